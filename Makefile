@@ -1,0 +1,107 @@
+# Everything runs in .venv, the environment that Pulumi.yaml names too, so that `make` and a bare
+# `pulumi up` share one. Works from any Python 3.11 or later: make demo PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check
+ARGS ?=
+
+# Settings from outside that would put packages elsewhere than .venv, or mix others in.
+unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_DRY_RUN PIP_NO_DEPS PYTHONHOME PYTHONPATH
+
+# One stamp for each requirements file that is installed completely. STALE marks an environment that
+# is to be made afresh: an install was interrupted (pip takes a half copied package for an installed
+# one), the folder was moved or copied, its Python is gone, or another PYTHON is asked for.
+RUNTIME := $(VENV)/.runtime
+DEV := $(VENV)/.dev
+DOCS := $(VENV)/.docs
+COMPILED := $(VENV)/.compiled
+STALE := $(VENV)/.stale
+ORIGIN := $(VENV)/.origin
+WANTED := "$(CURDIR) "$(if $(filter file,$(origin PYTHON)),*,"$(PYTHON)")
+$(shell [ ! -e $(ORIGIN) ] || { [ -x $(PY) ] \
+	&& case "$$(cat $(ORIGIN))" in ($(WANTED)) ;; (*) false ;; esac; } \
+	|| { rm -f $(RUNTIME) $(DEV) $(DOCS) $(COMPILED); touch $(STALE); })
+
+SOURCES := $(shell find components policies -name '*.py' 2>/dev/null)
+# policies/__main__.py and __main__.py are both the module __main__: the former gets its own run.
+TYPED := $(wildcard components policies/gpushare_policies tests tools benchmarks __main__.py)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.SUFFIXES:
+.PHONY: help venv demo test lint docs bench golden coverage format clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+
+venv: $(DEV) $(COMPILED) ## Set up .venv with everything that tests and lint need
+
+demo: $(RUNTIME) $(COMPILED) ## Check every stack file and preview the time-slicing stack
+	$(VENV)/bin/eks-gpushare check stacks/*.yaml
+	$(VENV)/bin/eks-gpushare preview time-slicing
+
+test: $(DEV) $(COMPILED) ## Run the tests; some of them: make test ARGS="tests/unit -k replicas"
+	$(PY) -m pytest $(ARGS)
+
+lint: $(DEV) $(COMPILED) ## Style, types and house rules
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy $(TYPED)
+	$(if $(wildcard policies/__main__.py),$(PY) -m mypy policies/__main__.py)
+	$(PY) -m pytest -q tests/unit/test_house_rules.py
+
+docs: $(DOCS) $(COMPILED) ## Build the documentation into build/docs
+	$(PY) -m sphinx -n -W --keep-going -b html docs build/docs
+
+bench: $(DEV) $(COMPILED) ## Measure what docs/ says about speed
+	$(PY) benchmarks/run.py $(ARGS)
+
+golden: $(DEV) $(COMPILED) ## Write the golden files anew, then show what changed
+	$(PY) -m pytest -q --update-golden $(ARGS)
+	git --no-pager diff --stat -- tests/golden
+
+coverage: $(DEV) $(COMPILED) ## Run the tests and show the lines and branches they miss
+	$(PY) -m coverage run -m pytest -q $(ARGS)
+	$(PY) -m coverage report
+
+format: $(DEV) ## Format the sources and mend what ruff can mend
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+clean: ## Remove everything that make can make again, .venv included
+	rm -rf $(VENV) build dist htmlcov .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# $(call install,requirements file,stamps). A usable .venv that `pulumi install` made is kept.
+define install
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "eks-gpushare needs Python 3.11 or later; $(PYTHON) is: $$($(PYTHON) -V 2>&1)" >&2; \
+		echo "Name another: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@if [ -e $(STALE) ] \
+		|| ! $(PY) -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+		echo "Making $(VENV) with $$($(PYTHON) -V)"; \
+		rm -rf $(VENV); $(PYTHON) -m venv $(VENV); fi
+	@rm -f $(2) && touch $(STALE)
+	@echo "Installing $(1) into $(VENV) (about a minute when nothing is cached)"
+	@$(PIP) install --quiet --compile -r $(1)
+	@$(PIP) check
+	@echo "$(CURDIR) $(PYTHON)" > $(ORIGIN)
+	@rm $(STALE) && touch $(2)
+endef
+
+$(RUNTIME): requirements.txt pyproject.toml
+	$(call install,requirements.txt,$(RUNTIME))
+
+$(DEV): requirements-dev.txt requirements.txt pyproject.toml
+	$(call install,requirements-dev.txt,$(RUNTIME) $(DEV))
+
+$(DOCS): requirements-docs.txt requirements.txt pyproject.toml
+	$(call install,requirements-docs.txt,$(RUNTIME) $(DOCS))
+
+# pip compiles what it installs, but not a package that stays in place; and Python itself writes no
+# bytecode under PYTHONDONTWRITEBYTECODE, which makes every start of the command several times slower.
+$(COMPILED): $(SOURCES) | $(RUNTIME)
+	@$(PY) -m compileall -q $(wildcard components policies)
+	@touch $@

@@ -1,0 +1,63 @@
+"""GPU sharing on Amazon EKS: Pulumi components for one checked environment.
+
+The components are imported on first use, so that `import eks_gpushare`, `eks-gpushare check` and
+`--help` load no Pulumi SDK.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eks_gpushare.cluster import EksCluster, EksClusterArgs
+    from eks_gpushare.device_plugin import DevicePlugin, DevicePluginArgs
+    from eks_gpushare.environment import GpuSharingEnvironment, GpuSharingEnvironmentArgs
+    from eks_gpushare.gpu_pool import GpuPool, GpuPoolArgs
+    from eks_gpushare.network import Network, NetworkArgs
+    from eks_gpushare.system_nodes import SystemNodes, SystemNodesArgs
+
+    __version__: str
+
+__all__ = [
+    "DevicePlugin",
+    "DevicePluginArgs",
+    "EksCluster",
+    "EksClusterArgs",
+    "GpuPool",
+    "GpuPoolArgs",
+    "GpuSharingEnvironment",
+    "GpuSharingEnvironmentArgs",
+    "Network",
+    "NetworkArgs",
+    "SystemNodes",
+    "SystemNodesArgs",
+    "__version__",
+]
+
+_MODULES = {
+    "DevicePlugin": "device_plugin",
+    "EksCluster": "cluster",
+    "GpuPool": "gpu_pool",
+    "GpuSharingEnvironment": "environment",
+    "Network": "network",
+    "SystemNodes": "system_nodes",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: object = version("eks-gpushare")
+    elif name in __all__:
+        module = importlib.import_module(f"{__name__}.{_MODULES[name.removesuffix('Args')]}")
+        value = getattr(module, name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value  # the next look-up finds it without coming here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,304 @@
+"""The plain parts of component arguments, and how they are checked.
+
+Arguments are typed dictionaries: Pulumi's component host hands a component plain dictionaries, so
+the same classes serve Python programs now and programs in other languages later. What decides
+which resources there are is plain; only what wires resources together may be an output.
+"""
+
+# No postponed annotations, unions, literals or tuples here: the component host reads these types.
+
+from typing import Any, NotRequired, TypedDict
+
+
+class Taint(TypedDict):
+    """A taint of the nodes of a pool."""
+
+    key: str
+    """Label-like key, for example `nvidia.com/gpu`."""
+    value: NotRequired[str]
+    """Value. Default: empty."""
+    effect: str
+    """NoSchedule, PreferNoSchedule or NoExecute."""
+
+
+class Nodes(TypedDict):
+    """How many nodes a pool may have."""
+
+    min: NotRequired[int]
+    """Fewest nodes. Default: 0."""
+    desired: NotRequired[int]
+    """Nodes at the start. Default: `min`, but at least 1 if `max` allows it."""
+    max: NotRequired[int]
+    """Most nodes. Default: `desired`."""
+
+
+class SharedMigDevices(TypedDict):
+    """Time slicing on top of MIG devices."""
+
+    replicas: int
+    """Pods that may share one MIG device, at least 2."""
+    rename: NotRequired[bool]
+    """Add `.shared` to the resource name. Default: true on karpenter pools, else false."""
+
+
+class Sharing(TypedDict):
+    """How GPUs are shared. Which keys belong to which mode stands in the stack file reference."""
+
+    mode: str
+    """exclusive, timeSlicing, mps or mig."""
+    replicas: NotRequired[int]
+    """Pods that may share one GPU; timeSlicing and mps."""
+    rename: NotRequired[bool]
+    """Advertise `nvidia.com/gpu.shared`; timeSlicing and mps. Default: true on karpenter pools."""
+    fail_requests_greater_than_one: NotRequired[bool]
+    """Refuse pods that ask for more than one share; timeSlicing and mps. Default: true."""
+    layout: NotRequired[Any]
+    """A named layout, devices per GPU, or a list of `{gpus, devices}`; mig."""
+    strategy: NotRequired[str]
+    """mixed or single; mig. Default: mixed."""
+    apply: NotRequired[str]
+    """boot or migManager; mig. Default: boot."""
+    time_slicing: NotRequired[SharedMigDevices]
+    """Time slicing on top; mig. Default: none."""
+
+
+class CustomAmi(TypedDict):
+    """An AMI of the user's own."""
+
+    id: str
+    """AMI ID, `ami-...`."""
+    family: str
+    """al2023 or bottlerocket: what its user data must look like."""
+    driver_included: bool
+    """Whether the NVIDIA driver and container toolkit are in the image."""
+
+
+class Reservation(TypedDict):
+    """A capacity reservation or capacity block bought beforehand."""
+
+    id: str
+    """`cr-...`."""
+
+
+class Pool(TypedDict):
+    """Nodes of one kind and how their GPUs are shared; defaults as in the stack file."""
+
+    provisioner: NotRequired[str]
+    """managedNodeGroup, karpenter or existing. Default: managedNodeGroup."""
+    instance_types: list[str]
+    """EC2 instance types."""
+    nodes: NotRequired[Nodes]
+    """How many nodes. Default: one."""
+    ami_family: NotRequired[str]
+    """al2023, bottlerocket or custom. Default: al2023."""
+    custom_ami: NotRequired[CustomAmi]
+    """Only with `ami_family` custom."""
+    ami_version: NotRequired[str]
+    """EKS AMI release version. Default: the newest at creation."""
+    zones: NotRequired[list[str]]
+    """Availability zones. Default: the network's."""
+    subnet_ids: NotRequired[list[str]]
+    """Subnets by ID, in a network that is there already. Default: its private subnets."""
+    capacity_type: NotRequired[str]
+    """onDemand, spot, reserved or capacityBlock. Default: onDemand."""
+    reservation: NotRequired[Reservation]
+    """Only with `capacity_type` reserved or capacityBlock."""
+    root_volume_gib: NotRequired[int]
+    """Size of the encrypted gp3 root volume in GiB. Default: 200."""
+    labels: NotRequired[dict[str, str]]
+    """Further node labels."""
+    taints: NotRequired[list[Taint]]
+    """Taints of the nodes. Default: `nvidia.com/gpu=true:NoSchedule`."""
+    sharing: Sharing
+    """How the GPUs are shared."""
+    scaled_by: NotRequired[str]
+    """stack or autoscaler: who decides the desired size after creation. Default: stack."""
+    node_repair: NotRequired[bool]
+    """Let EKS replace nodes with a broken GPU. Default: true."""
+    efa: NotRequired[bool]
+    """Elastic Fabric Adapter network interfaces. Default: false."""
+    placement_group: NotRequired[bool]
+    """Put the nodes into a cluster placement group. Default: false."""
+    metadata_hop_limit: NotRequired[int]
+    """1, or 2 to let pods reach the node's credentials. Default: 1."""
+    tag_instances: NotRequired[bool]
+    """Tag instances and volumes too; each change then rolls the nodes. Default: false."""
+
+
+class Endpoint(TypedDict):
+    """Who may reach the Kubernetes API server."""
+
+    public: NotRequired[bool]
+    """Reachable from `public_cidrs`. Default: false."""
+    public_cidrs: NotRequired[list[str]]
+    """Networks that may use the public endpoint; required with `public`."""
+    private: NotRequired[bool]
+    """Reachable from within the VPC. Default: true."""
+
+
+class Addons(TypedDict):
+    """EKS add-ons."""
+
+    ebs_csi: NotRequired[bool]
+    """Install the EBS CSI driver. Default: false."""
+    versions: NotRequired[dict[str, str]]
+    """Versions by add-on name, over those this release pins."""
+
+
+class Chart(TypedDict):
+    """What is changed about a chart."""
+
+    version: NotRequired[str]
+    """Exact chart version. Default: the one this release was written for."""
+    repository: NotRequired[str]
+    """URL of the chart repository or mirror. Default: the publisher's."""
+    path: NotRequired[str]
+    """Path of a chart on disk, instead of a repository."""
+    values: NotRequired[dict[str, Any]]
+    """Values merged last, over the derived ones."""
+
+
+class CatalogGpu(TypedDict):
+    """The GPU of an added or corrected instance type."""
+
+    model: NotRequired[str]
+    """Model as EC2 calls it, for example `L4`."""
+    count: NotRequired[int]
+    """GPUs that the driver sees on one instance."""
+    memory_mib: NotRequired[int]
+    """Memory of one GPU in MiB."""
+    compute_capability: NotRequired[str]
+    """CUDA compute capability, for example 8.9."""
+    mig: NotRequired[bool]
+    """Whether the GPU has MIG."""
+
+
+class CatalogInstanceType(TypedDict):
+    """An instance type added to the catalog, or what is corrected about one that is there."""
+
+    vcpus: NotRequired[int]
+    """vCPUs."""
+    memory_mib: NotRequired[int]
+    """Memory in MiB."""
+    arch: NotRequired[str]
+    """amd64 or arm64."""
+    max_pods: NotRequired[int]
+    """Pods a node can run."""
+    price_usd_per_hour: NotRequired[float]
+    """On-demand price in USD per hour."""
+    gpu: NotRequired[CatalogGpu]
+    """Its GPUs."""
+
+
+class CatalogAdditions(TypedDict):
+    """Facts this release does not have, or has wrong."""
+
+    instance_types: NotRequired[dict[str, CatalogInstanceType]]
+    """Instance types by name."""
+
+
+class ExistingCluster(TypedDict):
+    """A cluster that is there already: an EKS cluster by name, or any by its kubeconfig."""
+
+    name: NotRequired[str]
+    """Name of an EKS cluster of the account and region."""
+    kubeconfig: NotRequired[str]
+    """Path of a kubeconfig; then nothing in AWS is touched."""
+    context: NotRequired[str]
+    """Context of the kubeconfig. Default: its current one."""
+
+
+class Cluster(TypedDict):
+    """The cluster: `existing` alone, or the rest for a new one."""
+
+    existing: NotRequired[ExistingCluster]
+    """A cluster that is there already."""
+    name: NotRequired[str]
+    """Name of the new EKS cluster."""
+    version: NotRequired[str]
+    """Kubernetes version, such as 1.35."""
+    support_type: NotRequired[str]
+    """standard or extended. Default: standard."""
+    endpoint: NotRequired[Endpoint]
+    """Who may reach the API server. Default: the VPC only."""
+    admins: NotRequired[list[str]]
+    """IAM roles or users that get cluster-admin."""
+    deletion_protection: NotRequired[bool]
+    """Refuse deletion, in EKS and in Pulumi. Default: true."""
+    secrets_key_arn: NotRequired[str]
+    """KMS key for secrets. Default: a key of its own."""
+    addons: NotRequired[Addons]
+    """Add-ons and their versions."""
+
+
+class NetworkBlock(TypedDict):
+    """The network: `vpc_id` and subnets of one that is there, or the rest for a new one."""
+
+    cidr: NotRequired[str]
+    """Address range of the new VPC. Default: 10.0.0.0/16."""
+    zones: NotRequired[Any]
+    """How many zones, or which. Default: 2."""
+    nat_gateways: NotRequired[str]
+    """single or perZone. Default: single."""
+    flow_logs: NotRequired[bool]
+    """Record rejected traffic. Default: false."""
+    vpc_id: NotRequired[str]
+    """VPC that is there already."""
+    private_subnet_ids: NotRequired[list[str]]
+    """Its subnets for nodes and the control plane."""
+    public_subnet_ids: NotRequired[list[str]]
+    """Its subnets for load balancers that face the internet."""
+
+
+class SystemBlock(TypedDict):
+    """Nodes without GPUs."""
+
+    instance_types: NotRequired[list[str]]
+    """EC2 instance types. Default: t3.large."""
+    nodes: NotRequired[Nodes]
+    """How many nodes. Default: 2, at most 4."""
+    ami_version: NotRequired[str]
+    """EKS AMI release version. Default: the newest at creation."""
+    root_volume_gib: NotRequired[int]
+    """Size of the encrypted gp3 root volume in GiB. Default: 50."""
+
+
+class GpuStack(TypedDict):
+    """Who runs the device plugin."""
+
+    manager: NotRequired[str]
+    """devicePlugin or gpuOperator. Default: devicePlugin."""
+    namespace: NotRequired[str]
+    """Namespace of the chart."""
+
+
+class Charts(TypedDict):
+    """Versions, mirrors and values of the charts."""
+
+    device_plugin: NotRequired[Chart]
+    """nvidia-device-plugin."""
+    gpu_operator: NotRequired[Chart]
+    """gpu-operator."""
+    karpenter: NotRequired[Chart]
+    """karpenter."""
+
+
+class ClusterFacts(TypedDict):
+    """What AWS says of an existing EKS cluster: `aws.eks.get_cluster` has all of it."""
+
+    arn: str
+    """ARN of the cluster."""
+    endpoint: str
+    """URL of its API server."""
+    certificate_authority: str
+    """Certificate authority of the API server, base64."""
+    version: str
+    """Kubernetes version."""
+    vpc_id: str
+    """VPC of the cluster."""
+    subnet_ids: list[str]
+    """Subnets of the cluster."""
+    security_group_id: str
+    """Security group that EKS made for the cluster."""
+    service_cidr: str
+    """Address range of Kubernetes services."""

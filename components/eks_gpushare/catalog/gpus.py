@@ -1,0 +1,22 @@
+"""Facts about NVIDIA GPUs that hold whatever instance type they are in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eks_gpushare.catalog.instances import Gpu
+
+# k8s-device-plugin 0.20.0, cmd/mps-control-daemon/mps/device.go: its daemon refuses more replicas
+# of a GPU than this. It means to ask for Volta, whose hardware takes 48 clients too, but compares
+# with 7.5, so a V100 (7.0) gets the smaller number.
+MPS_CLIENTS = 48
+MPS_CLIENTS_BEFORE_TURING = 16
+MPS_FULL_LIMIT_FROM = (7, 5)
+
+
+def mps_client_limit(gpu: Gpu) -> int:
+    """Return how many MPS clients one GPU takes: 48, or 16 below compute capability 7.5."""
+    if gpu.compute_capability < MPS_FULL_LIMIT_FROM:
+        return MPS_CLIENTS_BEFORE_TURING
+    return MPS_CLIENTS

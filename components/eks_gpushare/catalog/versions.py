@@ -1,0 +1,170 @@
+"""Every version that this package installs by default, and where it was seen.
+
+This is the one module to edit for an update. AWS publishes no machine-readable list of add-on
+and image versions: each entry says how well it is known. `aws eks describe-addon-versions` and
+`aws ssm get-parameter` are the authorities, and a stack file can name other versions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Confidence = Literal["documented", "reported"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A Helm chart.
+
+    Attributes:
+        name: the chart's name in its repository; for an OCI chart, the last part of its address.
+        version: the chart's own version, as Helm wants it.
+        repository: address of the repository, or of the OCI chart itself.
+        source: where the version was read, with the date.
+
+    """
+
+    name: str
+    version: str
+    repository: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Addon:
+    """The version of an EKS add-on for one Kubernetes minor version.
+
+    Attributes:
+        name: the add-on's name in the EKS API.
+        version: such as "v1.35.3-eksbuild.29".
+        confidence: "documented" if AWS's own documentation names it, "reported" if it was seen
+            running, or pinned, in public repositories.
+        source: where it was seen.
+        date: the date of that, YYYY-MM-DD or YYYY-MM.
+
+    """
+
+    name: str
+    version: str
+    confidence: Confidence
+    source: str
+    date: str
+
+
+DEVICE_PLUGIN = Chart(
+    name="nvidia-device-plugin",
+    version="0.20.0",
+    repository="https://nvidia.github.io/k8s-device-plugin",
+    source="NVIDIA/k8s-device-plugin, Chart.yaml in deployments/helm; read 2026-11-21",
+)
+
+NODE_FEATURE_DISCOVERY = Chart(
+    name="node-feature-discovery",
+    version="0.19.0",
+    repository="oci://registry.k8s.io/nfd/charts/node-feature-discovery",
+    source="Chart.yaml of nvidia-device-plugin 0.20.0, which brings it along; read 2026-11-21",
+)
+
+GPU_OPERATOR = Chart(
+    name="gpu-operator",
+    version="v26.7.0",
+    repository="https://helm.ngc.nvidia.com/nvidia",
+    source="NVIDIA/gpu-operator v26.7.0; read 2026-11-21",
+)
+
+KARPENTER = Chart(
+    name="karpenter",
+    version="1.14.1",
+    repository="oci://public.ecr.aws/karpenter/karpenter",
+    source="aws/karpenter-provider-aws v1.14.1 of 2026-08-20",
+)
+
+KARPENTER_CRD = Chart(
+    name="karpenter-crd",
+    version="1.14.1",
+    repository="oci://public.ecr.aws/karpenter/karpenter-crd",
+    source="aws/karpenter-provider-aws v1.14.1 of 2026-08-20",
+)
+
+
+@cache
+def addon_versions(kubernetes_version: str) -> Mapping[str, Addon]:
+    """Return the add-ons for a Kubernetes minor version such as "1.35", by add-on name.
+
+    Empty for a version that this table does not have: then EKS chooses.
+    """
+    own = _ADDONS.get(kubernetes_version)
+    if own is None:
+        return MappingProxyType({})
+    return MappingProxyType({addon.name: addon for addon in (*own, *_ADDONS_OF_ALL)})
+
+
+def ami_release(ami_family: str, kubernetes_version: str) -> str | None:
+    """Return the newest image release known to exist, None if none is known.
+
+    AL2023's is a Kubernetes patch version and a date, such as "1.35.8-20260930"; Bottlerocket's
+    an OS version and a commit, such as "1.65.0-0be31b34", the same for every Kubernetes version.
+    """
+    if ami_family == "bottlerocket":
+        return BOTTLEROCKET_RELEASE if kubernetes_version in _AL2023_RELEASES else None
+    return _AL2023_RELEASES.get(kubernetes_version)
+
+
+# Release versions of EKS managed node groups with AL2023. The form is documented in
+# awslabs/amazon-eks-ami, CHANGELOG.md (v20260714: "1.35.6-20260714"); these were seen on nodes
+# and in node groups pinned to them in public repositories, 2026-09-30 to 2026-10-08.
+_AL2023_RELEASES = {
+    "1.33": "1.33.13-20260930",
+    "1.34": "1.34.11-20260930",
+    "1.35": "1.35.8-20260930",
+    "1.36": "1.36.4-20260930",
+}
+
+# entigolabs/entigo-infralib, pull request 1488 (2026-09): node groups with BOTTLEROCKET_*.
+BOTTLEROCKET_RELEASE = "1.65.0-0be31b34"
+
+_UPGRADE_LOG = (
+    "log of an upgrade from 1.31 to 1.36 in a public repository: the default that EKS chose"
+)
+
+
+def _core(kube_proxy: str, coredns: str) -> tuple[Addon, ...]:
+    return (
+        Addon("kube-proxy", kube_proxy, "reported", _UPGRADE_LOG, "2026-09-24"),
+        Addon("coredns", coredns, "reported", _UPGRADE_LOG, "2026-09-24"),
+    )
+
+
+_ADDONS = {
+    "1.33": _core("v1.33.10-eksbuild.29", "v1.12.4-eksbuild.38"),
+    "1.34": _core("v1.34.6-eksbuild.29", "v1.12.4-eksbuild.38"),
+    "1.35": _core("v1.35.3-eksbuild.29", "v1.13.2-eksbuild.31"),
+    "1.36": _core("v1.36.0-eksbuild.25", "v1.14.3-eksbuild.23"),
+}
+
+# These do not follow the Kubernetes version: each was seen on 1.33 to 1.36, the node monitoring
+# agent on 1.36 only.
+_ADDONS_OF_ALL = (
+    Addon("vpc-cni", "v1.22.4-eksbuild.3", "reported", _UPGRADE_LOG, "2026-09-24"),
+    Addon(
+        "eks-pod-identity-agent",
+        "v1.3.10-eksbuild.3",
+        "reported",
+        "default of EKS 1.36 in a record of GPU deployments in a public repository",
+        "2026-09-16",
+    ),
+    Addon(
+        "eks-node-monitoring-agent",
+        "v1.6.6-eksbuild.1",
+        "reported",
+        "zalando-incubator/kubernetes-on-aws, pull request 11470; pinned for 1.36 elsewhere",
+        "2026-06-22",
+    ),
+    Addon("aws-ebs-csi-driver", "v1.66.0-eksbuild.1", "reported", _UPGRADE_LOG, "2026-09-24"),
+)

@@ -1,0 +1,44 @@
+"""`eks-gpushare check FILE...`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli.findings import counted, print_findings
+
+if TYPE_CHECKING:
+    import argparse
+
+    from eks_gpushare.rules.check import Report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `check`."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a stack file")
+    parser.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check the files and print what was found."""
+    from eks_gpushare.rules.check import check_file  # noqa: PLC0415  (--help needs no pydantic)
+
+    reports = [check_file(file) for file in options.files]
+    if options.json:
+        json.dump({"files": [report.as_json() for report in reports]}, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        for report in reports:
+            _print(report, quiet=options.quiet)
+    if not all(report.readable for report in reports):
+        return WRONG_USAGE
+    return FINE if all(report.ok for report in reports) else FOUND
+
+
+def _print(report: Report, *, quiet: bool) -> None:
+    shown = [f for f in report.findings if not quiet or f.severity != "info"]
+    verdict = "ok" if report.ok else "refused"
+    sys.stdout.write(f"{report.file}: {verdict}{counted(report.findings)}\n")
+    print_findings([(report.line_of(f), f) for f in shown], sys.stdout)

@@ -1,0 +1,51 @@
+"""Findings as text in a terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import textwrap
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from eks_gpushare.config.findings import Finding
+
+_COLOURS = {"error": "31;1", "warning": "33;1", "info": "36"}
+_NARROW, _WIDE = 60, 110
+
+
+def print_findings(found: Iterable[tuple[int | None, Finding]], out: TextIO) -> None:
+    """Each finding with its line, what is wrong, and how to mend it.
+
+    Args:
+        found: Findings with the line of the file, where it is known.
+        out: Where to print; colours only on a terminal, and not where `NO_COLOR` is set.
+    """
+    width = max(_NARROW, min(_WIDE, shutil.get_terminal_size((100, 24)).columns)) - 1
+    colour = out.isatty() and not os.environ.get("NO_COLOR")
+    for line, each in found:
+        severity = each.severity
+        if colour:
+            severity_text = f"\x1b[{_COLOURS[severity]}m{severity}\x1b[0m"
+        else:
+            severity_text = severity
+        where = f"line {line}" if line and not each.path.startswith("line ") else ""
+        place = ", ".join(part for part in (where, each.path) if part)
+        out.write(f"  {severity_text} {each.code}{f' at {place}' if place else ''}\n")
+        out.write(textwrap.fill(each.message, width, initial_indent=" " * 4, subsequent_indent=" " * 4))
+        out.write("\n")
+        out.write(textwrap.fill(each.fix, width, initial_indent="    -> ", subsequent_indent=" " * 7))
+        out.write("\n")
+
+
+def counted(found: Sequence[Finding]) -> str:
+    """Numbers of findings by severity, for the end of a line: `, 2 errors, 1 warning`."""
+    text = ""
+    for severity, plural in (("error", "errors"), ("warning", "warnings"), ("info", "notes")):
+        count = sum(f.severity == severity for f in found)
+        if count:
+            name = plural if count > 1 else plural[:-1]
+            text += f", {count} {name}"
+    return text

@@ -1,0 +1,20 @@
+"""`eks-gpushare --version`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+class VersionAction(argparse.Action):
+    """Looks the version up only when it is asked for: reading package metadata takes a while."""
+
+    def __init__(self, option_strings: list[str], dest: str, **_: Any) -> None:  # noqa: ANN401
+        """An option without a value."""
+        super().__init__(option_strings, dest, nargs=0, help="print the version and stop")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print the version and stop."""
+        import eks_gpushare  # noqa: PLC0415
+
+        parser.exit(0, f"eks-gpushare {eks_gpushare.__version__}\n")

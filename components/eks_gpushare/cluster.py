@@ -1,0 +1,259 @@
+"""An EKS cluster with safe defaults, its pinned add-ons, and a Kubernetes provider for it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+from pulumi_aws.eks import Addon
+from pulumi_aws.iam import Role, RolePolicyAttachment
+from pulumi_aws.kms import Alias, Key
+from pulumi_eks import AuthenticationMode, Cluster
+from pulumi_kubernetes import Provider
+
+from eks_gpushare.args import Addons, Endpoint, Taint
+from eks_gpushare.catalog import addon_versions
+from eks_gpushare.checked import accept, model_of, props
+from eks_gpushare.config.cluster import NewCluster
+from eks_gpushare.config.taints import DEFAULT_TAINT
+from eks_gpushare.iam_documents import trusted_by
+from eks_gpushare.rules.parts import check_cluster
+
+LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
+"""All that the control plane can log."""
+_ADMIN_POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
+_EBS_POLICY = "arn:aws:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"
+_KEY_DELETION_DAYS = 30
+
+
+class EksClusterArgs(TypedDict):
+    """What a cluster is made of, and the network it is in."""
+
+    name: str
+    """Name of the EKS cluster."""
+    version: str
+    """Kubernetes version, such as 1.35."""
+    vpc_id: pulumi.Input[str]
+    """VPC of the cluster."""
+    private_subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    """Subnets of the control plane, in at least two zones."""
+    public_subnet_ids: NotRequired[pulumi.Input[Sequence[pulumi.Input[str]]]]
+    """Subnets for load balancers that face the internet. Default: none."""
+    support_type: NotRequired[str]
+    """standard or extended. Default: standard."""
+    endpoint: NotRequired[Endpoint]
+    """Who may reach the API server. Default: the VPC only."""
+    admins: NotRequired[list[str]]
+    """IAM roles or users that get cluster-admin. Default: only who creates it."""
+    deletion_protection: NotRequired[bool]
+    """Refuse deletion, in EKS and in Pulumi. Default: true."""
+    secrets_key_arn: NotRequired[str]
+    """KMS key for secrets. Default: a key of its own."""
+    addons: NotRequired[Addons]
+    """Add-ons and their versions."""
+    gpu_taints: NotRequired[list[Taint]]
+    """Taints of GPU nodes, for add-ons that watch GPUs. Default: `nvidia.com/gpu=true:NoSchedule`."""
+    tags: NotRequired[dict[str, str]]
+    """Tags of everything. Default: none."""
+
+
+_WIRING = ("vpc_id", "private_subnet_ids", "public_subnet_ids", "gpu_taints", "tags")
+
+
+class EksCluster(pulumi.ComponentResource):
+    """An EKS cluster that only named people and networks reach.
+
+    Access entries instead of the aws-auth map, all control-plane logs, secrets encrypted with a
+    KMS key, standard support, pinned add-ons, no node group. CoreDNS becomes healthy once there
+    are nodes, so a stack with a cluster and no nodes waits for it in vain.
+    """
+
+    cluster_name: pulumi.Output[str]
+    """Name of the EKS cluster."""
+    cluster_arn: pulumi.Output[str]
+    """ARN of the EKS cluster."""
+    endpoint: pulumi.Output[str]
+    """URL of the API server."""
+    certificate_authority: pulumi.Output[str]
+    """Certificate authority of the API server, base64."""
+    service_cidr: pulumi.Output[str]
+    """Address range of Kubernetes services."""
+    security_group_id: pulumi.Output[str]
+    """Security group that EKS puts on the control plane and on managed nodes."""
+    kubeconfig: pulumi.Output[str]
+    """Kubeconfig as JSON, which gets its tokens from `aws eks get-token`; a secret."""
+    provider: Provider
+    """Kubernetes provider for the cluster."""
+
+    def __init__(
+        self, name: str, args: EksClusterArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Make the cluster.
+
+        Args:
+            name: Name of the component, which its children's names start with.
+            args: What the cluster is made of.
+            opts: Pulumi's resource options.
+
+        Raises:
+            pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
+        """
+        spec = model_of(NewCluster, "EksCluster", args, _WIRING)
+        tags = dict(args.get("tags", {}))
+        wires = {"vpcId": args["vpc_id"], "tags": tags or None}
+        super().__init__("eks-gpushare:index:EksCluster", name, props(spec, **wires), opts)
+        accept("EksCluster", check_cluster(spec), self, opts)
+        protected = pulumi.ResourceOptions(parent=self, protect=spec.deletion_protection or None)
+        key = spec.secrets_key_arn or _secrets_key(name, spec, tags, protected)
+        cluster = _control_plane(name, spec, args, key, tags, protected)
+        eks = cluster.eks_cluster
+        self.cluster_name = eks.name
+        self.cluster_arn = eks.arn
+        self.endpoint = eks.endpoint
+        self.certificate_authority = eks.certificate_authority.data
+        self.service_cidr = eks.kubernetes_network_config.service_ipv4_cidr
+        self.security_group_id = eks.vpc_config.cluster_security_group_id
+        self.kubeconfig = pulumi.Output.secret(cluster.kubeconfig_json)
+        child = pulumi.ResourceOptions(parent=self)
+        # The identifier is what the provider compares: a new kubeconfig then replaces nothing.
+        self.provider = Provider(
+            f"{name}-kubernetes",
+            kubeconfig=self.kubeconfig,
+            cluster_identifier=self.cluster_arn,
+            opts=child,
+        )
+        _addons(name, spec, self.cluster_name, args.get("gpu_taints"), tags, child)
+        self.register_outputs(
+            {
+                "clusterName": self.cluster_name,
+                "clusterArn": self.cluster_arn,
+                "endpoint": self.endpoint,
+                "kubeconfig": self.kubeconfig,
+                "securityGroupId": self.security_group_id,
+            }
+        )
+
+
+def _secrets_key(
+    name: str, spec: NewCluster, tags: dict[str, str], opts: pulumi.ResourceOptions
+) -> pulumi.Output[str]:
+    key = Key(
+        f"{name}-secrets",
+        description=f"Secrets of the EKS cluster {spec.name}",
+        enable_key_rotation=True,
+        deletion_window_in_days=_KEY_DELETION_DAYS,
+        tags=tags or None,
+        opts=opts,
+    )
+    Alias(
+        f"{name}-secrets",
+        name=f"alias/eks/{spec.name}/secrets",
+        target_key_id=key.key_id,
+        opts=pulumi.ResourceOptions(parent=opts.parent),
+    )
+    return key.arn
+
+
+def _control_plane(
+    name: str,
+    spec: NewCluster,
+    args: EksClusterArgs,
+    key: pulumi.Input[str],
+    tags: dict[str, str],
+    opts: pulumi.ResourceOptions,
+) -> Cluster:
+    versions = _versions(spec)
+    return Cluster(
+        f"{name}-eks",
+        name=spec.name,
+        version=spec.version,
+        vpc_id=args["vpc_id"],
+        private_subnet_ids=args["private_subnet_ids"],
+        public_subnet_ids=args.get("public_subnet_ids"),
+        node_associate_public_ip_address=False,
+        authentication_mode=AuthenticationMode.API,
+        access_entries={
+            _entry_name(arn): {
+                "principal_arn": arn,
+                "access_policies": {
+                    "admin": {"policy_arn": _ADMIN_POLICY, "access_scope": {"type": "cluster"}}
+                },
+            }
+            for arn in spec.admins
+        },
+        endpoint_private_access=spec.endpoint.private,
+        endpoint_public_access=spec.endpoint.public,
+        public_access_cidrs=list(spec.endpoint.public_cidrs) or None,
+        enabled_cluster_log_types=list(LOG_TYPES),
+        encryption_config_key_arn=key,
+        upgrade_policy={"support_type": spec.support_type.upper()},
+        deletion_protection=spec.deletion_protection,
+        skip_default_node_group=True,
+        create_instance_role=False,
+        coredns_addon_options={"enabled": False},  # made below, where it is seen and pinned
+        kube_proxy_addon_options={"version": versions.get("kube-proxy")},
+        vpc_cni_options={"addon_version": versions.get("vpc-cni")},
+        tags=tags or None,
+        opts=opts,
+    )
+
+
+def _entry_name(arn: str) -> str:
+    """A name for an access entry: account and role, for roles of one name in two accounts."""
+    account, _, principal = arn.split(":", 4)[4].partition(":")
+    return f"{account}-{principal.rsplit('/', 1)[-1]}"
+
+
+def _versions(spec: NewCluster) -> dict[str, str]:
+    pinned = {name: addon.version for name, addon in addon_versions(spec.version).items()}
+    return {**pinned, **spec.addons.versions}
+
+
+def _addons(
+    name: str,
+    spec: NewCluster,
+    cluster_name: pulumi.Output[str],
+    gpu_taints: Sequence[Taint] | None,
+    tags: dict[str, str],
+    child: pulumi.ResourceOptions,
+) -> None:
+    versions = _versions(spec)
+
+    def addon(title: str, **more: Any) -> None:  # noqa: ANN401  (arguments of an add-on)
+        Addon(
+            f"{name}-{title}",
+            cluster_name=cluster_name,
+            addon_name=title,
+            addon_version=versions.get(title),
+            resolve_conflicts_on_create="OVERWRITE",
+            resolve_conflicts_on_update="OVERWRITE",
+            tags=tags or None,
+            opts=child,
+            **more,
+        )
+
+    addon("coredns")
+    addon("eks-pod-identity-agent")
+    watcher = json.dumps({"dcgmAgent": {"tolerations": _tolerations(gpu_taints)}})
+    addon("eks-node-monitoring-agent", configuration_values=watcher)
+    if spec.addons.ebs_csi:
+        role = Role(
+            f"{name}-ebs-csi",
+            assume_role_policy=trusted_by("pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession"),
+            tags=tags or None,
+            opts=child,
+        )
+        RolePolicyAttachment(
+            f"{name}-ebs-csi", role=role.name, policy_arn=_EBS_POLICY, opts=child
+        )
+        identity = {"service_account": "ebs-csi-controller-sa", "role_arn": role.arn}
+        addon("aws-ebs-csi-driver", pod_identity_associations=[identity])
+
+
+def _tolerations(taints: Sequence[Taint] | None) -> list[dict[str, str]]:
+    """Without these, GPU faults are not seen on tainted nodes, and nothing says so."""
+    given: Sequence[Mapping[str, object]] = (
+        taints if taints is not None else [DEFAULT_TAINT.for_kubernetes()]
+    )
+    wanted = {(str(taint["key"]), str(taint["effect"])): None for taint in given}
+    return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]

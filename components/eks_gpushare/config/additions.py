@@ -1,0 +1,120 @@
+"""Instance types that a stack file adds to the catalog or corrects in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog import Catalog, Gpu, InstanceType
+from eks_gpushare.config.findings import Code, Finding, finding
+
+if TYPE_CHECKING:
+    from eks_gpushare.config.environment import CatalogAdditions, CatalogGpu, CatalogInstanceType
+
+INCOMPLETE_TYPE = Code(
+    "GPU108",
+    "error",
+    "An added instance type has all the figures that planning needs.",
+    "Shares, costs and limits would be computed from guesses.",
+    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypes.html",
+)
+_SOURCE = "the stack file's own catalog"
+_DEFAULT_CAPABILITY = (7, 5)
+
+
+def catalog_of(
+    additions: CatalogAdditions, region: str | None
+) -> tuple[Catalog, list[Finding]]:
+    """The catalog with the stack file's own entries on top.
+
+    Args:
+        additions: The `catalog` block.
+        region: AWS region that a given price is for.
+
+    Returns:
+        The catalog and what is wrong with the entries; a wrong entry is left out.
+    """
+    known, overrides, found = Catalog(), {}, []
+    for name, entry in additions.instance_types.items():
+        base = known.find(name)
+        missing = [] if base is not None and base.gpu is not None else _missing(entry, base)
+        wrong = _impossible(entry)
+        at = ("catalog", "instanceTypes", name)
+        if missing:
+            message = f"{name} is not in the catalog, so {', '.join(missing)} must be given."
+            fix = "Add them, as ec2 describe-instance-types shows them."
+            found.append(finding(INCOMPLETE_TYPE, at, message, fix))
+        elif wrong:
+            found.append(finding(INCOMPLETE_TYPE, (*at, *wrong[0]), wrong[1], "Correct it."))
+        else:
+            overrides[name] = _merged(name, entry, base, region)
+    return Catalog(overrides), found
+
+
+def _missing(entry: CatalogInstanceType, base: InstanceType | None) -> list[str]:
+    wanted: dict[str, object] = {}
+    if base is None:
+        wanted = {"vcpus": entry.vcpus, "memoryMiB": entry.memory_mib, "arch": entry.arch}
+    gpu = entry.gpu
+    wanted |= {
+        "gpu.model": gpu and gpu.model,
+        "gpu.count": gpu and gpu.count,
+        "gpu.memoryMiB": gpu and gpu.memory_mib,
+        "gpu.computeCapability": gpu and gpu.compute_capability,
+    }
+    return [key for key, value in wanted.items() if value is None]
+
+
+def _impossible(entry: CatalogInstanceType) -> tuple[tuple[str, ...], str] | None:
+    numbers: dict[tuple[str, ...], float | None] = {
+        ("vcpus",): entry.vcpus,
+        ("memoryMiB",): entry.memory_mib,
+        ("maxPods",): entry.max_pods,
+        ("priceUsdPerHour",): entry.price_usd_per_hour,
+    }
+    if entry.gpu is not None:
+        numbers |= {("gpu", "count"): entry.gpu.count, ("gpu", "memoryMiB"): entry.gpu.memory_mib}
+        given = entry.gpu.compute_capability
+        if given is not None and _capability(given) is None:
+            return ("gpu", "computeCapability"), f'"{given}" is not a capability such as "8.9".'
+    for at, number in numbers.items():
+        if number is not None and number <= 0:
+            return at, f"{number} is not more than 0."
+    return None
+
+
+def _merged(
+    name: str, entry: CatalogInstanceType, base: InstanceType | None, region: str | None
+) -> InstanceType:
+    known = base or InstanceType(name=name, vcpus=0, memory_mib=0, arch="amd64")
+    changes: dict[str, Any] = {
+        "vcpus": entry.vcpus,
+        "memory_mib": entry.memory_mib,
+        "arch": entry.arch,
+        "max_pods": entry.max_pods,
+    }
+    if entry.gpu is not None:
+        changes["gpu"] = _gpu(entry.gpu, known.gpu)
+        changes["gpu_count"] = entry.gpu.count
+        changes["api_gpu_count"] = entry.gpu.count
+    if entry.price_usd_per_hour is not None and region is not None:
+        changes["prices"] = {**known.prices, region: entry.price_usd_per_hour}
+    given = {key: value for key, value in changes.items() if value is not None}
+    return replace(known, **given, sources={**known.sources, **dict.fromkeys(given, _SOURCE)})
+
+
+def _gpu(entry: CatalogGpu, base: Gpu | None) -> Gpu:
+    capability = entry.compute_capability and _capability(entry.compute_capability)
+    return Gpu(
+        model=entry.model or (base.model if base else ""),
+        memory_mib=entry.memory_mib or (base.memory_mib if base else None),
+        architecture=base.architecture if base and not entry.model else "",
+        compute_capability=capability
+        or (base.compute_capability if base else _DEFAULT_CAPABILITY),
+        mig_capable=entry.mig if entry.mig is not None else bool(base and base.mig_capable),
+    )
+
+
+def _capability(text: str) -> tuple[int, int] | None:
+    major, dot, minor = text.partition(".")
+    return (int(major), int(minor)) if dot and major.isdigit() and minor.isdigit() else None

@@ -1,0 +1,52 @@
+"""What every model of the stack file has in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+T = TypeVar("T")
+
+Items = Annotated[tuple[T, ...], Field(strict=False)]
+"""A list in the file, a tuple in the model: a checked environment does not change any more."""
+
+
+class Model(BaseModel):
+    """Strict, immutable, camelCase in the file and snake_case in Python; unknown keys refused."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, alias_generator=to_camel, defer_build=True
+    )
+
+
+def normalised(value: Any) -> Any:  # noqa: ANN401  (any YAML or JSON value)
+    """The value with integral floats as integers.
+
+    The engine turns 4.0 into 4 before a program sees it, and hands a component's integers over
+    as floats (https://github.com/pulumi/pulumi: all numbers are doubles on the wire), so `4.0`
+    is an integer everywhere and `4.5` nowhere.
+    """
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {key: normalised(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [normalised(inner) for inner in value]
+    return value
+
+
+def snake_keys(model: type[Model]) -> Mapping[str, str]:
+    """Python name of each field by its name in the file."""
+    return {field.alias or name: name for name, field in model.model_fields.items()}
+
+
+def given_keys(value: object) -> set[str]:
+    """Names of what is given for a block, whether it is still plain data or a model already."""
+    if isinstance(value, dict):
+        return {str(key) for key in value}
+    return set(value.model_fields_set) if isinstance(value, BaseModel) else set()

@@ -1,0 +1,118 @@
+"""The whole environment of one stack file."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from eks_gpushare.config.base import Items, Model
+from eks_gpushare.config.cluster import Cluster
+from eks_gpushare.config.network import Network, NewNetwork
+from eks_gpushare.config.pools import Nodes, Pool
+
+
+class SystemNodes(Model):
+    """Nodes without GPUs for everything that needs none."""
+
+    instance_types: Items[str] = ("t3.large",)
+    """EC2 instance types."""
+    nodes: Nodes = Nodes.model_construct(min=2, desired=2, max=4)
+    """How many nodes. Default: 2, at most 4."""
+    ami_version: str | None = None
+    """EKS AMI release version. Default: the newest at creation."""
+    root_volume_gib: int = Field(default=50, alias="rootVolumeGiB")
+    """Size of the encrypted gp3 root volume in GiB."""
+
+
+class GpuStack(Model):
+    """Who runs the device plugin."""
+
+    manager: Literal["devicePlugin", "gpuOperator"] = "devicePlugin"
+    """NVIDIA's device plugin chart, or NVIDIA's GPU Operator."""
+    namespace: str | None = None
+    """Namespace of the chart. Default: `nvidia-device-plugin` or `gpu-operator`."""
+
+
+class Chart(Model):
+    """What a stack changes about a chart."""
+
+    version: str | None = None
+    """Exact chart version. Default: the one this release was written for."""
+    repository: str | None = None
+    """URL of the chart repository or mirror. Default: the publisher's."""
+    path: str | None = None
+    """Path of a chart on disk, instead of a repository."""
+    values: dict[str, Any] = Field(default_factory=dict)
+    """Values merged last, over the derived ones."""
+
+
+class Charts(Model):
+    """Versions, mirrors and values of the charts."""
+
+    device_plugin: Chart = Chart.model_construct()
+    """nvidia-device-plugin."""
+    gpu_operator: Chart = Chart.model_construct()
+    """gpu-operator."""
+    karpenter: Chart = Chart.model_construct()
+    """karpenter."""
+
+
+class CatalogGpu(Model):
+    """The GPU of an added or corrected instance type."""
+
+    model: str | None = None
+    """Model as EC2 calls it, for example `L4`."""
+    count: int | None = None
+    """GPUs that the driver sees on one instance."""
+    memory_mib: int | None = Field(default=None, alias="memoryMiB")
+    """Memory of one GPU in MiB."""
+    compute_capability: str | None = None
+    """CUDA compute capability, quoted: `"8.9"`."""
+    mig: bool | None = None
+    """Whether the GPU has MIG."""
+
+
+class CatalogInstanceType(Model):
+    """An instance type added to the catalog, or what is corrected about one that is there."""
+
+    vcpus: int | None = None
+    """vCPUs."""
+    memory_mib: int | None = Field(default=None, alias="memoryMiB")
+    """Memory in MiB."""
+    arch: Literal["amd64", "arm64"] | None = None
+    """Processor architecture."""
+    max_pods: int | None = None
+    """Pods a node can run."""
+    price_usd_per_hour: float | None = None
+    """On-demand price in the stack's region in USD per hour."""
+    gpu: CatalogGpu | None = None
+    """Its GPUs."""
+
+
+class CatalogAdditions(Model):
+    """Facts this release does not have, or has wrong."""
+
+    instance_types: dict[str, CatalogInstanceType] = Field(default_factory=dict)
+    """Instance types by name."""
+
+
+class Environment(Model):
+    """A GPU-sharing environment on Amazon EKS."""
+
+    cluster: Cluster
+    """The cluster, new or existing."""
+    network: Network = NewNetwork.model_construct()
+    """The network of a new cluster. Default: a VPC of its own in two zones."""
+    system: SystemNodes | None = None
+    """Nodes without GPUs. Default: two t3.large with a new cluster, none with an existing one."""
+    gpu_stack: GpuStack = GpuStack.model_construct()
+    """Who runs the device plugin."""
+    pools: dict[str, Pool]
+    """GPU pools by name."""
+    charts: Charts = Charts.model_construct()
+    """Chart versions, mirrors and values."""
+    catalog: CatalogAdditions = CatalogAdditions.model_construct()
+    """Instance types this release does not know or has wrong."""
+    tags: dict[str, str] = Field(default_factory=dict)
+    """AWS tags of everything the stack makes, but instances and volumes."""

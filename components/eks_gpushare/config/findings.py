@@ -1,0 +1,101 @@
+"""One thing that is wrong with, or worth knowing about, a stack file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Severity: TypeAlias = Literal["error", "warning", "info"]
+"""`error` refuses the stack, `warning` lets it through and says so, `info` is worth knowing."""
+
+At: TypeAlias = "tuple[str | int, ...]"
+"""A place in the environment: mapping keys and list indexes from the top down."""
+
+
+class Code(NamedTuple):
+    """A kind of finding. Codes are stable: users silence and search for them."""
+
+    code: str
+    """`GPU` and three digits."""
+    severity: Severity
+    title: str
+    """The rule in one sentence, as it heads the page of the finding."""
+    why: str
+    """What would happen without the rule."""
+    source: str
+    """A link or issue that explains it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding at one place, in the words of the person at the keyboard."""
+
+    code: str
+    """Stable code, for example `GPU201`; each has a page in `docs/findings`."""
+    severity: Severity
+    path: str
+    """Where, relative to the environment: `pools.gpu.sharing.replicas`."""
+    message: str
+    """What was given and what is allowed."""
+    fix: str
+    """The change that removes the finding."""
+    source: str
+    """A link or issue that explains the rule."""
+    at: At = field(default=(), compare=False, repr=False)
+    """The same place as `path`, in parts: keys may hold dots. For line numbers."""
+
+    def as_json(self) -> dict[str, str]:
+        """The finding as the commands print it."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "path": self.path,
+            "message": self.message,
+            "fix": self.fix,
+            "source": self.source,
+        }
+
+    def __str__(self) -> str:
+        """One finding as text: where, what, and what to do."""
+        where = f"{self.path}: " if self.path else ""
+        return f"{self.severity} {self.code} {where}{self.message} {self.fix}".rstrip()
+
+
+def finding(code: Code, at: At, message: str, fix: str, severity: Severity | None = None) -> Finding:
+    """A finding of the given kind at the given place.
+
+    Args:
+        code: The kind, which gives severity and source.
+        at: The place, in parts.
+        message: What was given and what is allowed.
+        fix: The change that removes the finding.
+        severity: Only where it differs from that of the kind.
+    """
+    return Finding(
+        code.code, severity or code.severity, dotted(at), message, fix, code.source, tuple(at)
+    )
+
+
+def dotted(at: Iterable[str | int]) -> str:
+    """A place as people write it: `pools.gpu.taints[0].key`, `labels["a.b/c"]`."""
+    text = ""
+    for part in at:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif _plain(part):
+            text += f".{part}" if text else part
+        else:
+            text += f'["{part}"]'
+    return text
+
+
+def _plain(part: str) -> bool:
+    return bool(part) and not set(part) & set('./[]" ')
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    """Whether any of the findings refuses the stack."""
+    return any(f.severity == "error" for f in findings)

@@ -1,0 +1,187 @@
+"""From plain data to a checked environment, with everything that is wrong at once.
+
+A wrong part must not hide what is wrong elsewhere, so a value that does not fit is taken out and
+the rest is validated again: the rules then still see every part that can be read.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from eks_gpushare.config import codes
+from eks_gpushare.config.base import Model, normalised
+from eks_gpushare.config.environment import Environment
+from eks_gpushare.config.findings import At, Finding, finding
+from eks_gpushare.config.shape import place, shape_findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ROUNDS = 20
+"""Each round takes out at least one wrong part; nesting is nowhere this deep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """An environment as far as it can be read, and what is wrong with its shape."""
+
+    environment: Environment | None
+    """The environment; its unreadable parts left out or, where required, replaced by placeholders;
+    None if nothing of it can be read."""
+    findings: tuple[Finding, ...]
+    """Errors of shape: unknown keys, missing keys, wrong types."""
+    removed: tuple[At, ...]
+    """Places that were taken out; what rules say about them would be about defaults."""
+
+
+def parse(raw: object) -> Parsed:
+    """Validate the plain data of a stack file's environment.
+
+    Args:
+        raw: Mappings, lists and scalars as YAML or JSON gives them.
+    """
+    given = normalised(raw)
+    if not isinstance(given, dict):
+        wrong = finding(
+            codes.WRONG_TYPE, (), "The environment is not a mapping.", "Give cluster and pools."
+        )
+        return Parsed(None, (wrong,), ())
+    return _pruned(Environment, given)
+
+
+def _pruned(model: type[Environment], given: dict[str, Any]) -> Parsed:
+    found: list[Finding] = list(_mixed_kinds(given))
+    removed: list[At] = []
+    given = copy.deepcopy(given)
+    for _ in range(_ROUNDS):
+        try:
+            environment = model.model_validate(given, by_alias=True, by_name=False)
+        except ValidationError as error:
+            found += [
+                f for f in shape_findings(error, known_keys()) if not _explained(f.at, removed)
+            ]
+            taken: list[At] = []
+            for detail in error.errors(include_url=False):
+                at = place(detail["loc"])
+                if not _explained(at, taken) and (gone := _take_out(given, at)):
+                    taken.append(gone)
+            if not taken:
+                break
+            removed += taken
+        else:
+            return Parsed(environment, _in_order(found), tuple(removed))
+    return Parsed(None, _in_order(found), tuple(removed))
+
+
+def _explained(at: At, removed: list[At]) -> bool:
+    """Whether a fault is only there because something was taken out before."""
+    return any(at[: len(gone)] == gone for gone in removed)
+
+
+_PLACEHOLDERS: dict[str, dict[str, Any]] = {
+    "cluster": {"name": "unreadable", "version": ""},
+    "pools": {},
+}
+"""What stands in for a required part that cannot be read, so that the others still can."""
+
+
+def _take_out(given: dict[str, Any], at: At) -> At | None:
+    """Delete the value at a place, or what contains it when it is missing. Where, or None."""
+    if at[:2] == ("cluster", "existing"):  # without it, the block would be that of a new cluster
+        at = at[:1]
+    if len(at) == 1 and at[0] in _PLACEHOLDERS:
+        given[str(at[0])] = copy.deepcopy(_PLACEHOLDERS[str(at[0])])
+        return at
+    parents: list[tuple[Any, str | int]] = []
+    node: Any = given
+    for part in at:
+        if isinstance(node, dict) and part in node:
+            parents.append((node, part))
+            node = node[part]
+        elif isinstance(node, list) and isinstance(part, int) and part < len(node):
+            parents.append((node, part))
+            node = node[part]
+        else:
+            break
+    if not parents:
+        return None
+    owner, key = parents[-1]
+    if isinstance(owner, list):  # keep the indexes of the others: drop the whole list
+        if len(parents) == 1:
+            return None
+        owner, key = parents[-2]
+        parents.pop()
+    if len(parents) == 1 and key in _PLACEHOLDERS:
+        owner[key] = copy.deepcopy(_PLACEHOLDERS[str(key)])
+    else:
+        del owner[key]
+    return tuple(at[: len(parents)])
+
+
+_NEW_CLUSTER_ONLY = "name, version, endpoint, admins and the like describe a cluster to be made"
+
+
+def _mixed_kinds(given: dict[str, Any]) -> Iterator[Finding]:
+    """A part that is declared new and existing at once would be reported key by key."""
+    cluster = given.get("cluster")
+    if isinstance(cluster, dict) and "existing" in cluster and len(cluster) > 1:
+        others = ", ".join(sorted(str(key) for key in cluster if key != "existing"))
+        yield finding(
+            codes.BOTH_KINDS,
+            ("cluster", "existing"),
+            f"existing stands beside {others}; {_NEW_CLUSTER_ONLY}.",
+            "Keep existing alone to use a cluster that is there, or remove it to make one.",
+        )
+        for key in [key for key in cluster if key != "existing"]:
+            del cluster[key]
+    network = given.get("network")
+    if isinstance(network, dict):
+        new = sorted({"cidr", "zones", "natGateways", "flowLogs"} & network.keys())
+        old = sorted({"vpcId", "privateSubnetIds", "publicSubnetIds"} & network.keys())
+        if new and old:
+            yield finding(
+                codes.BOTH_KINDS,
+                ("network", new[0]),
+                f"{', '.join(new)} describe a network to be made, {', '.join(old)} one that is "
+                "there.",
+                "Keep one or the other.",
+            )
+            for key in new:
+                del network[key]
+
+
+def _in_order(found: list[Finding]) -> tuple[Finding, ...]:
+    return tuple(dict.fromkeys(found))
+
+
+@cache
+def models() -> tuple[type[BaseModel], ...]:
+    """Every model of the stack file, the outermost first."""
+    seen: dict[type[BaseModel], None] = {}
+    waiting: list[type[BaseModel]] = [Environment]
+    while waiting:
+        model = waiting.pop(0)
+        if model not in seen:
+            seen[model] = None
+            for info in model.model_fields.values():
+                waiting += _inside(info.annotation)
+    return tuple(seen)
+
+
+@cache
+def known_keys() -> frozenset[str]:
+    """Every key of the stack file's model, for guesses at misspelt ones."""
+    fields = (item for model in models() for item in model.model_fields.items())
+    return frozenset(info.alias or name for name, info in fields)
+
+
+def _inside(annotation: object) -> list[type[BaseModel]]:
+    """Models within an annotation such as `dict[str, Pool]`."""
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        return [annotation]
+    return [model for inner in get_args(annotation) for model in _inside(inner)]

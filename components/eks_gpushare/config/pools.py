@@ -1,0 +1,89 @@
+"""A pool: nodes of one kind, and how their GPUs are shared."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from eks_gpushare.config.base import Items, Model
+from eks_gpushare.config.sharing import Sharing
+from eks_gpushare.config.taints import DEFAULT_TAINT, Taint
+
+Provisioner: TypeAlias = Literal["managedNodeGroup", "karpenter", "existing"]
+CapacityType: TypeAlias = Literal["onDemand", "spot", "reserved", "capacityBlock"]
+AmiFamily: TypeAlias = Literal["al2023", "bottlerocket", "custom"]
+
+
+class Nodes(Model):
+    """How many nodes a pool may have."""
+
+    min: int | None = None
+    """Fewest nodes. Default: 0."""
+    desired: int | None = None
+    """Nodes at the start. Default: `min`, but at least 1 if `max` allows it."""
+    max: int | None = None
+    """Most nodes. Default: `desired`."""
+
+
+class CustomAmi(Model):
+    """An AMI of the user's own."""
+
+    id: str
+    """AMI ID, `ami-...`."""
+    family: Literal["al2023", "bottlerocket"]
+    """What its user data must look like."""
+    driver_included: bool
+    """Whether the NVIDIA driver and container toolkit are in the image."""
+
+
+class Reservation(Model):
+    """A capacity reservation or capacity block bought beforehand."""
+
+    id: str
+    """`cr-...`, the ID of the On-Demand Capacity Reservation or Capacity Block."""
+
+
+class Pool(Model):
+    """Nodes of one kind and how their GPUs are shared."""
+
+    provisioner: Provisioner = "managedNodeGroup"
+    """Who makes the nodes; `existing` leaves that to somebody else."""
+    instance_types: Items[str]
+    """EC2 instance types, best first. The order does not matter to a node group."""
+    nodes: Nodes = Nodes.model_construct()
+    """How many nodes. Default: one."""
+    ami_family: AmiFamily = "al2023"
+    """Which EKS-optimised NVIDIA AMI; `custom` needs `customAmi`."""
+    custom_ami: CustomAmi | None = None
+    """Only with `amiFamily: custom`."""
+    ami_version: str | None = None
+    """EKS AMI release version, for example `1.35.2-20261114`. Default: the newest at creation."""
+    zones: Items[str] | None = None
+    """Availability zones. Default: the network's; pinned, a new zone replaces no pool."""
+    subnet_ids: Items[str] | None = None
+    """Subnets by ID, in a network that this stack does not make. Default: its private subnets."""
+    capacity_type: CapacityType = "onDemand"
+    """How the instances are bought; reserved and capacityBlock need `reservation`."""
+    reservation: Reservation | None = None
+    """Only with `capacityType: reserved` or `capacityBlock`."""
+    root_volume_gib: int = Field(default=200, alias="rootVolumeGiB")
+    """Size of the encrypted gp3 root volume in GiB."""
+    labels: dict[str, str] = Field(default_factory=dict)
+    """Further node labels."""
+    taints: Items[Taint] = (DEFAULT_TAINT,)
+    """Taints of the nodes. Default: `nvidia.com/gpu=true:NoSchedule`."""
+    sharing: Sharing
+    """How the GPUs are shared."""
+    scaled_by: Literal["stack", "autoscaler"] = "stack"
+    """Who decides the desired size after creation; with `autoscaler`, updates leave it alone."""
+    node_repair: bool = True
+    """Let EKS replace nodes with a broken GPU."""
+    efa: bool = False
+    """Elastic Fabric Adapter network interfaces, on types that have them."""
+    placement_group: bool = False
+    """Put the nodes into a cluster placement group, in one zone."""
+    metadata_hop_limit: Literal[1, 2] = 1
+    """How far IMDSv2 answers travel; 2 lets pods reach the node's credentials."""
+    tag_instances: bool = False
+    """Put the environment's tags on instances and volumes too; each change then rolls the nodes."""

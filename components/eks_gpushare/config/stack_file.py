@@ -1,0 +1,199 @@
+"""A stack file: `stacks/Pulumi.<stack>.yaml`, read without Pulumi."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.config import codes
+from eks_gpushare.config.findings import At, Code, Finding, finding
+from eks_gpushare.config.shape import shown, similar
+from eks_gpushare.config.yaml import Document, YamlProblem, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROJECT = "eks-gpushare"
+"""Name of the Pulumi project, and so the namespace of its configuration."""
+ENVIRONMENT_KEY = f"{PROJECT}:environment"
+"""The one key this project reads."""
+_TOP_LEVEL = ("config", "encryptionsalt", "encryptedkey", "secretsprovider", "environment")
+_AWS_KEYS = (
+    "accessKey",
+    "allowedAccountIds",
+    "assumeRole",
+    "assumeRoles",
+    "assumeRoleWithWebIdentity",
+    "customCaBundle",
+    "defaultTags",
+    "endpoints",
+    "forbiddenAccountIds",
+    "httpProxy",
+    "httpsProxy",
+    "ignoreTags",
+    "insecure",
+    "maxRetries",
+    "noProxy",
+    "profile",
+    "region",
+    "retryMode",
+    "secretKey",
+    "sharedConfigFiles",
+    "sharedCredentialsFiles",
+    "skipCredentialsValidation",
+    "skipMetadataApiCheck",
+    "skipRegionValidation",
+    "skipRequestingAccountId",
+    "token",
+    "useDualstackEndpoint",
+    "useFipsEndpoint",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StackFile:
+    """What one stack file says, and what is wrong with it before its environment is looked at."""
+
+    name: str
+    """The file as it was given."""
+    document: Document
+    """The file with its lines."""
+    findings: tuple[Finding, ...]
+    """Errors of the file; their paths are those of the whole file."""
+    environment: object
+    """The plain data of the environment; None if there is none."""
+    region: str | None
+    """`aws:region`."""
+
+    @property
+    def readable(self) -> bool:
+        """Whether the file is YAML at all."""
+        return self.document.readable
+
+    def line_of(self, found: Finding) -> int | None:
+        """The line of a finding, of the file or of its environment."""
+        if found in self.findings:
+            return self._file_line(found)
+        return self.document.line_of(("config", ENVIRONMENT_KEY, *found.at))
+
+    def _file_line(self, found: Finding) -> int | None:
+        line, _, _ = found.path.removeprefix("line ").partition(",")
+        return int(line) if line.isdigit() else self.document.line_of(found.at)
+
+
+def read_stack_file(path: str | Path) -> StackFile:
+    """Read a stack file.
+
+    Args:
+        path: Where it is.
+
+    Raises:
+        OSError: If it cannot be opened or read.
+    """
+    return stack_file_of(Path(path).read_bytes(), str(path))
+
+
+def stack_file_of(content: bytes | str, name: str) -> StackFile:
+    """The stack file with the given content; `name` is what messages call it."""
+    document = read(content, name)
+    found = [_of_yaml(problem) for problem in document.problems]
+    environment, region = None, None
+    if document.readable:
+        found += _of_file(document.value)
+        config = document.value.get("config") if isinstance(document.value, dict) else None
+        if isinstance(config, dict):
+            environment = config.get(ENVIRONMENT_KEY)
+            given = config.get("aws:region")
+            region = given if isinstance(given, str) else None
+    return StackFile(name, document, tuple(found), environment, region)
+
+
+def _of_yaml(problem: YamlProblem) -> Finding:
+    code = codes.DUPLICATE_KEY if problem.kind == "duplicate" else codes.UNREADABLE
+    message = f"{problem.message[:1].upper()}{problem.message[1:]}."
+    fix = f"{problem.fix[:1].upper()}{problem.fix[1:]}." if problem.fix else "Correct the line."
+    where = f"line {problem.line}, column {problem.column}"
+    return Finding(code.code, code.severity, where, message, fix, code.source, problem.path)
+
+
+def _of_file(value: Any) -> Iterator[Finding]:  # noqa: ANN401  (any YAML)
+    if value is None:
+        yield _missing_environment((), "The file is empty.")
+        return
+    if not isinstance(value, dict):
+        yield _missing_environment((), f"The file holds {shown(value)}, not a mapping.")
+        return
+    for key in value:
+        if key not in _TOP_LEVEL:
+            yield _stray((key,), key, f"{key} is not a key of a stack file.", _TOP_LEVEL)
+    config = value.get("config")
+    if not isinstance(config, dict):
+        if "environment" not in value:  # an ESC environment may hold the configuration
+            yield _missing_environment(("config",), "The file has no configuration.")
+        return
+    yield from _of_config(config)
+
+
+def _of_config(config: dict[str, Any]) -> Iterator[Finding]:
+    for key in config:
+        yield from _of_key(key)
+    if ENVIRONMENT_KEY not in config:
+        yield _missing_environment(("config",), f"The file has no {ENVIRONMENT_KEY}.")
+    else:
+        yield from _secrets(config[ENVIRONMENT_KEY], ("config", ENVIRONMENT_KEY))
+    region = config.get("aws:region")
+    if region is not None and not isinstance(region, str):
+        message = f"{shown(region)} is not the name of a region."
+        at = ("config", "aws:region")
+        yield finding(codes.WRONG_TYPE, at, message, "Write it as us-west-2.")
+
+
+def _of_key(key: str) -> Iterator[Finding]:
+    namespace, colon, name = key.partition(":")
+    at = ("config", key)
+    if not colon:
+        message = f"{key} has no namespace, so the engine cannot tell whose it is."
+        full = ENVIRONMENT_KEY if similar(key, ["environment"]) else f"{PROJECT}:{key}"
+        yield finding(codes.STRAY_KEY, at, message, f"Write {full}.")
+    elif namespace == PROJECT and name != "environment":
+        yield _stray(at, key, f"{PROJECT} reads {ENVIRONMENT_KEY} only.", (ENVIRONMENT_KEY,))
+    elif namespace not in {PROJECT, "eks"} and similar(namespace, [PROJECT, "gpushare"]):
+        yield _stray(at, key, f"{namespace} is not the name of this project.", (ENVIRONMENT_KEY,))
+    elif namespace == "aws" and name not in _AWS_KEYS and (meant := similar(name, _AWS_KEYS)):
+        message = f"{key} is not a setting of the AWS provider."
+        yield finding(codes.STRAY_KEY, at, message, f"Did you mean aws:{meant}?")
+
+
+def _stray(at: At, key: str, message: str, known: tuple[str, ...]) -> Finding:
+    meant = similar(key, known)
+    if meant and meant != key:
+        fix = f"Did you mean {meant}?"
+    else:
+        fix = f"Remove it; known are {', '.join(known)}."
+    return finding(codes.STRAY_KEY, at, message, fix)
+
+
+def _missing_environment(at: At, message: str) -> Finding:
+    fix = f"Add config: with {ENVIRONMENT_KEY}: below it; stacks/ has examples."
+    return finding(codes.NO_ENVIRONMENT, at, message, fix)
+
+
+def _secrets(value: Any, at: At) -> Iterator[Finding]:  # noqa: ANN401  (any YAML)
+    if isinstance(value, dict):
+        if set(value) == {"secure"}:
+            message = "A secret inside the environment would be in plain text in the state."
+            fix = "Keep secrets out of it; nothing in an environment needs one."
+            yield finding(codes.SECRET_INSIDE, at, message, fix)
+            return
+        for key, inner in value.items():
+            yield from _secrets(inner, (*at, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _secrets(inner, (*at, index))
+
+
+def unreadable(name: str, reason: str) -> Finding:
+    """The finding of a file that cannot be opened."""
+    code: Code = codes.UNREADABLE
+    return finding(code, (), f"{name} cannot be read: {reason}.", "Give the path of a stack file.")

@@ -1,0 +1,61 @@
+"""Taints and tolerations: one model, every spelling.
+
+Kubernetes writes `NoSchedule`, the EKS API `NO_SCHEDULE`, and the Cluster Autoscaler reads
+`value:NoSchedule` from a tag. All of them come from the one `Taint` of the stack file.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from eks_gpushare.config.base import Model
+
+Effect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+EFFECTS: tuple[Effect, ...] = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+class Taint(Model):
+    """A taint of the nodes of a pool."""
+
+    key: str
+    """Label-like key, for example `nvidia.com/gpu`."""
+    value: str = ""
+    """Value; quote `"true"`, for YAML reads a bare true as a boolean."""
+    effect: Effect
+    """NoSchedule, PreferNoSchedule or NoExecute, as Kubernetes spells them."""
+
+    def for_eks(self) -> dict[str, str]:
+        """The taint as the EKS API has it, with `NO_SCHEDULE` for `NoSchedule`."""
+        spelling = {
+            "NoSchedule": "NO_SCHEDULE",
+            "PreferNoSchedule": "PREFER_NO_SCHEDULE",
+            "NoExecute": "NO_EXECUTE",
+        }
+        return {"key": self.key, "value": self.value, "effect": spelling[self.effect]}
+
+    def for_kubernetes(self) -> dict[str, str]:
+        """The taint as a node's spec has it."""
+        return {"key": self.key, "value": self.value, "effect": self.effect}
+
+    def for_autoscaler(self) -> tuple[str, str]:
+        """Key and value of the tag by which the Cluster Autoscaler learns of the taint."""
+        return (
+            f"k8s.io/cluster-autoscaler/node-template/taint/{self.key}",
+            f"{self.value}:{self.effect}",
+        )
+
+    def toleration(self) -> dict[str, str]:
+        """The narrowest toleration that lets a pod onto the node."""
+        if self.value:
+            return {
+                "key": self.key,
+                "operator": "Equal",
+                "value": self.value,
+                "effect": self.effect,
+            }
+        return {"key": self.key, "operator": "Exists", "effect": self.effect}
+
+
+GPU_TAINT_KEY = "nvidia.com/gpu"
+DEFAULT_TAINT = Taint.model_construct(key=GPU_TAINT_KEY, value="true", effect="NoSchedule")
+"""What keeps pods without a GPU request away from a GPU node, unless a pool says otherwise."""

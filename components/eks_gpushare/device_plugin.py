@@ -1,0 +1,107 @@
+"""NVIDIA's device plugin, configured for the pools it serves."""
+
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
+from pulumi_kubernetes.helm.v3 import Release
+
+from eks_gpushare.args import Chart, Pool
+from eks_gpushare.catalog import versions
+from eks_gpushare.checked import accept, model_of, props
+from eks_gpushare.config.device_plugin import DevicePluginSpec
+from eks_gpushare.rules.parts import check_device_plugin
+from eks_gpushare.sharing.charts import device_plugin_values, merged
+from eks_gpushare.sharing.device_plugin_config import config_map_data, content_hash
+
+DEFAULT_NAMESPACE = "nvidia-device-plugin"
+RELEASE_NAME = "nvidia-device-plugin"
+_TIMEOUT_SECONDS = 600
+_KEPT_REVISIONS = 5
+
+
+class DevicePluginArgs(TypedDict):
+    """Which pools the plugin serves, and what is changed about its chart."""
+
+    pools: dict[str, Pool]
+    """The pools, by name. Their nodes carry the label `nvidia.com/device-plugin.config`."""
+    namespace: NotRequired[str]
+    """Namespace, made by the component. Default: nvidia-device-plugin."""
+    chart: NotRequired[Chart]
+    """Version, mirror and values of the chart. Default: the version this release is for."""
+
+
+class DevicePlugin(pulumi.ComponentResource):
+    """The device plugin and GPU feature discovery on exactly the nodes of the pools.
+
+    The configuration is an immutable ConfigMap named after its content. Nothing watches it for
+    changes, so a change is a new name, which rolls the plugin's pods and no node.
+    Needs a Kubernetes provider: `opts=ResourceOptions(providers=[cluster.provider])`.
+    """
+
+    namespace: pulumi.Output[str]
+    """Namespace of the release."""
+    config_map_name: pulumi.Output[str]
+    """Name of the ConfigMap with a key per pool."""
+
+    def __init__(
+        self, name: str, args: DevicePluginArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Install the plugin.
+
+        Args:
+            name: Name of the component, which its children's names start with.
+            args: Which pools it serves.
+            opts: Pulumi's resource options, with a Kubernetes provider among `providers`.
+
+        Raises:
+            pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
+        """
+        spec = model_of(DevicePluginSpec, "DevicePlugin", args, ())
+        super().__init__("eks-gpushare:index:DevicePlugin", name, props(spec), opts)
+        accept("DevicePlugin", check_device_plugin(spec), self, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        namespace = Namespace(
+            f"{name}-namespace",
+            metadata={
+                "name": spec.namespace or DEFAULT_NAMESPACE,
+                # The plugin talks to the kubelet through the host's file system.
+                "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
+            },
+            opts=child,
+        )
+        data = config_map_data(spec.pools)
+        config = ConfigMap(
+            f"{name}-config",
+            metadata={
+                "name": f"{RELEASE_NAME}-config-{content_hash(data)}",
+                "namespace": namespace.metadata.name,
+            },
+            immutable=True,
+            data=data,
+            opts=child,
+        )
+        chart, default = spec.chart, versions.DEVICE_PLUGIN
+        repository = chart.repository or default.repository
+        Release(
+            f"{name}-release",
+            name=RELEASE_NAME,
+            namespace=namespace.metadata.name,
+            chart=chart.path or default.name,
+            version=None if chart.path else chart.version or default.version,
+            repository_opts=None if chart.path else {"repo": repository},
+            values=merged(
+                device_plugin_values(spec.pools, chart.values),
+                {"config": {"name": config.metadata.name}},
+            ),
+            atomic=True,
+            timeout=_TIMEOUT_SECONDS,
+            max_history=_KEPT_REVISIONS,
+            # Its name is fixed, so a replacement cannot stand beside it.
+            opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
+        )
+        self.namespace = namespace.metadata.name
+        self.config_map_name = config.metadata.name
+        self.register_outputs(
+            {"namespace": self.namespace, "configMapName": self.config_map_name}
+        )

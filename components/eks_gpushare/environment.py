@@ -1,0 +1,338 @@
+"""A whole GPU-sharing environment, from one declaration."""
+
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+from pulumi_kubernetes import Provider
+
+from eks_gpushare import args as plain
+from eks_gpushare.checked import accept, model_of, props, refuse
+from eks_gpushare.cluster import EksCluster
+from eks_gpushare.config import codes
+from eks_gpushare.config.base import Model
+from eks_gpushare.config.additions import catalog_of
+from eks_gpushare.config.cluster import ClusterByKubeconfig, ClusterByName, NewCluster
+from eks_gpushare.config.environment import Environment
+from eks_gpushare.config.environment import SystemNodes as SystemBlock
+from eks_gpushare.config.findings import finding
+from eks_gpushare.config.network import ExistingNetwork, NewNetwork
+from eks_gpushare.config.pools import Pool
+from eks_gpushare.device_plugin import DevicePlugin
+from eks_gpushare.gpu_pool import GpuPool
+from eks_gpushare.kubeconfigs import eks_kubeconfig, read_kubeconfig
+from eks_gpushare.network import Network
+from eks_gpushare.rules import check_environment
+from eks_gpushare.sharing.plan import PoolPlan, plan_environment
+from eks_gpushare.system_nodes import SystemNodes
+from eks_gpushare.wiring import Wires
+
+
+class GpuSharingEnvironmentArgs(TypedDict):
+    """The environment, as the stack file has it, and what its author looked up."""
+
+    cluster: plain.Cluster
+    """The cluster, new or existing."""
+    network: NotRequired[plain.NetworkBlock]
+    """The network of a new cluster. Default: a VPC of its own in two zones."""
+    system: NotRequired[plain.SystemBlock]
+    """Nodes without GPUs. Default: two t3.large with a new cluster, none with an existing one."""
+    gpu_stack: NotRequired[plain.GpuStack]
+    """Who runs the device plugin."""
+    pools: dict[str, plain.Pool]
+    """GPU pools by name."""
+    charts: NotRequired[plain.Charts]
+    """Chart versions, mirrors and values."""
+    catalog: NotRequired[plain.CatalogAdditions]
+    """Instance types this release does not know or has wrong."""
+    tags: NotRequired[dict[str, str]]
+    """AWS tags of everything but instances and volumes."""
+    region: NotRequired[str]
+    """AWS region, for prices and checks. Default: prices stay unknown."""
+    availability_zones: NotRequired[list[str]]
+    """Zones to choose from; required where `network.zones` is a number."""
+    cluster_facts: NotRequired[plain.ClusterFacts]
+    """What AWS says of an existing EKS cluster; required with `cluster.existing.name`."""
+    profile: NotRequired[str]
+    """AWS profile for the kubeconfig of an existing EKS cluster. Default: none."""
+    kubeconfig: NotRequired[pulumi.Input[str]]
+    """Content of a kubeconfig. Default: the file at `cluster.existing.kubeconfig` is read."""
+
+
+_WIRING = ("region", "availability_zones", "cluster_facts", "profile", "kubeconfig")
+
+
+class GpuSharingEnvironment(pulumi.ComponentResource):
+    """Cluster, network, nodes, GPU pools and device plugin that agree with each other."""
+
+    cluster_name: pulumi.Output[str]
+    """Name of the cluster, or the context of its kubeconfig."""
+    kubeconfig: pulumi.Output[str]
+    """Kubeconfig of the cluster; a secret."""
+    pools: pulumi.Output[dict[str, Any]]
+    """Per pool what to request, select and tolerate, capacity, and price per share."""
+    provider: Provider
+    """Kubernetes provider for the cluster."""
+
+    checks_its_parts = True
+    """Its parts need not report again what was found here."""
+
+    def __init__(
+        self,
+        name: str,
+        args: GpuSharingEnvironmentArgs,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Make the environment.
+
+        Args:
+            name: Name of the component, which its children's names start with.
+            args: The environment.
+            opts: Pulumi's resource options.
+
+        Raises:
+            pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
+        """
+        spec = model_of(Environment, "GpuSharingEnvironment", args, _WIRING)
+        region = args.get("region")
+        wires = {"region": region}
+        super().__init__(
+            "eks-gpushare:index:GpuSharingEnvironment", name, props(spec, **wires), opts
+        )
+        accept("GpuSharingEnvironment", check_environment(spec, region=region), self, opts)
+        catalog, _ = catalog_of(spec.catalog, region)
+        self.plans: dict[str, PoolPlan] = plan_environment(spec, catalog, region)
+        """What each pool will be, known before anything is made."""
+        parts = _Parts(name, spec, args, pulumi.ResourceOptions(parent=self))
+        found = parts.cluster()
+        nodes = [*parts.system_nodes(found), *parts.gpu_pools(found)]
+        parts.device_plugin(found, nodes)
+        self.provider = found.provider
+        self.cluster_name = pulumi.Output.from_input(found.label)
+        self.kubeconfig = pulumi.Output.secret(found.kubeconfig)
+        self.pools = pulumi.Output.from_input(
+            {pool: _output(plan) for pool, plan in self.plans.items()}
+        )
+        self.register_outputs(self.exports())
+
+    def exports(self) -> dict[str, pulumi.Output[Any]]:
+        """The outputs, by the names that a stack exports them under."""
+        return {
+            "cluster": self.cluster_name,
+            "kubeconfig": self.kubeconfig,
+            "pools": self.pools,
+        }
+
+
+def _output(plan: PoolPlan) -> dict[str, Any]:
+    labels = {"nodeLabels": dict(plan.labels)} if plan.pool.provisioner == "existing" else {}
+    return {**plan.as_json(), **labels}
+
+
+class _Parts:
+    """The parts of an environment, in the order in which they need each other."""
+
+    def __init__(
+        self,
+        name: str,
+        spec: Environment,
+        args: GpuSharingEnvironmentArgs,
+        child: pulumi.ResourceOptions,
+    ) -> None:
+        self._name, self._spec, self._args, self._child = name, spec, args, child
+        self._tags = dict(spec.tags)
+
+    def cluster(self) -> Wires:
+        """The cluster, made or found."""
+        given = self._spec.cluster
+        if isinstance(given, NewCluster):
+            return self._new_cluster(given)
+        if isinstance(given.existing, ClusterByName):
+            return self._cluster_by_name(given.existing)
+        return self._cluster_by_kubeconfig(given.existing)
+
+    def _new_cluster(self, spec: NewCluster) -> Wires:
+        network, by_zone = self._network()
+        cluster = EksCluster(
+            f"{self._name}-cluster",
+            {
+                **_plain(spec),  # type: ignore[typeddict-item]  # the model's own fields
+                **network,
+                "gpu_taints": _gpu_taints(self._spec.pools),
+                "tags": self._tags,
+            },
+            self._child,
+        )
+        return Wires(
+            provider=cluster.provider,
+            kubeconfig=cluster.kubeconfig,
+            label=cluster.cluster_name,
+            cluster_name=cluster.cluster_name,
+            subnet_ids=network["private_subnet_ids"],
+            subnet_by_zone=by_zone,
+            vpc_id=network["vpc_id"],
+            security_group_id=cluster.security_group_id,
+            endpoint=cluster.endpoint,
+            certificate_authority=cluster.certificate_authority,
+            service_cidr=cluster.service_cidr,
+            version=spec.version,
+        )
+
+    def _network(self) -> tuple[dict[str, Any], dict[str, pulumi.Output[str]] | None]:
+        spec = self._spec.network
+        if isinstance(spec, ExistingNetwork):
+            return _plain(spec), None
+        zones = self._zones(spec)
+        network = Network(
+            f"{self._name}-network",
+            {**_plain(spec), "zones": zones, "tags": self._tags},  # type: ignore[typeddict-item]  # the model's own fields
+            self._child,
+        )
+        wires = {
+            "vpc_id": network.vpc_id,
+            "private_subnet_ids": network.private_subnet_ids,
+            "public_subnet_ids": network.public_subnet_ids,
+        }
+        return wires, network.subnet_by_zone
+
+    def _zones(self, spec: NewNetwork) -> list[str]:
+        """The zones by name: those given, or the first ones that the account has."""
+        if not isinstance(spec.zones, int):
+            return list(spec.zones)
+        available = sorted(self._args.get("availability_zones") or [])
+        if len(available) < spec.zones:
+            at = ("network", "zones")
+            message = f"{spec.zones} zones are asked for and {len(available)} are known."
+            fix = "Name them, or give availability_zones from aws.get_availability_zones()."
+            refuse("GpuSharingEnvironment", [finding(codes.MISSING_KEY, at, message, fix)])
+        return available[: spec.zones]
+
+    def _cluster_by_name(self, spec: ClusterByName) -> Wires:
+        facts = self._args.get("cluster_facts")
+        if facts is None:
+            message = f"What AWS says of {spec.name} is not given."
+            fix = "Give cluster_facts, from aws.eks.get_cluster()."
+            missing = finding(codes.MISSING_KEY, ("cluster_facts",), message, fix)
+            refuse("GpuSharingEnvironment", [missing])
+        kubeconfig = eks_kubeconfig(
+            spec.name,
+            facts["endpoint"],
+            facts["certificate_authority"],
+            self._args.get("region"),
+            self._args.get("profile"),
+        )
+        network = self._spec.network
+        named = isinstance(network, ExistingNetwork)
+        return Wires(
+            provider=self._provider(kubeconfig, facts["arn"]),
+            kubeconfig=pulumi.Output.from_input(kubeconfig),
+            label=spec.name,
+            cluster_name=spec.name,
+            subnet_ids=list(network.private_subnet_ids) if named else facts["subnet_ids"],
+            vpc_id=facts["vpc_id"],
+            security_group_id=facts["security_group_id"],
+            endpoint=facts["endpoint"],
+            certificate_authority=facts["certificate_authority"],
+            service_cidr=facts["service_cidr"],
+            version=facts["version"],
+        )
+
+    def _cluster_by_kubeconfig(self, spec: ClusterByKubeconfig) -> Wires:
+        content = self._args.get("kubeconfig") or read_kubeconfig(spec.kubeconfig)
+        identifier = f"{spec.kubeconfig}#{spec.context or ''}"
+        return Wires(
+            provider=self._provider(content, identifier, spec.context),
+            kubeconfig=pulumi.Output.from_input(content),
+            label=spec.context or spec.kubeconfig,
+        )
+
+    def _provider(
+        self, kubeconfig: pulumi.Input[str], identifier: str, context: str | None = None
+    ) -> Provider:
+        # The identifier is what the provider compares: a new kubeconfig then replaces nothing.
+        return Provider(
+            f"{self._name}-kubernetes",
+            kubeconfig=pulumi.Output.secret(kubeconfig),
+            context=context,
+            cluster_identifier=identifier,
+            opts=self._child,
+        )
+
+    def system_nodes(self, wires: Wires) -> list[pulumi.Resource]:
+        """Nodes without GPUs: always with a new cluster, which would else have none."""
+        spec = self._spec.system
+        if spec is None and isinstance(self._spec.cluster, NewCluster):
+            spec = SystemBlock()
+        if spec is None or wires.cluster_name is None:
+            return []
+        nodes = SystemNodes(
+            f"{self._name}-system",
+            {
+                **_plain(spec),  # type: ignore[typeddict-item]  # the model's own fields
+                "cluster_name": wires.cluster_name,
+                "subnet_ids": wires.subnet_ids,
+                **({"version": wires.version} if wires.version else {}),
+                "tags": self._tags,
+            },
+            self._child,
+        )
+        return [nodes]
+
+    def gpu_pools(self, wires: Wires) -> list[pulumi.Resource]:
+        """The pools whose nodes this stack makes."""
+        return [
+            self._gpu_pool(name, pool, wires)
+            for name, pool in self._spec.pools.items()
+            if pool.provisioner == "managedNodeGroup"
+        ]
+
+    def _gpu_pool(self, name: str, pool: Pool, wires: Wires) -> GpuPool:
+        given = {
+            "pool": name,
+            "cluster_name": wires.cluster_name,
+            "cluster_subnet_ids": _subnets(pool, wires),
+            "version": wires.version,
+            "cluster_endpoint": wires.endpoint,
+            "cluster_certificate_authority": wires.certificate_authority,
+            "cluster_service_cidr": wires.service_cidr,
+            "cluster_security_group_id": wires.security_group_id,
+            "vpc_id": wires.vpc_id,
+            "catalog": _plain(self._spec.catalog),
+            "tags": self._tags,
+        }
+        known = {key: value for key, value in given.items() if value is not None}
+        return GpuPool(f"{self._name}-{name}", {**_plain(pool), **known}, self._child)  # type: ignore[typeddict-item]  # the model's own fields
+
+    def device_plugin(self, wires: Wires, nodes: list[pulumi.Resource]) -> None:
+        """The device plugin, which goes before its nodes do when the stack is destroyed."""
+        spec = self._spec
+        stack = {"namespace": spec.gpu_stack.namespace} if spec.gpu_stack.namespace else {}
+        DevicePlugin(
+            f"{self._name}-device-plugin",
+            {
+                "pools": {name: _plain(pool) for name, pool in spec.pools.items()},  # type: ignore[misc]  # the model's own fields
+                "chart": _plain(spec.charts.device_plugin),  # type: ignore[typeddict-item]  # the same
+                **stack,  # type: ignore[typeddict-item]  # the same
+            },
+            pulumi.ResourceOptions.merge(
+                self._child, pulumi.ResourceOptions(providers=[wires.provider], depends_on=nodes)
+            ),
+        )
+
+
+def _subnets(pool: Pool, wires: Wires) -> Any:  # noqa: ANN401  (an input of whichever kind)
+    if pool.subnet_ids is not None:
+        return list(pool.subnet_ids)
+    if pool.zones is not None and wires.subnet_by_zone is not None:
+        return [wires.subnet_by_zone[zone] for zone in sorted(pool.zones)]
+    return wires.subnet_ids
+
+
+def _gpu_taints(pools: dict[str, Pool]) -> list[plain.Taint]:
+    """Every taint of every pool once, whatever its value, in one order."""
+    wanted = sorted({(t.key, t.effect) for pool in pools.values() for t in pool.taints})
+    return [{"key": key, "effect": effect} for key, effect in wanted]
+
+
+def _plain(model: Model) -> dict[str, Any]:
+    """A model as arguments of a component: only what was given, under its Python names."""
+    return model.model_dump(exclude_unset=True, mode="json")

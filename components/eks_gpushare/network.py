@@ -1,0 +1,250 @@
+"""A VPC for a cluster: per zone a private subnet for nodes and a public one for the way out."""
+
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi_aws.cloudwatch import LogGroup
+from pulumi_aws.ec2 import DefaultSecurityGroup, Eip, FlowLog, InternetGateway, NatGateway, Route, RouteTable, RouteTableAssociation, Subnet, Vpc, VpcEndpoint
+from pulumi_aws.iam import Role, RolePolicy
+
+from eks_gpushare.checked import model_of, props, refuse
+from eks_gpushare.config import codes
+from eks_gpushare.config.findings import finding
+from eks_gpushare.config.network import NewNetwork
+from eks_gpushare.iam_documents import trusted_by, writes_logs
+from eks_gpushare.sharing.subnets import zone_subnets
+
+_ANYWHERE = "0.0.0.0/0"
+_LOG_DAYS = 30
+
+
+class NetworkArgs(TypedDict):
+    """What a network is made of."""
+
+    zones: list[str]
+    """Availability zones, by name; a stack file that gives their number has them looked up."""
+    cidr: NotRequired[str]
+    """Address range of the VPC, /16 to /20. Default: 10.0.0.0/16."""
+    nat_gateways: NotRequired[str]
+    """single, or perZone to survive the loss of a zone. Default: single."""
+    flow_logs: NotRequired[bool]
+    """Record rejected traffic in CloudWatch Logs. Default: false."""
+    tags: NotRequired[dict[str, str]]
+    """Tags of everything. Default: none."""
+
+
+class Network(pulumi.ComponentResource):
+    """A VPC with a public and a private subnet per zone, closed by default.
+
+    Nodes and the control plane live in the private subnets and leave through NAT gateways;
+    image layers come through a free S3 endpoint. A further zone changes nothing about the others.
+    """
+
+    vpc_id: pulumi.Output[str]
+    """ID of the VPC."""
+    private_subnet_ids: pulumi.Output[list[str]]
+    """IDs of the private subnets, by zone in alphabetical order."""
+    public_subnet_ids: pulumi.Output[list[str]]
+    """IDs of the public subnets, by zone in alphabetical order."""
+    subnet_by_zone: dict[str, pulumi.Output[str]]
+    """ID of the private subnet of each zone, for pools that are pinned to some."""
+
+    def __init__(
+        self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Make the network.
+
+        Args:
+            name: Name of the component, which its children's names start with.
+            args: What the network is made of.
+            opts: Pulumi's resource options.
+
+        Raises:
+            pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
+        """
+        spec = model_of(NewNetwork, "Network", args, ("tags",))
+        tags = dict(args.get("tags", {}))
+        super().__init__(
+            "eks-gpushare:index:Network", name, props(spec, tags=tags or None), opts
+        )
+        parts = _Parts(name, tags, pulumi.ResourceOptions(parent=self))
+        zones = sorted(_names(spec))
+        vpc = parts.vpc(spec.cidr)
+        public = parts.public_subnets(vpc, spec.cidr, zones)
+        nat = parts.nat_gateways(public, zones if spec.nat_gateways == "perZone" else zones[:1])
+        private, tables = parts.private_subnets(vpc, spec.cidr, zones, nat)
+        parts.s3_endpoint(vpc, tables)
+        if spec.flow_logs:
+            parts.flow_logs(vpc)
+        self.vpc_id = vpc.id
+        self.subnet_by_zone = {zone: subnet.id for zone, subnet in private.items()}
+        self.private_subnet_ids = pulumi.Output.all(*self.subnet_by_zone.values())
+        self.public_subnet_ids = pulumi.Output.all(*(subnet.id for subnet in public.values()))
+        self.register_outputs(
+            {
+                "vpcId": self.vpc_id,
+                "privateSubnetIds": self.private_subnet_ids,
+                "publicSubnetIds": self.public_subnet_ids,
+            }
+        )
+
+
+def _names(spec: NewNetwork) -> tuple[str, ...]:
+    """The zones, which must be names here: a component asks the cloud nothing."""
+    if isinstance(spec.zones, int):
+        message = f"{spec.zones} is a number of zones."
+        fix = "Name the zones; aws.get_availability_zones() lists them."
+        refuse("Network", [finding(codes.WRONG_TYPE, ("zones",), message, fix)])
+    return spec.zones
+
+
+class _Parts:
+    """The children of a network. Their names are state: see docs/upgrades.md."""
+
+    def __init__(self, name: str, tags: dict[str, str], child: pulumi.ResourceOptions) -> None:
+        self._name, self._tags, self._child = name, tags, child
+
+    def vpc(self, cidr: str) -> Vpc:
+        """The VPC, whose default security group lets nothing through."""
+        vpc = Vpc(
+            f"{self._name}-vpc",
+            cidr_block=cidr,
+            enable_dns_hostnames=True,
+            enable_dns_support=True,
+            tags=self._named("vpc"),
+            opts=self._child,
+        )
+        DefaultSecurityGroup(
+            f"{self._name}-default-sg",
+            vpc_id=vpc.id,
+            tags=self._named("default-closed"),
+            opts=self._child,
+        )
+        return vpc
+
+    def public_subnets(self, vpc: Vpc, cidr: str, zones: list[str]) -> dict[str, Subnet]:
+        """A small subnet per zone with the internet gateway as its way out."""
+        gateway = InternetGateway(
+            f"{self._name}-igw", vpc_id=vpc.id, tags=self._named("igw"), opts=self._child
+        )
+        table = RouteTable(
+            f"{self._name}-public", vpc_id=vpc.id, tags=self._named("public"), opts=self._child
+        )
+        Route(
+            f"{self._name}-public-internet",
+            route_table_id=table.id,
+            destination_cidr_block=_ANYWHERE,
+            gateway_id=gateway.id,
+            opts=self._child,
+        )
+        return {
+            zone: self._subnet("public", vpc, zone, zone_subnets(cidr, zone).public, table)
+            for zone in zones
+        }
+
+    def nat_gateways(self, public: dict[str, Subnet], zones: list[str]) -> dict[str, NatGateway]:
+        """A NAT gateway with an address of its own in each of the given zones."""
+        gateways = {}
+        for zone in zones:
+            address = Eip(
+                f"{self._name}-nat-{zone}",
+                domain="vpc",
+                tags=self._named(f"nat-{zone}"),
+                opts=self._child,
+            )
+            gateways[zone] = NatGateway(
+                f"{self._name}-nat-{zone}",
+                allocation_id=address.id,
+                subnet_id=public[zone].id,
+                tags=self._named(f"nat-{zone}"),
+                opts=self._child,
+            )
+        return gateways
+
+    def private_subnets(
+        self, vpc: Vpc, cidr: str, zones: list[str], nat: dict[str, NatGateway]
+    ) -> tuple[dict[str, Subnet], list[RouteTable]]:
+        """A large subnet per zone, each with a route table of its own."""
+        subnets, tables = {}, []
+        for zone in zones:
+            table = RouteTable(
+                f"{self._name}-private-{zone}",
+                vpc_id=vpc.id,
+                tags=self._named(f"private-{zone}"),
+                opts=self._child,
+            )
+            Route(
+                f"{self._name}-private-{zone}-nat",
+                route_table_id=table.id,
+                destination_cidr_block=_ANYWHERE,
+                nat_gateway_id=nat.get(zone, next(iter(nat.values()))).id,
+                opts=self._child,
+            )
+            block = zone_subnets(cidr, zone).private
+            subnets[zone] = self._subnet("private", vpc, zone, block, table)
+            tables.append(table)
+        return subnets, tables
+
+    def s3_endpoint(self, vpc: Vpc, tables: list[RouteTable]) -> None:
+        """Image layers are in S3: through this endpoint they cost no NAT traffic."""
+        VpcEndpoint(
+            f"{self._name}-s3",
+            vpc_id=vpc.id,
+            service_name=pulumi.Output.concat("com.amazonaws.", vpc.region, ".s3"),
+            vpc_endpoint_type="Gateway",
+            route_table_ids=[table.id for table in tables],
+            tags=self._named("s3"),
+            opts=self._child,
+        )
+
+    def flow_logs(self, vpc: Vpc) -> None:
+        """Rejected traffic, kept for 30 days."""
+        group = LogGroup(
+            f"{self._name}-flow-logs",
+            retention_in_days=_LOG_DAYS,
+            tags=self._named("flow-logs"),
+            opts=self._child,
+        )
+        role = Role(
+            f"{self._name}-flow-logs",
+            assume_role_policy=trusted_by("vpc-flow-logs.amazonaws.com"),
+            tags=self._named("flow-logs"),
+            opts=self._child,
+        )
+        RolePolicy(
+            f"{self._name}-flow-logs",
+            role=role.name,
+            policy=group.arn.apply(writes_logs),
+            opts=self._child,
+        )
+        FlowLog(
+            f"{self._name}-flow-logs",
+            vpc_id=vpc.id,
+            traffic_type="REJECT",
+            log_destination=group.arn,
+            iam_role_arn=role.arn,
+            tags=self._named("flow-logs"),
+            opts=self._child,
+        )
+
+    def _subnet(self, kind: str, vpc: Vpc, zone: str, cidr: str, table: RouteTable) -> Subnet:
+        balancer = "internal-elb" if kind == "private" else "elb"
+        subnet = Subnet(
+            f"{self._name}-{kind}-{zone}",
+            vpc_id=vpc.id,
+            cidr_block=cidr,
+            availability_zone=zone,
+            map_public_ip_on_launch=False,
+            tags={**self._named(f"{kind}-{zone}"), f"kubernetes.io/role/{balancer}": "1"},
+            opts=self._child,
+        )
+        RouteTableAssociation(
+            f"{self._name}-{kind}-{zone}",
+            subnet_id=subnet.id,
+            route_table_id=table.id,
+            opts=self._child,
+        )
+        return subnet
+
+    def _named(self, role: str) -> dict[str, str]:
+        return {**self._tags, "Name": f"{self._name}-{role}"}

@@ -1,0 +1,147 @@
+"""What every managed node group has: a role, a launch template, and the group itself.
+
+Decisions are made by the planners; functions here only register.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+from pulumi_aws.ec2 import LaunchTemplate
+from pulumi_aws.eks import NodeGroup
+from pulumi_aws.iam import Role, RolePolicyAttachment
+
+from eks_gpushare.iam_documents import trusted_by
+from eks_gpushare.sharing.nodes import Sizes
+
+NODE_POLICIES = {
+    "worker": "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy",
+    "cni": "arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy",
+    "images": "arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly",
+    "ssm": "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore",
+}
+"""AWS policies of a node: join, network, pull images, and Session Manager instead of SSH."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSpec:
+    """A node group as it is to be registered."""
+
+    name: str
+    """Logical name of the group, which those of role and launch template start with."""
+    cluster_name: pulumi.Input[str]
+    """EKS cluster."""
+    subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    """Subnets of the nodes."""
+    instance_types: Sequence[str]
+    """Instance types, in any order."""
+    sizes: Sizes
+    """Sizes of the group."""
+    disk_device: str
+    """Device that holds container images."""
+    disk_gib: int
+    """Its size."""
+    ami_type: str | None
+    """EKS AMI type; None with an image of the user's own."""
+    capacity_type: str = "ON_DEMAND"
+    """ON_DEMAND, SPOT or CAPACITY_BLOCK."""
+    version: str | None = None
+    """Kubernetes version; None to follow the cluster at creation."""
+    release_version: str | None = None
+    """AMI release; None for the newest at creation."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Node labels."""
+    taints: Sequence[Mapping[str, str]] = ()
+    """Taints, in the spelling of the EKS API."""
+    hop_limit: int = 1
+    """How far IMDSv2 answers travel."""
+    node_repair: bool = True
+    """Whether EKS replaces broken nodes."""
+    keep_desired: bool = False
+    """Whether updates leave the desired size alone, since something else decides it."""
+    delete_first: bool = False
+    """Whether a replacement waits for the deletion, for capacity that is there only once."""
+    template: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments of the launch template."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """Tags of role, launch template and group; not of instances."""
+
+
+def register_group(spec: GroupSpec, parent: pulumi.Resource) -> NodeGroup:
+    """Register role, launch template and node group under a component."""
+    child = pulumi.ResourceOptions(parent=parent)
+    tags = dict(spec.tags) or None
+    role = Role(
+        f"{spec.name}-role",
+        assume_role_policy=trusted_by("ec2.amazonaws.com"),
+        tags=tags,
+        opts=child,
+    )
+    attachments = [
+        RolePolicyAttachment(
+            f"{spec.name}-{title}", role=role.name, policy_arn=policy, opts=child
+        )
+        for title, policy in NODE_POLICIES.items()
+    ]
+    template = _launch_template(spec, child)
+    in_template = "instance_type" in spec.template
+    return NodeGroup(
+        spec.name,
+        cluster_name=spec.cluster_name,
+        node_role_arn=role.arn,
+        subnet_ids=spec.subnet_ids,
+        ami_type=spec.ami_type,
+        capacity_type=spec.capacity_type,
+        # A reordered list would replace the group, so it has one order.
+        instance_types=None if in_template else sorted(spec.instance_types),
+        version=None if spec.ami_type is None else spec.version,
+        release_version=spec.release_version,
+        launch_template={
+            "id": template.id,
+            "version": template.latest_version.apply(str),
+        },
+        scaling_config={
+            "min_size": spec.sizes.min,
+            "desired_size": spec.sizes.desired,
+            "max_size": spec.sizes.max,
+        },
+        update_config={"max_unavailable": 1},
+        node_repair_config={"enabled": True} if spec.node_repair else None,
+        labels=dict(spec.labels) or None,
+        taints=[dict(taint) for taint in spec.taints] or None,  # type: ignore[misc]  # NodeGroupTaintArgsDict
+        tags=tags,
+        opts=pulumi.ResourceOptions(
+            parent=parent,
+            # Nodes cannot join before these, nor be removed cleanly after them.
+            depends_on=attachments,
+            ignore_changes=["scalingConfig.desiredSize"] if spec.keep_desired else None,
+            delete_before_replace=spec.delete_first or None,
+        ),
+    )
+
+
+def _launch_template(spec: GroupSpec, child: pulumi.ResourceOptions) -> LaunchTemplate:
+    return LaunchTemplate(
+        f"{spec.name}-template",
+        block_device_mappings=[
+            {
+                "device_name": spec.disk_device,
+                "ebs": {
+                    "volume_size": spec.disk_gib,
+                    "volume_type": "gp3",
+                    "encrypted": "true",
+                    "delete_on_termination": "true",
+                },
+            }
+        ],
+        metadata_options={
+            "http_endpoint": "enabled",
+            "http_tokens": "required",
+            "http_put_response_hop_limit": spec.hop_limit,
+        },
+        update_default_version=True,
+        tags=dict(spec.tags) or None,
+        opts=child,
+        **spec.template,
+    )

@@ -1,0 +1,120 @@
+"""Stand-ins for the AWS look-ups that EKS programs make. What they make up is noted in the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.program.errors import PlanError
+from eks_gpushare.program.stand_ins import ACCOUNT
+from eks_gpushare.program.values import Properties, Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eks_gpushare.program.stand_ins import Function, Plan
+
+_ZONES = "abc"
+_ASSUMED_VERSION = "1.35"
+_CALLER = f"arn:aws:iam::{ACCOUNT}:role/Assumed"
+
+
+def _region(plan: Plan, args: Properties, provider: str) -> str:
+    region = args.get("region") or plan.region(provider)
+    if isinstance(region, str) and region:
+        return region
+    msg = "the stack names no AWS region: set `aws:region` in its config, or `region` on a provider"
+    raise PlanError(msg)
+
+
+def _availability_zones(plan: Plan, args: Properties, provider: str) -> Properties:
+    region = _region(plan, args, provider)
+    names = [f"{region}{letter}" for letter in _ZONES]
+    plan.assume(f"Region {region} is taken to have the zones {', '.join(names)}.")
+    return {"id": region, "region": region, "names": names, "groupNames": [region], "zoneIds": []}
+
+
+def _cluster(plan: Plan, args: Properties, provider: str) -> Properties:
+    region = _region(plan, args, provider)
+    name = args.get("name")
+    plan.assume(
+        f"EKS cluster {name!r} is taken to exist in {region} with Kubernetes {_ASSUMED_VERSION}"
+        " and API authentication; its endpoint, ARN and network are made up."
+    )
+    return {
+        "id": name,
+        "name": name,
+        "region": region,
+        "arn": f"arn:aws:eks:{region}:{ACCOUNT}:cluster/{name}",
+        "endpoint": f"https://ASSUMED.gr7.{region}.eks.amazonaws.com",
+        "certificateAuthorities": [{"data": "QVNTVU1FRA=="}],
+        "version": _ASSUMED_VERSION,
+        "status": "ACTIVE",
+        "accessConfigs": [
+            {"authenticationMode": "API", "bootstrapClusterCreatorAdminPermissions": True}
+        ],
+        "identities": [
+            {"oidcs": [{"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/ASSUMED"}]}
+        ],
+        "roleArn": f"arn:aws:iam::{ACCOUNT}:role/assumed-{name}",
+        "deletionProtection": False,
+        "vpcConfig": {
+            "vpcId": "vpc-assumed",
+            "subnetIds": ["subnet-assumed-1", "subnet-assumed-2"],
+            "securityGroupIds": [],
+            "clusterSecurityGroupId": "sg-assumed",
+            "endpointPrivateAccess": True,
+            "endpointPublicAccess": False,
+            "publicAccessCidrs": [],
+        },
+        "tags": {},
+    }
+
+
+def _cluster_auth(plan: Plan, args: Properties, provider: str) -> Properties:
+    region = _region(plan, args, provider)
+    name = args.get("name")
+    return {"id": name, "name": name, "region": region, "token": Secret("assumed-token")}
+
+
+def _caller_identity(plan: Plan, _args: Properties, _provider: str) -> Properties:
+    plan.assume(f"The caller is taken to be {_CALLER}.")
+    return {"id": ACCOUNT, "accountId": ACCOUNT, "arn": _CALLER, "userId": "ASSUMED"}
+
+
+def _partition(plan: Plan, args: Properties, provider: str) -> Properties:
+    region = plan.region(provider) if "region" not in args else str(args["region"])
+    partition, suffix = "aws", "amazonaws.com"
+    if region.startswith("cn-"):
+        partition, suffix = "aws-cn", "amazonaws.com.cn"
+    elif region.startswith("us-gov-"):
+        partition = "aws-us-gov"
+    reverse = ".".join(reversed(suffix.split(".")))
+    return {
+        "id": partition,
+        "partition": partition,
+        "dnsSuffix": suffix,
+        "reverseDnsPrefix": reverse,
+    }
+
+
+def _current_region(plan: Plan, args: Properties, provider: str) -> Properties:
+    region = _region(plan, args, provider)
+    endpoint = f"ec2.{region}.amazonaws.com"
+    return {
+        "id": region,
+        "name": region,
+        "region": region,
+        "endpoint": endpoint,
+        "description": region,
+    }
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "aws:eks/getCluster:getCluster": _cluster,
+    "aws:eks/getClusterAuth:getClusterAuth": _cluster_auth,
+    "aws:index/getAvailabilityZones:getAvailabilityZones": _availability_zones,
+    "aws:index/getCallerIdentity:getCallerIdentity": _caller_identity,
+    "aws:index/getPartition:getPartition": _partition,
+    "aws:index/getRegion:getRegion": _current_region,
+}
+"""Token to stand-in."""

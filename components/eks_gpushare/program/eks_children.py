@@ -1,0 +1,81 @@
+"""What the stand-ins for ``pulumi_eks`` are written with."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.program.registration import child_request
+from eks_gpushare.program.values import UNKNOWN, OutputValue, ResourceRef, is_unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eks_gpushare.program.recording import Resource
+    from eks_gpushare.program.stand_ins import Plan
+
+
+def opened(value: Any) -> Any:
+    """Return a value without the dependencies that it was sent with."""
+    return value.value if isinstance(value, OutputValue) else value
+
+
+def output(resource: Resource, key: str) -> OutputValue:
+    """Return an output of a custom resource as an input that depends on it."""
+    value = resource.id if key == "id" else resource.outputs.get(key, UNKNOWN)
+    return OutputValue(value, dependencies=(resource.urn,))
+
+
+def reference(resource: Resource) -> ResourceRef:
+    """Return a reference to a resource, of whatever version its SDK is."""
+    return ResourceRef(resource.urn, resource.id)
+
+
+class Children:
+    """Registers children of one component, with the providers that it hands down."""
+
+    def __init__(self, plan: Plan, component: Resource) -> None:
+        self._plan = plan
+        self.component = component
+
+    @property
+    def name(self) -> str:
+        """The component's name, with which those of its children begin."""
+        return self.component.name
+
+    def add(  # noqa: PLR0913 - what a registration says
+        self,
+        token: str,
+        name: str,
+        inputs: Mapping[str, Any],
+        *,
+        depends_on: Sequence[str] = (),
+        ignore_changes: Sequence[str] = (),
+        parent: str = "",
+    ) -> Resource:
+        """Register a custom resource; `parent` is a URN, by default the component's."""
+        request = child_request(
+            self.component,
+            token,
+            name,
+            inputs,
+            depends_on=depends_on,
+            ignore_changes=ignore_changes,
+        )
+        request.parent = parent or request.parent
+        return self._plan.register(request)
+
+    def add_component(self, token: str, name: str, inputs: Mapping[str, Any]) -> Children:
+        """Register a component and return what registers its children."""
+        request = child_request(self.component, token, name, inputs, custom=False)
+        return Children(self._plan, self._plan.register(request))
+
+
+def json_text(value: Any) -> Any:
+    """Return configuration as the sorted JSON text that the plugin hands to AWS."""
+    plain = opened(value)
+    if plain is None or plain is UNKNOWN or isinstance(plain, str):
+        return plain
+    if is_unknown(plain):
+        return UNKNOWN
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"))

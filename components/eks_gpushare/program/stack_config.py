@@ -1,0 +1,104 @@
+"""The configuration of a stack file, as the engine hands it to a program.
+
+The engine gives a program text only: a scalar as it is written in the file, an object or list as
+JSON (pulumi/pulumi, ``sdk/go/common/resource/config/value.go``). A key without a namespace belongs
+to the project.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.config.yaml import read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eks_gpushare.config.yaml import Document
+
+PROJECT = "eks-gpushare"
+"""Name of this project in its ``Pulumi.yaml``."""
+
+ENCRYPTED_TEXT = "[secret]"
+"""Stands for a value that only the stack's secrets provider could decrypt."""
+
+_CONFIG = "config"
+_SECURE = {"secure"}
+
+
+class StackFileError(ValueError):
+    """A stack file that no configuration can be taken from."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackConfig:
+    """The configuration of one stack: full keys and text."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    secret_keys: tuple[str, ...] = ()
+    """Keys whose values are encrypted, wholly or in part. `ENCRYPTED_TEXT` stands in for them."""
+
+
+def stack_config(path: Path | str, *, project: str = PROJECT) -> dict[str, str]:
+    """Return the configuration in the stack file at `path`; see `read_stack_config`."""
+    return dict(read_stack_config(path, project=project).values)
+
+
+def read_stack_config(path: Path | str, *, project: str = PROJECT) -> StackConfig:
+    """Return the configuration in the stack file at `path` and which of its keys are secret.
+
+    `project` is the namespace of keys that have none. Raises `OSError` if the file cannot be read
+    and `StackFileError` if it is no YAML mapping with a ``config`` mapping in it; everything else
+    about its content is for ``eks-gpushare check`` to judge.
+    """
+    document = read(Path(path).read_bytes(), str(path))
+    if not document.readable:
+        lines = [f"{path}:{problem.line}: {problem.message}" for problem in document.problems]
+        raise StackFileError("\n".join(lines))
+    content = document.value
+    config = content.get(_CONFIG) if isinstance(content, dict) else content
+    if config is None:
+        return StackConfig()
+    if not isinstance(config, dict):
+        raise StackFileError(f"{path}: `config` must be a mapping of keys to values")
+    values = {_full_key(key, project): _text(document, key, value) for key, value in config.items()}
+    secrets = tuple(_full_key(key, project) for key, value in config.items() if _is_secret(value))
+    return StackConfig(values, secrets)
+
+
+def _full_key(key: str, project: str) -> str:
+    return key if ":" in key else f"{project}:{key}"
+
+
+def _text(document: Document, key: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict | list):
+        opened = _plain(value)
+        if isinstance(opened, str):
+            return opened
+        return json.dumps(opened, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    raw = document.raw_scalar((_CONFIG, key))
+    return "" if value is None or raw is None else raw
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` with encrypted parts replaced and integral floats as the engine has them."""
+    if isinstance(value, dict):
+        if value.keys() == _SECURE:
+            return ENCRYPTED_TEXT
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _is_secret(value: Any) -> bool:
+    if isinstance(value, dict):
+        return value.keys() == _SECURE or any(map(_is_secret, value.values()))
+    return isinstance(value, list) and any(map(_is_secret, value))

@@ -1,0 +1,210 @@
+"""Rules about the machine image and the disk it is on."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from eks_gpushare.catalog import nvidia_ami
+from eks_gpushare.config.findings import Code, finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.config.findings import Finding
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.rules.context import Context
+
+_AMI = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
+_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
+
+NO_AMI_ID = Code(
+    "GPU501",
+    "error",
+    "A custom AMI is named.",
+    "Without an ID, EKS would take its own AMI, with another driver than the one meant.",
+    _TEMPLATES,
+)
+IDLE_AMI_ID = Code(
+    "GPU502",
+    "error",
+    "A custom AMI is used.",
+    "With another amiFamily the AMI given would be ignored.",
+    _TEMPLATES,
+)
+AMI_SERVES = Code(
+    "GPU503",
+    "error",
+    "EKS has an NVIDIA AMI of the family for the instance type.",
+    "The node group is refused, or its nodes come up without a GPU.",
+    _AMI,
+)
+AMI_VERSION = Code(
+    "GPU504",
+    "error",
+    "An AMI version is a release of the cluster's Kubernetes version.",
+    "EKS refuses the node group.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/eks-linux-ami-versions.html",
+)
+SMALL_DISK = Code(
+    "GPU505",
+    "error",
+    "The root volume holds the AMI.",
+    "EC2 refuses a volume smaller than the AMI's snapshot.",
+    _AMI,
+)
+CRAMPED_DISK = Code(
+    "GPU506",
+    "warning",
+    "The root volume has room for CUDA images.",
+    "Images of 10 GiB and more fill a small disk; the kubelet then evicts pods.",
+    "https://docs.aws.amazon.com/eks/latest/best-practices/aiml-performance.html",
+)
+NO_DRIVER = Code(
+    "GPU507",
+    "error",
+    "Somebody installs the NVIDIA driver.",
+    "The device plugin does not; nodes would advertise nothing.",
+    "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html",
+)
+FLOATING_AMI = Code(
+    "GPU508",
+    "info",
+    "The AMI version is pinned.",
+    "A node group created later, or a version update, starts from another driver than today's.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/update-managed-node-group.html",
+)
+
+CODES = (
+    NO_AMI_ID,
+    IDLE_AMI_ID,
+    AMI_SERVES,
+    AMI_VERSION,
+    SMALL_DISK,
+    CRAMPED_DISK,
+    NO_DRIVER,
+    FLOATING_AMI,
+)
+ROOMY_GIB = 100
+"""Below this, a few CUDA images fill the disk (AWS best practices for AI/ML, May 2026)."""
+_LARGEST_GIB = 16384
+_RELEASE = re.compile(r"(\d+\.\d+)\.\d+-\d{8}")
+_BOTTLEROCKET_RELEASE = re.compile(r"\d+\.\d+\.\d+(-[0-9a-f]{8})?")
+_AMI_ID = re.compile(r"ami-[0-9a-f]{8}([0-9a-f]{9})?")
+
+
+def custom_ami(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU501, GPU502, GPU507."""
+    at = ("pools", name, "customAmi")
+    ami = pool.custom_ami
+    if pool.ami_family != "custom":
+        if ami is not None:
+            message = f"amiFamily is {pool.ami_family}, so this AMI would not be used."
+            yield finding(IDLE_AMI_ID, at, message, "Set amiFamily: custom, or remove customAmi.")
+        return
+    if ami is None:
+        message = "amiFamily: custom needs the AMI."
+        fix = "Add customAmi: {id: ami-..., family: al2023, driverIncluded: true}."
+        yield finding(NO_AMI_ID, at, message, fix)
+        return
+    if not _AMI_ID.fullmatch(ami.id):
+        message = f'"{ami.id}" is not the ID of an AMI, ami- and 8 or 17 hexadecimal digits.'
+        yield finding(NO_AMI_ID, (*at, "id"), message, "Copy it from EC2, AMIs.")
+    if not ami.driver_included and ctx.environment.gpu_stack.manager == "devicePlugin":
+        yield finding(
+            NO_DRIVER,
+            (*at, "driverIncluded"),
+            "The AMI has no NVIDIA driver, and the device plugin installs none.",
+            "Use an AMI with the driver, or gpuStack: {manager: gpuOperator}.",
+        )
+
+
+def ami_serves(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU503."""
+    if pool.ami_family == "custom" or pool.provisioner == "existing":
+        return
+    for index, wanted in enumerate(pool.instance_types):
+        found = ctx.catalog.find(wanted)
+        if found is None or found.gpu is None or found.retired:
+            continue
+        ami = nvidia_ami(pool.ami_family, found.arch)
+        if ami is not None and ami.driver is not None and (found.driver_min or 0) > ami.driver:
+            continue  # has a rule of its own
+        why = "there is none" if ami is None else ami.why_not(found)
+        if why is not None:
+            yield finding(
+                AMI_SERVES,
+                ("pools", name, "instanceTypes", index),
+                f"EKS has no {pool.ami_family} NVIDIA AMI for {wanted}: {why}.",
+                "Use another amiFamily, or a custom AMI.",
+            )
+
+
+def ami_version(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU504, GPU508."""
+    at = ("pools", name, "amiVersion")
+    if pool.provisioner == "existing":
+        return
+    if pool.ami_version is None:
+        if pool.ami_family != "custom":
+            message = "The newest AMI at the time of creation is taken."
+            fix = "Pin amiVersion in production, for example 1.35.2-20261114."
+            yield finding(FLOATING_AMI, at, message, fix)
+        return
+    if pool.ami_family == "custom":
+        message = "A custom AMI has no release version of EKS."
+        yield finding(AMI_VERSION, at, message, "Remove amiVersion.")
+    elif pool.ami_family == "bottlerocket":
+        if not _BOTTLEROCKET_RELEASE.fullmatch(pool.ami_version):
+            message = f'"{pool.ami_version}" is not a Bottlerocket release such as 1.57.0.'
+            yield finding(AMI_VERSION, at, message, "Correct the version.")
+    else:
+        yield from release_fits(ctx, at, pool.ami_version)
+
+
+def release_fits(ctx: Context, at: tuple[str, ...], release: str) -> Iterator[Finding]:
+    """Findings on an AL2023 release version that the cluster cannot use."""
+    matched = _RELEASE.fullmatch(release)
+    version = ctx.new_cluster.version if ctx.new_cluster else None
+    if matched is None:
+        message = f'"{release}" is not a release version such as 1.35.2-20261114.'
+        yield finding(AMI_VERSION, at, message, "Take one from the EKS AMI release list.")
+    elif version and matched[1] != version:
+        yield finding(
+            AMI_VERSION,
+            at,
+            f"{release} is for Kubernetes {matched[1]}; the cluster has {version}.",
+            f"Take a release of {version}.",
+        )
+
+
+def system_ami(ctx: Context) -> Iterator[Finding]:
+    """GPU504 for the system nodes."""
+    system = ctx.environment.system
+    if system is not None and system.ami_version is not None:
+        yield from release_fits(ctx, ("system", "amiVersion"), system.ami_version)
+
+
+def disk(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU505, GPU506."""
+    at, given = ("pools", name, "rootVolumeGiB"), pool.root_volume_gib
+    if pool.provisioner == "existing":
+        return
+    family = pool.custom_ami.family if pool.custom_ami else pool.ami_family
+    arch = next((t.arch for t, _ in ctx.gpu_types(pool)), "amd64")
+    ami = nvidia_ami(family, arch)
+    least = ami.own_disk_gib if ami else 1
+    if not least <= given <= _LARGEST_GIB:
+        yield finding(
+            SMALL_DISK,
+            at,
+            f"{given} GiB is not between the {least} GiB of the AMI and {_LARGEST_GIB} GiB.",
+            f"Set {ROOMY_GIB} or more.",
+        )
+    elif given < ROOMY_GIB:
+        yield finding(
+            CRAMPED_DISK,
+            at,
+            f"{given} GiB are soon full of CUDA images, which take 5 to 20 GiB each.",
+            f"Set {ROOMY_GIB} or more.",
+        )

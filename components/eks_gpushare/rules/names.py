@@ -1,0 +1,282 @@
+"""Rules about names, labels, taints and tags."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
+from eks_gpushare.sharing.labels import DERIVED_LABELS, OWNED_PREFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.config.findings import At, Finding
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.rules.context import Context
+
+_LABELS = "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/"
+_TAINTS = "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/"
+
+OWNED_LABEL = Code(
+    "GPU301",
+    "error",
+    "A pool sets no label that NVIDIA's components or this project set.",
+    "GPU feature discovery takes such a label over, with another value than the one selected on.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/732",
+)
+BAD_LABEL = Code(
+    "GPU302",
+    "error",
+    "A label is one that Kubernetes and EKS accept.",
+    "EKS refuses the node group, or the kubelet refuses to register with it.",
+    _LABELS,
+)
+BAD_TAINT = Code(
+    "GPU304",
+    "error",
+    "A taint is one that Kubernetes accepts.",
+    "EKS refuses the node group.",
+    _TAINTS,
+)
+TAINT_TWICE = Code(
+    "GPU305",
+    "error",
+    "Key and effect of a taint stand once in a pool.",
+    "Kubernetes refuses a node with two taints of one key and effect.",
+    _TAINTS,
+)
+NO_TAINT = Code(
+    "GPU306",
+    "warning",
+    "GPU nodes are tainted.",
+    "Pods that need no GPU fill the node, and its shares stay unused.",
+    "https://docs.aws.amazon.com/eks/latest/best-practices/aiml-compute.html",
+)
+BAD_POOL_NAME = Code(
+    "GPU307",
+    "error",
+    "A pool's name is short, lower-case and a valid label value.",
+    "It becomes a key of a ConfigMap, a node label and the prefix of AWS names.",
+    _LABELS,
+)
+BAD_CLUSTER_NAME = Code(
+    "GPU308",
+    "error",
+    "A cluster's name is one that EKS accepts.",
+    "EKS refuses the cluster.",
+    "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html",
+)
+BAD_TAG = Code(
+    "GPU310",
+    "error",
+    "A tag is one that AWS accepts.",
+    "AWS refuses every resource of the stack, one after the other.",
+    "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html",
+)
+BAD_NAMESPACE = Code(
+    "GPU311",
+    "error",
+    "The namespace of the GPU stack is its own and a valid name.",
+    "The chart refuses `default`, and Kubernetes refuses other characters.",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
+)
+
+CODES = (
+    OWNED_LABEL,
+    BAD_LABEL,
+    BAD_TAINT,
+    TAINT_TWICE,
+    NO_TAINT,
+    BAD_POOL_NAME,
+    BAD_CLUSTER_NAME,
+    BAD_TAG,
+    BAD_NAMESPACE,
+)
+
+_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_CLUSTER = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
+_TAG = re.compile(r"[\w\s+\-=.:/@]*")
+_LONGEST_NAME = 63
+_LONGEST_PREFIX = 253
+_LONGEST_POOL = 28
+_MOST_TAINTS = 50
+_MOST_TAGS = 45
+_LONGEST_TAG_KEY = 128
+_LONGEST_TAG_VALUE = 256
+_RESERVED_PREFIXES = ("eks.amazonaws.com", "alpha.eksctl.io")
+_KUBELET_PREFIXES = ("kubelet.kubernetes.io", "node.kubernetes.io")
+_KUBELET_LABELS = (
+    "beta.kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type",
+    "beta.kubernetes.io/os",
+    "failure-domain.beta.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "kubernetes.io/arch",
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "node.kubernetes.io/instance-type",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+)
+
+
+def pool_labels(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU301, GPU302."""
+    for key, value in pool.labels.items():
+        at = ("pools", name, "labels", key)
+        if owner := _owner(key):
+            yield finding(
+                OWNED_LABEL,
+                at,
+                f"{key} is set by {owner}.",
+                "Use a label of your own; eks-gpushare/pool names the pool.",
+            )
+        elif fault := key_fault(key) or value_fault(value) or _reserved(key):
+            yield finding(BAD_LABEL, at, fault, "Change or remove the label.")
+
+
+def _owner(key: str) -> str | None:
+    if key in DERIVED_LABELS:
+        return "this project"
+    if key.startswith(OWNED_PREFIXES):
+        return "GPU feature discovery, NFD or the GPU Operator"
+    return None
+
+
+def _reserved(key: str) -> str | None:
+    prefix = key.rpartition("/")[0]
+    if prefix in _RESERVED_PREFIXES or prefix.endswith(".eks.amazonaws.com"):
+        return f"{prefix} is reserved for EKS."
+    kubernetes = prefix.endswith(("kubernetes.io", "k8s.io"))
+    if kubernetes and key not in _KUBELET_LABELS and prefix not in _KUBELET_PREFIXES:
+        return f"A kubelet may not set {key}: {prefix} is reserved for Kubernetes."
+    if key in _KUBELET_LABELS:
+        return f"{key} is set by the kubelet."
+    return None
+
+
+def key_fault(key: str) -> str | None:
+    """Why a label or taint key is not one, or None."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and not (_DNS_SUBDOMAIN.fullmatch(prefix) and len(prefix) <= _LONGEST_PREFIX):
+        return f'"{prefix}" before the / is not a DNS name in lower case.'
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+        return (
+            f'"{name}" is not a name of 1 to 63 letters, digits, -, _ and . that starts and ends '
+            "with a letter or digit."
+        )
+    return None
+
+
+def value_fault(value: str) -> str | None:
+    """Why a label or taint value is not one, or None."""
+    if value and (not _NAME.fullmatch(value) or len(value) > _LONGEST_NAME):
+        return (
+            f'The value "{value}" is not empty and not 1 to 63 letters, digits, -, _ and . that '
+            "start and end with a letter or digit."
+        )
+    return None
+
+
+def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU304, GPU305, GPU306."""
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(pool.taints):
+        at = ("pools", name, "taints", index)
+        if fault := key_fault(taint.key) or value_fault(taint.value):
+            yield finding(BAD_TAINT, at, fault, "Correct the taint.")
+        if (taint.key, taint.effect) in seen:
+            yield finding(
+                TAINT_TWICE,
+                at,
+                f"{taint.key} with {taint.effect} stands twice.",
+                "Remove one of the two.",
+            )
+        seen.add((taint.key, taint.effect))
+    if len(pool.taints) > _MOST_TAINTS:
+        message = f"{len(pool.taints)} taints are more than the {_MOST_TAINTS} that EKS takes."
+        yield finding(BAD_TAINT, ("pools", name, "taints"), message, "Remove some.")
+    if pool.provisioner != "existing" and not any(
+        taint.effect in {"NoSchedule", "NoExecute"} for taint in pool.taints
+    ):
+        yield finding(
+            NO_TAINT,
+            ("pools", name, "taints"),
+            "No taint keeps pods without a GPU request away from these nodes.",
+            "Remove the key to get nvidia.com/gpu=true:NoSchedule.",
+        )
+
+
+def pool_name(_: Context, name: str, __: Pool) -> Iterator[Finding]:
+    """GPU307."""
+    if name == DEFAULT_KEY:
+        yield finding(
+            BAD_POOL_NAME,
+            ("pools", name),
+            f'"{DEFAULT_KEY}" is the name of the configuration for nodes of no pool.',
+            "Give the pool another name, such as gpu.",
+        )
+    elif not _DNS_LABEL.fullmatch(name) or len(name) > _LONGEST_POOL:
+        yield finding(
+            BAD_POOL_NAME,
+            ("pools", name),
+            f'"{name}" is not 1 to {_LONGEST_POOL} lower-case letters, digits and -, starting and '
+            "ending with a letter or digit.",
+            "Rename the pool.",
+        )
+
+
+def cluster_name(ctx: Context) -> Iterator[Finding]:
+    """GPU308."""
+    new, named = ctx.new_cluster, ctx.named_cluster
+    at: At = ("cluster", "name") if new else ("cluster", "existing", "name")
+    name = new.name if new else named.name if named else None
+    if name is not None and not _CLUSTER.fullmatch(name):
+        yield finding(
+            BAD_CLUSTER_NAME,
+            at,
+            f'"{name}" is not 1 to 100 letters, digits, - and _, starting with a letter or digit.',
+            "Rename the cluster.",
+        )
+
+
+def tags(ctx: Context) -> Iterator[Finding]:
+    """GPU310."""
+    given = ctx.environment.tags
+    for key, value in given.items():
+        fault = None
+        if key.casefold().startswith("aws:"):
+            fault = "Keys that start with aws: are reserved."
+        elif not key or len(key) > _LONGEST_TAG_KEY or not _TAG.fullmatch(key):
+            fault = f'"{key}" is not 1 to 128 letters, digits, spaces and + - = . _ : / @.'
+        elif len(value) > _LONGEST_TAG_VALUE or not _TAG.fullmatch(value):
+            fault = "The value is not up to 256 letters, digits, spaces and + - = . _ : / @."
+        if fault:
+            yield finding(BAD_TAG, ("tags", key), fault, "Change the tag.")
+    if len(given) > _MOST_TAGS:
+        message = f"{len(given)} tags are too many: AWS takes 50, and some are set by EKS and Pulumi."
+        yield finding(BAD_TAG, ("tags",), message, f"Keep at most {_MOST_TAGS}.")
+
+
+def namespace(ctx: Context) -> Iterator[Finding]:
+    """GPU311."""
+    given = ctx.environment.gpu_stack.namespace
+    if given is None:
+        return
+    at = ("gpuStack", "namespace")
+    if given in {"default", "kube-public", "kube-node-lease"}:
+        yield finding(
+            BAD_NAMESPACE, at, f"{given} is not for workloads.", "Use a namespace of its own."
+        )
+    elif not _DNS_LABEL.fullmatch(given) or len(given) > _LONGEST_NAME:
+        yield finding(
+            BAD_NAMESPACE,
+            at,
+            f'"{given}" is not 1 to 63 lower-case letters, digits and -, starting and ending with '
+            "a letter or digit.",
+            "Correct the name.",
+        )

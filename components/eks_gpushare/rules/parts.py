@@ -1,0 +1,138 @@
+"""The rules for one part alone, as a component that is used alone wants them.
+
+What such a component is given by its user (a network, subnets, a cluster) is not looked at; places
+are those of the component's own arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from eks_gpushare.catalog import Catalog
+from eks_gpushare.config.cluster import ClusterByName, ExistingCluster
+from eks_gpushare.config.environment import Charts, Environment, GpuStack
+from eks_gpushare.config.findings import dotted
+from eks_gpushare.rules import (
+    buying,
+    cluster,
+    images,
+    instances,
+    names,
+    shares,
+    stack,
+)
+from eks_gpushare.rules.context import Context
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from eks_gpushare.config.cluster import NewCluster
+    from eks_gpushare.config.device_plugin import DevicePluginSpec
+    from eks_gpushare.config.environment import SystemNodes
+    from eks_gpushare.config.findings import Finding
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.rules.context import PoolRule
+
+_ELSEWHERE = ExistingCluster.model_construct(
+    existing=ClusterByName.model_construct(name="elsewhere")
+)
+_POOL_RULES: tuple[PoolRule, ...] = (
+    names.pool_name,
+    instances.known_gpu_types,
+    instances.same_gpus,
+    instances.still_offered,
+    instances.driver_fits,
+    instances.ultraserver_limits,
+    shares.enough_replicas,
+    shares.mps_clients,
+    shares.mig_capable,
+    shares.several_shares,
+    shares.room_for_shares,
+    buying.pool_sizes,
+    buying.reservations,
+    buying.sold_so,
+    buying.efa,
+    images.custom_ami,
+    images.ami_serves,
+    images.disk,
+    names.pool_labels,
+    names.pool_taints,
+)
+
+
+def check_pool(name: str, pool: Pool, catalog: Catalog | None = None) -> list[Finding]:
+    """Findings about one pool, wherever its nodes will be.
+
+    Args:
+        name: The pool's name.
+        pool: The pool.
+        catalog: Where instance types are looked up. Default: the package's own.
+    """
+    environment = Environment.model_construct(
+        cluster=_ELSEWHERE, pools={name: pool}, **_defaults("network", "gpu_stack", "charts")
+    )
+    ctx = Context(environment, catalog or Catalog(), None, _today())
+    found = [f for rule in _POOL_RULES for f in rule(ctx, name, pool)]
+    found += stack.not_built(ctx)
+    return list(_within(found, 2))
+
+
+def check_cluster(spec: NewCluster) -> list[Finding]:
+    """Findings about a new cluster."""
+    environment = Environment.model_construct(
+        cluster=spec, pools={}, **_defaults("network", "gpu_stack", "charts")
+    )
+    ctx = Context(environment, Catalog(), None, _today())
+    rules = (cluster.version, cluster.endpoint, cluster.arns, names.cluster_name)
+    return list(_within((f for rule in rules for f in rule(ctx)), 1))
+
+
+def check_system_nodes(spec: SystemNodes) -> list[Finding]:
+    """Findings about system nodes."""
+    return list(_within(buying.size_order(("system", "nodes"), spec.nodes), 1))
+
+
+def _defaults(*fields: str) -> dict[str, object]:
+    return {name: Environment.model_fields[name].default for name in fields}
+
+
+def _today() -> date:
+    return date.today()  # noqa: DTZ011  (support ends on a calendar day)
+
+
+def _within(found: Iterable[Finding], depth: int) -> Iterator[Finding]:
+    """The findings with their places below the part itself."""
+    for each in found:
+        at = each.at[depth:]
+        yield replace(each, at=at, path=dotted(at))
+
+
+def check_device_plugin(spec: DevicePluginSpec) -> list[Finding]:
+    """Findings about the device plugin and the sharing of the pools it serves."""
+    chart = Charts.model_construct(device_plugin=spec.chart, **_chart_defaults())
+    environment = Environment.model_construct(
+        cluster=_ELSEWHERE,
+        pools=spec.pools,
+        charts=chart,
+        gpu_stack=GpuStack.model_construct(manager="devicePlugin", namespace=spec.namespace),
+        **_defaults("network"),
+    )
+    ctx = Context(environment, Catalog(), None, _today())
+    found = [*names.namespace(ctx), *stack.charts(ctx), *stack.undone_values(ctx)]
+    found = [_renamed(each) for each in found]
+    for name, pool in spec.pools.items():
+        rules = (names.pool_name, shares.enough_replicas, shares.mps_clients)
+        found += [f for rule in rules for f in rule(ctx, name, pool)]
+    return found + [f for f in stack.not_built(ctx) if f.at[-1] == "mode"]
+
+
+def _renamed(found: Finding) -> Finding:
+    """`charts.devicePlugin` of a stack file is `chart` here, `gpuStack.namespace` is `namespace`."""
+    cut = ("chart", *found.at[2:]) if found.at[0] == "charts" else found.at[1:]
+    return replace(found, at=cut, path=dotted(cut))
+
+
+def _chart_defaults() -> dict[str, object]:
+    return {name: Charts.model_fields[name].default for name in ("gpu_operator", "karpenter")}

@@ -1,0 +1,261 @@
+"""Rules about how GPUs are shared, and what else a share needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.catalog import mps_client_limit
+from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
+from eks_gpushare.sharing.nodes import SYSTEM_PODS, allocatable
+from eks_gpushare.sharing.resources import GPU, renames
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.config.findings import At, Finding
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.rules.context import Context
+
+_REPLICAS = "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/api/config/v1/replicas.go"
+_AWS_ADVICE = (
+    "https://docs.aws.amazon.com/eks/latest/userguide/device-management-nvidia-time-slicing.html"
+)
+_EKS_PLATFORM = "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html"
+
+FEW_REPLICAS = Code(
+    "GPU201",
+    "error",
+    "Sharing means at least two replicas.",
+    "The device plugin refuses one replica and crash-loops on every node of the pool.",
+    _REPLICAS,
+)
+MPS_LIMIT = Code(
+    "GPU202",
+    "error",
+    "MPS replicas stay within the clients of a GPU.",
+    "The MPS daemon refuses to start and the node advertises nothing.",
+    "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/cmd/mps-control-daemon/mps/device.go",
+)
+NO_MIG = Code(
+    "GPU203",
+    "error",
+    "MIG is for GPUs that have it.",
+    "The layout would never be applied, and the node would advertise whole GPUs or nothing.",
+    "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-gpus.html",
+)
+SEVERAL_SHARES = Code(
+    "GPU205",
+    "warning",
+    "A request for several shares is refused.",
+    "Two shares of a time-sliced GPU are neither twice the compute nor twice the memory.",
+    "https://github.com/NVIDIA/gpu-operator/issues/386",
+)
+MEMORY_SHARED = Code(
+    "GPU206",
+    "info",
+    "Pods that share a GPU by time slicing share its memory without limits.",
+    "One pod that takes too much makes the others fail with CUDA out of memory.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/461",
+)
+MPS_MEMORY = Code(
+    "GPU207",
+    "info",
+    "MPS limits memory per process, and one fatal fault ends all clients of the GPU.",
+    "Pods with several processes get the limit several times over.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/594",
+)
+MANY_REPLICAS = Code(
+    "GPU208",
+    "info",
+    "AWS advises 2 to 8 time-sliced replicas.",
+    "Latency grows with every pod that takes its turn.",
+    _AWS_ADVICE,
+)
+TOO_FEW_PODS = Code(
+    "GPU209",
+    "warning",
+    "A node can run as many pods as it advertises shares.",
+    "Shares beyond the pod limit are paid for and never used, and pods stay Pending.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html",
+)
+THIN_SHARES = Code(
+    "GPU210",
+    "warning",
+    "A share comes with a CPU and some memory of the node.",
+    "CPU or memory runs out before the shares do, so the last shares are paid for and not used.",
+    "https://karpenter.sh/docs/reference/instance-types/",
+)
+TOLERATION_NEEDED = Code(
+    "GPU211",
+    "info",
+    "Pods that ask for a renamed resource write the toleration themselves.",
+    "EKS adds a toleration by itself only for a taint that has the name of the requested "
+    "resource; without one these pods stay Pending.",
+    _EKS_PLATFORM,
+)
+
+CODES = (
+    FEW_REPLICAS,
+    MPS_LIMIT,
+    NO_MIG,
+    SEVERAL_SHARES,
+    MEMORY_SHARED,
+    MPS_MEMORY,
+    MANY_REPLICAS,
+    TOO_FEW_PODS,
+    THIN_SHARES,
+    TOLERATION_NEEDED,
+)
+FEWEST_REPLICAS = 2
+_ADVISED_REPLICAS = 8
+_CPU_PER_SHARE = 1000
+_MIB_PER_SHARE = 1024
+
+
+def _sharing(name: str, *more: str) -> At:
+    return ("pools", name, "sharing", *more)
+
+
+def enough_replicas(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU201."""
+    for at, count in _replica_counts(name, pool):
+        if count < FEWEST_REPLICAS:
+            yield finding(
+                FEW_REPLICAS,
+                at,
+                f"{count} is less than 2; a GPU is shared by at least two pods.",
+                "Set 2 or more, or mode: exclusive for a pod per GPU.",
+            )
+
+
+def _replica_counts(name: str, pool: Pool) -> Iterator[tuple[At, int]]:
+    sharing = pool.sharing
+    if isinstance(sharing, TimeSlicing | Mps):
+        yield _sharing(name, "replicas"), sharing.replicas
+    elif isinstance(sharing, Mig) and sharing.time_slicing is not None:
+        yield _sharing(name, "timeSlicing", "replicas"), sharing.time_slicing.replicas
+
+
+def mps_clients(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU202."""
+    if not isinstance(pool.sharing, Mps):
+        return
+    limits = {t.name: (mps_client_limit(gpu), gpu) for t, gpu in ctx.gpu_types(pool)}
+    for instance_type, (limit, gpu) in limits.items():
+        if pool.sharing.replicas > limit:
+            major, minor = gpu.compute_capability
+            yield finding(
+                MPS_LIMIT,
+                _sharing(name, "replicas"),
+                f"{pool.sharing.replicas} is more than the {limit} MPS clients of the "
+                f"{gpu.model} in {instance_type} (compute capability {major}.{minor}).",
+                f"Set {limit} or fewer, or mode: timeSlicing.",
+            )
+
+
+def mig_capable(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU203."""
+    if not isinstance(pool.sharing, Mig):
+        return
+    for instance_type, gpu in ctx.gpu_types(pool):
+        if not gpu.mig_capable:
+            yield finding(
+                NO_MIG,
+                _sharing(name, "mode"),
+                f"The {gpu.model} in {instance_type.name} has no MIG.",
+                "Use timeSlicing or mps, or a type with A100, H100, H200, B200 or RTX PRO GPUs.",
+            )
+
+
+def several_shares(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU205."""
+    sharing = pool.sharing
+    if isinstance(sharing, TimeSlicing | Mps) and not sharing.fail_requests_greater_than_one:
+        yield finding(
+            SEVERAL_SHARES,
+            _sharing(name, "failRequestsGreaterThanOne"),
+            "A pod may ask for several shares here and gets no more of the GPU for it.",
+            "Remove the key, so that such a pod is refused, unless its charts cannot be changed.",
+        )
+
+
+def memory_per_share(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU206, GPU207."""
+    sharing = pool.sharing
+    if not isinstance(sharing, TimeSlicing | Mps) or sharing.replicas < FEWEST_REPLICAS:
+        return
+    for instance_type, gpu in ctx.gpu_types(pool):
+        if gpu.memory_mib is None:
+            continue
+        share = gpu.memory_mib // sharing.replicas
+        has = f"{instance_type.name}: {sharing.replicas} pods on a {gpu.model} of {gpu.memory_mib} MiB"
+        if isinstance(sharing, Mps):
+            yield finding(
+                MPS_MEMORY,
+                _sharing(name),
+                f"{has}, so MPS limits each process to {share} MiB; a fatal fault of one ends "
+                "them all.",
+                "Give tenants that must not disturb each other MIG or whole GPUs.",
+            )
+        else:
+            yield finding(
+                MEMORY_SHARED,
+                _sharing(name),
+                f"{has}, so {share} MiB each if all keep to it; nothing enforces that, and time "
+                "slicing isolates no faults.",
+                "Give tenants that must not disturb each other MIG or whole GPUs.",
+            )
+
+
+def advised_replicas(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU208."""
+    sharing = pool.sharing
+    if isinstance(sharing, TimeSlicing) and sharing.replicas > _ADVISED_REPLICAS:
+        yield finding(
+            MANY_REPLICAS,
+            _sharing(name, "replicas"),
+            f"{sharing.replicas} pods take turns on a GPU; AWS advises 2 to {_ADVISED_REPLICAS}.",
+            "Keep it where pods are mostly idle.",
+        )
+
+
+def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU209, GPU210."""
+    sharing = pool.sharing
+    if not isinstance(sharing, TimeSlicing | Mps) or sharing.replicas < FEWEST_REPLICAS:
+        return
+    for instance_type, _ in ctx.gpu_types(pool):
+        shares = instance_type.gpu_count * sharing.replicas
+        room = allocatable(instance_type)
+        who = f"{instance_type.name} advertises {shares} shares"
+        if room.pods is not None and shares > room.pods - SYSTEM_PODS:
+            yield finding(
+                TOO_FEW_PODS,
+                _sharing(name, "replicas"),
+                f"{who} but runs {room.pods} pods, about {SYSTEM_PODS} of them its own.",
+                f"Set {max(2, (room.pods - SYSTEM_PODS) // instance_type.gpu_count)} or fewer, or "
+                "take a larger instance type.",
+            )
+        cpu, memory = room.cpu_millis // shares, room.memory_mib // shares
+        if cpu < _CPU_PER_SHARE or memory < _MIB_PER_SHARE:
+            yield finding(
+                THIN_SHARES,
+                _sharing(name, "replicas"),
+                f"{who}, each with {cpu}m CPU and {memory} MiB of the node's "
+                f"{room.cpu_millis}m and {room.memory_mib} MiB.",
+                "Let pods request no more than that, set fewer replicas, or take a type with more "
+                "CPU per GPU.",
+            )
+
+
+def toleration_needed(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU211."""
+    taints = [t for t in pool.taints if t.key == GPU and t.effect != "PreferNoSchedule"]
+    if renames(pool) and taints and isinstance(pool.sharing, TimeSlicing | Mps):
+        yield finding(
+            TOLERATION_NEEDED,
+            _sharing(name, "rename"),
+            f"Pods ask for {GPU}.shared here, for which EKS adds no toleration of the taint {GPU}.",
+            f"Give such pods tolerations: [{{key: {GPU}, operator: Exists}}].",
+        )

@@ -1,0 +1,64 @@
+"""Values of NVIDIA's device plugin chart, derived from the pools it serves.
+
+Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm. Lists in Helm
+values replace the chart's own as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
+from eks_gpushare.sharing.labels import CONFIG_LABEL
+from eks_gpushare.sharing.resources import GPU
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eks_gpushare.config.pools import Pool
+
+
+def device_plugin_values(pools: Mapping[str, Pool], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of the chart, all but the name of the ConfigMap.
+
+    Args:
+        pools: The pools it serves, by name.
+        given: The user's values, which go over the derived ones.
+    """
+    reach = _reach(pools)
+    tolerations = _tolerations(pools)
+    derived: dict[str, Any] = {
+        "config": {"default": DEFAULT_KEY},
+        # Labels nodes with what they share, and lets the MPS daemon find its nodes.
+        "gfd": {"enabled": True},
+        "affinity": reach,
+        "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}, *tolerations],
+        # The subchart's worker tolerates `nvidia.com/gpu=present` only.
+        "nfd": {"worker": {"affinity": reach, "tolerations": tolerations}},
+    }
+    return merged(derived, given)
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Two sets of values as Helm merges them: mappings by key, anything else as a whole."""
+    result = dict(below)
+    for key, value in above.items():
+        base = result.get(key)
+        both = isinstance(base, dict) and isinstance(value, dict)
+        result[key] = merged(base, value) if both else value
+    return result
+
+
+def _reach(pools: Mapping[str, Pool]) -> dict[str, Any]:
+    """Exactly the nodes of the pools, not every node with a GPU in the cluster."""
+    chosen = {"key": CONFIG_LABEL, "operator": "In", "values": sorted(pools)}
+    terms = [{"matchExpressions": [chosen]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"nodeAffinity": required}
+
+
+def _tolerations(pools: Mapping[str, Pool]) -> list[dict[str, str]]:
+    """Every taint of every pool, whatever its value, and the usual one."""
+    taints = {(taint.key, taint.effect) for pool in pools.values() for taint in pool.taints}
+    wanted = sorted(taints | {(GPU, "NoSchedule")})
+    return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]

@@ -1,0 +1,43 @@
+"""Labels of the nodes of a pool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eks_gpushare.config.pools import Pool
+
+CONFIG_LABEL = "nvidia.com/device-plugin.config"
+"""Names the key of the device plugin's ConfigMap that configures a node."""
+PRESENT_LABEL = "nvidia.com/gpu.present"
+"""Makes the device plugin's chart consider a node; without it or NFD's labels, no pod starts
+(https://github.com/NVIDIA/k8s-device-plugin/issues/1085)."""
+POOL_LABEL = "eks-gpushare/pool"
+"""Names the pool. Stable under every way of sharing, so it is the one for pods to select on."""
+
+DERIVED_LABELS = (CONFIG_LABEL, PRESENT_LABEL, POOL_LABEL)
+"""Labels that come from the plan and are refused in a pool's own `labels`."""
+
+OWNED_PREFIXES = (
+    "nvidia.com/gpu.",
+    "nvidia.com/mig",
+    "nvidia.com/mps.",
+    "nvidia.com/cuda.",
+    "nvidia.com/gfd.",
+    "nvidia.com/vgpu.",
+    "nvidia.com/sharing.",
+    "feature.node.kubernetes.io/",
+)
+"""Label keys that GPU feature discovery, NFD or the GPU Operator write; they take over a label set
+by hand (https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/internal/lm)."""
+
+
+def node_labels(name: str, pool: Pool) -> Mapping[str, str]:
+    """All labels of the nodes of a pool, derived ones first.
+
+    The key of the configuration is the pool's name. A key shared by equal pools, or one named
+    after its content, would relabel nodes whenever two pools stop matching.
+    """
+    return {POOL_LABEL: name, CONFIG_LABEL: name, PRESENT_LABEL: "true", **pool.labels}

@@ -1,0 +1,71 @@
+"""How many nodes a pool has, and what a node keeps for pods besides its GPUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.config.pools import Nodes
+
+SYSTEM_PODS = 8
+"""Pods of DaemonSets on a GPU node: aws-node, kube-proxy, Pod Identity agent, node monitoring
+agent and its DCGM, device plugin, GPU feature discovery, NFD worker; MPS adds one."""
+_EVICTION_MIB = 100
+_KUBELET_MIB = 255
+_MIB_PER_POD = 11
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes of a node group, with defaults filled in."""
+
+    min: int
+    desired: int
+    max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Allocatable:
+    """What is left of a node for pods, or None where the catalog does not know."""
+
+    cpu_millis: int
+    memory_mib: int
+    pods: int | None
+
+
+def sizes(nodes: Nodes) -> Sizes:
+    """Sizes with the defaults of the stack file: one node, from none to as many as desired."""
+    low = nodes.min if nodes.min is not None else 0
+    if nodes.desired is not None:
+        desired = nodes.desired
+    else:
+        desired = max(low, 1 if nodes.max is None else min(1, nodes.max))
+    return Sizes(low, desired, nodes.max if nodes.max is not None else max(desired, 1))
+
+
+def allocatable(instance_type: InstanceType) -> Allocatable:
+    """CPU, memory and pods after the reservations that EKS-optimised AMIs make.
+
+    CPU: 6 % of the first core, 1 % of the second, 0.5 % of the next two, 0.25 % of the rest.
+    Memory: 255 MiB and 11 MiB per pod for the kubelet, 100 MiB for eviction. Source:
+    https://github.com/awslabs/amazon-eks-ami, nodeadm/internal/kubelet (v20260714).
+    """
+    pods = instance_type.max_pods
+    reserved = _KUBELET_MIB + _EVICTION_MIB + _MIB_PER_POD * (pods or 110)
+    return Allocatable(
+        instance_type.vcpus * 1000 - _reserved_cpu(instance_type.vcpus),
+        instance_type.memory_mib - reserved,
+        pods,
+    )
+
+
+def _reserved_cpu(vcpus: int) -> int:
+    bands = ((1, 60.0), (1, 10.0), (2, 5.0), (vcpus, 2.5))
+    total, left = 0.0, vcpus
+    for width, millis in bands:
+        taken = min(left, width)
+        total += taken * millis
+        left -= taken
+    return round(total)

@@ -1,0 +1,164 @@
+"""The plan of a pool and of a whole environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.config.sharing import Exclusive
+from eks_gpushare.sharing import resources
+from eks_gpushare.sharing.labels import POOL_LABEL, node_labels
+from eks_gpushare.sharing.nodes import Sizes, sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eks_gpushare.catalog import Catalog, InstanceType
+    from eks_gpushare.config.environment import Environment
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.config.taints import Taint
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the nodes of a pool cost on demand, in USD per hour."""
+
+    at_desired: float
+    """All nodes of the desired size."""
+    per_share: float
+    """One share of one GPU: the price of a node over the shares on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPlan:
+    """What the nodes of one pool will be, advertise and cost."""
+
+    name: str
+    pool: Pool
+    sizes: Sizes
+    gpus_per_node: Mapping[str, int]
+    """GPUs of a node, by instance type."""
+    per_node: Mapping[str, Mapping[str, int]]
+    """Resources a node advertises, by instance type."""
+    request: Mapping[str, int]
+    """What a pod asks for to get one share."""
+    memory_per_share_mib: Mapping[str, int | None]
+    """GPU memory over the shares of a GPU, by instance type. Only MPS enforces it."""
+    labels: Mapping[str, str]
+    """All labels of the nodes."""
+    taints: tuple[Taint, ...]
+    """All taints of the nodes."""
+    node_selector: Mapping[str, str]
+    """What a pod selects to land on this pool and no other."""
+    tolerations: tuple[Mapping[str, str], ...]
+    """What a pod must tolerate to run here. EKS adds a toleration by itself only for the taint
+    that has the name of the requested resource."""
+    cost: Cost | None
+    """None where the price is unknown: spot, capacity blocks, types without a list price."""
+
+    def at(self, nodes: int) -> dict[str, int]:
+        """Resources that a number of nodes advertise together.
+
+        Where the types of the pool differ, the smallest count of each resource: so much is sure.
+        """
+        names = dict.fromkeys(name for node in self.per_node.values() for name in node)
+        return {
+            name: nodes * min(node.get(name, 0) for node in self.per_node.values())
+            for name in names
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """The pool as `preview --json` and the stack's outputs show it."""
+        cost = self.cost
+        return {
+            "provisioner": self.pool.provisioner,
+            "instanceTypes": list(self.pool.instance_types),
+            "nodes": {"min": self.sizes.min, "desired": self.sizes.desired, "max": self.sizes.max},
+            "gpusPerNode": dict(self.gpus_per_node),
+            "perNode": {name: dict(node) for name, node in self.per_node.items()},
+            "atDesired": self.at(self.sizes.desired),
+            "atMax": self.at(self.sizes.max),
+            "usdPerHour": cost and {"atDesired": cost.at_desired, "perShare": cost.per_share},
+            "request": dict(self.request),
+            "nodeSelector": dict(self.node_selector),
+            "tolerations": [dict(toleration) for toleration in self.tolerations],
+        }
+
+
+def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None) -> PoolPlan:
+    """Plan one pool.
+
+    Args:
+        name: The pool's name, which is also its key in the device plugin's ConfigMap.
+        pool: A pool that the rules have accepted.
+        catalog: Where the instance types are looked up.
+        region: AWS region for prices. Without it, costs are unknown.
+
+    Raises:
+        KeyError: For an instance type that the catalog does not have.
+        NotPlannedError: For a way of sharing that is not built yet.
+    """
+    types = [_known(catalog, instance_type) for instance_type in pool.instance_types]
+    shares = resources.replicas(pool)
+    size = sizes(pool.nodes)
+    return PoolPlan(
+        name=name,
+        pool=pool,
+        sizes=size,
+        gpus_per_node={t.name: t.gpu_count for t in types},
+        per_node={t.name: resources.advertised(pool, t) for t in types},
+        request={resources.request_name(pool): 1},
+        memory_per_share_mib={t.name: _memory_share(t, shares) for t in types},
+        labels=node_labels(name, pool),
+        taints=pool.taints,
+        node_selector={POOL_LABEL: name},
+        tolerations=tuple(taint.toleration() for taint in pool.taints),
+        cost=_cost(pool, types, shares, size, region),
+    )
+
+
+def plan_environment(
+    environment: Environment, catalog: Catalog, region: str | None = None
+) -> dict[str, PoolPlan]:
+    """Plan every pool of an environment, by name.
+
+    Raises:
+        KeyError: For an instance type that the catalog does not have.
+        NotPlannedError: For a way of sharing that is not built yet.
+    """
+    return {
+        name: plan_pool(name, pool, catalog, region) for name, pool in environment.pools.items()
+    }
+
+
+def _known(catalog: Catalog, name: str) -> InstanceType:
+    found = catalog.find(name)
+    if found is None:
+        raise KeyError(name)
+    return found
+
+
+def _memory_share(instance_type: InstanceType, shares: int) -> int | None:
+    gpu = instance_type.gpu
+    if gpu is None or gpu.memory_mib is None:
+        return None
+    return gpu.memory_mib // shares
+
+
+def _cost(
+    pool: Pool, types: list[InstanceType], shares: int, size: Sizes, region: str | None
+) -> Cost | None:
+    """The dearest type of the pool, for any of them may be what is launched."""
+    if region is None or pool.capacity_type in {"spot", "capacityBlock"}:
+        return None
+    prices = [(t.price(region), t.gpu_count * shares) for t in types]
+    known = [(price, count) for price, count in prices if price is not None and count]
+    if not known or len(known) < len(prices):
+        return None
+    price, count = max(known)
+    return Cost(round(price * size.desired, 4), round(price / count, 6))
+
+
+def shared(pool: Pool) -> bool:
+    """Whether more than one pod may use a GPU of this pool."""
+    return not isinstance(pool.sharing, Exclusive)

@@ -1,0 +1,54 @@
+"""How a VPC's addresses are cut into subnets."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+LARGEST_PREFIX = 16
+"""AWS makes no larger VPC than a /16."""
+SMALLEST_PREFIX = 20
+"""Below a /20, a zone's private subnet has too few addresses for the pods of a few nodes."""
+FEWEST_ZONES = 2
+MOST_ZONES = 6
+_PRIVATE_BITS = 3
+_PUBLIC_BITS = 7
+_FIRST_PUBLIC = 6 << (_PUBLIC_BITS - _PRIVATE_BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneSubnets:
+    """The two subnets of a zone."""
+
+    private: str
+    """For nodes and pods: an eighth of the VPC."""
+    public: str
+    """For NAT gateways and load balancers: a 128th of the VPC."""
+
+
+def cut(cidr: str, zones: int) -> list[ZoneSubnets]:
+    """Subnets for each zone, by its position.
+
+    Every position has its place whatever the number of zones, so that a further zone moves none:
+    six eighths of the VPC are for private subnets, the first part of the seventh for public ones.
+
+    Args:
+        cidr: Address range of the VPC.
+        zones: How many zones, up to six.
+    """
+    network = ipaddress.IPv4Network(cidr)
+    private = list(network.subnets(prefixlen_diff=_PRIVATE_BITS))
+    public = list(network.subnets(prefixlen_diff=_PUBLIC_BITS))
+    return [
+        ZoneSubnets(str(private[at]), str(public[_FIRST_PUBLIC + at])) for at in range(zones)
+    ]
+
+
+def zone_subnets(cidr: str, zone: str) -> ZoneSubnets:
+    """The subnets of one zone, placed by its letter, so that no other zone moves them.
+
+    Args:
+        cidr: Address range of the VPC.
+        zone: Name of the zone, such as us-west-2a; its letter is one of a to f.
+    """
+    return cut(cidr, MOST_ZONES)[ord(zone[-1]) - ord("a")]

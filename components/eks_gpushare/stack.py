@@ -1,0 +1,112 @@
+"""The configuration of the running Pulumi stack, and what has to be looked up for it.
+
+Two things are asked of AWS, both here and before anything is registered: the zones of the region
+where a stack names only their number, and an existing cluster that it names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pulumi
+
+from eks_gpushare.config.cluster import ClusterByName, ExistingCluster, NewCluster
+from eks_gpushare.config.findings import Finding, has_errors
+from eks_gpushare.config.network import NewNetwork
+from eks_gpushare.config.parse import parse
+from eks_gpushare.kubeconfigs import KubeconfigError, read_kubeconfig
+from eks_gpushare.rules import check_environment
+from eks_gpushare.rules.building import for_building
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eks_gpushare.args import ClusterFacts
+    from eks_gpushare.config.environment import Environment
+    from eks_gpushare.environment import GpuSharingEnvironmentArgs
+
+
+def load_stack() -> GpuSharingEnvironmentArgs:
+    """The environment of the running stack, checked, with everything looked up.
+
+    Raises:
+        pulumi.RunError: With all error findings. The engine prints its text without a traceback.
+    """
+    region = pulumi.Config("aws").get("region")
+    profile = pulumi.Config("aws").get("profile")
+    environment = _checked(pulumi.Config().require_object("environment"), region)
+    known: dict[str, Any] = environment.model_dump(exclude_unset=True, mode="json")
+    known |= {key: value for key, value in (("region", region), ("profile", profile)) if value}
+    return {**known, **_looked_up(environment)}  # type: ignore[typeddict-item,return-value]  # the model's own fields
+
+
+def _checked(raw: object, region: str | None) -> Environment:
+    parsed = parse(raw)
+    found = list(parsed.findings)
+    if parsed.environment is not None:
+        found += check_environment(parsed.environment, region=region, removed=parsed.removed)
+    found = for_building(found)
+    if parsed.environment is None or has_errors(found):
+        raise pulumi.RunError(_text(f for f in found if f.severity == "error"))
+    return parsed.environment
+
+
+def _text(errors: Iterable[Finding]) -> str:
+    lines = [str(error).removeprefix("error ") for error in errors]
+    count = "1 error" if len(lines) == 1 else f"{len(lines)} errors"
+    listed = "\n".join(f"  {line}" for line in lines)
+    return f"the stack file has {count}:\n{listed}"
+
+
+def _looked_up(environment: Environment) -> dict[str, Any]:
+    cluster, network = environment.cluster, environment.network
+    if isinstance(cluster, NewCluster):
+        counted = isinstance(network, NewNetwork) and isinstance(network.zones, int)
+        return {"availability_zones": _zones()} if counted else {}
+    return _existing(cluster)
+
+
+def _existing(cluster: ExistingCluster) -> dict[str, Any]:
+    existing = cluster.existing
+    if isinstance(existing, ClusterByName):
+        return {"cluster_facts": _cluster_facts(existing.name)}
+    try:
+        return {"kubeconfig": read_kubeconfig(existing.kubeconfig)}
+    except KubeconfigError as error:
+        message = f"cluster.existing.kubeconfig: {error} Give the path of a kubeconfig file."
+        raise pulumi.RunError(message) from error
+
+
+def _zones() -> list[str]:
+    """Zones of the region, without Local and Wavelength Zones, which EKS does not take."""
+    from pulumi_aws import get_availability_zones  # noqa: PLC0415
+
+    found = get_availability_zones(
+        state="available", filters=[{"name": "opt-in-status", "values": ["opt-in-not-required"]}]
+    )
+    return list(found.names)
+
+
+def _cluster_facts(name: str) -> ClusterFacts:
+    from pulumi_aws.eks import get_cluster  # noqa: PLC0415
+
+    try:
+        found = get_cluster(name=name)
+    except Exception as error:
+        first = str(error).strip().partition("\n")[0]
+        message = (
+            f"cluster.existing.name: AWS does not give the EKS cluster {name}: {first}. Check the "
+            "name, aws:region, and that your credentials may describe it."
+        )
+        raise pulumi.RunError(message) from error
+    network = found.vpc_config
+    return {
+        "arn": found.arn,
+        "endpoint": found.endpoint,
+        "certificate_authority": found.certificate_authorities[0].data,
+        "version": found.version,
+        "vpc_id": network.vpc_id,
+        "subnet_ids": list(network.subnet_ids),
+        "security_group_id": network.cluster_security_group_id,
+        "service_cidr": found.kubernetes_network_configs[0].service_ipv4_cidr,
+    }

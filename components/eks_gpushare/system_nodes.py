@@ -1,0 +1,82 @@
+"""Nodes without GPUs, for everything that needs none."""
+
+from collections.abc import Sequence
+from typing import NotRequired, TypedDict
+
+import pulumi
+
+from eks_gpushare.args import Nodes
+from eks_gpushare.catalog import Catalog, standard_ami
+from eks_gpushare.checked import accept, model_of, props
+from eks_gpushare.config.environment import SystemNodes as SystemNodesModel
+from eks_gpushare.node_group import GroupSpec, register_group
+from eks_gpushare.rules.parts import check_system_nodes
+from eks_gpushare.sharing.nodes import sizes
+
+
+class SystemNodesArgs(TypedDict):
+    """What the nodes are, and the cluster they join."""
+
+    cluster_name: pulumi.Input[str]
+    """EKS cluster."""
+    subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    """Subnets of the nodes."""
+    version: NotRequired[str]
+    """Kubernetes version. Default: the cluster's at creation."""
+    instance_types: NotRequired[list[str]]
+    """EC2 instance types. Default: t3.large."""
+    nodes: NotRequired[Nodes]
+    """How many nodes. Default: 2, at most 4."""
+    ami_version: NotRequired[str]
+    """EKS AMI release version. Default: the newest at creation."""
+    root_volume_gib: NotRequired[int]
+    """Size of the encrypted gp3 root volume in GiB. Default: 50."""
+    tags: NotRequired[dict[str, str]]
+    """Tags of everything but instances. Default: none."""
+
+
+class SystemNodes(pulumi.ComponentResource):
+    """A managed node group without GPUs: CoreDNS, operators and the like run here."""
+
+    node_group_name: pulumi.Output[str]
+    """Name of the node group."""
+
+    def __init__(
+        self, name: str, args: SystemNodesArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Make the nodes.
+
+        Args:
+            name: Name of the component and of its node group.
+            args: What the nodes are.
+            opts: Pulumi's resource options.
+
+        Raises:
+            pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
+        """
+        wiring = ("cluster_name", "subnet_ids", "version", "tags")
+        spec = model_of(SystemNodesModel, "SystemNodes", args, wiring)
+        tags = dict(args.get("tags", {}))
+        wires = {"clusterName": args["cluster_name"], "tags": tags or None}
+        super().__init__("eks-gpushare:index:SystemNodes", name, props(spec, **wires), opts)
+        accept("SystemNodes", check_system_nodes(spec), self, opts)
+        found = Catalog().find(spec.instance_types[0])
+        ami = standard_ami("al2023", found.arch if found else "amd64")
+        group = register_group(
+            GroupSpec(
+                name=name,
+                cluster_name=args["cluster_name"],
+                subnet_ids=args["subnet_ids"],
+                instance_types=spec.instance_types,
+                sizes=sizes(spec.nodes),
+                disk_device=ami.disk_device,
+                disk_gib=spec.root_volume_gib,
+                ami_type=ami.type,
+                version=args.get("version"),
+                release_version=spec.ami_version,
+                tags=tags,
+            ),
+            self,
+        )
+        self.node_group_name = group.node_group_name
+        self.register_outputs({"nodeGroupName": self.node_group_name})

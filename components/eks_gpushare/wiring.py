@@ -1,0 +1,37 @@
+"""What the parts of an environment hand to each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes import Provider
+
+
+@dataclass(frozen=True, slots=True)
+class Wires:
+    """A cluster as pools and charts see it, whoever made it."""
+
+    provider: Provider
+    """Kubernetes provider."""
+    kubeconfig: pulumi.Output[str]
+    """Its kubeconfig."""
+    label: pulumi.Input[str]
+    """What the cluster is called."""
+    cluster_name: pulumi.Input[str] | None = None
+    """Name of the EKS cluster; None where it is known by a kubeconfig."""
+    subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] = ()
+    """Subnets for nodes."""
+    subnet_by_zone: dict[str, pulumi.Output[str]] | None = None
+    """The same by zone, where the stack makes the network."""
+    vpc_id: pulumi.Input[str] | None = None
+    """VPC of the nodes."""
+    security_group_id: pulumi.Input[str] | None = None
+    """Security group of the cluster."""
+    endpoint: pulumi.Input[str] | None = None
+    """URL of the API server."""
+    certificate_authority: pulumi.Input[str] | None = None
+    """Its certificate authority, base64."""
+    service_cidr: pulumi.Input[str] | None = None
+    """Address range of Kubernetes services."""
+    version: str | None = None
+    """Kubernetes version."""

@@ -1,0 +1,111 @@
+"""The documentation of the rules, written from the rules themselves.
+
+`python -m gpushare_policies.describe > docs/policies.md`, with `policies` as the working
+directory's import path, writes the page anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from gpushare_policies.registry import POLICIES, AnyRule
+from gpushare_policies.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_INTRODUCTION = """\
+# Policies
+
+The pack in `policies/` checks what a stack would create, whether it is made from a stack file, from
+this project's components or from raw resources of `pulumi_aws`, `pulumi_eks` and
+`pulumi_kubernetes`. This page is written from the rules; a test holds the two together.
+
+## Running it
+
+```sh
+eks-gpushare policy prod                            # in one Python process, without AWS
+pulumi preview --stack prod --policy-pack policies  # with the Pulumi engine
+```
+
+A mandatory rule that is violated fails the command; an advisory one is reported. What a preview
+cannot know yet is no violation: Pulumi says that the rule could not run, and `pulumi up` runs it
+with the values known. `examples/ci/pull-request.yml` is a GitHub workflow that runs both on every
+pull request.
+
+## Configuring it
+
+`pulumi preview --policy-pack policies --policy-pack-config policies.json` takes levels and settings
+by the rule's name. A level is `advisory`, `mandatory` or `disabled`; `all` sets every rule's.
+
+```json
+{
+  "deletion-protection": {"stacks": ["prod-*", "shared"]},
+  "time-slicing-replicas": {"enforcementLevel": "mandatory", "maximumReplicas": 4},
+  "node-repair-on": "disabled"
+}
+```
+
+What the rules do not see:
+
+* A cluster that is only referred to by name or by kubeconfig is no resource of the stack.
+* `helm.v4.Chart` reaches the engine's policies without its arguments. Its version is checked by
+  `eks-gpushare policy` only, and `sharing-config-exists` counts Releases only.
+* Pods of a Deployment are not looked at; for those there are packs for Kubernetes workloads.
+"""
+
+
+def _level(rule: AnyRule) -> str:
+    return "advisory" if rule.enforcement_level is None else rule.enforcement_level.value
+
+
+def _severity(rule: AnyRule) -> str:
+    return "" if rule.severity is None else rule.severity.value
+
+
+def _references(rule: AnyRule) -> str:
+    named: list[str] = []
+    if (framework := rule.framework) is not None:
+        parts = (framework.name, framework.version, framework.reference)
+        named.append(" ".join(part for part in parts if part))
+    named.extend(rule.tags or ())
+    return ", ".join(named)
+
+
+def _section(rule: AnyRule) -> Iterator[str]:
+    yield f"### {rule.name}"
+    yield ""
+    yield rule.description
+    yield ""
+    scope = "Looks at" if isinstance(rule, Rule) else "Looks at the whole stack:"
+    yield f"* {scope} {', '.join(f'`{token}`' for token in rule.applies_to)}."
+    yield f"* {_level(rule).capitalize()}, severity {_severity(rule)}."
+    if references := _references(rule):
+        yield f"* References: {references}."
+    for setting in rule.settings:
+        schema = setting.json_schema()
+        yield (
+            f"* Setting `{setting.name}` ({schema['type']}, default "
+            f"`{json.dumps(schema['default'])}`): {setting.description}"
+        )
+    yield f"* To comply: {rule.remediation_steps}"
+    yield ""
+
+
+def markdown() -> str:
+    """Return the documentation page of all rules."""
+    lines = [_INTRODUCTION, "## The rules", "", "| rule | level | severity | references |"]
+    lines.append("|---|---|---|---|")
+    for rule in POLICIES:
+        link = f"[{rule.name}](#{rule.name})"
+        lines.append(f"| {link} | {_level(rule)} | {_severity(rule)} | {_references(rule)} |")
+    lines.append("")
+    for rule in POLICIES:
+        lines.extend(_section(rule))
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(markdown())

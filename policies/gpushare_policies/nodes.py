@@ -1,0 +1,189 @@
+"""Rules on node groups: taints, disks, images and repair."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
+from pulumi_policy.proxy import UnknownValueError
+
+from gpushare_policies.gpus import is_gpu_node_group
+from gpushare_policies.props import each, given, is_true, peek, read, shown, stack_of, whole
+from gpushare_policies.rule import Rule, is_among, number, stacks
+from gpushare_policies.tokens import LAUNCH_TEMPLATE, MANAGED_NODE_GROUP, NODE_GROUP, OUR_POOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# AWS spells effects NO_SCHEDULE, Kubernetes NoSchedule.
+_KEEPS_PODS_OUT = {"noschedule", "noexecute"}
+
+
+def _keeps_pods_out(args: ResourceValidationArgs) -> bool:
+    unknown: UnknownValueError | None = None
+    for taint in each(read(args.props, "taints")):
+        try:
+            effect = str(read(taint, "effect") or "")
+        except UnknownValueError as error:
+            unknown = error
+            continue
+        if effect.replace("_", "").lower() in _KEEPS_PODS_OUT:
+            return True
+    if unknown is not None:
+        raise unknown
+    return False
+
+
+def _untainted(args: ResourceValidationArgs) -> str:
+    effects = shown([peek(taint, "effect") for taint in each(read(args.props, "taints"))])
+    return (
+        f"The GPU nodes of {args.name} have no taint that keeps other pods out (effects given: "
+        f"{effects}). There must be one with the effect NoSchedule or NoExecute, or pods "
+        f"that need no GPU fill the dear nodes. Set "
+        f"`pools.<pool>.taints: [{{key: nvidia.com/gpu, value: "
+        f'"true", effect: NoSchedule}}]` in the stack file, or leave the key out for this default.'
+    )
+
+
+def _node_group_tainted(args: ResourceValidationArgs) -> Iterator[str]:
+    if is_gpu_node_group(args.props) and not _keeps_pods_out(args):
+        yield _untainted(args)
+
+
+def _pool_tainted(args: ResourceValidationArgs) -> Iterator[str]:
+    made_here = read(args.props, "provisioner") != "existing"
+    if made_here and given(args.props, "taints") and not _keeps_pods_out(args):
+        yield _untainted(args)
+
+
+GPU_NODES_TAINTED = Rule(
+    "gpu-nodes-tainted",
+    "GPU nodes must have a taint that keeps pods without a GPU request away.",
+    checks={
+        NODE_GROUP: _node_group_tainted,
+        MANAGED_NODE_GROUP: _node_group_tainted,
+        OUR_POOL: _pool_tainted,
+    },
+    severity=Severity.MEDIUM,
+    fix="Leave `pools.<pool>.taints` out of the stack file, or list a taint with the effect "
+    "NoSchedule or NoExecute. On a raw node group: `taints` with the effect `NO_SCHEDULE`.",
+)
+
+MINIMUM_GIB = number(
+    "minimumGiB", 100, "Smallest volume of a GPU node, in GiB; CUDA images are large.", minimum=20
+)
+
+
+def _disk_message(args: ResourceValidationArgs, found: str) -> str:
+    return (
+        f"The GPU nodes of {args.name} have {found}. There must be at least "
+        f"{MINIMUM_GIB.of(args)} GiB, or pulling CUDA images fills it and evicts pods. Set "
+        f"`pools.<pool>.rootVolumeGiB` in the stack file."
+    )
+
+
+def _node_group_disk(args: ResourceValidationArgs) -> Iterator[str]:
+    # With a launch template the volume is there: gpu-launch-template-volume-size reads it.
+    if given(args.props, "launchTemplate") or not is_gpu_node_group(args.props):
+        return
+    if not given(args.props, "diskSize"):
+        yield _disk_message(args, "no disk size, and the EKS default is 20 GiB")
+    elif (size := whole(read(args.props, "diskSize"))) is None or size < MINIMUM_GIB.of(args):
+        yield _disk_message(args, f"a disk of {shown(read(args.props, 'diskSize'))} GiB")
+
+
+def _pool_disk(args: ResourceValidationArgs) -> Iterator[str]:
+    size = whole(read(args.props, "rootVolumeGiB"))
+    if size is not None and size < MINIMUM_GIB.of(args):
+        yield _disk_message(args, f"a root volume of {size} GiB")
+
+
+GPU_NODE_VOLUME_SIZE = Rule(
+    "gpu-node-volume-size",
+    "GPU nodes must have room for CUDA images.",
+    checks={
+        NODE_GROUP: _node_group_disk,
+        MANAGED_NODE_GROUP: _node_group_disk,
+        OUR_POOL: _pool_disk,
+    },
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.LOW,
+    fix="Raise `pools.<pool>.rootVolumeGiB` in the stack file. On a raw node group: `diskSize`.",
+    settings=(MINIMUM_GIB,),
+)
+
+PINNED_STACKS = stacks(
+    "Stacks whose AMI versions must be pinned, as patterns of stack names (`*` matches anything)."
+)
+
+
+def _unpinned(args: ResourceValidationArgs, found: str) -> str:
+    return (
+        f"The nodes of {args.name} {found}, so the same stack file gives other nodes "
+        f"tomorrow. In the stack {stack_of(args.urn)} the AMI version must be pinned. Set "
+        f"`pools.<pool>.amiVersion` (or `system.amiVersion`) in the stack file, for example to "
+        f"`1.35.2-20261114`, or name a custom AMI by its ID."
+    )
+
+
+def _node_group_image(args: ResourceValidationArgs) -> Iterator[str]:
+    props = args.props
+    if not is_among(PINNED_STACKS.of(args), args.urn):
+        return
+    if given(props, "releaseVersion") or given(props, "amiId"):
+        return
+    ami_type = read(props, "amiType")
+    # A launch template with an image of its own forbids amiType, or reads CUSTOM after creation.
+    if ami_type == "CUSTOM" or (ami_type is None and given(props, "launchTemplate")):
+        return
+    yield _unpinned(args, "have no AMI release version and get the newest at creation")
+
+
+def _template_image(args: ResourceValidationArgs) -> Iterator[str]:
+    image = str(read(args.props, "imageId") or "")
+    if not image.startswith("resolve:ssm:") or not is_among(PINNED_STACKS.of(args), args.urn):
+        return
+    # resolve:ssm:<parameter>:<version> is one value for ever, resolve:ssm:<parameter> is not.
+    if not image.removeprefix("resolve:ssm:").rpartition(":")[2].isdecimal():
+        yield _unpinned(args, f"get whatever image {image} means at the time")
+
+
+AMI_VERSIONS_PINNED = Rule(
+    "ami-versions-pinned",
+    "Nodes of production stacks must run a pinned AMI version.",
+    checks={
+        NODE_GROUP: _node_group_image,
+        MANAGED_NODE_GROUP: _node_group_image,
+        LAUNCH_TEMPLATE: _template_image,
+    },
+    severity=Severity.MEDIUM,
+    fix="Set `pools.<pool>.amiVersion` and `system.amiVersion` in the stack file to an EKS AMI "
+    "release version. On a raw node group: `releaseVersion`.",
+    settings=(PINNED_STACKS,),
+)
+
+
+def _repaired(args: ResourceValidationArgs) -> Iterator[str]:
+    if not is_gpu_node_group(args.props):
+        return
+    enabled = read(args.props, "nodeRepairConfig", "enabled")
+    if not is_true(enabled):
+        yield (
+            f"Node repair of the GPU nodes of {args.name} is {shown(enabled)}. It must be on, so "
+            f"that EKS replaces a node whose GPU has failed. Set `pools.<pool>.nodeRepair: true` "
+            f"in the stack file, or leave the key out."
+        )
+
+
+NODE_REPAIR_ON = Rule(
+    "node-repair-on",
+    "EKS must repair GPU nodes whose GPU has failed.",
+    checks={NODE_GROUP: _repaired},
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.LOW,
+    fix="Leave `pools.<pool>.nodeRepair` out of the stack file, or set it to true. On a raw node "
+    "group: `nodeRepairConfig: {enabled: true}`.",
+)
+
+NODE_RULES = (GPU_NODES_TAINTED, GPU_NODE_VOLUME_SIZE, AMI_VERSIONS_PINNED, NODE_REPAIR_ON)
+"""The rules on node groups."""

@@ -1,0 +1,84 @@
+"""Reading the properties of a resource, some of which a preview does not know yet.
+
+The property mappings of `pulumi_policy` raise `UnknownValueError` for such a value, also on
+`"key" in props` and `props.get("key")`; only iteration over the keys is free of it. These
+functions raise it where a value is needed, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pulumi_policy.proxy import UnknownValueError
+
+
+def read(props: Any, *path: str) -> Any:  # noqa: ANN401  (wire values)
+    """Return the value at `path`, or None where a part of the path is missing or null.
+
+    Raises `UnknownValueError` if the value, or a part of the path, is not known yet.
+    """
+    value = props
+    for key in path:
+        if not isinstance(value, Mapping) or all(key != known for known in value):
+            return None
+        value = value[key]
+    return value
+
+
+def peek(props: Any, *path: str) -> Any:  # noqa: ANN401  (wire values)
+    """Return the value at `path`, or None where it is missing, null or not known yet."""
+    try:
+        return read(props, *path)
+    except UnknownValueError:
+        return None
+
+
+def given(props: Any, *path: str) -> bool:  # noqa: ANN401  (wire values)
+    """Tell whether there is a value at `path`; one that is not known yet counts."""
+    try:
+        return read(props, *path) is not None
+    except UnknownValueError:
+        return True
+
+
+def each(value: Any) -> Sequence[Any]:  # noqa: ANN401  (wire values)
+    """Return a list's items as they stand, nothing for null, and a single value as a list."""
+    if value is None:
+        return ()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return value
+    return (value,)
+
+
+def is_true(value: Any) -> bool:  # noqa: ANN401  (wire values)
+    """Tell whether a value means true: launch templates pass booleans on as the text given."""
+    return value is True or (isinstance(value, str) and value.lower() == "true")
+
+
+def whole(value: Any) -> int | None:  # noqa: ANN401  (wire values)
+    """Return a number, or a number in text, as an integer; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return int(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def shown(value: Any) -> str:  # noqa: ANN401  (wire values)
+    """Write a value the way a user wrote it in YAML, for messages."""
+    if value is None:
+        return "unset"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "[" + ", ".join(shown(item) for item in value) + "]"
+    return str(value)
+
+
+def stack_of(urn: str) -> str:
+    """Return the stack's name out of `urn:pulumi:<stack>::<project>::<type>::<name>`."""
+    return urn.split("::", 1)[0].removeprefix("urn:pulumi:")

@@ -1,0 +1,223 @@
+"""Rules on the whole stack: what one resource names must exist in another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pulumi_policy import EnforcementLevel, PolicyResource, Severity, StackValidationArgs
+from pulumi_policy.proxy import UnknownValueError
+
+from gpushare_policies.gpus import is_gpu_node_group
+from gpushare_policies.nodes import MINIMUM_GIB
+from gpushare_policies.props import each, given, read, whole
+from gpushare_policies.rule import StackRule
+from gpushare_policies.tokens import (
+    CONFIG_MAP,
+    LAUNCH_TEMPLATE,
+    MANAGED_NODE_GROUP,
+    NODE_GROUP,
+    RELEASE,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+LABEL = "nvidia.com/device-plugin.config"
+"""Node label whose value names the key of the device plugin's configuration."""
+
+# Where the charts that run the device plugin take its configuration, and the embedded documents.
+_CONFIG_VALUES = {
+    "nvidia-device-plugin": (("config",), "map"),
+    "gpu-operator": (("devicePlugin", "config"), "data"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Plugin:
+    """A Release that configures the device plugin."""
+
+    release: PolicyResource
+    config: Mapping[str, object]
+    documents: str
+    path: str
+
+    @property
+    def namespace(self) -> str:
+        return _namespace(self.release, "namespace")
+
+
+def _namespace(resource: PolicyResource, *path: str) -> str:
+    named = read(resource.props, *path)
+    if named is None and resource.provider is not None:
+        named = read(resource.provider.props, "namespace")
+    return str(named or "default")
+
+
+def _plugins(resources: Sequence[PolicyResource]) -> Iterator[_Plugin]:
+    for resource in resources:
+        if resource.resource_type != RELEASE:
+            continue
+        # A name, a path, an archive or an address: nvidia-device-plugin-0.20.0.tgz
+        chart = str(read(resource.props, "chart")).rstrip("/").rpartition("/")[2]
+        for name, (path, documents) in _CONFIG_VALUES.items():
+            config = read(resource.props, "values", *path) if chart.startswith(name) else None
+            if config:
+                yield _Plugin(resource, config, documents, ".".join(path))
+
+
+def _config_map(
+    resources: Sequence[PolicyResource], name: str, namespace: str
+) -> tuple[PolicyResource | None, list[str]]:
+    """Find a ConfigMap, or else the other namespaces that hold one of that name."""
+    elsewhere: list[str] = []
+    unknown: UnknownValueError | None = None
+    for resource in resources:
+        if resource.resource_type != CONFIG_MAP:
+            continue
+        try:
+            if read(resource.props, "metadata", "name") != name:
+                continue
+            found_in = _namespace(resource, "metadata", "namespace")
+        except UnknownValueError as error:
+            unknown = error
+            continue
+        if found_in == namespace:
+            return resource, []
+        elsewhere.append(found_in)
+    if unknown is not None and not elsewhere:  # it may be that one
+        raise unknown
+    return None, elsewhere
+
+
+def _missing_map(plugin: _Plugin, name: str, elsewhere: Sequence[str]) -> str:
+    where = f"only in the namespace {', '.join(sorted(elsewhere))}" if elsewhere else "not at all"
+    return (
+        f"The Release {plugin.release.name} takes its sharing from the ConfigMap {name} in the "
+        f"namespace {plugin.namespace}, which is in this stack {where}. It must exist there, or "
+        f"the device plugin does not start. Make the ConfigMap in the namespace "
+        f"{plugin.namespace} and refer to its name in `values.{plugin.path}.name`; "
+        f"`gpuStack` in the stack file does both."
+    )
+
+
+def _missing_key(who: str, key: str, keys: Sequence[str]) -> str:
+    return (
+        f"{who} names the device-plugin configuration {key}, and no Release of this stack has "
+        f"it (there are: {', '.join(sorted(keys)) or 'none'}). There must be a key of that name, "
+        f"or the device plugin restarts for ever on these nodes. Add the key to the ConfigMap, or "
+        f"declare the pool under `pools` in the stack file, which makes both from one name."
+    )
+
+
+def _unserved(resource: PolicyResource, key: str) -> str:
+    return (
+        f"The node group {resource.name} has the label {LABEL}={key}, and no Release of "
+        f"this stack configures a device plugin. There must be one, or the nodes advertise "
+        f"whole GPUs or none. Add a Release of nvidia-device-plugin with "
+        f"`values.config.name`; `gpuStack.manager: devicePlugin` in the stack file does it."
+    )
+
+
+def _labels(resources: Sequence[PolicyResource]) -> Iterator[tuple[PolicyResource, str]]:
+    for resource in resources:
+        if resource.resource_type in (NODE_GROUP, MANAGED_NODE_GROUP):
+            key = read(resource.props, "labels", LABEL)
+            if key:
+                yield resource, str(key)
+
+
+def _sharing(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    plugins = list(_plugins(args.resources))
+    keys: set[str] = set()
+    all_found = True
+    for plugin in plugins:
+        name = read(plugin.config, "name")
+        own = set(read(plugin.config, plugin.documents) or ())
+        if name and not own:
+            config_map, elsewhere = _config_map(args.resources, str(name), plugin.namespace)
+            if config_map is None:
+                all_found = False
+                yield _missing_map(plugin, str(name), elsewhere), plugin.release.urn
+                continue
+            own = set(read(config_map.props, "data") or ())
+        default = read(plugin.config, "default")
+        if default and str(default) not in own:
+            who = f"`values.{plugin.path}.default` of the Release {plugin.release.name}"
+            yield _missing_key(who, str(default), sorted(own)), plugin.release.urn
+        keys |= own
+    for resource, key in _labels(args.resources):
+        if not plugins:
+            yield _unserved(resource, key), resource.urn
+        elif key not in keys and all_found:  # a missing map is one mistake, not one per pool
+            who = f"The label {LABEL} of the node group {resource.name}"
+            yield _missing_key(who, key, sorted(keys)), resource.urn
+
+
+SHARING_CONFIG_EXISTS = StackRule(
+    "sharing-config-exists",
+    "The device plugin's configuration must exist and hold every key that a node label names.",
+    check=_sharing,
+    applies_to=(RELEASE, CONFIG_MAP, NODE_GROUP, MANAGED_NODE_GROUP),
+    severity=Severity.HIGH,
+    fix="Declare pools under `pools` in the stack file: the ConfigMap, its keys, the Release and "
+    "the node labels then come from one declaration. With raw resources: make the ConfigMap in "
+    "the Release's namespace, with one key for each value of the label.",
+)
+
+
+def _template_of(node_group: PolicyResource) -> PolicyResource | None:
+    for resource in node_group.property_dependencies.get("launchTemplate", []):
+        if resource.resource_type == LAUNCH_TEMPLATE:
+            return resource
+    return None
+
+
+def _has_gpu(node_group: PolicyResource) -> bool:
+    try:
+        return is_gpu_node_group(node_group.props)
+    except UnknownValueError:  # AWS chooses the AMI type or instance types: none with a GPU
+        return False
+
+
+def _small_volume(
+    template: PolicyResource, node_group: PolicyResource, found: str, least: int
+) -> str:
+    return (
+        f"The launch template {template.name} gives the GPU nodes of {node_group.name} {found}. "
+        f"There must be at least {least} GiB, or pulling CUDA images fills it and evicts pods. "
+        f"Set `pools.<pool>.rootVolumeGiB` in the stack file."
+    )
+
+
+def _volumes(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    least = MINIMUM_GIB.of(args)
+    for node_group in args.resources:
+        if node_group.resource_type != NODE_GROUP or not given(node_group.props, "launchTemplate"):
+            continue
+        template = _template_of(node_group)
+        if template is None or not _has_gpu(node_group):
+            continue
+        # Bottlerocket has a small volume for itself and a large one for images: the largest counts.
+        mappings = each(read(template.props, "blockDeviceMappings"))
+        sizes = [whole(read(mapping, "ebs", "volumeSize")) for mapping in mappings]
+        largest = max((size for size in sizes if size is not None), default=None)
+        if largest is None or largest < least:
+            found = "no volume size" if largest is None else f"a largest volume of {largest} GiB"
+            yield _small_volume(template, node_group, found, least), template.urn
+
+
+GPU_LAUNCH_TEMPLATE_VOLUME_SIZE = StackRule(
+    "gpu-launch-template-volume-size",
+    "Launch templates of GPU nodes must have room for CUDA images.",
+    check=_volumes,
+    applies_to=(NODE_GROUP, LAUNCH_TEMPLATE),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.LOW,
+    fix="Raise `pools.<pool>.rootVolumeGiB` in the stack file. On a raw launch template: "
+    "`blockDeviceMappings[].ebs.volumeSize`.",
+    settings=(MINIMUM_GIB,),
+)
+
+STACK_RULES = (SHARING_CONFIG_EXISTS, GPU_LAUNCH_TEMPLATE_VOLUME_SIZE)
+"""The rules on whole stacks."""

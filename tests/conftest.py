@@ -1,0 +1,48 @@
+"""What every test may use: golden files, hypothesis profiles."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GOLDEN = Path(__file__).parent / "golden"
+
+# No deadline: times on shared machines say nothing about the code. In CI the examples are the same
+# in every run, so that a change is never blamed for what another one brought in.
+settings.register_profile("dev", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, database=None, print_blob=True)
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the golden files anew instead of comparing with them; review the diff",
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden(path, text)` compares a text with tests/golden/<path>, or writes it on request."""
+
+    def compare(path: str, text: str) -> None:
+        file = GOLDEN / path
+        if request.config.getoption("--update-golden"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8", newline="\n")
+            return
+        assert file.is_file(), f"tests/golden/{path} is missing: run `make golden` and review it"
+        expected = file.read_text(encoding="utf-8")
+
+        assert text == expected, f"differs from tests/golden/{path}; wanted? run `make golden`"
+
+    return compare

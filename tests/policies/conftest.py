@@ -1,0 +1,252 @@
+"""Valid resources, and running rules over them as the policy SDK does."""
+
+from __future__ import annotations
+
+import copy
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pulumi_policy import (
+    PolicyCustomTimeouts,
+    PolicyProviderResource,
+    PolicyResource,
+    PolicyResourceOptions,
+    ResourceValidationArgs,
+    StackValidationArgs,
+)
+from pulumi_policy.proxy import unknown_checking_proxy
+
+from gpushare_policies import cluster
+from gpushare_policies.tokens import (
+    ACCESS_ENTRY,
+    AWS_CLUSTER,
+    CHART_V4,
+    CLUSTER_ROLE_BINDING,
+    CONFIG_MAP,
+    EKS_CLUSTER,
+    LAUNCH_TEMPLATE,
+    MANAGED_NODE_GROUP,
+    NODE_GROUP,
+    OUR_CLUSTER,
+    OUR_POOL,
+    RELEASE,
+    VOLUME,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gpushare_policies.rule import Rule, StackRule
+
+LOG_TYPES = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
+CIDRS = ["203.0.113.0/24"]
+ADMIN = "arn:aws:iam::111122223333:role/Platform"
+KEY = "arn:aws:kms:us-west-2:111122223333:key/0"
+SHARING = """\
+version: v1
+sharing:
+  timeSlicing:
+    renameByDefault: false
+    resources:
+      - name: nvidia.com/gpu
+        replicas: 4
+"""
+
+VALID: dict[str, dict[str, Any]] = {
+    AWS_CLUSTER: {
+        "version": "1.35",
+        "vpcConfig": {
+            "subnetIds": ["subnet-1", "subnet-2"],
+            "endpointPublicAccess": True,
+            "publicAccessCidrs": CIDRS,
+            "endpointPrivateAccess": True,
+        },
+        "enabledClusterLogTypes": LOG_TYPES,
+        "encryptionConfig": {"provider": {"keyArn": KEY}, "resources": ["secrets"]},
+        "accessConfig": {"authenticationMode": "API"},
+        "upgradePolicy": {"supportType": "STANDARD"},
+        "deletionProtection": True,
+    },
+    EKS_CLUSTER: {
+        "version": "1.35",
+        "endpointPublicAccess": True,
+        "publicAccessCidrs": CIDRS,
+        "endpointPrivateAccess": True,
+        "enabledClusterLogTypes": LOG_TYPES,
+        "encryptionConfigKeyArn": KEY,
+        "authenticationMode": "API",
+        "accessEntries": {"platform": {"principalArn": ADMIN, "kubernetesGroups": ["platform"]}},
+        "upgradePolicy": {"supportType": "STANDARD"},
+        "deletionProtection": True,
+    },
+    OUR_CLUSTER: {
+        "version": "1.35",
+        "endpoint": {"public": True, "publicCidrs": CIDRS, "private": True},
+        "deletionProtection": True,
+        "supportType": "standard",
+    },
+    ACCESS_ENTRY: {"principalArn": ADMIN, "kubernetesGroups": ["platform"]},
+    NODE_GROUP: {
+        "amiType": "AL2023_x86_64_NVIDIA",
+        "instanceTypes": ["p3.8xlarge"],
+        "releaseVersion": "1.35.2-20261114",
+        "launchTemplate": {"id": "lt-1", "version": "1"},
+        "labels": {"nvidia.com/device-plugin.config": "gpu"},
+        "taints": [{"key": "nvidia.com/gpu", "value": "true", "effect": "NO_SCHEDULE"}],
+        "nodeRepairConfig": {"enabled": True},
+        "scalingConfig": {"minSize": 1.0, "desiredSize": 1.0, "maxSize": 1.0},
+    },
+    MANAGED_NODE_GROUP: {
+        "gpu": True,
+        "instanceTypes": ["g5.xlarge"],
+        "diskSize": 200.0,
+        "releaseVersion": "1.35.2-20261114",
+        "taints": [{"key": "nvidia.com/gpu", "effect": "NO_EXECUTE"}],
+    },
+    OUR_POOL: {
+        "instanceTypes": ["p3.8xlarge"],
+        "amiFamily": "al2023",
+        "capacityType": "onDemand",
+        "nodes": {"min": 1.0, "desired": 1.0, "max": 1.0},
+        "rootVolumeGiB": 200.0,
+        "taints": [{"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}],
+        "sharing": {"mode": "timeSlicing", "replicas": 4.0},
+    },
+    LAUNCH_TEMPLATE: {
+        "blockDeviceMappings": [
+            {
+                "deviceName": "/dev/xvda",
+                "ebs": {"encrypted": "true", "volumeSize": 200.0, "volumeType": "gp3"},
+            }
+        ],
+        "metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 1.0},
+        "networkInterfaces": [{"deviceIndex": 0.0, "associatePublicIpAddress": "false"}],
+    },
+    VOLUME: {"availabilityZone": "us-west-2a", "encrypted": True, "size": 100.0},
+    RELEASE: {
+        "chart": "nvidia-device-plugin",
+        "version": "0.20.0",
+        "namespace": "nvidia-device-plugin",
+        "values": {"config": {"name": "sharing-1a2b", "default": "gpu"}},
+    },
+    CHART_V4: {"chart": "oci://registry.example/charts/karpenter", "version": "1.14.1"},
+    CONFIG_MAP: {
+        "metadata": {"name": "sharing-1a2b", "namespace": "nvidia-device-plugin"},
+        "immutable": True,
+        "data": {"gpu": SHARING},
+    },
+    CLUSTER_ROLE_BINDING: {
+        "roleRef": {"kind": "ClusterRole", "name": "view"},
+        "subjects": [{"kind": "User", "name": "jane"}],
+    },
+}
+
+OPTIONS = PolicyResourceOptions(
+    protect=False,
+    ignore_changes=[],
+    delete_before_replace=None,
+    aliases=[],
+    custom_timeouts=PolicyCustomTimeouts(0, 0, 0),
+    additional_secret_outputs=[],
+)
+
+
+def _urn(stack: str, token: str, name: str) -> str:
+    return f"urn:pulumi:{stack}::eks-gpushare::{token}::{name}"
+
+
+@pytest.fixture(autouse=True)
+def _a_fixed_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "today", lambda: date(2026, 11, 21))
+
+
+@pytest.fixture
+def valid() -> Callable[[str], dict[str, Any]]:
+    """`valid(token)` is a fresh copy of the properties of a resource that violates nothing."""
+    return lambda token: copy.deepcopy(VALID[token])
+
+
+@pytest.fixture
+def violations() -> Callable[..., list[str]]:
+    """`violations(rule, token, props)` runs a resource rule and returns its messages.
+
+    The resource is called `gpu`, in the stack `prod` unless another is given.
+    """
+
+    def run(
+        rule: Rule,
+        token: str,
+        props: dict[str, Any],
+        *,
+        config: Mapping[str, Any] | None = None,
+        stack: str = "prod",
+    ) -> list[str]:
+        found: list[str] = []
+        urn = _urn(stack, token, "gpu")
+
+        def report(message: str, where: str | None = None) -> None:
+            assert where == urn
+            found.append(message)
+
+        proxy = unknown_checking_proxy(copy.deepcopy(props))
+        rule.validate(
+            ResourceValidationArgs(token, proxy, urn, "gpu", OPTIONS, None, config), report
+        )
+        return found
+
+    return run
+
+
+@pytest.fixture
+def resource() -> Callable[..., PolicyResource]:
+    """`resource(token, name, props)` is a resource of a whole stack."""
+
+    def make(
+        token: str,
+        name: str,
+        props: dict[str, Any],
+        *,
+        provider: dict[str, Any] | None = None,
+        uses: Mapping[str, Sequence[PolicyResource]] | None = None,
+    ) -> PolicyResource:
+        provided = None
+        if provider is not None:
+            kind = "pulumi:providers:kubernetes"
+            proxy = unknown_checking_proxy(provider)
+            provided = PolicyProviderResource(kind, proxy, _urn("prod", kind, "k8s"), "k8s")
+        used = {key: list(found) for key, found in (uses or {}).items()}
+        return PolicyResource(
+            token,
+            unknown_checking_proxy(copy.deepcopy(props)),
+            _urn("prod", token, name),
+            name,
+            OPTIONS,
+            provided,
+            None,
+            [other for found in used.values() for other in found],
+            used,
+        )
+
+    return make
+
+
+@pytest.fixture
+def stack_violations() -> Callable[..., list[tuple[str, str]]]:
+    """`stack_violations(rule, resources)` returns resource names with their messages."""
+
+    def run(
+        rule: StackRule,
+        resources: Sequence[PolicyResource],
+        config: Mapping[str, Any] | None = None,
+    ) -> list[tuple[str, str]]:
+        found: list[tuple[str, str]] = []
+
+        def report(message: str, where: str | None = None) -> None:
+            assert where is not None
+            found.append((where.rpartition("::")[2], message))
+
+        rule.validate(StackValidationArgs(list(resources), config), report)
+        return found
+
+    return run

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pulumi_policy.proxy import UNKNOWN_STRING_VALUE
+
+from gpushare_policies.charts import CHART_VERSIONS_PINNED, TIME_SLICING_REPLICAS
+from gpushare_policies.tokens import CHART_V4, CONFIG_MAP, OUR_POOL, RELEASE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.mark.parametrize("token", [RELEASE, CHART_V4])
+@pytest.mark.parametrize(
+    ("version", "shown"),
+    [
+        (None, "unset"),
+        ("latest", "latest"),
+        ("0.20", "0.20"),
+        ("0.x", "0.x"),
+        ("^0.20.0", "^0.20.0"),
+        (">=0.20.0", ">=0.20.0"),
+        ("~0.20.0", "~0.20.0"),
+        ("0.19.0 || 0.20.0", "0.19.0 || 0.20.0"),
+        ("0.20.0\n", "0.20.0\n"),
+        ("", ""),
+    ],
+)
+def test_a_chart_without_one_exact_version_is_refused(
+    token: str, version: object, shown: str, violations: Callable[..., list[str]]
+) -> None:
+    props = {"chart": "nvidia-device-plugin", "version": version}
+
+    assert violations(CHART_VERSIONS_PINNED, token, props) == [
+        (
+            f"The chart nvidia-device-plugin of gpu has the version {shown}. It must be one exact "
+            f"version such as 0.20.0, no range, or the next run installs another chart. Set "
+            f"`charts.<chart>.version` in the stack file, or leave the key out for the version "
+            f"this release was tested with."
+        )
+    ]
+
+
+@pytest.mark.parametrize("version", ["0.20.0", "v26.7.0", "1.0.0-rc.1", "1.0.0+build.5"])
+def test_an_exact_version_passes(version: str, violations: Callable[..., list[str]]) -> None:
+    props = {"chart": "nvidia-device-plugin", "version": version}
+
+    assert violations(CHART_VERSIONS_PINNED, RELEASE, props) == []
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        "./charts/nvidia-device-plugin",
+        "/srv/charts/nvidia-device-plugin",
+        "https://charts.example/nvidia-device-plugin-0.20.0.tgz",
+        "oci://registry.example/nvidia-device-plugin@sha256:0a1b",
+    ],
+)
+def test_a_chart_that_is_one_set_of_files_needs_no_version(
+    chart: str, violations: Callable[..., list[str]]
+) -> None:
+    assert violations(CHART_VERSIONS_PINNED, RELEASE, {"chart": chart}) == []
+
+
+def test_a_chart_registered_without_arguments_is_not_judged(
+    violations: Callable[..., list[str]],
+) -> None:
+    assert violations(CHART_VERSIONS_PINNED, CHART_V4, {}) == []
+
+
+def _document(replicas: object, mode: str = "timeSlicing") -> str:
+    return (
+        f"version: v1\nsharing:\n  {mode}:\n    resources:\n"
+        f"    - name: nvidia.com/gpu\n      replicas: {replicas}\n"
+    )
+
+
+def _too_many(where: str, resource: str, replicas: int, most: int = 8) -> str:
+    return (
+        f"{where} cuts {resource} into {replicas} time slices. There must be at most {most}: pods "
+        f"share memory and wait for each other, and AWS advises 2 to 8. Lower "
+        f"`pools.<pool>.sharing.replicas` in the stack file, or raise `maximumReplicas` of this "
+        f"policy."
+    )
+
+
+def test_more_time_slices_than_advised_are_reported(violations: Callable[..., list[str]]) -> None:
+    props = {"data": {"dev": _document(10), "prod": _document(8)}}
+
+    assert violations(TIME_SLICING_REPLICAS, CONFIG_MAP, props) == [
+        _too_many("The key dev of the ConfigMap gpu", "nvidia.com/gpu", 10)
+    ]
+
+
+@pytest.mark.parametrize(("replicas", "count"), [(4, 0), (5, 1)])
+def test_the_most_time_slices_are_configured(
+    replicas: int, count: int, violations: Callable[..., list[str]]
+) -> None:
+    props = {"data": {"gpu": _document(replicas)}}
+    found = violations(TIME_SLICING_REPLICAS, CONFIG_MAP, props, config={"maximumReplicas": 4.0})
+
+    assert len(found) == count
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _document(20, "mps"),
+        _document("many"),
+        "timeSlicing: {",
+        "- timeSlicing",
+        "timeSlicing",
+        "sharing: {timeSlicing: {resources: [gpu]}}",
+        "",
+        UNKNOWN_STRING_VALUE,
+    ],
+)
+def test_other_documents_are_left_alone(text: str, violations: Callable[..., list[str]]) -> None:
+    assert violations(TIME_SLICING_REPLICAS, CONFIG_MAP, {"data": {"key": text}}) == []
+
+
+def test_documents_that_are_not_known_yet_are_left_to_the_update(
+    violations: Callable[..., list[str]],
+) -> None:
+    props = {"data": UNKNOWN_STRING_VALUE}
+
+    assert violations(TIME_SLICING_REPLICAS, CONFIG_MAP, props) == []
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"config": {"map": {"gpu": _document(16)}}},
+        {"devicePlugin": {"config": {"data": {"gpu": _document(16)}}}},
+    ],
+)
+def test_documents_in_the_values_of_a_chart_count_too(
+    values: dict[str, Any], violations: Callable[..., list[str]]
+) -> None:
+    assert violations(TIME_SLICING_REPLICAS, RELEASE, {"values": values}) == [
+        _too_many("The key gpu of the values of gpu", "nvidia.com/gpu", 16)
+    ]
+
+
+@pytest.mark.parametrize(
+    "sharing",
+    [
+        {"mode": "timeSlicing", "replicas": 12.0},
+        {"mode": "mig", "layout": "all-1g.5gb", "timeSlicing": {"replicas": 12.0}},
+    ],
+)
+def test_a_bottlerocket_pool_is_judged_itself(
+    sharing: dict[str, Any], violations: Callable[..., list[str]]
+) -> None:
+    props = {"amiFamily": "bottlerocket", "sharing": sharing}
+
+    assert violations(TIME_SLICING_REPLICAS, OUR_POOL, props) == [
+        _too_many("The pool gpu", "each GPU or MIG device", 12)
+    ]
+
+
+@pytest.mark.parametrize(
+    "props",
+    [
+        {"amiFamily": "al2023", "sharing": {"mode": "timeSlicing", "replicas": 12.0}},
+        {"amiFamily": "bottlerocket", "sharing": {"mode": "mps", "replicas": 12.0}},
+        {"amiFamily": "bottlerocket", "sharing": {"mode": "exclusive"}},
+        {},
+    ],
+)
+def test_other_pools_are_judged_by_their_config_map(
+    props: dict[str, Any], violations: Callable[..., list[str]]
+) -> None:
+    assert violations(TIME_SLICING_REPLICAS, OUR_POOL, props) == []

@@ -1,0 +1,440 @@
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pulumi_policy.proxy import (
+    UNKNOWN_ARRAY_VALUE,
+    UNKNOWN_OBJECT_VALUE,
+    UNKNOWN_STRING_VALUE,
+    UnknownValueError,
+)
+
+from gpushare_policies import cluster
+from gpushare_policies.cluster import (
+    API_AUTHENTICATION,
+    CLUSTER_RULES,
+    CONTROL_PLANE_LOGS,
+    DELETION_PROTECTION,
+    PRIVATE_ENDPOINT_ON,
+    PUBLIC_ENDPOINT_NOT_OPEN,
+    SECRETS_ENCRYPTED,
+    STANDARD_UPGRADE_POLICY,
+    VERSION_SUPPORTED,
+    reaches_everybody,
+    today,
+)
+from gpushare_policies.tokens import AWS_CLUSTER, EKS_CLUSTER, OUR_CLUSTER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpushare_policies.rule import Rule
+
+
+# What holds one setting, in the raw cluster and in pulumi_eks's component.
+BOTH = pytest.mark.parametrize("token", [AWS_CLUSTER, EKS_CLUSTER])
+RAW_PATHS = {
+    "endpointPublicAccess": ("vpcConfig", "endpointPublicAccess"),
+    "publicAccessCidrs": ("vpcConfig", "publicAccessCidrs"),
+    "endpointPrivateAccess": ("vpcConfig", "endpointPrivateAccess"),
+    "authenticationMode": ("accessConfig", "authenticationMode"),
+    "supportType": ("upgradePolicy", "supportType"),
+}
+COMPONENT_PATHS = {"supportType": ("upgradePolicy", "supportType")}
+ABSENT = object()
+
+
+@pytest.fixture
+def broken(valid: Callable[[str], dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """`broken(token, key, value)` is a valid cluster with one setting changed or left out."""
+
+    def change(token: str, key: str, value: object = ABSENT) -> dict[str, Any]:
+        props = valid(token)
+        paths = RAW_PATHS if token == AWS_CLUSTER else COMPONENT_PATHS
+        *parents, last = paths.get(key, (key,))
+        target = props
+        for parent in parents:
+            target = target[parent]
+        if value is ABSENT:
+            del target[last]
+        else:
+            target[last] = value
+        return props
+
+    return change
+
+
+def _open(found: str) -> str:
+    return (
+        f"The public API endpoint of gpu is open to the world: {found}. It must name the networks "
+        f"that may use it. Set `cluster.endpoint.publicCidrs` in the stack file to them, or "
+        f"`cluster.endpoint.public: false`."
+    )
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("cidrs", "shown"),
+    [
+        (["0.0.0.0/0"], "[0.0.0.0/0]"),
+        (["203.0.113.0/24", "::/0"], "[203.0.113.0/24, ::/0]"),
+        (["0.0.0.0/1", "128.0.0.0/1"], "[0.0.0.0/1, 128.0.0.0/1]"),
+    ],
+)
+def test_a_public_endpoint_for_the_world_is_refused(
+    token: str,
+    cidrs: list[str],
+    shown: str,
+    broken: Callable[..., dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = broken(token, "publicAccessCidrs", cidrs)
+
+    assert violations(PUBLIC_ENDPOINT_NOT_OPEN, token, props) == [
+        _open(f"publicAccessCidrs is {shown}")
+    ]
+
+
+@BOTH
+@pytest.mark.parametrize("cidrs", [ABSENT, []])
+def test_a_public_endpoint_without_networks_is_the_world(
+    token: str,
+    cidrs: object,
+    broken: Callable[..., dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = broken(token, "publicAccessCidrs", cidrs)
+
+    assert violations(PUBLIC_ENDPOINT_NOT_OPEN, token, props) == [
+        _open("publicAccessCidrs is unset, which EKS takes for 0.0.0.0/0")
+    ]
+
+
+@BOTH
+def test_an_endpoint_that_says_nothing_is_public(
+    token: str, broken: Callable[..., dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = broken(token, "endpointPublicAccess")
+    (props["vpcConfig"] if token == AWS_CLUSTER else props)["publicAccessCidrs"] = ["0.0.0.0/0"]
+
+    assert violations(PUBLIC_ENDPOINT_NOT_OPEN, token, props) == [
+        _open("publicAccessCidrs is [0.0.0.0/0]")
+    ]
+
+
+@BOTH
+def test_networks_do_not_matter_where_the_endpoint_is_not_public(
+    token: str, broken: Callable[..., dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = broken(token, "endpointPublicAccess", value=False)
+    (props["vpcConfig"] if token == AWS_CLUSTER else props)["publicAccessCidrs"] = ["0.0.0.0/0"]
+
+    assert violations(PUBLIC_ENDPOINT_NOT_OPEN, token, props) == []
+
+
+def test_our_own_cluster_open_to_the_world_is_refused(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = valid(OUR_CLUSTER)
+    props["endpoint"]["publicCidrs"] = ["::/0"]
+
+    assert violations(PUBLIC_ENDPOINT_NOT_OPEN, OUR_CLUSTER, props) == [
+        _open("publicCidrs is [::/0]")
+    ]
+
+
+def test_our_own_cluster_without_an_endpoint_is_private(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = valid(OUR_CLUSTER)
+    del props["endpoint"]
+
+    assert violations(PUBLIC_ENDPOINT_NOT_OPEN, OUR_CLUSTER, props) == []
+
+
+@pytest.mark.parametrize("cidrs", [["not a network"], ["10.0.0.0/8", "fd00::/8"], []])
+def test_networks_of_some_do_not_reach_everybody(cidrs: list[str]) -> None:
+    assert not reaches_everybody(cidrs)
+
+
+def test_networks_that_are_not_known_yet_are_not_judged(
+    broken: Callable[..., dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = broken(AWS_CLUSTER, "publicAccessCidrs", UNKNOWN_ARRAY_VALUE)
+
+    with pytest.raises(UnknownValueError):
+        violations(PUBLIC_ENDPOINT_NOT_OPEN, AWS_CLUSTER, props)
+
+
+@BOTH
+@pytest.mark.parametrize(("value", "shown"), [(ABSENT, "unset"), (False, "false")])
+def test_a_private_endpoint_that_is_off_is_refused(
+    token: str,
+    value: object,
+    shown: str,
+    broken: Callable[..., dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = broken(token, "endpointPrivateAccess", value)
+
+    assert violations(PRIVATE_ENDPOINT_ON, token, props) == [
+        (
+            f"The private API endpoint of gpu is {shown}. It must be on, so that nodes reach the "
+            f"API server within the VPC. Set `cluster.endpoint.private: true` in the stack file, "
+            f"or leave the key out."
+        )
+    ]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("value", "missing"),
+    [
+        (["api", "audit", "authenticator", "controllerManager"], "scheduler"),
+        (["audit"], "api, authenticator, controllerManager, scheduler"),
+        (ABSENT, "api, audit, authenticator, controllerManager, scheduler"),
+    ],
+)
+def test_a_log_type_that_is_missing_is_refused(
+    token: str,
+    value: object,
+    missing: str,
+    broken: Callable[..., dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = broken(token, "enabledClusterLogTypes", value)
+
+    assert violations(CONTROL_PLANE_LOGS, token, props) == [
+        (
+            f"The control plane of gpu does not log {missing}. All five types must be logged. Set "
+            f"`enabledClusterLogTypes: [api, audit, authenticator, controllerManager, scheduler]`; "
+            f"a cluster made from a stack file always has them."
+        )
+    ]
+
+
+NO_KEY = (
+    "The secrets of gpu are encrypted with no KMS key of yours. They must be, so that you decide "
+    "who may decrypt. Set `cluster.secretsKeyArn` in the stack file, or leave the key out "
+    "and the stack makes one."
+)
+
+
+@pytest.mark.parametrize(
+    ("token", "key"), [(AWS_CLUSTER, "encryptionConfig"), (EKS_CLUSTER, "encryptionConfigKeyArn")]
+)
+def test_secrets_without_a_key_are_refused(
+    token: str,
+    key: str,
+    broken: Callable[..., dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    assert violations(SECRETS_ENCRYPTED, token, broken(token, key)) == [NO_KEY]
+
+
+def test_a_key_for_something_else_is_refused(
+    broken: Callable[..., dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    config = {"provider": {"keyArn": "arn:aws:kms:::key/0"}, "resources": []}
+    props = broken(AWS_CLUSTER, "encryptionConfig", config)
+
+    assert violations(SECRETS_ENCRYPTED, AWS_CLUSTER, props) == [
+        (
+            "The KMS key of gpu encrypts []. It must encrypt secrets. Set "
+            "`encryptionConfig.resources: [secrets]`; a cluster made from a stack file always has "
+            "it."
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("token", "key", "value"),
+    [
+        (
+            AWS_CLUSTER,
+            "encryptionConfig",
+            {"provider": {"keyArn": UNKNOWN_STRING_VALUE}, "resources": ["secrets"]},
+        ),
+        (EKS_CLUSTER, "encryptionConfigKeyArn", UNKNOWN_STRING_VALUE),
+    ],
+)
+def test_a_key_that_is_made_in_the_same_stack_is_a_key(
+    token: str,
+    key: str,
+    value: object,
+    broken: Callable[..., dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    assert violations(SECRETS_ENCRYPTED, token, broken(token, key, value)) == []
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (ABSENT, "unset, which EKS takes for CONFIG_MAP"),
+        ("CONFIG_MAP", "CONFIG_MAP"),
+        ("API_AND_CONFIG_MAP", "API_AND_CONFIG_MAP"),
+    ],
+)
+def test_authentication_by_config_map_is_refused(
+    token: str,
+    value: object,
+    shown: str,
+    broken: Callable[..., dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = broken(token, "authenticationMode", value)
+
+    assert violations(API_AUTHENTICATION, token, props) == [
+        (
+            f"The authentication mode of gpu is {shown}. It must be API: access entries are seen "
+            f"and checked in AWS, the aws-auth ConfigMap is not. Set "
+            f"`accessConfig.authenticationMode: API` and list people under `cluster.admins`; a "
+            f"cluster made from a stack file always has it."
+        )
+    ]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(ABSENT, "unset, which EKS takes for EXTENDED"), ("EXTENDED", "EXTENDED")],
+)
+def test_extended_support_is_refused(
+    token: str,
+    value: object,
+    shown: str,
+    broken: Callable[..., dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = broken(token, "supportType", value)
+
+    assert violations(STANDARD_UPGRADE_POLICY, token, props) == [
+        (
+            f"The upgrade policy of gpu is {shown}. It must be STANDARD: EKS then upgrades the "
+            f"cluster at the end of standard support and charges no more for it. Set "
+            f"`cluster.supportType: standard` in the stack file, or leave the key out."
+        )
+    ]
+
+
+ADVICE = (
+    "It must be a version in standard support: 1.34, 1.35, 1.36. Set `cluster.version` in the "
+    'stack file, quoted, for example `version: "1.36"`.'
+)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("version", "found"),
+    [
+        (ABSENT, "The Kubernetes version of gpu is unset, so EKS chooses it"),
+        (
+            "1.33",
+            (
+                "Kubernetes 1.33 of gpu left standard support on 2026-07-29 and costs more for "
+                "each hour"
+            ),
+        ),
+        ("1.30", "Kubernetes 1.30 of gpu is out of all support"),
+        ("1.3", "Kubernetes 1.3 of gpu is older than every version EKS runs"),
+    ],
+)
+def test_a_version_out_of_standard_support_is_refused(
+    token: str,
+    version: object,
+    found: str,
+    broken: Callable[..., dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = broken(token, "version", version)
+
+    assert violations(VERSION_SUPPORTED, token, props) == [f"{found}. {ADVICE}"]
+
+
+def test_a_version_newer_than_the_table_passes(
+    broken: Callable[..., dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    assert violations(VERSION_SUPPORTED, AWS_CLUSTER, broken(AWS_CLUSTER, "version", "1.99")) == []
+
+
+def test_a_version_leaves_standard_support_on_its_day(
+    monkeypatch: pytest.MonkeyPatch,
+    valid: Callable[[str], dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    monkeypatch.setattr(cluster, "today", lambda: date(2027, 3, 27))
+
+    assert violations(VERSION_SUPPORTED, AWS_CLUSTER, valid(AWS_CLUSTER)) == [
+        (
+            "Kubernetes 1.35 of gpu left standard support on 2027-03-27 and costs more for each "
+            "hour. It must be a version in standard support: 1.36. Set `cluster.version` in the "
+            'stack file, quoted, for example `version: "1.36"`.'
+        )
+    ]
+
+
+def test_today_is_a_date() -> None:
+    assert today() >= date(2026, 11, 21)
+
+
+@BOTH
+@pytest.mark.parametrize(("value", "shown"), [(ABSENT, "unset"), (False, "false")])
+def test_an_unprotected_production_cluster_is_refused(
+    token: str,
+    value: object,
+    shown: str,
+    broken: Callable[..., dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = broken(token, "deletionProtection", value)
+
+    assert violations(DELETION_PROTECTION, token, props, stack="EU-Prod-1") == [
+        (
+            f"Deletion protection of gpu is {shown}. In the stack EU-Prod-1 it must be on, so that "
+            f"nobody deletes the cluster by mistake. Set `cluster.deletionProtection: true` in the "
+            f"stack file."
+        )
+    ]
+
+
+def test_a_development_cluster_needs_no_protection(
+    broken: Callable[..., dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = broken(AWS_CLUSTER, "deletionProtection")
+
+    assert violations(DELETION_PROTECTION, AWS_CLUSTER, props, stack="dev") == []
+
+
+@pytest.mark.parametrize(("stack", "count"), [("live", 1), ("live-eu", 1), ("prod", 0)])
+def test_the_protected_stacks_are_configured_by_pattern(
+    stack: str,
+    count: int,
+    broken: Callable[..., dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = broken(AWS_CLUSTER, "deletionProtection")
+    config = {"stacks": ["live*"]}
+
+    found = violations(DELETION_PROTECTION, AWS_CLUSTER, props, stack=stack, config=config)
+
+    assert len(found) == count
+
+
+@pytest.mark.parametrize("rule", CLUSTER_RULES, ids=lambda rule: rule.name)
+def test_a_component_registered_without_arguments_is_left_to_its_children(
+    rule: Rule, violations: Callable[..., list[str]]
+) -> None:
+    assert violations(rule, EKS_CLUSTER, {"version": None}) == []
+
+
+def test_a_vpc_config_that_is_not_known_yet_is_not_judged(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = {**valid(AWS_CLUSTER), "vpcConfig": UNKNOWN_OBJECT_VALUE}
+
+    with pytest.raises(UnknownValueError):
+        violations(PRIVATE_ENDPOINT_ON, AWS_CLUSTER, props)

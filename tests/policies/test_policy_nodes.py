@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pulumi_policy.proxy import UNKNOWN_ARRAY_VALUE, UNKNOWN_STRING_VALUE, UnknownValueError
+
+from gpushare_policies.nodes import (
+    AMI_VERSIONS_PINNED,
+    GPU_NODE_VOLUME_SIZE,
+    GPU_NODES_TAINTED,
+    NODE_REPAIR_ON,
+)
+from gpushare_policies.tokens import LAUNCH_TEMPLATE, MANAGED_NODE_GROUP, NODE_GROUP, OUR_POOL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ALL_SHAPES = pytest.mark.parametrize("token", [NODE_GROUP, MANAGED_NODE_GROUP, OUR_POOL])
+RAW_SHAPES = pytest.mark.parametrize("token", [NODE_GROUP, MANAGED_NODE_GROUP])
+
+
+def _untainted(effects: str) -> str:
+    return (
+        f"The GPU nodes of gpu have no taint that keeps other pods out (effects given: {effects}). "
+        f"There must be one with the effect NoSchedule or NoExecute, or pods that need no GPU "
+        f"fill the dear nodes. Set `pools.<pool>.taints: [{{key: nvidia.com/gpu, value: "
+        f'"true", effect: NoSchedule}}]` in the stack file, or leave the key out for this default.'
+    )
+
+
+@ALL_SHAPES
+def test_gpu_nodes_with_an_empty_list_of_taints_are_refused(
+    token: str, valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = {**valid(token), "taints": []}
+
+    assert violations(GPU_NODES_TAINTED, token, props) == [_untainted("[]")]
+
+
+@RAW_SHAPES
+def test_gpu_nodes_without_taints_are_refused(
+    token: str, valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = valid(token)
+    del props["taints"]
+
+    assert violations(GPU_NODES_TAINTED, token, props) == [_untainted("[]")]
+
+
+def test_a_pool_without_the_key_has_the_default_taint(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = valid(OUR_POOL)
+    del props["taints"]
+
+    assert violations(GPU_NODES_TAINTED, OUR_POOL, props) == []
+
+
+def test_the_nodes_of_an_existing_pool_are_not_ours_to_taint(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = {**valid(OUR_POOL), "provisioner": "existing", "taints": []}
+
+    assert violations(GPU_NODES_TAINTED, OUR_POOL, props) == []
+
+
+@pytest.mark.parametrize(
+    ("token", "effect"),
+    [(NODE_GROUP, "PREFER_NO_SCHEDULE"), (OUR_POOL, "PreferNoSchedule")],
+)
+def test_a_taint_that_only_prefers_is_refused(
+    token: str,
+    effect: str,
+    valid: Callable[[str], dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = {**valid(token), "taints": [{"key": "nvidia.com/gpu", "effect": effect}]}
+
+    assert violations(GPU_NODES_TAINTED, token, props) == [_untainted(f"[{effect}]")]
+
+
+@pytest.mark.parametrize(
+    "props",
+    [
+        {"amiType": "AL2023_ARM_64_NVIDIA"},
+        {"amiType": "BOTTLEROCKET_x86_64_NVIDIA_FIPS"},
+        {"amiType": "AL2_x86_64_GPU"},
+        {"instanceTypes": ["t3.large", "g5.xlarge"]},
+        {"amiType": UNKNOWN_STRING_VALUE, "instanceTypes": ["g6f.large"]},
+        {"gpu": True},
+    ],
+)
+def test_gpu_nodes_are_known_by_image_instance_type_or_switch(
+    props: dict[str, Any], violations: Callable[..., list[str]]
+) -> None:
+    assert violations(GPU_NODES_TAINTED, NODE_GROUP, props) == [_untainted("[]")]
+
+
+@pytest.mark.parametrize(
+    "props",
+    [
+        {},
+        {"amiType": "AL2023_x86_64_STANDARD", "instanceTypes": ["t3.large"]},
+        {"amiType": "AL2023_x86_64_NEURON", "instanceTypes": ["inf2.xlarge"]},
+    ],
+)
+def test_nodes_without_an_nvidia_gpu_need_no_taint(
+    props: dict[str, Any], violations: Callable[..., list[str]]
+) -> None:
+    assert violations(GPU_NODES_TAINTED, NODE_GROUP, props) == []
+
+
+def test_instance_types_that_are_not_known_yet_are_not_judged(
+    violations: Callable[..., list[str]],
+) -> None:
+    with pytest.raises(UnknownValueError):
+        violations(GPU_NODES_TAINTED, NODE_GROUP, {"instanceTypes": UNKNOWN_ARRAY_VALUE})
+
+
+def test_one_good_taint_is_enough_beside_one_that_is_not_known_yet(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = valid(NODE_GROUP)
+    props["taints"].insert(0, {"key": "team", "effect": UNKNOWN_STRING_VALUE})
+
+    assert violations(GPU_NODES_TAINTED, NODE_GROUP, props) == []
+
+
+def _disk(found: str, least: int = 100) -> str:
+    return (
+        f"The GPU nodes of gpu have {found}. There must be at least {least} GiB, or pulling CUDA "
+        f"images fills it and evicts pods. Set `pools.<pool>.rootVolumeGiB` in the stack file."
+    )
+
+
+def test_gpu_nodes_with_a_small_disk_are_refused(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = {**valid(MANAGED_NODE_GROUP), "diskSize": 99.0}
+
+    assert violations(GPU_NODE_VOLUME_SIZE, MANAGED_NODE_GROUP, props) == [
+        _disk("a disk of 99 GiB")
+    ]
+
+
+def test_gpu_nodes_with_the_disk_of_eks_are_refused(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = valid(MANAGED_NODE_GROUP)
+    del props["diskSize"]
+
+    assert violations(GPU_NODE_VOLUME_SIZE, MANAGED_NODE_GROUP, props) == [
+        _disk("no disk size, and the EKS default is 20 GiB")
+    ]
+
+
+def test_a_pool_with_a_small_root_volume_is_refused(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = {**valid(OUR_POOL), "rootVolumeGiB": 50.0}
+
+    assert violations(GPU_NODE_VOLUME_SIZE, OUR_POOL, props) == [_disk("a root volume of 50 GiB")]
+
+
+def test_the_smallest_disk_is_configured(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    found = violations(
+        GPU_NODE_VOLUME_SIZE, OUR_POOL, valid(OUR_POOL), config={"minimumGiB": 500.0}
+    )
+
+    assert found == [_disk("a root volume of 200 GiB", 500)]
+
+
+def test_a_disk_of_nodes_without_gpus_may_be_small(violations: Callable[..., list[str]]) -> None:
+    props = {"instanceTypes": ["t3.large"], "diskSize": 20.0}
+
+    assert violations(GPU_NODE_VOLUME_SIZE, NODE_GROUP, props) == []
+
+
+def _unpinned(found: str, stack: str = "prod") -> str:
+    return (
+        f"The nodes of gpu {found}, so the same stack file gives other nodes tomorrow. In the "
+        f"stack {stack} the AMI version must be pinned. Set `pools.<pool>.amiVersion` (or "
+        f"`system.amiVersion`) in the stack file, for example to `1.35.2-20261114`, or name a "
+        f"custom AMI by its ID."
+    )
+
+
+NEWEST = "have no AMI release version and get the newest at creation"
+
+
+@RAW_SHAPES
+def test_nodes_without_an_ami_version_are_refused_in_production(
+    token: str, valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = valid(token)
+    del props["releaseVersion"]
+
+    assert violations(AMI_VERSIONS_PINNED, token, props) == [_unpinned(NEWEST)]
+
+
+def test_nodes_without_an_ami_version_pass_elsewhere(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = valid(NODE_GROUP)
+    del props["releaseVersion"]
+
+    assert violations(AMI_VERSIONS_PINNED, NODE_GROUP, props, stack="dev") == []
+
+
+def test_the_stacks_with_pinned_amis_are_configured(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    props = valid(NODE_GROUP)
+    del props["releaseVersion"]
+    found = violations(
+        AMI_VERSIONS_PINNED, NODE_GROUP, props, stack="dev", config={"stacks": ["*"]}
+    )
+
+    assert found == [_unpinned(NEWEST, "dev")]
+
+
+@pytest.mark.parametrize(
+    "props",
+    [
+        {"amiType": "CUSTOM"},
+        {"launchTemplate": {"id": "lt-1"}},
+        {"releaseVersion": UNKNOWN_STRING_VALUE},
+        {"amiId": "ami-1"},
+    ],
+)
+def test_a_custom_image_is_a_pinned_one(
+    props: dict[str, Any], violations: Callable[..., list[str]]
+) -> None:
+    assert violations(AMI_VERSIONS_PINNED, NODE_GROUP, props) == []
+
+
+def test_a_launch_template_whose_image_moves_is_refused(
+    violations: Callable[..., list[str]],
+) -> None:
+    image = "resolve:ssm:/aws/service/eks/optimized-ami/1.35/recommended/image_id"
+
+    assert violations(AMI_VERSIONS_PINNED, LAUNCH_TEMPLATE, {"imageId": image}) == [
+        _unpinned(f"get whatever image {image} means at the time")
+    ]
+
+
+@pytest.mark.parametrize("image", ["ami-0123456789abcdef0", "resolve:ssm:/images/gpu:3"])
+def test_a_launch_template_with_one_image_passes(
+    image: str, violations: Callable[..., list[str]]
+) -> None:
+    assert violations(AMI_VERSIONS_PINNED, LAUNCH_TEMPLATE, {"imageId": image}) == []
+
+
+@pytest.mark.parametrize(("repair", "shown"), [(None, "unset"), ({"enabled": False}, "false")])
+def test_gpu_nodes_without_repair_are_reported(
+    repair: object,
+    shown: str,
+    valid: Callable[[str], dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = {**valid(NODE_GROUP), "nodeRepairConfig": repair}
+
+    assert violations(NODE_REPAIR_ON, NODE_GROUP, props) == [
+        (
+            f"Node repair of the GPU nodes of gpu is {shown}. It must be on, so that EKS replaces "
+            f"a node whose GPU has failed. Set `pools.<pool>.nodeRepair: true` in the stack file, "
+            f"or leave the key out."
+        )
+    ]
+
+
+def test_nodes_without_gpus_need_no_repair(violations: Callable[..., list[str]]) -> None:
+    assert violations(NODE_REPAIR_ON, NODE_GROUP, {"instanceTypes": ["t3.large"]}) == []

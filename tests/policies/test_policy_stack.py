@@ -1,0 +1,360 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE, UnknownValueError
+
+from gpushare_policies.stack import GPU_LAUNCH_TEMPLATE_VOLUME_SIZE, SHARING_CONFIG_EXISTS
+from gpushare_policies.tokens import CONFIG_MAP, LAUNCH_TEMPLATE, NODE_GROUP, RELEASE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pulumi_policy import PolicyResource
+
+LABEL = "nvidia.com/device-plugin.config"
+NAMESPACE = "nvidia-device-plugin"
+
+
+@pytest.fixture
+def release(resource: Callable[..., PolicyResource]) -> Callable[..., PolicyResource]:
+    def make(
+        config: object = None, chart: str = "nvidia-device-plugin", **changes: object
+    ) -> PolicyResource:
+        values = {"config": {"name": "sharing-1a2b"} if config is None else config}
+        props = {"chart": chart, "namespace": NAMESPACE, "values": values, **changes}
+        return resource(RELEASE, "plugin", props)
+
+    return make
+
+
+@pytest.fixture
+def config_map(resource: Callable[..., PolicyResource]) -> Callable[..., PolicyResource]:
+    def make(
+        *keys: str, name: str = "sharing-1a2b", namespace: object = NAMESPACE
+    ) -> PolicyResource:
+        metadata = {"name": name, "namespace": namespace}
+        return resource(
+            CONFIG_MAP,
+            "sharing",
+            {"metadata": metadata, "data": dict.fromkeys(keys, "version: v1")},
+        )
+
+    return make
+
+
+@pytest.fixture
+def node_group(resource: Callable[..., PolicyResource]) -> Callable[..., PolicyResource]:
+    return lambda key: resource(NODE_GROUP, "nodes", {"labels": {LABEL: key, "team": "ml"}})
+
+
+def _missing_map(where: str) -> str:
+    return (
+        f"The Release plugin takes its sharing from the ConfigMap sharing-1a2b in the namespace "
+        f"nvidia-device-plugin, which is in this stack {where}. It must exist there, or the "
+        f"device plugin does not start. Make the ConfigMap in the namespace "
+        f"nvidia-device-plugin and refer to its name in `values.config.name`; `gpuStack` in the "
+        f"stack file does both."
+    )
+
+
+def _missing_key(who: str, key: str, keys: str) -> str:
+    return (
+        f"{who} names the device-plugin configuration {key}, and no Release of this stack has it "
+        f"(there are: {keys}). There must be a key of that name, or the device plugin restarts "
+        f"for ever on these nodes. Add the key to the ConfigMap, or declare the pool under "
+        f"`pools` in the stack file, which makes both from one name."
+    )
+
+
+NODES = f"The label {LABEL} of the node group nodes"
+
+
+def test_a_stack_in_which_everything_fits_passes(
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    node_group: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = [node_group("gpu"), release(), config_map("gpu", "default")]
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == []
+
+
+def test_a_label_that_names_a_missing_key_is_refused(
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    node_group: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = [node_group("gpu"), release(), config_map("default", "a100")]
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [
+        ("nodes", _missing_key(NODES, "gpu", "a100, default"))
+    ]
+
+
+def test_a_config_map_that_is_missing_is_refused_once(
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    node_group: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = [node_group("gpu"), release(), config_map("gpu", name="other")]
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [
+        ("plugin", _missing_map("not at all"))
+    ]
+
+
+def test_a_config_map_in_another_namespace_is_refused(
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    node_group: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = [node_group("gpu"), release(), config_map("gpu", namespace="kube-system")]
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [
+        ("plugin", _missing_map("only in the namespace kube-system"))
+    ]
+
+
+def test_a_namespace_that_is_not_given_is_the_provider_s_or_default(
+    resource: Callable[..., PolicyResource],
+    release: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    props = {"metadata": {"name": "sharing-1a2b"}, "data": {"gpu": ""}}
+    provided = resource(CONFIG_MAP, "sharing", props, provider={"namespace": NAMESPACE})
+    plain = resource(CONFIG_MAP, "sharing", props)
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, [release(), provided]) == []
+    assert stack_violations(SHARING_CONFIG_EXISTS, [release(namespace=None), plain]) == []
+
+
+def test_a_labelled_node_group_without_a_device_plugin_is_refused(
+    node_group: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    assert stack_violations(SHARING_CONFIG_EXISTS, [node_group("gpu"), config_map("gpu")]) == [
+        (
+            "nodes",
+            (
+                f"The node group nodes has the label {LABEL}=gpu, and no Release of this stack "
+                f"configures a device plugin. There must be one, or the nodes advertise whole GPUs "
+                f"or none. Add a Release of nvidia-device-plugin with `values.config.name`; "
+                f"`gpuStack.manager: devicePlugin` in the stack file does it."
+            ),
+        )
+    ]
+
+
+def test_a_node_group_without_the_label_needs_nothing(
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = [resource(NODE_GROUP, "system", {"labels": {"team": "ml"}})]
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == []
+
+
+def test_a_default_that_names_a_missing_key_is_refused(
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = [release({"name": "sharing-1a2b", "default": "none"}), config_map("gpu")]
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [
+        (
+            "plugin",
+            _missing_key("`values.config.default` of the Release plugin", "none", "gpu"),
+        )
+    ]
+
+
+def test_a_config_map_without_data_has_no_keys(
+    resource: Callable[..., PolicyResource],
+    release: Callable[..., PolicyResource],
+    node_group: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    metadata = {"name": "sharing-1a2b", "namespace": NAMESPACE}
+    empty = resource(CONFIG_MAP, "sharing", {"metadata": metadata})
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, [release(), empty, node_group("gpu")]) == [
+        ("nodes", _missing_key(NODES, "gpu", "none"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("chart", "values"),
+    [
+        ("nvidia-device-plugin", {"config": {"map": {"gpu": "version: v1"}}}),
+        ("./charts/nvidia-device-plugin-0.20.0.tgz", {"config": {"map": {"gpu": ""}}}),
+        ("gpu-operator", {"devicePlugin": {"config": {"data": {"gpu": ""}, "create": True}}}),
+    ],
+)
+def test_documents_in_the_values_serve_a_node_group(
+    chart: str,
+    values: dict[str, Any],
+    release: Callable[..., PolicyResource],
+    node_group: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = [release(chart=chart, values=values), node_group("gpu")]
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == []
+
+
+def test_the_gpu_operator_serves_a_node_group(
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    node_group: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    values = {"devicePlugin": {"config": {"name": "sharing-1a2b", "default": "gpu"}}}
+    operator = release(chart="gpu-operator", values=values)
+
+    assert (
+        stack_violations(SHARING_CONFIG_EXISTS, [operator, config_map("gpu"), node_group("gpu")])
+        == []
+    )
+
+
+def test_a_release_of_another_chart_serves_nothing(
+    release: Callable[..., PolicyResource],
+    node_group: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = [release(chart="karpenter"), node_group("gpu")]
+
+    assert [name for name, _ in stack_violations(SHARING_CONFIG_EXISTS, resources)] == ["nodes"]
+
+
+def test_the_values_of_another_chart_may_be_unknown(
+    release: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = [release(chart="karpenter", values=UNKNOWN_OBJECT_VALUE)]
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == []
+
+
+def test_an_unknown_name_beside_the_right_config_map_does_not_matter(
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = [config_map("x", name=UNKNOWN_STRING_VALUE), release(), config_map("gpu")]
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == []
+
+
+def test_a_config_map_that_may_be_the_right_one_is_not_judged(
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = [config_map("gpu", name=UNKNOWN_STRING_VALUE), release()]
+
+    with pytest.raises(UnknownValueError):
+        stack_violations(SHARING_CONFIG_EXISTS, resources)
+
+
+def _small(found: str, least: int = 100) -> str:
+    return (
+        f"The launch template template gives the GPU nodes of nodes {found}. There must be at "
+        f"least {least} GiB, or pulling CUDA images fills it and evicts pods. Set "
+        f"`pools.<pool>.rootVolumeGiB` in the stack file."
+    )
+
+
+@pytest.fixture
+def pool(resource: Callable[..., PolicyResource]) -> Callable[..., list[PolicyResource]]:
+    """`pool(props)` is a GPU node group and its launch template of these properties."""
+
+    def make(props: dict[str, Any], **changes: object) -> list[PolicyResource]:
+        template = resource(LAUNCH_TEMPLATE, "template", props)
+        nodes = {
+            "amiType": UNKNOWN_STRING_VALUE,
+            "instanceTypes": ["p3.8xlarge"],
+            "launchTemplate": {"id": UNKNOWN_STRING_VALUE},
+            **changes,
+        }
+        return [
+            template,
+            resource(NODE_GROUP, "nodes", nodes, uses={"launchTemplate": [template]}),
+        ]
+
+    return make
+
+
+def _volumes(*sizes: object) -> dict[str, Any]:
+    return {"blockDeviceMappings": [{"ebs": {"volumeSize": size}} for size in sizes]}
+
+
+@pytest.mark.parametrize(
+    ("props", "found"),
+    [
+        (_volumes(50.0), "a largest volume of 50 GiB"),
+        (_volumes(4.0, 99.0), "a largest volume of 99 GiB"),
+        (_volumes(None), "no volume size"),
+        ({}, "no volume size"),
+    ],
+)
+def test_a_small_volume_in_the_launch_template_of_gpu_nodes_is_refused(
+    props: dict[str, Any],
+    found: str,
+    pool: Callable[..., list[PolicyResource]],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    assert stack_violations(GPU_LAUNCH_TEMPLATE_VOLUME_SIZE, pool(props)) == [
+        ("template", _small(found))
+    ]
+
+
+def test_the_volume_for_images_is_the_one_that_counts(
+    pool: Callable[..., list[PolicyResource]],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = pool(_volumes(4.0, 200.0))
+
+    assert stack_violations(GPU_LAUNCH_TEMPLATE_VOLUME_SIZE, resources) == []
+
+
+def test_the_smallest_volume_is_configured(
+    pool: Callable[..., list[PolicyResource]],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = pool(_volumes(200.0))
+
+    assert stack_violations(GPU_LAUNCH_TEMPLATE_VOLUME_SIZE, resources, {"minimumGiB": 300.0}) == [
+        ("template", _small("a largest volume of 200 GiB", 300))
+    ]
+
+
+@pytest.mark.parametrize("changes", [{"instanceTypes": ["t3.large"]}, {"launchTemplate": None}])
+def test_other_launch_templates_may_have_small_volumes(
+    changes: dict[str, Any],
+    pool: Callable[..., list[PolicyResource]],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = pool(_volumes(20.0), **changes)
+
+    assert stack_violations(GPU_LAUNCH_TEMPLATE_VOLUME_SIZE, resources) == []
+
+
+def test_a_launch_template_of_another_stack_is_not_judged(
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    props = {"amiType": "AL2023_x86_64_NVIDIA", "launchTemplate": {"id": "lt-1"}}
+
+    assert (
+        stack_violations(GPU_LAUNCH_TEMPLATE_VOLUME_SIZE, [resource(NODE_GROUP, "nodes", props)])
+        == []
+    )

@@ -1,0 +1,184 @@
+"""Versions, support dates and quotas."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from datetime import date
+
+import pytest
+
+from eks_gpushare.catalog import (
+    addon_versions,
+    ami_release,
+    bucket,
+    eks_versions,
+    gpu_instance_types,
+    other_instance_type,
+    support,
+    versions,
+)
+
+SUPPORTED = ["1.33", "1.34", "1.35", "1.36"]
+ADDONS = {
+    "aws-ebs-csi-driver",
+    "coredns",
+    "eks-node-monitoring-agent",
+    "eks-pod-identity-agent",
+    "kube-proxy",
+    "vpc-cni",
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "today", "expected"),
+    [
+        ("1.36", date(2026, 11, 21), "standard"),
+        ("1.35", date(2026, 11, 21), "standard"),
+        ("1.34", date(2026, 11, 21), "standard"),
+        ("1.33", date(2026, 11, 21), "extended"),
+        ("1.32", date(2026, 11, 21), "extended"),
+        ("1.31", date(2026, 11, 21), "extended"),
+        ("1.30", date(2026, 11, 21), "ended"),
+        ("1.37", date(2026, 11, 21), "unknown"),
+        ("1.3", date(2026, 11, 21), "unknown"),
+        # Extended support is charged from the start of the day on which standard support ends.
+        ("1.34", date(2026, 12, 1), "standard"),
+        ("1.34", date(2026, 12, 2), "extended"),
+        ("1.31", date(2026, 11, 25), "extended"),
+        ("1.31", date(2026, 11, 26), "ended"),
+    ],
+)
+def test_support_depends_on_the_day(version: str, today: date, expected: str) -> None:
+    assert support(version, today) == expected
+
+
+def test_a_version_has_14_months_of_standard_and_12_of_extended_support() -> None:
+    odd = []
+    for known in eks_versions().values():
+        assert known.released
+        assert known.standard_until
+        assert known.extended_until
+        standard, extended = known.standard_until, known.extended_until
+        months = (standard.year - known.released.year) * 12 + standard.month - known.released.month
+        if months != 14 or extended != standard.replace(year=standard.year + 1):
+            odd.append(known.version)
+
+    assert odd == []
+
+
+def test_versions_come_oldest_first() -> None:
+    assert list(eks_versions()) == ["1.30", "1.31", "1.32", *SUPPORTED]
+
+
+@pytest.mark.parametrize("version", SUPPORTED)
+def test_each_version_has_all_addons(version: str) -> None:
+    assert set(addon_versions(version)) == ADDONS
+
+
+@pytest.mark.parametrize("version", SUPPORTED)
+def test_addon_versions_have_the_form_of_eks(version: str) -> None:
+    for addon in addon_versions(version).values():
+        assert re.fullmatch(r"v\d+\.\d+\.\d+-eksbuild\.\d+", addon.version)
+
+
+@pytest.mark.parametrize("version", SUPPORTED)
+def test_every_addon_version_says_where_it_was_seen_and_when(version: str) -> None:
+    for addon in addon_versions(version).values():
+        assert addon.source
+        assert re.fullmatch(r"2026-\d\d-\d\d", addon.date)
+
+
+@pytest.mark.parametrize("version", SUPPORTED)
+def test_kube_proxy_has_the_minor_version_of_its_cluster(version: str) -> None:
+    assert addon_versions(version)["kube-proxy"].version.startswith(f"v{version}.")
+
+
+def test_a_version_without_addons_leaves_them_to_eks() -> None:
+    assert addon_versions("1.37") == {}
+
+
+@pytest.mark.parametrize("version", SUPPORTED)
+def test_the_al2023_release_is_a_patch_version_and_a_date(version: str) -> None:
+    release = ami_release("al2023", version)
+
+    assert release
+    assert re.fullmatch(re.escape(version) + r"\.\d+-2026\d{4}", release)
+
+
+def test_the_bottlerocket_release_is_an_os_version_and_a_commit() -> None:
+    release = ami_release("bottlerocket", "1.35")
+
+    assert release
+    assert re.fullmatch(r"1\.\d+\.\d+-[0-9a-f]{8}", release)
+
+
+@pytest.mark.parametrize("family", ["al2023", "bottlerocket"])
+def test_no_release_is_known_for_an_unknown_version(family: str) -> None:
+    assert ami_release(family, "1.37") is None
+
+
+def test_charts_have_versions_without_ranges() -> None:
+    charts = [value for value in vars(versions).values() if isinstance(value, versions.Chart)]
+
+    assert {chart.name: chart.version for chart in charts} == {
+        "gpu-operator": "v26.7.0",
+        "karpenter": "1.14.1",
+        "karpenter-crd": "1.14.1",
+        "node-feature-discovery": "0.19.0",
+        "nvidia-device-plugin": "0.20.0",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "capacity", "code"),
+    [
+        ("g5.xlarge", "onDemand", "L-DB2E81BA"),
+        ("g5.xlarge", "spot", "L-3819A6DF"),
+        ("g5.xlarge", "reserved", "L-DB2E81BA"),
+        ("p3.8xlarge", "onDemand", "L-417A185B"),
+        ("p3.8xlarge", "spot", "L-7212CCBC"),
+        ("p4d.24xlarge", "spot", "L-7212CCBC"),
+        ("p5.48xlarge", "spot", "L-C4BD4855"),
+        ("p6-b200.48xlarge", "onDemand", "L-417A185B"),
+    ],
+)
+def test_gpu_nodes_count_on_the_quota_that_aws_lists(name: str, capacity: str, code: str) -> None:
+    found = bucket(gpu_instance_types()[name], capacity)  # type: ignore[arg-type] # from a table
+
+    assert found is not None
+    assert found.code == code
+    assert found.name != code
+
+
+def test_capacity_blocks_use_no_vcpu_quota() -> None:
+    assert bucket(gpu_instance_types()["p5.48xlarge"], "capacityBlock") is None
+
+
+def test_no_spot_quota_is_known_for_p6() -> None:
+    assert bucket(gpu_instance_types()["p6-b200.48xlarge"], "spot") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "standard"),
+    [
+        *(("t3.large", True), ("m7i-flex.large", True), ("im4gn.large", True), ("z1d.large", True)),
+        *(("inf2.xlarge", False), ("trn1.2xlarge", False), ("hpc7g.4xlarge", False)),
+        *(("x2gd.medium", False), ("u7i-6tb.112xlarge", False)),
+    ],
+)
+def test_standard_families_share_one_quota(name: str, standard: bool) -> None:  # noqa: FBT001
+    found = other_instance_type(name)
+    assert found is not None
+
+    quota = bucket(found, "onDemand")
+
+    assert (quota.code if quota else None) == ("L-1216C47A" if standard else None)
+
+
+def test_a_stacks_own_quota_code_is_kept() -> None:
+    own = dataclasses.replace(gpu_instance_types()["g5.xlarge"], quota={"onDemand": "L-00000000"})
+    found = bucket(own, "onDemand")
+
+    assert found is not None
+    assert found.code == "L-00000000"
