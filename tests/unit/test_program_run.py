@@ -6,14 +6,18 @@ import sys
 import threading
 from pathlib import Path
 from textwrap import dedent
+from typing import TYPE_CHECKING
 
 import pulumi
 import pulumi_aws as aws
 import pytest
 
-from eks_gpushare.program.recording import Recording
-from eks_gpushare.program.run import Program, run_program
+from eks_gpushare.program.run import run_program
 from eks_gpushare.program.values import Secret
+
+if TYPE_CHECKING:
+    from eks_gpushare.program.recording import Recording
+    from eks_gpushare.program.run import Program
 
 
 def record(program: Program | Path, stack: str = "dev", **options: object) -> Recording:
@@ -100,7 +104,9 @@ def test_a_program_sees_its_stack_and_configuration() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["AWS_REGION", "AWS_PROFILE", "KUBECONFIG", "PULUMI_CONFIG_DEMO_X"])
+@pytest.mark.parametrize(
+    "name", ["AWS_REGION", "AWS_PROFILE", "KUBECONFIG", "PULUMI_CONFIG_DEMO_X"]
+)
 def test_a_variable_that_would_change_the_plan_is_hidden(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,9 +201,7 @@ def test_runs_from_several_threads_wait_for_each_other() -> None:
     recordings: dict[str, Recording] = {}
 
     def run(stack: str) -> None:
-        recordings[stack] = record(
-            lambda: pulumi.export("stack", pulumi.get_stack()), stack=stack
-        )
+        recordings[stack] = record(lambda: pulumi.export("stack", pulumi.get_stack()), stack=stack)
 
     threads = [threading.Thread(target=run, args=(stack,)) for stack in stacks]
     for thread in threads:
@@ -254,9 +258,7 @@ def test_an_error_points_at_the_users_line(tmp_path: Path) -> None:
     error = record(program).error
 
     assert error is not None
-    assert str(error) == (
-        f"{program}/helper.py:5: TypeError: Missing required property 'vpc_id'"
-    )
+    assert str(error) == (f"{program}/helper.py:5: TypeError: Missing required property 'vpc_id'")
     assert "Traceback" in error.traceback
 
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from eks_gpushare.program.stack_config import StackFileError, read_stack_config, stack_config
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def write(folder: Path, text: str) -> Path:

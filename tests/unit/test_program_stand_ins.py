@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_aws as aws
@@ -47,15 +47,15 @@ def failing(program: Program) -> str:
     return recording.error.text
 
 
-def cluster(**options: object) -> eks.Cluster:
-    arguments: dict[str, object] = {
+def cluster(**options: Any) -> eks.Cluster:  # noqa: ANN401 - whatever it takes
+    arguments: dict[str, Any] = {
         "vpc_id": "vpc-1",
         "private_subnet_ids": ["subnet-1", "subnet-2"],
         "skip_default_node_group": True,
         "authentication_mode": eks.AuthenticationMode.API,
         "version": "1.35",
     }
-    return eks.Cluster("gpu", **{**arguments, **options})  # type: ignore[arg-type] # by name
+    return eks.Cluster("gpu", **{**arguments, **options})
 
 
 def named(recording: Recording, name: str, kind: str = "") -> Resource:
@@ -79,9 +79,7 @@ def test_zones_are_assumed_from_an_explicit_providers_region() -> None:
         options = pulumi.InvokeOptions(provider=provider)
         pulumi.export("zones", aws.get_availability_zones(opts=options).names)
 
-    assert record(program).outputs == {
-        "zones": ["eu-central-1a", "eu-central-1b", "eu-central-1c"]
-    }
+    assert record(program).outputs == {"zones": ["eu-central-1a", "eu-central-1b", "eu-central-1c"]}
 
 
 def test_zones_without_a_region_are_refused() -> None:
@@ -103,8 +101,10 @@ def test_an_existing_cluster_is_assumed_and_said_to_be() -> None:
         "vpc": "vpc-assumed",
     }
     assert recording.assumptions == [
-        "EKS cluster 'mine' is taken to exist in us-west-2 with Kubernetes 1.35 and API"
-        " authentication; its endpoint, ARN and network are made up."
+        (
+            "EKS cluster 'mine' is taken to exist in us-west-2 with Kubernetes 1.35 and API"
+            " authentication; its endpoint, ARN and network are made up."
+        ),
     ]
 
 
@@ -316,6 +316,7 @@ def test_a_release_has_a_name_in_update_mode() -> None:
 def test_a_resource_of_any_package_echoes_its_inputs() -> None:
     class Pet(pulumi.CustomResource):
         length: pulumi.Output[int]
+        text: pulumi.Output[str]
 
         def __init__(self) -> None:
             super().__init__("random:index/pet:Pet", "pet", {"length": 2, "text": None})
@@ -323,7 +324,7 @@ def test_a_resource_of_any_package_echoes_its_inputs() -> None:
     def program() -> None:
         pet = Pet()
         pulumi.export("length", pet.length)
-        pulumi.export("text", pulumi.Output.from_input(pet).apply(lambda p: p.text))
+        pulumi.export("text", pet.text)
 
     assert record(program).outputs == {"length": 2, "text": UNKNOWN}
 

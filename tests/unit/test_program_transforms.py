@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pulumi
 import pulumi_aws as aws
 
-from eks_gpushare.program.recording import Recording
 from eks_gpushare.program.run import run_program
+
+if TYPE_CHECKING:
+    from eks_gpushare.program.recording import Recording
 
 
 def tag(key: str) -> pulumi.ResourceTransform:
@@ -13,9 +17,10 @@ def tag(key: str) -> pulumi.ResourceTransform:
     def transform(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
         if args.type_ != "aws:ec2/vpc:Vpc":
             return None
-        tags = dict(args.props.get("tags") or {})
+        props: dict[str, Any] = dict(args.props)
+        tags = dict(props.get("tags") or {})
         tags[key] = ",".join(tags) or "first"
-        return pulumi.ResourceTransformResult(props={**args.props, "tags": tags}, opts=args.opts)
+        return pulumi.ResourceTransformResult(props={**props, "tags": tags}, opts=args.opts)
 
     return transform
 

@@ -22,24 +22,20 @@ from eks_gpushare.program.values import (
 URN = "urn:pulumi:dev::demo::aws:ec2/vpc:Vpc::net"
 
 
-def test_the_signatures_are_the_sdks() -> None:
-    assert (
-        values.UNKNOWN_SENTINEL,
-        values.SIGNATURE_KEY,
-        values.SECRET_SIGNATURE,
-        values.RESOURCE_SIGNATURE,
-        values.OUTPUT_SIGNATURE,
-        values.ASSET_SIGNATURE,
-        values.ARCHIVE_SIGNATURE,
-    ) == (
-        rpc.UNKNOWN,
-        rpc._special_sig_key,
-        rpc._special_secret_sig,
-        rpc._special_resource_sig,
-        rpc._special_output_value_sig,
-        rpc._special_asset_sig,
-        rpc._special_archive_sig,
-    )
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (values.UNKNOWN_SENTINEL, "UNKNOWN"),
+        (values.SIGNATURE_KEY, "_special_sig_key"),
+        (values.SECRET_SIGNATURE, "_special_secret_sig"),
+        (values.RESOURCE_SIGNATURE, "_special_resource_sig"),
+        (values.OUTPUT_SIGNATURE, "_special_output_value_sig"),
+        (values.ASSET_SIGNATURE, "_special_asset_sig"),
+        (values.ARCHIVE_SIGNATURE, "_special_archive_sig"),
+    ],
+)
+def test_a_signature_is_the_sdks(ours: str, theirs: str) -> None:
+    assert getattr(rpc, theirs) == ours
 
 
 @pytest.mark.parametrize(
@@ -82,7 +78,9 @@ def test_keys_come_back_sorted_at_every_depth() -> None:
 
 
 def test_an_output_is_answered_with_its_value() -> None:
-    encoded = encode_properties({"a": OutputValue(1, dependencies=(URN,)), "b": OutputValue(2, secret=True)})
+    encoded = encode_properties(
+        {"a": OutputValue(1, dependencies=(URN,)), "b": OutputValue(2, secret=True)}
+    )
 
     assert decode_properties(encoded) == {"a": 1, "b": Secret(2)}
 
@@ -95,7 +93,7 @@ def test_an_unknown_signature_is_refused() -> None:
 
 
 def test_a_set_is_no_property_value() -> None:
-    with pytest.raises(TypeError, match="^set is not a property value$"):
+    with pytest.raises(TypeError, match=r"^set is not a property value$"):
         encode_properties({"a": {1}})
 
 

@@ -275,10 +275,7 @@ def _analyzed(value: Any) -> Any:
 
 def _options(resource: Resource) -> analyzer_pb2.AnalyzerResourceOptions:
     given = resource.options
-    aliases = [
-        alias if isinstance(alias, str) else ""
-        for alias in given.get("aliases", ())
-    ]
+    aliases = [alias if isinstance(alias, str) else "" for alias in given.get("aliases", ())]
     options = analyzer_pb2.AnalyzerResourceOptions(
         protect=resource.protect,
         ignoreChanges=given.get("ignoreChanges", ()),

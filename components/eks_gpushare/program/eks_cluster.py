@@ -2,7 +2,8 @@
 
 A default node group, Fargate profiles, storage classes, instance roles and the default VPC are not
 stood in for: asking for one fails. Source: pulumi/pulumi-eks 4.3, in ``nodejs/eks``:
-``cluster/cluster.ts``, ``cluster/authenticationMode.ts``, ``servicerole.ts``, ``addons/cni-addon.ts``.
+``cluster/cluster.ts``, ``cluster/authenticationMode.ts``, ``servicerole.ts`` and
+``addons/cni-addon.ts``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,89 @@
+"""Load a policy pack without starting it.
+
+`PolicyPack(...)` serves the pack's rules and never returns, so for the time of loading it is a
+recorder of what it is given.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pulumi_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pulumi_policy import EnforcementLevel, Policy
+
+
+class PackError(Exception):
+    """A directory holds no policy pack that can be loaded; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A policy pack as its `__main__.py` assembles it."""
+
+    name: str
+    """Name of the pack."""
+    policies: Sequence[Policy]
+    """Its policies."""
+    level: EnforcementLevel
+    """Level of policies that have none of their own."""
+    initial_config: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that the pack gives its policies."""
+
+
+class _Assembled(BaseException):
+    """Carries the pack out of its program; no `except Exception` there may stop it."""
+
+    def __init__(self, pack: Pack) -> None:
+        super().__init__()
+        self.pack = pack
+
+
+def load_pack(directory: Path) -> Pack:
+    """The pack in a directory.
+
+    Raises:
+        PackError: If there is none, or its program fails.
+    """
+    main = directory / "__main__.py"
+    if not main.is_file():
+        raise PackError(f"{directory} holds no policy pack: there is no __main__.py in it.")
+    try:
+        with _recording_packs(directory):
+            runpy.run_path(str(main), run_name="__main__")
+    except _Assembled as assembled:
+        return assembled.pack
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise PackError(f"The policy pack in {directory} cannot be loaded. {why}") from error
+    raise PackError(f"{main} makes no PolicyPack.")
+
+
+@contextmanager
+def _recording_packs(directory: Path) -> Iterator[None]:
+    original, path = pulumi_policy.PolicyPack, list(sys.path)
+
+    def record(
+        name: str,
+        policies: Sequence[Policy],
+        enforcement_level: EnforcementLevel = pulumi_policy.EnforcementLevel.ADVISORY,
+        initial_config: Mapping[str, Any] | None = None,
+        **_: object,
+    ) -> None:
+        raise _Assembled(Pack(name, policies, enforcement_level, initial_config or {}))
+
+    sys.path.insert(0, str(directory))
+    pulumi_policy.PolicyPack = record  # type: ignore[assignment,misc]  # for the time of loading
+    try:
+        yield
+    finally:
+        pulumi_policy.PolicyPack = original  # type: ignore[misc]  # as it was
+        sys.path[:] = path

@@ -1,0 +1,120 @@
+"""What a stack would create, advertise and cost: the checked file and the recorded program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.config.findings import Finding, has_errors
+from eks_gpushare.config import codes
+from eks_gpushare.config.stack_file import PROJECT
+from eks_gpushare.program.project import Project, find_project, stack_name
+from eks_gpushare.program.values import to_json
+from eks_gpushare.rules.building import for_building
+from eks_gpushare.rules.check import Report, check_file
+
+if TYPE_CHECKING:
+    from eks_gpushare.program.recording import Recording
+
+ENVIRONMENT_TYPE = "eks-gpushare:index:GpuSharingEnvironment"
+_OF_OUR_PROJECT = {codes.NO_ENVIRONMENT.code, codes.STRAY_KEY.code}
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A stack as it would be."""
+
+    stack: str
+    """Name of the stack."""
+    project: Project
+    """The program."""
+    report: Report
+    """What checking its file found."""
+    findings: tuple[Finding, ...]
+    """The same, with what cannot be built as errors."""
+    recording: Recording | None
+    """What the program registered; None if the file has errors, for then it is not run."""
+    pools: dict[str, Any] = field(default_factory=dict)
+    """The pools of every environment that the program makes, by name."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the file has no errors and the program ran to its end."""
+        ran = self.recording is not None and self.recording.error is None
+        return ran and not has_errors(self.findings)
+
+    def as_json(self) -> dict[str, Any]:
+        """The preview as `preview --json` prints it."""
+        recording = self.recording
+        error = recording.error if recording else None
+        return {
+            "stack": self.stack,
+            "pools": self.pools,
+            "resources": [r.as_json() for r in recording.resources] if recording else [],
+            "outputs": to_json(recording.outputs) if recording else {},
+            "findings": [finding.as_json() for finding in self.findings],
+            "assumptions": list(recording.assumptions) if recording else [],
+            "error": error.as_json() if error else None,
+        }
+
+
+def locate(stack: str, program: str | None = None) -> tuple[Project, Path]:
+    """The program and the file of a stack that is given by name or by path.
+
+    Raises:
+        ProjectError: If there is no such program or stack.
+    """
+    given = Path(stack)
+    is_path = given.is_file() or given.suffix in {".yaml", ".yml"} or len(given.parts) > 1
+    start = Path(program) if program else given if is_path and given.exists() else Path.cwd()
+    project = find_project(start)
+    return project, given if is_path else project.stack_file(stack)
+
+
+def preview(project: Project, file: Path, *, known: bool = False) -> Preview:
+    """Check a stack file and, if it has no errors, run its program in this process.
+
+    Args:
+        project: The program.
+        file: The stack file.
+        known: Make up what only an update tells, instead of keeping it unknown.
+    """
+    report = check_file(file)
+    findings = tuple(for_building(_relevant(report, project)))
+    if not report.readable or has_errors(findings):
+        return Preview(stack_name(file), project, report, findings, None)
+    recording = record(project, file, known=known)
+    return Preview(stack_name(file), project, report, findings, recording, _pools(recording))
+
+
+def _relevant(report: Report, project: Project) -> tuple[Finding, ...]:
+    """Another project's program may do without our environment, and has keys of its own."""
+    if project.name == PROJECT:
+        return report.findings
+    return tuple(f for f in report.findings if f.code not in _OF_OUR_PROJECT)
+
+
+def record(project: Project, file: Path, *, known: bool = False) -> Recording:
+    """Run a program as one of its stacks and record what it registers."""
+    from eks_gpushare.program.run import run_program  # noqa: PLC0415  (imports the SDK)
+    from eks_gpushare.program.stack_config import read_stack_config  # noqa: PLC0415
+
+    config = read_stack_config(file, project=project.name)
+    return run_program(
+        project.program,
+        project=project.name,
+        stack=stack_name(file),
+        config=config.values,
+        secret_keys=config.secret_keys,
+        preview=not known,
+    )
+
+
+def _pools(recording: Recording) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for environment in recording.of_type(ENVIRONMENT_TYPE):
+        pools = to_json(environment.outputs.get("pools", {}))
+        several = len(recording.of_type(ENVIRONMENT_TYPE)) > 1
+        found |= {f"{environment.name}/{k}" if several else k: v for k, v in pools.items()}
+    return found
