@@ -259,6 +259,8 @@ class SystemBlock(TypedDict):
     """How many nodes. Default: 2, at most 4."""
     ami_version: NotRequired[str]
     """EKS AMI release version. Default: the newest at creation."""
+    zones: NotRequired[list[str]]
+    """Availability zones. Default: the network's; pinned, a new zone replaces no nodes."""
     root_volume_gib: NotRequired[int]
     """Size of the encrypted gp3 root volume in GiB. Default: 50."""
 

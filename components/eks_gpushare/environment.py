@@ -1,5 +1,6 @@
 """A whole GPU-sharing environment, from one declaration."""
 
+from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
@@ -14,14 +15,14 @@ from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ClusterByName, NewCluster
 from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.environment import SystemNodes as SystemBlock
-from eks_gpushare.config.findings import finding
+from eks_gpushare.config.findings import At, finding
 from eks_gpushare.config.network import ExistingNetwork, NewNetwork
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.device_plugin import DevicePlugin
 from eks_gpushare.gpu_pool import GpuPool
 from eks_gpushare.kubeconfigs import eks_kubeconfig, read_kubeconfig
 from eks_gpushare.network import Network
-from eks_gpushare.rules import check_environment
+from eks_gpushare.rules import buying, check_environment
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment
 from eks_gpushare.system_nodes import SystemNodes
 from eks_gpushare.wiring import Wires
@@ -267,9 +268,9 @@ class _Parts:
         nodes = SystemNodes(
             f"{self._name}-system",
             {
-                **_plain(spec),  # type: ignore[typeddict-item]  # the model's own fields
+                **_plain(spec, "zones"),  # type: ignore[typeddict-item]  # the model's own fields
                 "cluster_name": wires.cluster_name,
-                "subnet_ids": wires.subnet_ids,
+                "subnet_ids": _subnets(spec.zones, wires, ("system", "zones")),
                 **({"version": wires.version} if wires.version else {}),
                 "tags": self._tags,
             },
@@ -289,7 +290,9 @@ class _Parts:
         given = {
             "pool": name,
             "cluster_name": wires.cluster_name,
-            "cluster_subnet_ids": _subnets(pool, wires),
+            "cluster_subnet_ids": list(pool.subnet_ids)
+            if pool.subnet_ids is not None
+            else _subnets(pool.zones, wires, ("pools", name, "zones")),
             "version": wires.version,
             "cluster_endpoint": wires.endpoint,
             "cluster_certificate_authority": wires.certificate_authority,
@@ -300,7 +303,8 @@ class _Parts:
             "tags": self._tags,
         }
         known = {key: value for key, value in given.items() if value is not None}
-        return GpuPool(f"{self._name}-{name}", {**_plain(pool), **known}, self._child)  # type: ignore[typeddict-item]  # the model's own fields
+        topology = _plain(pool, "zones", "subnet_ids")  # these have become cluster_subnet_ids
+        return GpuPool(f"{self._name}-{name}", {**topology, **known}, self._child)  # type: ignore[typeddict-item]  # the model's own fields
 
     def device_plugin(self, wires: Wires, nodes: list[pulumi.Resource]) -> None:
         """The device plugin, which goes before its nodes do when the stack is destroyed."""
@@ -319,12 +323,19 @@ class _Parts:
         )
 
 
-def _subnets(pool: Pool, wires: Wires) -> Any:  # noqa: ANN401  (an input of whichever kind)
-    if pool.subnet_ids is not None:
-        return list(pool.subnet_ids)
-    if pool.zones is not None and wires.subnet_by_zone is not None:
-        return [wires.subnet_by_zone[zone] for zone in sorted(pool.zones)]
-    return wires.subnet_ids
+def _subnets(
+    zones: Sequence[str] | None, wires: Wires, at: At
+) -> pulumi.Input[Sequence[pulumi.Input[str]]]:
+    """Subnets of the given zones, or all; a zone that was looked up in vain is refused here."""
+    known = wires.subnet_by_zone
+    if zones is None or known is None:
+        return wires.subnet_ids
+    missing = [zone for zone in zones if zone not in known]
+    if missing:
+        message = f"{', '.join(missing)} is not among the network's zones: {', '.join(known)}."
+        fix = "Name the network's zones, so that these are among them."
+        refuse("GpuSharingEnvironment", [finding(buying.ZONE_OUTSIDE, at, message, fix)])
+    return [known[zone] for zone in sorted(zones)]
 
 
 def _gpu_taints(pools: dict[str, Pool]) -> list[plain.Taint]:
@@ -333,6 +344,6 @@ def _gpu_taints(pools: dict[str, Pool]) -> list[plain.Taint]:
     return [{"key": key, "effect": effect} for key, effect in wanted]
 
 
-def _plain(model: Model) -> dict[str, Any]:
+def _plain(model: Model, *without: str) -> dict[str, Any]:
     """A model as arguments of a component: only what was given, under its Python names."""
-    return model.model_dump(exclude_unset=True, mode="json")
+    return model.model_dump(exclude_unset=True, exclude=set(without), mode="json")

@@ -20,6 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `preview`."""
     add_stack_arguments(parser)
     parser.add_argument(
+        "--before",
+        metavar="FILE",
+        help="an earlier version of the stack file: say which nodes the edit replaces or rolls",
+    )
+    parser.add_argument(
         "--manifests", metavar="DIR", help="write the Kubernetes objects as YAML files into DIR"
     )
 
@@ -51,11 +56,13 @@ def run(options: argparse.Namespace) -> int:
 
 def load(options: argparse.Namespace) -> Preview | None:
     """The preview of the stack that is named; None, and a message, if there is no such stack."""
-    from eks_gpushare.program.preview import locate, preview
+    from eks_gpushare.program.preview import compared, locate, preview
     from eks_gpushare.program.project import ProjectError
 
+    before = getattr(options, "before", None)
     try:
-        return preview(*locate(options.stack, options.program))
+        previewed = preview(*locate(options.stack, options.program))
+        return compared(previewed, Path(before)) if before else previewed
     except (ProjectError, FileNotFoundError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return None
@@ -76,7 +83,18 @@ def _print(previewed: Preview) -> None:
     if recording is not None and recording.error is not None:
         print(f"\nThe program stopped.\n{recording.error}", file=sys.stderr)
     elif previewed.ok:
+        _print_edits(previewed)
         _print_next(previewed)
+
+
+def _print_edits(previewed: Preview) -> None:
+    if previewed.edits is None:
+        return
+    print("\nWhat the edit does to nodes")
+    for edit in previewed.edits:
+        print(f"  {edit.effect:8} {edit.message}")
+    if not previewed.edits:
+        print("  nothing")
 
 
 def _print_next(previewed: Preview) -> None:

@@ -21,6 +21,8 @@ class SystemNodes(Model):
     """How many nodes. Default: 2, at most 4."""
     ami_version: str | None = None
     """EKS AMI release version. Default: the newest at creation."""
+    zones: Items[str] | None = None
+    """Availability zones. Default: the network's; pinned, a new zone replaces no nodes."""
     root_volume_gib: int = Field(default=50, alias="rootVolumeGiB")
     """Size of the encrypted gp3 root volume in GiB."""
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.findings import Finding, has_errors
 from eks_gpushare.config import codes
 from eks_gpushare.config.stack_file import PROJECT
-from eks_gpushare.program.project import Project, find_project, stack_name
+from eks_gpushare.program.project import Project, ProjectError, find_project, stack_name
 from eks_gpushare.program.values import to_json
 from eks_gpushare.rules.building import for_building
 from eks_gpushare.rules.check import Report, check_file
 
 if TYPE_CHECKING:
+    from eks_gpushare.program.edits import Edit
     from eks_gpushare.program.recording import Recording
 
 ENVIRONMENT_TYPE = "eks-gpushare:index:GpuSharingEnvironment"
@@ -37,6 +38,8 @@ class Preview:
     """What the program registered; None if the file has errors, for then it is not run."""
     pools: dict[str, Any] = field(default_factory=dict)
     """The pools of every environment that the program makes, by name."""
+    edits: tuple[Edit, ...] | None = None
+    """What changes for nodes against another file; None if none was given."""
 
     @property
     def ok(self) -> bool:
@@ -56,7 +59,11 @@ class Preview:
             "findings": [finding.as_json() for finding in self.findings],
             "assumptions": list(recording.assumptions) if recording else [],
             "error": error.as_json() if error else None,
+            **self._edits_as_json(),
         }
+
+    def _edits_as_json(self) -> dict[str, Any]:
+        return {} if self.edits is None else {"edits": [edit.as_json() for edit in self.edits]}
 
 
 def locate(stack: str, program: str | None = None) -> tuple[Project, Path]:
@@ -84,7 +91,7 @@ def preview(project: Project, file: Path, *, known: bool = False) -> Preview:
     findings = tuple(for_building(_relevant(report, project)))
     if not report.readable or has_errors(findings):
         return Preview(stack_name(file), project, report, findings, None)
-    recording = record(project, file, known=known)
+    recording = record(project, file, stack_name(file), known=known)
     return Preview(stack_name(file), project, report, findings, recording, _pools(recording))
 
 
@@ -95,7 +102,27 @@ def _relevant(report: Report, project: Project) -> tuple[Finding, ...]:
     return tuple(f for f in report.findings if f.code not in _OF_OUR_PROJECT)
 
 
-def record(project: Project, file: Path, *, known: bool = False) -> Recording:
+def compared(previewed: Preview, before: Path) -> Preview:
+    """A preview with what its stack changes for nodes against an earlier file of it.
+
+    Raises:
+        ProjectError: If the earlier file has errors, for then nothing stands to compare with.
+    """
+    from eks_gpushare.program.edits import edits  # noqa: PLC0415  (only for this option)
+
+    earlier = check_file(before)
+    if not earlier.ok:
+        first = next(f for f in earlier.findings if f.severity == "error")
+        raise ProjectError(f"{before} has errors, so nothing can be compared with it. {first}")
+    if previewed.recording is None:
+        return previewed
+    file = Path(previewed.report.file)
+    # One stack name for both: what the stand-ins make up is made from it.
+    runs = [record(previewed.project, path, previewed.stack, known=True) for path in (before, file)]
+    return replace(previewed, edits=tuple(edits(*runs)))
+
+
+def record(project: Project, file: Path, stack: str, *, known: bool = False) -> Recording:
     """Run a program as one of its stacks and record what it registers."""
     from eks_gpushare.program.run import run_program  # noqa: PLC0415  (imports the SDK)
     from eks_gpushare.program.stack_config import read_stack_config  # noqa: PLC0415
@@ -104,7 +131,7 @@ def record(project: Project, file: Path, *, known: bool = False) -> Recording:
     return run_program(
         project.program,
         project=project.name,
-        stack=stack_name(file),
+        stack=stack,
         config=config.values,
         secret_keys=config.secret_keys,
         preview=not known,

@@ -25,6 +25,7 @@ from pulumi.runtime.stack import run_in_stack
 
 from eks_gpushare.program.engine import Engine
 from eks_gpushare.program.isolation import calm_collector, isolated
+from eks_gpushare.program.lean_packages import lean_packages
 from eks_gpushare.program.monitor import Monitor
 from eks_gpushare.program.recording import ProgramError, Recording
 from eks_gpushare.program.sources import line_of_error
@@ -124,7 +125,7 @@ def _guarded(body: Callable[[], None], directory: Path | None) -> BaseException 
     def run() -> None:
         _RUNNING.set(True)
         try:
-            with isolated(directory), calm_collector():
+            with isolated(directory), calm_collector(), lean_packages():
                 body()
         except BaseException as error:  # noqa: BLE001 - handed to the caller or raised there
             raised.append(error)

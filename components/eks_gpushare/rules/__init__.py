@@ -38,6 +38,7 @@ STACK_RULES: tuple[StackRule, ...] = (
     network.idle,
     buying.network_zones,
     buying.system_sizes,
+    buying.system_zones,
     buying.existing_subnets,
     images.system_ami,
     names.namespace,

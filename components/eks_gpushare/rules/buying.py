@@ -9,7 +9,7 @@ from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.sharing.nodes import sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.config.pools import Nodes, Pool
@@ -234,29 +234,54 @@ def pool_zones(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if pool.subnet_ids is not None and network is not None:
         message = "The stack makes the network, so its subnets have no IDs yet."
         yield finding(SUBNETS, ("pools", name, "subnetIds"), message, "Use zones.")
-    for index, zone in enumerate(pool.zones or ()):
+    yield from _pinned_zones(ctx, at, pool.zones)
+
+
+def system_zones(ctx: Context) -> Iterator[Finding]:
+    """GPU407, GPU408, GPU414 for the system nodes."""
+    system = ctx.environment.system
+    if system is None or system.zones is None:
+        return
+    at = ("system", "zones")
+    if ctx.new_network is None:
+        message = "The zones of an existing network are not known here."
+        yield finding(SUBNETS, at, message, "Remove zones: the nodes use the private subnets.")
+    else:
+        yield from _pinned_zones(ctx, at, system.zones)
+
+
+def _pinned_zones(ctx: Context, at: At, zones: Sequence[str] | None) -> Iterator[Finding]:
+    network = ctx.new_network
+    known = network.zones if network is not None else 0
+    for index, zone in enumerate(zones or ()):
         if fault := zone_fault(zone, ctx.region):
             yield finding(ZONE_REGION, (*at, index), fault, "Correct the zone.")
-        elif (
-            network is not None and not isinstance(network.zones, int) and zone not in network.zones
-        ):
+        elif not isinstance(known, int) and zone not in known:
             yield finding(
                 ZONE_OUTSIDE,
                 (*at, index),
-                f"{zone} is not a zone of the network, which has {', '.join(network.zones)}.",
+                f"{zone} is not a zone of the network, which has {', '.join(known)}.",
                 "Add it to network.zones, or use one of those.",
             )
-    if pool.zones is not None and not pool.zones:
+    if zones is not None and not zones:
         yield finding(ZONE_OUTSIDE, at, "The list is empty.", "Name a zone, or remove the key.")
+
+
+def elsewhere_placed(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU414 for a pool whose subnets come from the program that uses it."""
+    for key, given in (("zones", pool.zones), ("subnetIds", pool.subnet_ids)):
+        if given is not None:
+            message = "The subnets of a pool that is used alone are given by its program."
+            at = ("pools", name, key)
+            yield finding(SUBNETS, at, message, "Use cluster_subnet_ids alone.")
 
 
 def zone_fault(zone: str, region: str | None) -> str | None:
     """Why a zone cannot be one of the region, or None."""
     if region is None:
         return None
-    suffix = zone.removeprefix(region)
-    if suffix == zone or not (len(suffix) == 1 and suffix.isalpha()) and not suffix.startswith("-"):
-        return f"{zone} is not a zone of {region}; zones are named {region}a, {region}b and so on."
+    if zone[:-1] != region or not "a" <= zone[-1] <= "f":
+        return f"{zone} is not a zone of {region}; zones are named {region}a to {region}f."
     return None
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.config.cluster import ClusterByName, ExistingCluster
 from eks_gpushare.config.environment import Charts, Environment, GpuStack
-from eks_gpushare.config.findings import dotted
+from eks_gpushare.config.findings import dotted, finding
 from eks_gpushare.rules import (
     buying,
     cluster,
@@ -52,6 +52,7 @@ _POOL_RULES: tuple[PoolRule, ...] = (
     shares.room_for_shares,
     buying.pool_sizes,
     buying.reservations,
+    buying.elsewhere_placed,
     buying.sold_so,
     buying.efa,
     images.custom_ami,
@@ -91,7 +92,12 @@ def check_cluster(spec: NewCluster) -> list[Finding]:
 
 def check_system_nodes(spec: SystemNodes) -> list[Finding]:
     """Findings about system nodes."""
-    return list(_within(buying.size_order(("system", "nodes"), spec.nodes), 1))
+    found = list(buying.size_order(("system", "nodes"), spec.nodes))
+    if spec.zones is not None:
+        message = "The subnets of nodes that are used alone are given by their program."
+        at = ("system", "zones")
+        found.append(finding(buying.SUBNETS, at, message, "Use subnet_ids alone."))
+    return list(_within(found, 1))
 
 
 def _defaults(*fields: str) -> dict[str, object]:

@@ -1,0 +1,314 @@
+"""A provider plugin that keeps what it is given: `python echo_provider.py PACKAGE VERSION`.
+
+The engine starts it as it starts the real one. Creating, updating and deleting do nothing; what a
+cloud would compute comes from the stand-ins of `eks_gpushare.program`. What an edit does, the
+tables below know.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import grpc
+from pulumi.runtime.proto import (
+    plugin_pb2,
+    provider_pb2,
+    provider_pb2_grpc,
+    resource_pb2,
+    resource_pb2_grpc,
+)
+
+from eks_gpushare.program.protobuf import empty_pb2
+from eks_gpushare.program.recording import Resource
+from eks_gpushare.program.stand_ins import default_stand_ins
+from eks_gpushare.program.values import (
+    UNKNOWN,
+    decode_properties,
+    encode_properties,
+    is_unknown,
+)
+
+if TYPE_CHECKING:
+    from eks_gpushare.program.values import Properties
+
+REPLACING = {
+    # hashicorp/terraform-provider-aws, internal/service/eks/node_group.go: ForceNew.
+    "aws:eks/nodeGroup:NodeGroup": (
+        "amiType",
+        "capacityType",
+        "clusterName",
+        "diskSize",
+        "instanceTypes",
+        "launchTemplate.id",
+        "launchTemplate.name",
+        "nodeGroupName",
+        "nodeRoleArn",
+        "remoteAccess",
+        "subnetIds",
+    ),
+    # The same, internal/service/ec2/ec2_launch_template.go and the like.
+    "aws:ec2/launchTemplate:LaunchTemplate": ("name", "namePrefix"),
+    "aws:ec2/subnet:Subnet": ("availabilityZone", "cidrBlock", "vpcId"),
+    "aws:ec2/vpc:Vpc": ("cidrBlock",),
+    "aws:ec2/eip:Eip": ("domain",),
+    "aws:ec2/natGateway:NatGateway": ("allocationId", "subnetId"),
+    "aws:eks/addon:Addon": ("addonName", "clusterName"),
+    "aws:eks/cluster:Cluster": ("encryptionConfig", "name", "roleArn"),
+    "aws:iam/role:Role": ("name", "namePrefix"),
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ("policyArn", "role"),
+    # pulumi/pulumi-kubernetes, provider/pkg/provider/diff.go and helm_release.go.
+    "kubernetes:core/v1:ConfigMap": ("data", "immutable", "metadata.name", "metadata.namespace"),
+    "kubernetes:core/v1:Namespace": ("metadata.name",),
+    "kubernetes:helm.sh/v3:Release": ("name", "namespace"),
+}
+"""Properties whose change AWS or Kubernetes answers with another resource, by type."""
+
+SETS = {("aws:eks/nodeGroup:NodeGroup", "subnetIds"), ("aws:eks/nodeGroup:NodeGroup", "taints")}
+"""Lists whose order says nothing: sets in the provider's schema."""
+
+LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+
+
+class Run:
+    """What the stand-ins may ask and do, during one call of the engine."""
+
+    def __init__(self, *, preview: bool, region: str) -> None:
+        self._preview, self._region = preview, region
+
+    @property
+    def preview(self) -> bool:
+        """Whether what an update would compute has to stay unknown."""
+        return self._preview
+
+    def region(self, provider: str = "") -> str:  # noqa: ARG002  (there is one)
+        """The provider's region."""
+        return self._region
+
+    def assume(self, sentence: str) -> None:
+        """Made up things are no news here."""
+
+    def resource(self, urn: str) -> Resource:
+        """A resource that this call registered."""
+        raise KeyError(urn)
+
+    def register(self, request: resource_pb2.RegisterResourceRequest) -> Resource:
+        """Only a component has children."""
+        raise NotImplementedError(request.type)
+
+
+class Construction(Run):
+    """The same for the construction of a component, whose children go to the engine."""
+
+    def __init__(self, request: provider_pb2.ConstructRequest, region: str) -> None:
+        super().__init__(preview=request.dryRun, region=region)
+        self._references = {r.rpartition("::")[0]: r for r in request.providers.values()}
+        self._known: dict[str, Resource] = {}
+        self._channel = grpc.insecure_channel(request.monitorEndpoint)
+        self._monitor = resource_pb2_grpc.ResourceMonitorStub(self._channel)
+
+    @property
+    def preview(self) -> bool:
+        """Whether something is unknown: a preview knows what it does not create or change."""
+        return any(is_unknown(resource.outputs) for resource in self._known.values())
+
+    def resource(self, urn: str) -> Resource:
+        """A resource that this call registered."""
+        return self._known[urn]
+
+    def register(self, request: resource_pb2.RegisterResourceRequest) -> Resource:
+        """Register a child with the engine."""
+        request.provider = self._references.get(request.provider.rpartition("::")[0], "")
+        for package, reference in request.providers.items():
+            request.providers[package] = self._references[reference.rpartition("::")[0]]
+        request.acceptSecrets = request.acceptResources = request.supportsPartialValues = True
+        answer = self._monitor.RegisterResource(request)
+        resource = Resource(
+            urn=answer.urn,
+            type=request.type,
+            name=request.name,
+            parent=request.parent,
+            custom=request.custom,
+            inputs=decode_properties(request.object),
+            outputs=decode_properties(answer.object),
+            id=answer.id or (UNKNOWN if request.custom else ""),
+            providers={
+                package: reference.rpartition("::")[0]
+                for package, reference in request.providers.items()
+            },
+        )
+        self._known[answer.urn] = resource
+        return resource
+
+    def finish(self, urn: str, outputs: Properties) -> None:
+        """Tell the engine that a component is complete."""
+        request = resource_pb2.RegisterResourceOutputsRequest(
+            urn=urn, outputs=encode_properties(outputs)
+        )
+        self._monitor.RegisterResourceOutputs(request)
+        self._channel.close()
+
+
+class Echo(provider_pb2_grpc.ResourceProviderServicer):
+    """The provider protocol, as far as the engine speaks it with this project's programs."""
+
+    def __init__(self, package: str, version: str) -> None:
+        self._package, self._version, self._region = package, version, ""
+        self._stand_ins = default_stand_ins()
+
+    def GetPluginInfo(self, _request: Any, _context: Any) -> Any:
+        return plugin_pb2.PluginInfo(version=self._version)
+
+    def CheckConfig(self, request: Any, _context: Any) -> Any:
+        return provider_pb2.CheckResponse(inputs=request.news)
+
+    def Configure(self, request: Any, _context: Any) -> Any:
+        self._region = request.variables.get("aws:config:region", "")
+        return provider_pb2.ConfigureResponse(
+            acceptSecrets=True, acceptResources=True, acceptOutputs=True, supportsPreview=True
+        )
+
+    def DiffConfig(self, request: Any, _context: Any) -> Any:
+        return _config_diff(decode_properties(request.olds), decode_properties(request.news))
+
+    def Check(self, request: Any, _context: Any) -> Any:
+        return provider_pb2.CheckResponse(inputs=request.news)
+
+    def Diff(self, request: Any, _context: Any) -> Any:
+        old, new = decode_properties(request.old_inputs), decode_properties(request.news)
+        return _diff(_type_of(request.urn), old, new)
+
+    def Create(self, request: Any, _context: Any) -> Any:
+        outputs, identity = self._made(request)
+        return provider_pb2.CreateResponse(
+            id="" if request.preview else identity, properties=encode_properties(outputs)
+        )
+
+    def Update(self, request: Any, _context: Any) -> Any:
+        new, old = decode_properties(request.news), decode_properties(request.olds)
+        before = decode_properties(request.old_inputs)
+        computed = {key: value for key, value in old.items() if key not in before}
+        if _type_of(request.urn) == LAUNCH_TEMPLATE and {**new, "tags": 0} != {**before, "tags": 0}:
+            computed["latestVersion"] = UNKNOWN if request.preview else old["latestVersion"] + 1
+        return provider_pb2.UpdateResponse(properties=encode_properties({**computed, **new}))
+
+    def Delete(self, _request: Any, _context: Any) -> Any:
+        return empty_pb2.Empty()
+
+    def Read(self, request: Any, _context: Any) -> Any:
+        return provider_pb2.ReadResponse(
+            id=request.id, properties=request.properties, inputs=request.inputs
+        )
+
+    def Invoke(self, request: Any, context: Any) -> Any:
+        args = decode_properties(request.args)
+        if args.get("name") == "nope":
+            # What the AWS provider says of a cluster that is not there.
+            context.abort(
+                grpc.StatusCode.UNKNOWN, "reading EKS Cluster (nope): couldn't find resource"
+            )
+        answer = self._stand_ins.invoke(self._run(preview=False), request.tok, args, "")
+        return provider_pb2.InvokeResponse(**{"return": encode_properties(answer)})
+
+    def Construct(self, request: Any, _context: Any) -> Any:
+        run = Construction(request, self._region)
+        component = run.register(
+            resource_pb2.RegisterResourceRequest(
+                type=request.type,
+                name=request.name,
+                parent=request.parent,
+                object=request.inputs,
+                providers=request.providers,
+                protect=request.protect,
+                aliases=request.aliases,
+            )
+        )
+        outputs = self._stand_ins.construct(run, component)
+        run.finish(component.urn, outputs)
+        return provider_pb2.ConstructResponse(urn=component.urn, state=encode_properties(outputs))
+
+    def Cancel(self, _request: Any, _context: Any) -> Any:
+        return empty_pb2.Empty()
+
+    def _run(self, *, preview: bool) -> Run:
+        return Run(preview=preview, region=self._region)
+
+    def _made(self, request: Any) -> tuple[Properties, str]:
+        # A replacement is another thing with another id: both follow from the inputs.
+        content = sha256(request.properties.SerializeToString(deterministic=True)).hexdigest()
+        made = Resource(
+            urn=f"{request.urn}#{content}",
+            type=_type_of(request.urn),
+            name=request.urn.rpartition("::")[2],
+            inputs=decode_properties(request.properties),
+        )
+        self._stand_ins.create(self._run(preview=request.preview), made)
+        return made.outputs, str(made.id)
+
+
+def _type_of(urn: str) -> str:
+    return urn.split("::")[2].rpartition("$")[2]
+
+
+def _diff(token: str, old: Properties, new: Properties) -> provider_pb2.DiffResponse:
+    changed = [
+        key
+        for key in sorted({*old, *new})
+        if _comparable(token, key, old.get(key)) != _comparable(token, key, new.get(key))
+    ]
+    replacing = [
+        path
+        for path in REPLACING.get(token, ())
+        if _at(token, old, path) != _at(token, new, path)
+    ]
+    kubernetes = token.startswith("kubernetes:")
+    return provider_pb2.DiffResponse(
+        changes=provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE,
+        diffs=changed,
+        replaces=replacing,
+        # Two objects of one name cannot be there at once.
+        deleteBeforeReplace=kubernetes and bool(replacing) and "metadata.name" not in replacing,
+    )
+
+
+def _at(token: str, properties: Properties, path: str) -> Any:
+    key, _, inner = path.partition(".")
+    value = properties.get(key)
+    if inner and isinstance(value, dict):
+        return value.get(inner)
+    return _comparable(token, key, value)
+
+
+def _comparable(token: str, key: str, value: Any) -> Any:
+    if (token, key) in SETS and isinstance(value, list):
+        return sorted(value, key=str)
+    return value
+
+
+def _config_diff(old: Properties, new: Properties) -> provider_pb2.DiffResponse:
+    """pulumi/pulumi-kubernetes, provider/pkg/provider/provider.go, DiffConfig."""
+    changed = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+    identifier = new.get("clusterIdentifier")
+    same_cluster = isinstance(identifier, str) and identifier == old.get("clusterIdentifier")
+    return provider_pb2.DiffResponse(
+        changes=provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE,
+        diffs=changed,
+        replaces=[] if same_cluster else changed,
+    )
+
+
+def main() -> None:
+    """Serve until the engine ends the process; it reads the port from standard output."""
+    package, version = sys.argv[1:3]
+    server = grpc.server(ThreadPoolExecutor(16))
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Echo(package, version), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    print(port, flush=True)
+    server.wait_for_termination()
+
+
+if __name__ == "__main__":
+    main()
