@@ -8,43 +8,75 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import pulumi
 from pydantic import ValidationError
 
-from eks_gpushare.config import codes
+from eks_gpushare.config import codes, parts
 from eks_gpushare.config.base import Model, normalised
+from eks_gpushare.config.device_plugin import DevicePluginSpec
 from eks_gpushare.config.findings import Finding, dotted, finding, has_errors
 from eks_gpushare.config.parse import models
-from eks_gpushare.config.shape import shape_findings
+from eks_gpushare.config.shape import shape_findings, similar
 from eks_gpushare.rules.building import for_building
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Set
 
     from eks_gpushare.config.findings import At
 
 M = TypeVar("M", bound=Model)
 
+_SPECS: tuple[type[Model], ...] = (
+    parts.NetworkSpec,
+    parts.EksClusterSpec,
+    parts.SystemNodesSpec,
+    parts.GpuPoolSpec,
+    parts.ClusterFacts,
+    parts.EnvironmentSpec,
+    DevicePluginSpec,
+)
+_GONE = object()
 
-def model_of(model: type[M], component: str, args: Mapping[str, Any], wiring: Iterable[str]) -> M:
+
+def model_of(model: type[M], args_type: type, args: Mapping[str, Any]) -> M:
     """The plain part of a component's arguments as a model.
+
+    Arguments that the model does not have wire resources together and may be outputs.
 
     Args:
         model: What the plain part must be.
-        component: The component, for the error.
+        args_type: The typed dictionary of the arguments, `<component>Args`.
         args: The arguments as they were given.
-        wiring: Names of arguments that may be outputs, which the model does not have.
 
     Raises:
         pulumi.InputPropertiesError: Naming every wrong field by path.
     """
-    wires = set(wiring)
-    given = {key: value for key, value in args.items() if key not in wires}
-    outputs = list(_outputs(given))
+    found: list[Finding] = []
+    keys = args_type.__annotations__
+    wires = {key for key in keys if key not in model.model_fields}
+    given = {key: args[key] for key in args if key in keys and key not in wires}
+    plain = _without_outputs(given, (), found)
+    outputs = [each.at for each in found]
+    found += _strangers(args, keys)
+    required: frozenset[str] = args_type.__required_keys__  # type: ignore[attr-defined]  # a TypedDict
+    for wire in sorted(wires & required):
+        if args.get(wire) is None:
+            message = f"{wire} is required here."
+            found.append(finding(codes.MISSING_KEY, (wire,), message, f"Add {wire}."))
     try:
-        if not outputs:
-            return model.model_validate(normalised(given), by_alias=False, by_name=True)
+        spec = model.model_validate(normalised(plain), by_alias=False, by_name=True)
     except ValidationError as error:
-        names = {*python_names().values(), *wires}
-        refuse(component, shape_findings(error, names))
-    refuse(component, outputs)
+        shape = shape_findings(error, {*python_names().values(), *wires})
+        found += [f for f in shape if not any(f.at[: len(at)] == at for at in outputs)]
+    else:
+        if not found:
+            return spec
+    return refuse(args_type.__name__.removesuffix("Args"), found)
+
+
+def _strangers(args: Mapping[str, Any], keys: Mapping[str, Any]) -> Iterator[Finding]:
+    for key in args:
+        if key not in keys:
+            meant = similar(str(key), keys)
+            fix = f"Did you mean {meant}?" if meant else "Remove it."
+            yield finding(codes.UNKNOWN_KEY, (key,), f"{key} is not an argument.", fix)
 
 
 def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
@@ -92,12 +124,22 @@ def accept(
             pulumi.log.warn(str(each), resource=resource)
 
 
-def props(model: Model, **wiring: Any) -> dict[str, Any]:  # noqa: ANN401
+def props(
+    model: Model, *without: str, only: Set[str] | None = None, **wiring: Any  # noqa: ANN401
+) -> dict[str, Any]:
     """A component's inputs as they stand in the state: camelCase, as raw resources have them.
 
     What is not set is left out, so that a new optional key changes no component that lacks it.
+
+    Args:
+        model: The plain arguments.
+        without: Fields that would show the component as changed for no reason.
+        only: Fields to keep. Default: all but `without`.
+        wiring: Arguments beside the model, under the names of raw resources.
     """
-    plain = model.model_dump(by_alias=True, exclude_none=True, mode="json")
+    plain = model.model_dump(by_alias=True, exclude_none=True, include=only, exclude=set(without), mode="json")
+    if not plain.get("tags"):
+        plain.pop("tags", None)
     return {**plain, **{key: value for key, value in wiring.items() if value is not None}}
 
 
@@ -109,17 +151,21 @@ def python_place(at: At) -> At:
 
 @cache
 def python_names() -> Mapping[str, str]:
-    """Python name of each key of the stack file."""
-    fields = (item for model in models() for item in model.model_fields.items())
+    """Python name of each key of the stack file and of the components' own arguments."""
+    fields = (item for model in (*models(), *_SPECS) for item in model.model_fields.items())
     return {info.alias or name: name for name, info in fields}
 
 
-def _outputs(given: Mapping[str, Any], above: At = ()) -> Iterable[Finding]:
-    for key, value in given.items():
-        at = (*above, key)
-        if isinstance(value, pulumi.Output):
-            message = "An output decides too late: this value says which resources there are."
-            yield finding(codes.WRONG_TYPE, at, message, "Give a plain value.")
-        elif isinstance(value, dict):
-            yield from _outputs(value, at)
-
+def _without_outputs(value: Any, at: At, found: list[Finding]) -> Any:  # noqa: ANN401
+    """The value without outputs, each of which is a finding: they would decide too late."""
+    if isinstance(value, pulumi.Output):
+        message = "An output decides too late: this value says which resources there are."
+        found.append(finding(codes.WRONG_TYPE, at, message, "Give a plain value."))
+        return _GONE
+    if isinstance(value, dict):
+        kept = {key: _without_outputs(item, (*at, key), found) for key, item in value.items()}
+        return {key: item for key, item in kept.items() if item is not _GONE}
+    if isinstance(value, list | tuple):
+        items = [_without_outputs(item, (*at, index), found) for index, item in enumerate(value)]
+        return [item for item in items if item is not _GONE]
+    return value

@@ -1,7 +1,7 @@
 """An EKS cluster with safe defaults, its pinned add-ons, and a Kubernetes provider for it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
@@ -14,8 +14,8 @@ from pulumi_kubernetes import Provider
 from eks_gpushare.args import Addons, Endpoint, Taint
 from eks_gpushare.catalog import addon_versions
 from eks_gpushare.checked import accept, model_of, props
-from eks_gpushare.config.cluster import NewCluster
-from eks_gpushare.config.taints import DEFAULT_TAINT
+from eks_gpushare.config.parts import EksClusterSpec
+from eks_gpushare.config.taints import Taint as TaintModel
 from eks_gpushare.iam_documents import trusted_by
 from eks_gpushare.rules.parts import check_cluster
 
@@ -52,12 +52,10 @@ class EksClusterArgs(TypedDict):
     addons: NotRequired[Addons]
     """Add-ons and their versions."""
     gpu_taints: NotRequired[list[Taint]]
-    """Taints of GPU nodes, for add-ons that watch GPUs. Default: `nvidia.com/gpu=true:NoSchedule`."""
+    """Taints of GPU nodes, for add-ons that watch GPUs.
+    Default: `nvidia.com/gpu=true:NoSchedule`."""
     tags: NotRequired[dict[str, str]]
     """Tags of everything. Default: none."""
-
-
-_WIRING = ("vpc_id", "private_subnet_ids", "public_subnet_ids", "gpu_taints", "tags")
 
 
 class EksCluster(pulumi.ComponentResource):
@@ -98,14 +96,15 @@ class EksCluster(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec = model_of(NewCluster, "EksCluster", args, _WIRING)
-        tags = dict(args.get("tags", {}))
-        wires = {"vpcId": args["vpc_id"], "tags": tags or None}
-        super().__init__("eks-gpushare:index:EksCluster", name, props(spec, **wires), opts)
+        spec = model_of(EksClusterSpec, EksClusterArgs, args)
+        tags = dict(spec.tags)
+        super().__init__(
+            "eks-gpushare:index:EksCluster", name, props(spec, vpcId=args["vpc_id"]), opts
+        )
         accept("EksCluster", check_cluster(spec), self, opts)
         protected = pulumi.ResourceOptions(parent=self, protect=spec.deletion_protection or None)
         key = spec.secrets_key_arn or _secrets_key(name, spec, tags, protected)
-        cluster = _control_plane(name, spec, args, key, tags, protected)
+        cluster = _control_plane(name, spec, args, key, protected)
         eks = cluster.eks_cluster
         self.cluster_name = eks.name
         self.cluster_arn = eks.arn
@@ -122,20 +121,22 @@ class EksCluster(pulumi.ComponentResource):
             cluster_identifier=self.cluster_arn,
             opts=child,
         )
-        _addons(name, spec, self.cluster_name, args.get("gpu_taints"), tags, child)
+        _addons(name, spec, self.cluster_name, tags, child)
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,
                 "clusterArn": self.cluster_arn,
                 "endpoint": self.endpoint,
-                "kubeconfig": self.kubeconfig,
+                "certificateAuthority": self.certificate_authority,
+                "serviceCidr": self.service_cidr,
                 "securityGroupId": self.security_group_id,
+                "kubeconfig": self.kubeconfig,
             }
         )
 
 
 def _secrets_key(
-    name: str, spec: NewCluster, tags: dict[str, str], opts: pulumi.ResourceOptions
+    name: str, spec: EksClusterSpec, tags: dict[str, str], opts: pulumi.ResourceOptions
 ) -> pulumi.Output[str]:
     key = Key(
         f"{name}-secrets",
@@ -156,13 +157,12 @@ def _secrets_key(
 
 def _control_plane(
     name: str,
-    spec: NewCluster,
+    spec: EksClusterSpec,
     args: EksClusterArgs,
     key: pulumi.Input[str],
-    tags: dict[str, str],
     opts: pulumi.ResourceOptions,
 ) -> Cluster:
-    versions = _versions(spec)
+    versions, tags = _versions(spec), dict(spec.tags)
     return Cluster(
         f"{name}-eks",
         name=spec.name,
@@ -175,6 +175,7 @@ def _control_plane(
         access_entries={
             _entry_name(arn): {
                 "principal_arn": arn,
+                "tags": tags or None,
                 "access_policies": {
                     "admin": {"policy_arn": _ADMIN_POLICY, "access_scope": {"type": "cluster"}}
                 },
@@ -189,6 +190,8 @@ def _control_plane(
         upgrade_policy={"support_type": spec.support_type.upper()},
         deletion_protection=spec.deletion_protection,
         skip_default_node_group=True,
+        # Managed nodes get the group that EKS makes; further ones would guard nothing.
+        skip_default_security_groups=True,
         create_instance_role=False,
         coredns_addon_options={"enabled": False},  # made below, where it is seen and pinned
         kube_proxy_addon_options={"version": versions.get("kube-proxy")},
@@ -199,61 +202,59 @@ def _control_plane(
 
 
 def _entry_name(arn: str) -> str:
-    """A name for an access entry: account and role, for roles of one name in two accounts."""
+    """A name for an access entry, of its own for every ARN: `111122223333-role/Platform`."""
     account, _, principal = arn.split(":", 4)[4].partition(":")
-    return f"{account}-{principal.rsplit('/', 1)[-1]}"
+    return f"{account}-{principal}"
 
 
-def _versions(spec: NewCluster) -> dict[str, str]:
+def _versions(spec: EksClusterSpec) -> dict[str, str]:
     pinned = {name: addon.version for name, addon in addon_versions(spec.version).items()}
     return {**pinned, **spec.addons.versions}
 
 
 def _addons(
     name: str,
-    spec: NewCluster,
+    spec: EksClusterSpec,
     cluster_name: pulumi.Output[str],
-    gpu_taints: Sequence[Taint] | None,
     tags: dict[str, str],
     child: pulumi.ResourceOptions,
 ) -> None:
     versions = _versions(spec)
 
-    def addon(title: str, **more: Any) -> None:  # noqa: ANN401  (arguments of an add-on)
+    def addon(role: str, title: str, *after: pulumi.Resource, **more: Any) -> None:  # noqa: ANN401
         Addon(
-            f"{name}-{title}",
+            f"{name}-{role}",
             cluster_name=cluster_name,
             addon_name=title,
             addon_version=versions.get(title),
             resolve_conflicts_on_create="OVERWRITE",
             resolve_conflicts_on_update="OVERWRITE",
             tags=tags or None,
-            opts=child,
+            opts=pulumi.ResourceOptions(parent=child.parent, depends_on=list(after)),
             **more,
         )
 
-    addon("coredns")
-    addon("eks-pod-identity-agent")
-    watcher = json.dumps({"dcgmAgent": {"tolerations": _tolerations(gpu_taints)}})
-    addon("eks-node-monitoring-agent", configuration_values=watcher)
+    addon("coredns", "coredns")
+    addon("pod-identity-agent", "eks-pod-identity-agent")
+    watcher = json.dumps({"dcgmAgent": {"tolerations": _tolerations(spec.gpu_taints)}})
+    addon("node-monitoring-agent", "eks-node-monitoring-agent", configuration_values=watcher)
     if spec.addons.ebs_csi:
         role = Role(
             f"{name}-ebs-csi",
-            assume_role_policy=trusted_by("pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession"),
+            assume_role_policy=trusted_by(
+                "pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession"
+            ),
             tags=tags or None,
             opts=child,
         )
-        RolePolicyAttachment(
+        allowed = RolePolicyAttachment(
             f"{name}-ebs-csi", role=role.name, policy_arn=_EBS_POLICY, opts=child
         )
         identity = {"service_account": "ebs-csi-controller-sa", "role_arn": role.arn}
-        addon("aws-ebs-csi-driver", pod_identity_associations=[identity])
+        addon("ebs-csi", "aws-ebs-csi-driver", allowed, pod_identity_associations=[identity])
 
 
-def _tolerations(taints: Sequence[Taint] | None) -> list[dict[str, str]]:
+def _tolerations(taints: Sequence[TaintModel]) -> list[dict[str, str]]:
     """Without these, GPU faults are not seen on tainted nodes, and nothing says so."""
-    given: Sequence[Mapping[str, object]] = (
-        taints if taints is not None else [DEFAULT_TAINT.for_kubernetes()]
-    )
-    wanted = {(str(taint["key"]), str(taint["effect"])): None for taint in given}
+    wanted = dict.fromkeys((taint.key, taint.effect) for taint in taints)
     return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]

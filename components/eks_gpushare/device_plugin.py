@@ -1,6 +1,6 @@
 """NVIDIA's device plugin, configured for the pools it serves."""
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
@@ -10,6 +10,7 @@ from eks_gpushare.args import Chart, Pool
 from eks_gpushare.catalog import versions
 from eks_gpushare.checked import accept, model_of, props
 from eks_gpushare.config.device_plugin import DevicePluginSpec
+from eks_gpushare.config.environment import Chart as ChartModel
 from eks_gpushare.rules.parts import check_device_plugin
 from eks_gpushare.sharing.charts import device_plugin_values, merged
 from eks_gpushare.sharing.device_plugin_config import config_map_data, content_hash
@@ -18,6 +19,8 @@ DEFAULT_NAMESPACE = "nvidia-device-plugin"
 RELEASE_NAME = "nvidia-device-plugin"
 _TIMEOUT_SECONDS = 600
 _KEPT_REVISIONS = 5
+_SHARING = frozenset({"provisioner", "instance_types", "sharing", "taints"})
+"""What of a pool concerns the plugin; a new size or disk does not show it as changed."""
 
 
 class DevicePluginArgs(TypedDict):
@@ -57,8 +60,11 @@ class DevicePlugin(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec = model_of(DevicePluginSpec, "DevicePlugin", args, ())
-        super().__init__("eks-gpushare:index:DevicePlugin", name, props(spec), opts)
+        spec = model_of(DevicePluginSpec, DevicePluginArgs, args)
+        pools = {pool: props(each, only=_SHARING) for pool, each in spec.pools.items()}
+        super().__init__(
+            "eks-gpushare:index:DevicePlugin", name, props(spec, "pools", pools=pools), opts
+        )
         accept("DevicePlugin", check_device_plugin(spec), self, opts)
         child = pulumi.ResourceOptions(parent=self)
         namespace = Namespace(
@@ -81,17 +87,13 @@ class DevicePlugin(pulumi.ComponentResource):
             data=data,
             opts=child,
         )
-        chart, default = spec.chart, versions.DEVICE_PLUGIN
-        repository = chart.repository or default.repository
         Release(
             f"{name}-release",
             name=RELEASE_NAME,
             namespace=namespace.metadata.name,
-            chart=chart.path or default.name,
-            version=None if chart.path else chart.version or default.version,
-            repository_opts=None if chart.path else {"repo": repository},
+            **_chart(spec.chart),
             values=merged(
-                device_plugin_values(spec.pools, chart.values),
+                device_plugin_values(spec.pools, spec.chart.values),
                 {"config": {"name": config.metadata.name}},
             ),
             atomic=True,
@@ -102,6 +104,16 @@ class DevicePlugin(pulumi.ComponentResource):
         )
         self.namespace = namespace.metadata.name
         self.config_map_name = config.metadata.name
-        self.register_outputs(
-            {"namespace": self.namespace, "configMapName": self.config_map_name}
-        )
+        self.register_outputs({"namespace": self.namespace, "configMapName": self.config_map_name})
+
+
+def _chart(chart: ChartModel) -> dict[str, Any]:
+    """Where the chart comes from: a repository, an OCI registry, or the disk."""
+    default = versions.DEVICE_PLUGIN
+    if chart.path is not None:
+        return {"chart": chart.path}
+    repository = chart.repository or default.repository
+    version = chart.version or default.version
+    if repository.startswith("oci://"):  # such an address is the chart's own
+        return {"chart": repository, "version": version}
+    return {"chart": default.name, "version": version, "repository_opts": {"repo": repository}}

@@ -1,7 +1,7 @@
 """Elastic Fabric Adapter: network interfaces of the launch template and their security group.
 
-Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html; the first interface carries
-IP traffic as well, further ones are `efa-only` and take no addresses.
+Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html; the first
+interface carries IP traffic as well, further ones are `efa-only` and take no addresses.
 """
 
 from typing import Any
@@ -12,27 +12,39 @@ from pulumi_aws.vpc import SecurityGroupEgressRule, SecurityGroupIngressRule
 
 from eks_gpushare.catalog import InstanceType
 
+_FIRST_CARD_WITHOUT_EFA = frozenset({"p6-b300"})
+"""Families whose network card 0 is for IP traffic alone, and whose EFA begins at card 1:
+https://github.com/aws/aws-parallelcluster/issues/7143."""
+
 
 def efa_interfaces(
     instance_type: InstanceType, groups: list[pulumi.Input[str]]
 ) -> list[dict[str, Any]]:
-    """Network interfaces of one node, one per network card that has EFA.
+    """Network interfaces of one node: one per network card with EFA, and one for IP traffic.
 
     Args:
         instance_type: The one type of the pool.
         groups: Security groups of every interface.
     """
-    return [
-        {
-            "device_index": 0 if card == 0 else 1,
-            "network_card_index": card,
-            "interface_type": "efa" if card == 0 else "efa-only",
-            "associate_public_ip_address": "false" if card == 0 else None,
-            "delete_on_termination": "true",
-            "security_groups": groups,
-        }
-        for card in range(instance_type.efa_interfaces)
-    ]
+    count = instance_type.efa_interfaces
+    if instance_type.family in _FIRST_CARD_WITHOUT_EFA:
+        rest = [_interface(card, 0, "efa-only", groups) for card in range(1, count + 1)]
+        return [_interface(0, 0, "interface", groups), *rest]
+    rest = [_interface(card, 1, "efa-only", groups) for card in range(1, count)]
+    return [_interface(0, 0, "efa", groups), *rest]
+
+
+def _interface(
+    card: int, device: int, kind: str, groups: list[pulumi.Input[str]]
+) -> dict[str, Any]:
+    return {
+        "device_index": device,
+        "network_card_index": card,
+        "interface_type": kind,
+        "associate_public_ip_address": "false" if card == 0 else None,
+        "delete_on_termination": "true",
+        "security_groups": groups,
+    }
 
 
 def efa_security_group(
@@ -52,6 +64,7 @@ def efa_security_group(
         security_group_id=group.id,
         referenced_security_group_id=group.id,
         ip_protocol="-1",
+        tags=tags or None,
         opts=child,
     )
     SecurityGroupEgressRule(
@@ -59,6 +72,7 @@ def efa_security_group(
         security_group_id=group.id,
         referenced_security_group_id=group.id,
         ip_protocol="-1",
+        tags=tags or None,
         opts=child,
     )
     return group.id

@@ -1,6 +1,6 @@
 """A whole GPU-sharing environment, from one declaration."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
@@ -10,17 +10,17 @@ from eks_gpushare import args as plain
 from eks_gpushare.checked import accept, model_of, props, refuse
 from eks_gpushare.cluster import EksCluster
 from eks_gpushare.config import codes
-from eks_gpushare.config.base import Model
 from eks_gpushare.config.additions import catalog_of
+from eks_gpushare.config.base import Model
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ClusterByName, NewCluster
-from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.environment import SystemNodes as SystemBlock
-from eks_gpushare.config.findings import At, finding
+from eks_gpushare.config.findings import At, Finding, finding
 from eks_gpushare.config.network import ExistingNetwork, NewNetwork
+from eks_gpushare.config.parts import EnvironmentSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.device_plugin import DevicePlugin
 from eks_gpushare.gpu_pool import GpuPool
-from eks_gpushare.kubeconfigs import eks_kubeconfig, read_kubeconfig
+from eks_gpushare.kubeconfigs import KubeconfigError, eks_kubeconfig, read_kubeconfig
 from eks_gpushare.network import Network
 from eks_gpushare.rules import buying, check_environment
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment
@@ -59,7 +59,8 @@ class GpuSharingEnvironmentArgs(TypedDict):
     """Content of a kubeconfig. Default: the file at `cluster.existing.kubeconfig` is read."""
 
 
-_WIRING = ("region", "availability_zones", "cluster_facts", "profile", "kubeconfig")
+_LOOKED_UP = ("availability_zones", "cluster_facts", "profile")
+"""What differs from run to run and machine to machine, and shows in the parts where it matters."""
 
 
 class GpuSharingEnvironment(pulumi.ComponentResource):
@@ -93,27 +94,33 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec = model_of(Environment, "GpuSharingEnvironment", args, _WIRING)
-        region = args.get("region")
-        wires = {"region": region}
+        spec = model_of(EnvironmentSpec, GpuSharingEnvironmentArgs, args)
+        region = spec.region
         super().__init__(
-            "eks-gpushare:index:GpuSharingEnvironment", name, props(spec, **wires), opts
+            "eks-gpushare:index:GpuSharingEnvironment", name, props(spec, *_LOOKED_UP), opts
         )
-        accept("GpuSharingEnvironment", check_environment(spec, region=region), self, opts)
+        found = [*check_environment(spec, region=region), *_missing(spec)]
+        accept("GpuSharingEnvironment", found, self, opts)
         catalog, _ = catalog_of(spec.catalog, region)
         self.plans: dict[str, PoolPlan] = plan_environment(spec, catalog, region)
         """What each pool will be, known before anything is made."""
         parts = _Parts(name, spec, args, pulumi.ResourceOptions(parent=self))
-        found = parts.cluster()
-        nodes = [*parts.system_nodes(found), *parts.gpu_pools(found)]
-        parts.device_plugin(found, nodes)
-        self.provider = found.provider
-        self.cluster_name = pulumi.Output.from_input(found.label)
-        self.kubeconfig = pulumi.Output.secret(found.kubeconfig)
+        wires = parts.cluster()
+        nodes = [*parts.system_nodes(wires), *parts.gpu_pools(wires)]
+        parts.device_plugin(wires, nodes)
+        self.provider = wires.provider
+        self.cluster_name = pulumi.Output.from_input(wires.label)
+        self.kubeconfig = pulumi.Output.secret(wires.kubeconfig)
         self.pools = pulumi.Output.from_input(
             {pool: _output(plan) for pool, plan in self.plans.items()}
         )
-        self.register_outputs(self.exports())
+        self.register_outputs(
+            {
+                "clusterName": self.cluster_name,
+                "kubeconfig": self.kubeconfig,
+                "pools": self.pools,
+            }
+        )
 
     def exports(self) -> dict[str, pulumi.Output[Any]]:
         """The outputs, by the names that a stack exports them under."""
@@ -135,7 +142,7 @@ class _Parts:
     def __init__(
         self,
         name: str,
-        spec: Environment,
+        spec: EnvironmentSpec,
         args: GpuSharingEnvironmentArgs,
         child: pulumi.ResourceOptions,
     ) -> None:
@@ -199,36 +206,27 @@ class _Parts:
         """The zones by name: those given, or the first ones that the account has."""
         if not isinstance(spec.zones, int):
             return list(spec.zones)
-        available = sorted(self._args.get("availability_zones") or [])
-        if len(available) < spec.zones:
-            at = ("network", "zones")
-            message = f"{spec.zones} zones are asked for and {len(available)} are known."
-            fix = "Name them, or give availability_zones from aws.get_availability_zones()."
-            refuse("GpuSharingEnvironment", [finding(codes.MISSING_KEY, at, message, fix)])
-        return available[: spec.zones]
+        return sorted(self._spec.availability_zones)[: spec.zones]
 
     def _cluster_by_name(self, spec: ClusterByName) -> Wires:
-        facts = self._args.get("cluster_facts")
-        if facts is None:
-            message = f"What AWS says of {spec.name} is not given."
-            fix = "Give cluster_facts, from aws.eks.get_cluster()."
-            missing = finding(codes.MISSING_KEY, ("cluster_facts",), message, fix)
-            refuse("GpuSharingEnvironment", [missing])
+        facts = self._args["cluster_facts"]  # without them the arguments were refused
         kubeconfig = eks_kubeconfig(
             spec.name,
             facts["endpoint"],
             facts["certificate_authority"],
-            self._args.get("region"),
-            self._args.get("profile"),
+            self._spec.region,
+            self._spec.profile,
         )
         network = self._spec.network
-        named = isinstance(network, ExistingNetwork)
+        subnets = facts["subnet_ids"]
+        if isinstance(network, ExistingNetwork):
+            subnets = list(network.private_subnet_ids)
         return Wires(
             provider=self._provider(kubeconfig, facts["arn"]),
             kubeconfig=pulumi.Output.from_input(kubeconfig),
             label=spec.name,
             cluster_name=spec.name,
-            subnet_ids=list(network.private_subnet_ids) if named else facts["subnet_ids"],
+            subnet_ids=subnets,
             vpc_id=facts["vpc_id"],
             security_group_id=facts["security_group_id"],
             endpoint=facts["endpoint"],
@@ -238,7 +236,7 @@ class _Parts:
         )
 
     def _cluster_by_kubeconfig(self, spec: ClusterByKubeconfig) -> Wires:
-        content = self._args.get("kubeconfig") or read_kubeconfig(spec.kubeconfig)
+        content = self._args.get("kubeconfig") or _read(spec)
         identifier = f"{spec.kubeconfig}#{spec.context or ''}"
         return Wires(
             provider=self._provider(content, identifier, spec.context),
@@ -313,14 +311,45 @@ class _Parts:
         DevicePlugin(
             f"{self._name}-device-plugin",
             {
-                "pools": {name: _plain(pool) for name, pool in spec.pools.items()},  # type: ignore[misc]  # the model's own fields
+                "pools": {name: _shared(pool) for name, pool in spec.pools.items()},
                 "chart": _plain(spec.charts.device_plugin),  # type: ignore[typeddict-item]  # the same
-                **stack,  # type: ignore[typeddict-item]  # the same
+                **stack,
             },
             pulumi.ResourceOptions.merge(
                 self._child, pulumi.ResourceOptions(providers=[wires.provider], depends_on=nodes)
             ),
         )
+
+
+def _missing(spec: EnvironmentSpec) -> Iterator[Finding]:
+    """What should have been looked up for this environment."""
+    cluster, network = spec.cluster, spec.network
+    if isinstance(cluster, NewCluster):
+        wanted = network.zones if isinstance(network, NewNetwork) else ()
+        known = len(spec.availability_zones)
+        if isinstance(wanted, int) and known < wanted:
+            message = f"{wanted} zones are asked for and {known} are known."
+            fix = "Name them, or give availability_zones from aws.get_availability_zones()."
+            yield finding(codes.MISSING_KEY, ("network", "zones"), message, fix)
+    elif isinstance(cluster.existing, ClusterByName) and spec.cluster_facts is None:
+        message = f"What AWS says of {cluster.existing.name} is not given."
+        fix = "Give cluster_facts, from aws.eks.get_cluster()."
+        yield finding(codes.MISSING_KEY, ("cluster_facts",), message, fix)
+
+
+def _read(spec: ClusterByKubeconfig) -> str:
+    try:
+        return read_kubeconfig(spec.kubeconfig)
+    except KubeconfigError as error:
+        at = ("cluster", "existing", "kubeconfig")
+        unread = finding(codes.WRONG_TYPE, at, str(error), "Give the path of a kubeconfig file.")
+        refuse("GpuSharingEnvironment", [unread])
+
+
+def _shared(pool: Pool) -> plain.Pool:
+    """What the device plugin has to know of a pool; a new size or disk does not change it."""
+    kept = {"provisioner", "instance_types", "sharing", "taints"}
+    return pool.model_dump(exclude_unset=True, include=kept, mode="json")  # type: ignore[return-value]  # the model's own fields
 
 
 def _subnets(

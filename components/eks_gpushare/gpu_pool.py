@@ -1,6 +1,7 @@
 """A pool of GPU nodes as a managed node group."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NotRequired
 
 import pulumi
@@ -8,13 +9,12 @@ from pulumi_aws.ec2 import PlacementGroup
 
 from eks_gpushare import args as plain
 from eks_gpushare.catalog import Catalog, InstanceType, nvidia_ami
-from eks_gpushare.checked import accept, model_of, props, refuse
+from eks_gpushare.checked import accept, model_of, props
 from eks_gpushare.config import codes
 from eks_gpushare.config.additions import catalog_of
-from eks_gpushare.config.environment import CatalogAdditions
-from eks_gpushare.config.findings import finding
+from eks_gpushare.config.findings import Finding, finding
+from eks_gpushare.config.parts import GpuPoolSpec
 from eks_gpushare.config.pools import Pool
-from eks_gpushare.efa import efa_interfaces, efa_security_group
 from eks_gpushare.node_config import custom_ami_user_data
 from eks_gpushare.node_group import GroupSpec, register_group
 from eks_gpushare.rules.parts import check_pool
@@ -26,6 +26,8 @@ _CAPACITY_TYPES = {
     "reserved": "ON_DEMAND",
     "capacityBlock": "CAPACITY_BLOCK",
 }
+_IMAGE_WIRES = ("cluster_endpoint", "cluster_certificate_authority", "cluster_service_cidr")
+_EFA_WIRES = ("vpc_id", "cluster_security_group_id")
 
 
 class GpuPoolArgs(plain.Pool):
@@ -55,21 +57,6 @@ class GpuPoolArgs(plain.Pool):
     """Tags of everything but instances, unless `tag_instances`. Default: none."""
 
 
-_WIRING = (
-    "pool",
-    "cluster_name",
-    "cluster_subnet_ids",
-    "version",
-    "cluster_endpoint",
-    "cluster_certificate_authority",
-    "cluster_service_cidr",
-    "cluster_security_group_id",
-    "vpc_id",
-    "catalog",
-    "tags",
-)
-
-
 class GpuPool(pulumi.ComponentResource):
     """GPU nodes of one kind, with the labels and taints that sharing them needs.
 
@@ -96,16 +83,16 @@ class GpuPool(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec = model_of(Pool, "GpuPool", args, _WIRING)
-        additions = model_of(CatalogAdditions, "GpuPool", args.get("catalog", {}), ())
-        catalog, found = catalog_of(additions, None)
-        tags = dict(args.get("tags", {}))
-        wires = {"pool": args["pool"], "clusterName": args["cluster_name"], "tags": tags or None}
+        spec = model_of(GpuPoolSpec, GpuPoolArgs, args)
+        catalog, found = catalog_of(spec.catalog, None)
+        wires = {"clusterName": args["cluster_name"]}
         super().__init__("eks-gpushare:index:GpuPool", name, props(spec, **wires), opts)
-        accept("GpuPool", [*found, *check_pool(args["pool"], spec, catalog)], self, opts)
-        plan = plan_pool(args["pool"], spec, catalog)
+        found += [*check_pool(spec.pool, spec, catalog), *_unmade(spec), *_missing(spec, args)]
+        accept("GpuPool", found, self, opts)
+        plan = plan_pool(spec.pool, spec, catalog)
         child = pulumi.ResourceOptions(parent=self)
-        group = register_group(_group(name, plan, args, catalog, child), self)
+        parts = _Parts(name, spec, args, _first(spec, catalog), child)
+        group = register_group(parts.group(plan), self)
         self.node_group_name = group.node_group_name
         self.request = pulumi.Output.from_input(dict(plan.request))
         self.node_selector = pulumi.Output.from_input(dict(plan.node_selector))
@@ -118,67 +105,76 @@ class GpuPool(pulumi.ComponentResource):
         )
 
 
-def _group(
-    name: str,
-    plan: PoolPlan,
-    args: GpuPoolArgs,
-    catalog: Catalog,
-    child: pulumi.ResourceOptions,
-) -> GroupSpec:
-    """The node group of a plan; wires that only some pools need are asked for here."""
-    pool = plan.pool
-    instance_type = _first(pool, catalog)
-    family = pool.custom_ami.family if pool.custom_ami else pool.ami_family
-    ami = nvidia_ami(family, instance_type.arch)
-    device = ami.disk_device if ami else "/dev/xvda"
-    tags = dict(args.get("tags", {}))
-    return GroupSpec(
-        name=name,
-        cluster_name=args["cluster_name"],
-        subnet_ids=args["cluster_subnet_ids"],
-        instance_types=pool.instance_types,
-        sizes=plan.sizes,
-        disk_device=device,
-        disk_gib=pool.root_volume_gib,
-        ami_type=None if pool.custom_ami else ami and ami.type,
-        capacity_type=_CAPACITY_TYPES[pool.capacity_type],
-        version=args.get("version"),
-        release_version=pool.ami_version,
-        labels=plan.labels,
-        taints=[taint.for_eks() for taint in plan.taints],
-        hop_limit=pool.metadata_hop_limit,
-        node_repair=pool.node_repair,
-        keep_desired=pool.scaled_by == "autoscaler",
-        # Reserved capacity is there once: old nodes must leave it before new ones can have it.
-        delete_first=pool.reservation is not None,
-        template={
-            **_image(pool, args),
-            **_reservation(pool),
-            **_placement(name, pool, tags, child),
-            **_network(name, pool, args, instance_type, tags, child),
-            **_instance_tags(pool, tags),
-        },
-        tags=tags,
-    )
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What a pool is made of, by the plan. Names of children are state: see docs/upgrades.md."""
 
+    name: str
+    spec: GpuPoolSpec
+    args: GpuPoolArgs
+    instance_type: InstanceType
+    child: pulumi.ResourceOptions
 
-def _first(pool: Pool, catalog: Catalog) -> InstanceType:
-    """A type of the pool: the rules have seen to it that all are of one kind."""
-    found = catalog.find(pool.instance_types[0])
-    if found is None:
-        raise KeyError(pool.instance_types[0])
-    return found
+    def group(self, plan: PoolPlan) -> GroupSpec:
+        """The node group."""
+        pool = self.spec
+        family = pool.custom_ami.family if pool.custom_ami else pool.ami_family
+        ami = nvidia_ami(family, self.instance_type.arch)
+        return GroupSpec(
+            name=self.name,
+            cluster_name=self.args["cluster_name"],
+            subnet_ids=self.args["cluster_subnet_ids"],
+            instance_types=pool.instance_types,
+            sizes=plan.sizes,
+            disk_device=ami.disk_device if ami else "/dev/xvda",
+            disk_gib=pool.root_volume_gib,
+            ami_type=ami.type if ami and not pool.custom_ami else None,
+            capacity_type=_CAPACITY_TYPES[pool.capacity_type],
+            version=pool.version,
+            release_version=pool.ami_version,
+            labels=plan.labels,
+            taints=[taint.for_eks() for taint in plan.taints],
+            hop_limit=pool.metadata_hop_limit,
+            node_repair=pool.node_repair,
+            keep_desired=pool.scaled_by == "autoscaler",
+            # Reserved capacity is there once: old nodes must leave it before new ones can have it.
+            delete_first=pool.reservation is not None,
+            template={
+                **self._image(),
+                **_reservation(pool),
+                **self._placement(),
+                **self._network(),
+                **_instance_tags(pool),
+            },
+            tags=pool.tags,
+        )
 
+    def _image(self) -> dict[str, Any]:
+        if self.spec.custom_ami is None:
+            return {}
+        wires = (self.args["cluster_name"], *(self.args.get(wire) for wire in _IMAGE_WIRES))
+        user_data = pulumi.Output.all(*wires).apply(lambda known: custom_ami_user_data(*known))
+        return {"image_id": self.spec.custom_ami.id, "user_data": user_data}
 
-def _image(pool: Pool, args: GpuPoolArgs) -> dict[str, Any]:
-    if pool.custom_ami is None:
-        return {}
-    wires = ("cluster_endpoint", "cluster_certificate_authority", "cluster_service_cidr")
-    _need(args, wires, "a custom AMI has to be told its cluster")
-    user_data = pulumi.Output.all(args["cluster_name"], *(args.get(wire) for wire in wires)).apply(
-        lambda known: custom_ami_user_data(*known)
-    )
-    return {"image_id": pool.custom_ami.id, "user_data": user_data}
+    def _placement(self) -> dict[str, Any]:
+        if not self.spec.placement_group:
+            return {}
+        group = PlacementGroup(
+            f"{self.name}-placement",
+            strategy="cluster",
+            tags=dict(self.spec.tags) or None,
+            opts=self.child,
+        )
+        return {"placement": {"group_name": group.name}}
+
+    def _network(self) -> dict[str, Any]:
+        if not self.spec.efa:
+            return {}
+        from eks_gpushare.efa import efa_interfaces, efa_security_group  # noqa: PLC0415  (few have)
+
+        vpc_id, cluster_group = self.args["vpc_id"], self.args["cluster_security_group_id"]
+        own = efa_security_group(self.name, vpc_id, dict(self.spec.tags), self.child)
+        return {"network_interfaces": efa_interfaces(self.instance_type, [cluster_group, own])}
 
 
 def _reservation(pool: Pool) -> dict[str, Any]:
@@ -193,43 +189,38 @@ def _reservation(pool: Pool) -> dict[str, Any]:
     return template
 
 
-def _placement(
-    name: str, pool: Pool, tags: dict[str, str], child: pulumi.ResourceOptions
-) -> dict[str, Any]:
-    if not pool.placement_group:
+def _instance_tags(pool: GpuPoolSpec) -> dict[str, Any]:
+    if not pool.tag_instances or not pool.tags:
         return {}
-    group = PlacementGroup(f"{name}-placement", strategy="cluster", tags=tags or None, opts=child)
-    return {"placement": {"group_name": group.name}}
-
-
-def _network(
-    name: str,
-    pool: Pool,
-    args: GpuPoolArgs,
-    instance_type: InstanceType,
-    tags: dict[str, str],
-    child: pulumi.ResourceOptions,
-) -> dict[str, Any]:
-    if not pool.efa:
-        return {}
-    _need(args, ("vpc_id", "cluster_security_group_id"), "EFA has a security group of its own")
-    own = efa_security_group(name, args["vpc_id"], tags, child)
-    groups = [args["cluster_security_group_id"], own]
-    return {"network_interfaces": efa_interfaces(instance_type, groups)}
-
-
-def _instance_tags(pool: Pool, tags: dict[str, str]) -> dict[str, Any]:
-    if not pool.tag_instances or not tags:
-        return {}
+    tags = dict(pool.tags)
     kinds = ("instance", "volume", "network-interface")
     return {"tag_specifications": [{"resource_type": kind, "tags": tags} for kind in kinds]}
 
 
-def _need(args: GpuPoolArgs, wires: Sequence[str], why: str) -> None:
-    missing = [wire for wire in wires if args.get(wire) is None]
-    found = [
-        finding(codes.MISSING_KEY, (wire,), f"{wire} is required here: {why}.", f"Add {wire}.")
-        for wire in missing
-    ]
-    if found:
-        refuse("GpuPool", found)
+def _first(pool: Pool, catalog: Catalog) -> InstanceType:
+    """A type of the pool: the rules have seen to it that all are of one kind."""
+    found = catalog.find(pool.instance_types[0])
+    if found is None:
+        raise KeyError(pool.instance_types[0])
+    return found
+
+
+def _unmade(pool: Pool) -> Iterator[Finding]:
+    """Nodes that are not this component's to make."""
+    if pool.provisioner != "managedNodeGroup":
+        message = f"GpuPool makes a managed node group; {pool.provisioner} leaves that to others."
+        fix = "Remove provisioner, or the pool: the device plugin serves such nodes by their label."
+        yield finding(codes.NOT_ALLOWED, ("provisioner",), message, fix)
+
+
+def _missing(pool: Pool, args: GpuPoolArgs) -> Iterator[Finding]:
+    """Wires that only some pools need."""
+    needs: list[tuple[str, str]] = []
+    if pool.custom_ami is not None:
+        needs += [(wire, "a custom AMI has to be told its cluster") for wire in _IMAGE_WIRES]
+    if pool.efa:
+        needs += [(wire, "EFA has a security group of its own") for wire in _EFA_WIRES]
+    for wire, why in needs:
+        if args.get(wire) is None:
+            message = f"{wire} is required here: {why}."
+            yield finding(codes.MISSING_KEY, (wire,), message, f"Add {wire}.")

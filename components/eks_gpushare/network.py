@@ -3,19 +3,25 @@
 from typing import NotRequired, TypedDict
 
 import pulumi
-from pulumi_aws.cloudwatch import LogGroup
-from pulumi_aws.ec2 import DefaultSecurityGroup, Eip, FlowLog, InternetGateway, NatGateway, Route, RouteTable, RouteTableAssociation, Subnet, Vpc, VpcEndpoint
-from pulumi_aws.iam import Role, RolePolicy
+from pulumi_aws.ec2 import (
+    DefaultSecurityGroup,
+    Eip,
+    InternetGateway,
+    NatGateway,
+    Route,
+    RouteTable,
+    RouteTableAssociation,
+    Subnet,
+    Vpc,
+    VpcEndpoint,
+)
 
-from eks_gpushare.checked import model_of, props, refuse
-from eks_gpushare.config import codes
-from eks_gpushare.config.findings import finding
-from eks_gpushare.config.network import NewNetwork
-from eks_gpushare.iam_documents import trusted_by, writes_logs
+from eks_gpushare.checked import accept, model_of, props
+from eks_gpushare.config.parts import NetworkSpec
+from eks_gpushare.rules.parts import check_network
 from eks_gpushare.sharing.subnets import zone_subnets
 
 _ANYWHERE = "0.0.0.0/0"
-_LOG_DAYS = 30
 
 
 class NetworkArgs(TypedDict):
@@ -26,7 +32,7 @@ class NetworkArgs(TypedDict):
     cidr: NotRequired[str]
     """Address range of the VPC, /16 to /20. Default: 10.0.0.0/16."""
     nat_gateways: NotRequired[str]
-    """single, or perZone to survive the loss of a zone. Default: single."""
+    """single, in the first of `zones`, or perZone to survive the loss of one. Default: single."""
     flow_logs: NotRequired[bool]
     """Record rejected traffic in CloudWatch Logs. Default: false."""
     tags: NotRequired[dict[str, str]]
@@ -38,6 +44,8 @@ class Network(pulumi.ComponentResource):
 
     Nodes and the control plane live in the private subnets and leave through NAT gateways;
     image layers come through a free S3 endpoint. A further zone changes nothing about the others.
+    The ID of a private subnet is known once its way out is there, so that nodes never start
+    without one, and leave before it does.
     """
 
     vpc_id: pulumi.Output[str]
@@ -62,22 +70,21 @@ class Network(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec = model_of(NewNetwork, "Network", args, ("tags",))
-        tags = dict(args.get("tags", {}))
-        super().__init__(
-            "eks-gpushare:index:Network", name, props(spec, tags=tags or None), opts
-        )
-        parts = _Parts(name, tags, pulumi.ResourceOptions(parent=self))
-        zones = sorted(_names(spec))
+        spec = model_of(NetworkSpec, NetworkArgs, args)
+        super().__init__("eks-gpushare:index:Network", name, props(spec), opts)
+        accept("Network", check_network(spec), self, opts)
+        parts = _Parts(name, dict(spec.tags), pulumi.ResourceOptions(parent=self))
+        zones = sorted(spec.zones)
         vpc = parts.vpc(spec.cidr)
-        public = parts.public_subnets(vpc, spec.cidr, zones)
-        nat = parts.nat_gateways(public, zones if spec.nat_gateways == "perZone" else zones[:1])
-        private, tables = parts.private_subnets(vpc, spec.cidr, zones, nat)
+        gateway = parts.internet_gateway(vpc)
+        public = parts.public_subnets(vpc, gateway, spec.cidr, zones)
+        exits = zones if spec.nat_gateways == "perZone" else list(spec.zones[:1])
+        nat = parts.nat_gateways(public, gateway, exits)
+        self.subnet_by_zone, tables = parts.private_subnets(vpc, spec.cidr, zones, nat)
         parts.s3_endpoint(vpc, tables)
         if spec.flow_logs:
             parts.flow_logs(vpc)
         self.vpc_id = vpc.id
-        self.subnet_by_zone = {zone: subnet.id for zone, subnet in private.items()}
         self.private_subnet_ids = pulumi.Output.all(*self.subnet_by_zone.values())
         self.public_subnet_ids = pulumi.Output.all(*(subnet.id for subnet in public.values()))
         self.register_outputs(
@@ -85,17 +92,9 @@ class Network(pulumi.ComponentResource):
                 "vpcId": self.vpc_id,
                 "privateSubnetIds": self.private_subnet_ids,
                 "publicSubnetIds": self.public_subnet_ids,
+                "subnetByZone": self.subnet_by_zone,
             }
         )
-
-
-def _names(spec: NewNetwork) -> tuple[str, ...]:
-    """The zones, which must be names here: a component asks the cloud nothing."""
-    if isinstance(spec.zones, int):
-        message = f"{spec.zones} is a number of zones."
-        fix = "Name the zones; aws.get_availability_zones() lists them."
-        refuse("Network", [finding(codes.WRONG_TYPE, ("zones",), message, fix)])
-    return spec.zones
 
 
 class _Parts:
@@ -122,11 +121,16 @@ class _Parts:
         )
         return vpc
 
-    def public_subnets(self, vpc: Vpc, cidr: str, zones: list[str]) -> dict[str, Subnet]:
-        """A small subnet per zone with the internet gateway as its way out."""
-        gateway = InternetGateway(
+    def internet_gateway(self, vpc: Vpc) -> InternetGateway:
+        """The way to the internet."""
+        return InternetGateway(
             f"{self._name}-igw", vpc_id=vpc.id, tags=self._named("igw"), opts=self._child
         )
+
+    def public_subnets(
+        self, vpc: Vpc, gateway: InternetGateway, cidr: str, zones: list[str]
+    ) -> dict[str, Subnet]:
+        """A small subnet per zone with the internet gateway as its way out."""
         table = RouteTable(
             f"{self._name}-public", vpc_id=vpc.id, tags=self._named("public"), opts=self._child
         )
@@ -138,12 +142,16 @@ class _Parts:
             opts=self._child,
         )
         return {
-            zone: self._subnet("public", vpc, zone, zone_subnets(cidr, zone).public, table)
+            zone: self._subnet("public", vpc, zone, zone_subnets(cidr, zone).public, table)[0]
             for zone in zones
         }
 
-    def nat_gateways(self, public: dict[str, Subnet], zones: list[str]) -> dict[str, NatGateway]:
+    def nat_gateways(
+        self, public: dict[str, Subnet], gateway: InternetGateway, zones: list[str]
+    ) -> dict[str, NatGateway]:
         """A NAT gateway with an address of its own in each of the given zones."""
+        # AWS makes none in a VPC without an internet gateway, and detaches none from one with NAT.
+        after = pulumi.ResourceOptions(parent=self._child.parent, depends_on=[gateway])
         gateways = {}
         for zone in zones:
             address = Eip(
@@ -157,14 +165,14 @@ class _Parts:
                 allocation_id=address.id,
                 subnet_id=public[zone].id,
                 tags=self._named(f"nat-{zone}"),
-                opts=self._child,
+                opts=after,
             )
         return gateways
 
     def private_subnets(
         self, vpc: Vpc, cidr: str, zones: list[str], nat: dict[str, NatGateway]
-    ) -> tuple[dict[str, Subnet], list[RouteTable]]:
-        """A large subnet per zone, each with a route table of its own."""
+    ) -> tuple[dict[str, pulumi.Output[str]], list[RouteTable]]:
+        """IDs of a large subnet per zone, and the route tables that each has of its own."""
         subnets, tables = {}, []
         for zone in zones:
             table = RouteTable(
@@ -173,7 +181,7 @@ class _Parts:
                 tags=self._named(f"private-{zone}"),
                 opts=self._child,
             )
-            Route(
+            route = Route(
                 f"{self._name}-private-{zone}-nat",
                 route_table_id=table.id,
                 destination_cidr_block=_ANYWHERE,
@@ -181,7 +189,9 @@ class _Parts:
                 opts=self._child,
             )
             block = zone_subnets(cidr, zone).private
-            subnets[zone] = self._subnet("private", vpc, zone, block, table)
+            subnet, association = self._subnet("private", vpc, zone, block, table)
+            ready = pulumi.Output.all(subnet.id, association.id, route.id)
+            subnets[zone] = ready.apply(lambda ids: str(ids[0]))
             tables.append(table)
         return subnets, tables
 
@@ -198,36 +208,14 @@ class _Parts:
         )
 
     def flow_logs(self, vpc: Vpc) -> None:
-        """Rejected traffic, kept for 30 days."""
-        group = LogGroup(
-            f"{self._name}-flow-logs",
-            retention_in_days=_LOG_DAYS,
-            tags=self._named("flow-logs"),
-            opts=self._child,
-        )
-        role = Role(
-            f"{self._name}-flow-logs",
-            assume_role_policy=trusted_by("vpc-flow-logs.amazonaws.com"),
-            tags=self._named("flow-logs"),
-            opts=self._child,
-        )
-        RolePolicy(
-            f"{self._name}-flow-logs",
-            role=role.name,
-            policy=group.arn.apply(writes_logs),
-            opts=self._child,
-        )
-        FlowLog(
-            f"{self._name}-flow-logs",
-            vpc_id=vpc.id,
-            traffic_type="REJECT",
-            log_destination=group.arn,
-            iam_role_arn=role.arn,
-            tags=self._named("flow-logs"),
-            opts=self._child,
-        )
+        """A record of rejected traffic."""
+        from eks_gpushare.flow_logs import flow_logs  # noqa: PLC0415  (few stacks have any)
 
-    def _subnet(self, kind: str, vpc: Vpc, zone: str, cidr: str, table: RouteTable) -> Subnet:
+        flow_logs(f"{self._name}-flow-logs", vpc.id, self._named("flow-logs"), self._child)
+
+    def _subnet(
+        self, kind: str, vpc: Vpc, zone: str, cidr: str, table: RouteTable
+    ) -> tuple[Subnet, RouteTableAssociation]:
         balancer = "internal-elb" if kind == "private" else "elb"
         subnet = Subnet(
             f"{self._name}-{kind}-{zone}",
@@ -238,13 +226,13 @@ class _Parts:
             tags={**self._named(f"{kind}-{zone}"), f"kubernetes.io/role/{balancer}": "1"},
             opts=self._child,
         )
-        RouteTableAssociation(
+        association = RouteTableAssociation(
             f"{self._name}-{kind}-{zone}",
             subnet_id=subnet.id,
             route_table_id=table.id,
             opts=self._child,
         )
-        return subnet
+        return subnet, association
 
     def _named(self, role: str) -> dict[str, str]:
         return {**self._tags, "Name": f"{self._name}-{role}"}

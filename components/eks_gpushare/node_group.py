@@ -9,7 +9,7 @@ from typing import Any
 
 import pulumi
 from pulumi_aws.ec2 import LaunchTemplate
-from pulumi_aws.eks import NodeGroup
+from pulumi_aws.eks import NodeGroup, NodeGroupTaintArgsDict
 from pulumi_aws.iam import Role, RolePolicyAttachment
 
 from eks_gpushare.iam_documents import trusted_by
@@ -79,9 +79,7 @@ def register_group(spec: GroupSpec, parent: pulumi.Resource) -> NodeGroup:
         opts=child,
     )
     attachments = [
-        RolePolicyAttachment(
-            f"{spec.name}-{title}", role=role.name, policy_arn=policy, opts=child
-        )
+        RolePolicyAttachment(f"{spec.name}-{title}", role=role.name, policy_arn=policy, opts=child)
         for title, policy in NODE_POLICIES.items()
     ]
     template = _launch_template(spec, child)
@@ -107,9 +105,10 @@ def register_group(spec: GroupSpec, parent: pulumi.Resource) -> NodeGroup:
             "max_size": spec.sizes.max,
         },
         update_config={"max_unavailable": 1},
-        node_repair_config={"enabled": True} if spec.node_repair else None,
+        # Written out: leaving it away would not turn off what an earlier update turned on.
+        node_repair_config={"enabled": spec.node_repair},
         labels=dict(spec.labels) or None,
-        taints=[dict(taint) for taint in spec.taints] or None,  # type: ignore[misc]  # NodeGroupTaintArgsDict
+        taints=[_taint(taint) for taint in spec.taints] or None,
         tags=tags,
         opts=pulumi.ResourceOptions(
             parent=parent,
@@ -119,6 +118,10 @@ def register_group(spec: GroupSpec, parent: pulumi.Resource) -> NodeGroup:
             delete_before_replace=spec.delete_first or None,
         ),
     )
+
+
+def _taint(taint: Mapping[str, str]) -> NodeGroupTaintArgsDict:
+    return {"key": taint["key"], "value": taint["value"], "effect": taint["effect"]}
 
 
 def _launch_template(spec: GroupSpec, child: pulumi.ResourceOptions) -> LaunchTemplate:

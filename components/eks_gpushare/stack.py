@@ -37,7 +37,7 @@ def load_stack() -> GpuSharingEnvironmentArgs:
     environment = _checked(pulumi.Config().require_object("environment"), region)
     known: dict[str, Any] = environment.model_dump(exclude_unset=True, mode="json")
     known |= {key: value for key, value in (("region", region), ("profile", profile)) if value}
-    return {**known, **_looked_up(environment)}  # type: ignore[typeddict-item,return-value]  # the model's own fields
+    return {**known, **_looked_up(environment)}  # type: ignore[typeddict-item]  # the model's own fields
 
 
 def _checked(raw: object, region: str | None) -> Environment:
@@ -77,12 +77,19 @@ def _existing(cluster: ExistingCluster) -> dict[str, Any]:
         raise pulumi.RunError(message) from error
 
 
+_ZONES_WITHOUT_EKS = ["use1-az3", "usw1-az2", "cac1-az3"]
+"""Zones in which EKS takes no subnet:
+https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html."""
+
+
 def _zones() -> list[str]:
-    """Zones of the region, without Local and Wavelength Zones, which EKS does not take."""
+    """Zones of the region, without those, Local and Wavelength Zones, which EKS does not take."""
     from pulumi_aws import get_availability_zones  # noqa: PLC0415
 
     found = get_availability_zones(
-        state="available", filters=[{"name": "opt-in-status", "values": ["opt-in-not-required"]}]
+        state="available",
+        exclude_zone_ids=_ZONES_WITHOUT_EKS,
+        filters=[{"name": "opt-in-status", "values": ["opt-in-not-required"]}],
     )
     return list(found.names)
 

@@ -8,7 +8,7 @@ import pulumi
 from eks_gpushare.args import Nodes
 from eks_gpushare.catalog import Catalog, standard_ami
 from eks_gpushare.checked import accept, model_of, props
-from eks_gpushare.config.environment import SystemNodes as SystemNodesModel
+from eks_gpushare.config.parts import SystemNodesSpec
 from eks_gpushare.node_group import GroupSpec, register_group
 from eks_gpushare.rules.parts import check_system_nodes
 from eks_gpushare.sharing.nodes import sizes
@@ -54,10 +54,8 @@ class SystemNodes(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        wiring = ("cluster_name", "subnet_ids", "version", "tags")
-        spec = model_of(SystemNodesModel, "SystemNodes", args, wiring)
-        tags = dict(args.get("tags", {}))
-        wires = {"clusterName": args["cluster_name"], "tags": tags or None}
+        spec = model_of(SystemNodesSpec, SystemNodesArgs, args)
+        wires = {"clusterName": args["cluster_name"]}
         super().__init__("eks-gpushare:index:SystemNodes", name, props(spec, **wires), opts)
         accept("SystemNodes", check_system_nodes(spec), self, opts)
         found = Catalog().find(spec.instance_types[0])
@@ -72,9 +70,9 @@ class SystemNodes(pulumi.ComponentResource):
                 disk_device=ami.disk_device,
                 disk_gib=spec.root_volume_gib,
                 ami_type=ami.type,
-                version=args.get("version"),
+                version=spec.version,
                 release_version=spec.ami_version,
-                tags=tags,
+                tags=spec.tags,
             ),
             self,
         )

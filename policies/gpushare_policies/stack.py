@@ -127,7 +127,20 @@ def _labels(resources: Sequence[PolicyResource]) -> Iterator[tuple[PolicyResourc
                 yield resource, str(key)
 
 
+def _refuse_blanks(args: StackValidationArgs) -> None:
+    """Stop if the preview does not show what runs in the cluster.
+
+    While a provider's settings are not known, as those of a cluster that is yet to be made, the
+    engine asks it nothing and shows its resources without any property. Source: pulumi/pulumi,
+    `Create` in sdk/go/common/resource/plugin/provider_plugin.go.
+    """
+    for resource in args.resources:
+        if resource.resource_type in (RELEASE, CONFIG_MAP) and not list(resource.props):
+            args.not_applicable(f"a preview without the cluster does not show {resource.name}")
+
+
 def _sharing(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    _refuse_blanks(args)
     plugins = list(_plugins(args.resources))
     keys: set[str] = set()
     all_found = True

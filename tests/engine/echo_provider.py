@@ -70,6 +70,7 @@ SETS = {("aws:eks/nodeGroup:NodeGroup", "subnetIds"), ("aws:eks/nodeGroup:NodeGr
 """Lists whose order says nothing: sets in the provider's schema."""
 
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+WITHOUT_NEW_VERSION = {"name", "namePrefix", "defaultVersion", "updateDefaultVersion"}
 
 
 class Run:
@@ -111,8 +112,9 @@ class Construction(Run):
 
     @property
     def preview(self) -> bool:
-        """Whether something is unknown: a preview knows what it does not create or change."""
-        return any(is_unknown(resource.outputs) for resource in self._known.values())
+        """Whether the cluster's address is unknown: a preview knows that of one that is there."""
+        clusters = [r for r in self._known.values() if r.type == "aws:eks/cluster:Cluster"]
+        return any(is_unknown(cluster.outputs.get("endpoint", UNKNOWN)) for cluster in clusters)
 
     def resource(self, urn: str) -> Resource:
         """A resource that this call registered."""
@@ -190,8 +192,11 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
         new, old = decode_properties(request.news), decode_properties(request.olds)
         before = decode_properties(request.old_inputs)
         computed = {key: value for key, value in old.items() if key not in before}
-        if _type_of(request.urn) == LAUNCH_TEMPLATE and {**new, "tags": 0} != {**before, "tags": 0}:
-            computed["latestVersion"] = UNKNOWN if request.preview else old["latestVersion"] + 1
+        if _type_of(request.urn) == LAUNCH_TEMPLATE:
+            changed = {key for key in {*new, *before} if new.get(key) != before.get(key)}
+            computed["latestVersion"] = _latest_version(
+                old["latestVersion"], changed, preview=request.preview
+            )
         return provider_pb2.UpdateResponse(properties=encode_properties({**computed, **new}))
 
     def Delete(self, _request: Any, _context: Any) -> Any:
@@ -250,6 +255,16 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
 
 def _type_of(urn: str) -> str:
     return urn.split("::")[2].rpartition("$")[2]
+
+
+def _latest_version(known: int, changed: set[str], *, preview: bool) -> Any:
+    """Of a launch template; internal/service/ec2/ec2_launch_template.go, CustomizeDiff, updateKeys.
+
+    A preview takes changed tags for a new version, which the update then does not make.
+    """
+    if preview:
+        return UNKNOWN if changed - {*WITHOUT_NEW_VERSION, "description"} else known
+    return known + 1 if changed - {*WITHOUT_NEW_VERSION, "tags"} else known
 
 
 def _diff(token: str, old: Properties, new: Properties) -> provider_pb2.DiffResponse:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
-from eks_gpushare.cli.findings import counted, print_findings
+from eks_gpushare.cli.findings import counted, print_findings, printable
 
 if TYPE_CHECKING:
     import argparse
@@ -23,6 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check the files and print what was found."""
+    # Looking for pydantic's plugins reads the metadata of everything installed beside it.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from eks_gpushare.rules.check import check_file  # noqa: PLC0415  (--help needs no pydantic)
 
     reports = [check_file(file) for file in options.files]
@@ -40,5 +43,5 @@ def run(options: argparse.Namespace) -> int:
 def _print(report: Report, *, quiet: bool) -> None:
     shown = [f for f in report.findings if not quiet or f.severity != "info"]
     verdict = "ok" if report.ok else "refused"
-    sys.stdout.write(f"{report.file}: {verdict}{counted(report.findings)}\n")
+    sys.stdout.write(f"{printable(report.file)}: {verdict}{counted(report.findings)}\n")
     print_findings([(report.line_of(f), f) for f in shown], sys.stdout)

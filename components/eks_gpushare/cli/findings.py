@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import textwrap
 from typing import TYPE_CHECKING, TextIO
 
@@ -24,20 +25,25 @@ def print_findings(found: Iterable[tuple[int | None, Finding]], out: TextIO) -> 
         out: Where to print; colours only on a terminal, and not where `NO_COLOR` is set.
     """
     width = max(_NARROW, min(_WIDE, shutil.get_terminal_size((100, 24)).columns)) - 1
+    wrapped = {"width": width, "break_long_words": False, "break_on_hyphens": False}
+    message = textwrap.TextWrapper(initial_indent="    ", subsequent_indent="    ", **wrapped)
+    fix = textwrap.TextWrapper(initial_indent="    -> ", subsequent_indent="       ", **wrapped)
     colour = out.isatty() and not os.environ.get("NO_COLOR")
     for line, each in found:
-        severity = each.severity
-        if colour:
-            severity_text = f"\x1b[{_COLOURS[severity]}m{severity}\x1b[0m"
-        else:
-            severity_text = severity
+        severity = f"\x1b[{_COLOURS[each.severity]}m{each.severity}\x1b[0m" if colour else each.severity
         where = f"line {line}" if line and not each.path.startswith("line ") else ""
-        place = ", ".join(part for part in (where, each.path) if part)
-        out.write(f"  {severity_text} {each.code}{f' at {place}' if place else ''}\n")
-        out.write(textwrap.fill(each.message, width, initial_indent=" " * 4, subsequent_indent=" " * 4))
-        out.write("\n")
-        out.write(textwrap.fill(each.fix, width, initial_indent="    -> ", subsequent_indent=" " * 7))
-        out.write("\n")
+        place = ", ".join(part for part in (where, printable(each.path)) if part)
+        out.write(f"  {severity} {each.code}{f' at {place}' if place else ''}\n")
+        out.write(f"{message.fill(printable(each.message))}\n{fix.fill(printable(each.fix))}\n")
+
+
+def printable(text: str) -> str:
+    """A text that may hold a user's own words, with what a terminal would act upon as escapes."""
+    if text.isprintable() and text.isascii():
+        return text
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return shown.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def counted(found: Sequence[Finding]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +23,7 @@ _SOURCE = "the stack file's own catalog"
 _DEFAULT_CAPABILITY = (7, 5)
 
 
-def catalog_of(
-    additions: CatalogAdditions, region: str | None
-) -> tuple[Catalog, list[Finding]]:
+def catalog_of(additions: CatalogAdditions, region: str | None) -> tuple[Catalog, list[Finding]]:
     """The catalog with the stack file's own entries on top.
 
     Args:
@@ -109,12 +108,11 @@ def _gpu(entry: CatalogGpu, base: Gpu | None) -> Gpu:
         model=entry.model or (base.model if base else ""),
         memory_mib=entry.memory_mib or (base.memory_mib if base else None),
         architecture=base.architecture if base and not entry.model else "",
-        compute_capability=capability
-        or (base.compute_capability if base else _DEFAULT_CAPABILITY),
+        compute_capability=capability or (base.compute_capability if base else _DEFAULT_CAPABILITY),
         mig_capable=entry.mig if entry.mig is not None else bool(base and base.mig_capable),
     )
 
 
 def _capability(text: str) -> tuple[int, int] | None:
-    major, dot, minor = text.partition(".")
-    return (int(major), int(minor)) if dot and major.isdigit() and minor.isdigit() else None
+    matched = re.fullmatch(r"([0-9]{1,3})\.([0-9]{1,3})", text)
+    return (int(matched[1]), int(matched[2])) if matched else None

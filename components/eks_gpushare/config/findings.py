@@ -64,7 +64,9 @@ class Finding:
         return f"{self.severity} {self.code} {where}{self.message} {self.fix}".rstrip()
 
 
-def finding(code: Code, at: At, message: str, fix: str, severity: Severity | None = None) -> Finding:
+def finding(
+    code: Code, at: At, message: str, fix: str, severity: Severity | None = None
+) -> Finding:
     """A finding of the given kind at the given place.
 
     Args:

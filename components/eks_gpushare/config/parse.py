@@ -17,7 +17,7 @@ from eks_gpushare.config import codes
 from eks_gpushare.config.base import Model, normalised
 from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.findings import At, Finding, finding
-from eks_gpushare.config.shape import place, shape_findings
+from eks_gpushare.config.shape import Spelling, place, shape_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,11 +39,13 @@ class Parsed:
     """Places that were taken out; what rules say about them would be about defaults."""
 
 
-def parse(raw: object) -> Parsed:
+def parse(raw: object, spelled: Spelling | None = None) -> Parsed:
     """Validate the plain data of a stack file's environment.
 
     Args:
         raw: Mappings, lists and scalars as YAML or JSON gives them.
+        spelled: How the scalar at a place is written in the file, for messages about numbers that
+            are meant as text. Default: unknown.
     """
     given = normalised(raw)
     if not isinstance(given, dict):
@@ -51,20 +53,18 @@ def parse(raw: object) -> Parsed:
             codes.WRONG_TYPE, (), "The environment is not a mapping.", "Give cluster and pools."
         )
         return Parsed(None, (wrong,), ())
-    return _pruned(Environment, given)
+    return _pruned(given, spelled)
 
 
-def _pruned(model: type[Environment], given: dict[str, Any]) -> Parsed:
+def _pruned(given: dict[str, Any], spelled: Spelling | None) -> Parsed:
     found: list[Finding] = list(_mixed_kinds(given))
     removed: list[At] = []
-    given = copy.deepcopy(given)
     for _ in range(_ROUNDS):
         try:
-            environment = model.model_validate(given, by_alias=True, by_name=False)
+            environment = Environment.model_validate(given, by_alias=True, by_name=False)
         except ValidationError as error:
-            found += [
-                f for f in shape_findings(error, known_keys()) if not _explained(f.at, removed)
-            ]
+            faults = shape_findings(error, known_keys(), spelled)
+            found += [f for f in faults if not _explained(f.at, removed)]
             taken: list[At] = []
             for detail in error.errors(include_url=False):
                 at = place(detail["loc"])
@@ -83,44 +83,56 @@ def _explained(at: At, removed: list[At]) -> bool:
     return any(at[: len(gone)] == gone for gone in removed)
 
 
-_PLACEHOLDERS: dict[str, dict[str, Any]] = {
-    "cluster": {"name": "unreadable", "version": ""},
-    "pools": {},
+_STAND_INS: dict[At, Any] = {
+    ("cluster",): {"name": "unreadable", "version": ""},
+    ("cluster", "name"): "unreadable",
+    ("cluster", "version"): "",
+    ("pools",): {},
+    ("pools", "*", "instanceTypes"): [],
+    ("pools", "*", "sharing"): {"mode": "exclusive"},
+    ("pools", "*", "sharing", "replicas"): 2,
 }
 """What stands in for a required part that cannot be read, so that the others still can."""
+
+
+def _stand_in(at: At) -> Any:  # noqa: ANN401  (any YAML)
+    if len(at) > 1 and at[0] == "pools":
+        at = ("pools", "*", *at[2:])
+    return copy.deepcopy(_STAND_INS.get(at))
 
 
 def _take_out(given: dict[str, Any], at: At) -> At | None:
     """Delete the value at a place, or what contains it when it is missing. Where, or None."""
     if at[:2] == ("cluster", "existing"):  # without it, the block would be that of a new cluster
         at = at[:1]
-    if len(at) == 1 and at[0] in _PLACEHOLDERS:
-        given[str(at[0])] = copy.deepcopy(_PLACEHOLDERS[str(at[0])])
-        return at
-    parents: list[tuple[Any, str | int]] = []
-    node: Any = given
-    for part in at:
-        if isinstance(node, dict) and part in node:
-            parents.append((node, part))
-            node = node[part]
-        elif isinstance(node, list) and isinstance(part, int) and part < len(node):
-            parents.append((node, part))
-            node = node[part]
+    owners = _owners(given, at)
+    for depth in range(min(len(owners), len(at)), 0, -1):
+        owner, key, gone = owners[depth - 1], at[depth - 1], at[:depth]
+        if isinstance(owner, list):  # keep the indexes of the others: the whole list goes
+            continue
+        stand_in = _stand_in(gone)
+        if stand_in is not None:
+            owner[key] = stand_in
+            return gone
+        if key in owner:
+            del owner[key]
+            return gone
+    return None
+
+
+def _owners(given: dict[str, Any], at: At) -> list[Any]:
+    """The containers on the way to a place, the outermost first, as far as the way goes."""
+    owners: list[Any] = [given]
+    for part in at[:-1]:
+        owner = owners[-1]
+        if isinstance(owner, list):
+            inner = owner[part] if isinstance(part, int) and part < len(owner) else None
         else:
+            inner = owner.get(part)
+        if not isinstance(inner, dict | list):
             break
-    if not parents:
-        return None
-    owner, key = parents[-1]
-    if isinstance(owner, list):  # keep the indexes of the others: drop the whole list
-        if len(parents) == 1:
-            return None
-        owner, key = parents[-2]
-        parents.pop()
-    if len(parents) == 1 and key in _PLACEHOLDERS:
-        owner[key] = copy.deepcopy(_PLACEHOLDERS[str(key)])
-    else:
-        del owner[key]
-    return tuple(at[: len(parents)])
+        owners.append(inner)
+    return owners
 
 
 _NEW_CLUSTER_ONLY = "name, version, endpoint, admins and the like describe a cluster to be made"

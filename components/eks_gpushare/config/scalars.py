@@ -56,8 +56,9 @@ _DIGITS: Final = {
     10: re.compile(r"[0-9]+"),
     16: re.compile(r"[0-9a-fA-F]+"),
 }
-# What makes go-yaml v3 choose double quotes for a string of several lines.
-_NO_BLOCK_SCALAR: Final = re.compile(
+# What makes go-yaml v3 choose double quotes for a string of several lines. Kept as text: compiling
+# it takes two milliseconds, and hardly any file has such a string.
+_NO_BLOCK_SCALAR: Final = (
     " (?:[\n\u2028\u2029]|\\Z)|[^\t\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]"
 )
 _BASES: Final = {"b": 2, "o": 8, "x": 16}
@@ -117,7 +118,7 @@ def as_program_text(text: str) -> str | None:
     scalars where it can, and go-yaml v3 loses a line break at the very start of these. One that
     starts with a tab comes out as YAML the engine cannot read again: then the answer is None.
     """
-    if "\n" not in text or text[0] not in "\t\n\u2028\u2029" or _NO_BLOCK_SCALAR.search(text):
+    if "\n" not in text or text[0] not in "\t\n\u2028\u2029" or re.search(_NO_BLOCK_SCALAR, text):
         return text
     return None if text[0] == "\t" else text[1:]
 

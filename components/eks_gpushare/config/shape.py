@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from eks_gpushare.config import codes
 from eks_gpushare.config.findings import At, Finding, finding
@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
+
+Spelling: TypeAlias = Callable[[At], "str | None"]
+"""Gives the text of the scalar at a place as it stands in the file, where that is known."""
+
+TAGS = frozenset(
+    {
+        *("<new>", "<existing>", "<name>", "<kubeconfig>", "<count>", "<names>"),
+        *("<devices>", "<groups>", *(f"<{mode}>" for mode in MODES)),
+    }
+)
+"""Tags of the model's unions, which pydantic puts into its locations."""
 
 _EXPECTED = {
     "string_type": "text",
@@ -32,20 +43,23 @@ _EXPECTED = {
 _VERSION_KEYS = {"version", "amiVersion", "computeCapability", "ami_version", "compute_capability"}
 
 
-def shape_findings(error: ValidationError, known: Iterable[str]) -> list[Finding]:
+def shape_findings(
+    error: ValidationError, known: Iterable[str], spelled: Spelling | None = None
+) -> list[Finding]:
     """Every fault of one validation, each at its own place.
 
     Args:
         error: What pydantic raised.
         known: All keys of the model, to guess what a misspelt one was meant to be.
+        spelled: How the scalar at a place is written in the file. Default: unknown.
     """
     names = sorted(known)
-    return [_one(detail, names) for detail in error.errors(include_url=False)]
+    return [_one(detail, names, spelled) for detail in error.errors(include_url=False)]
 
 
 def place(loc: tuple[int | str, ...]) -> At:
     """A pydantic location without the tags of its unions, which no user wrote."""
-    return tuple(part for part in loc if not (isinstance(part, str) and part.startswith("<")))
+    return tuple(part for part in loc if part not in TAGS)
 
 
 def shown(value: Any) -> str:  # noqa: ANN401  (whatever was given)
@@ -56,13 +70,16 @@ def shown(value: Any) -> str:  # noqa: ANN401  (whatever was given)
 
 def similar(word: str, names: Iterable[str]) -> str | None:
     """The name that was probably meant, if there is one."""
+    import difflib  # noqa: PLC0415  (most files have nothing misspelt)
+
     by_fold = {name.casefold().replace("_", ""): name for name in names}
     near = difflib.get_close_matches(word.casefold().replace("_", ""), by_fold, n=1, cutoff=0.75)
     return by_fold[near[0]] if near else None
 
 
-def _one(detail: ErrorDetails, names: list[str]) -> Finding:
+def _one(detail: ErrorDetails, names: list[str], spelled: Spelling | None) -> Finding:
     at, kind, given = place(detail["loc"]), detail["type"], detail["input"]
+    written = spelled(at) if spelled else None
     if kind == "extra_forbidden":
         return _unknown_key(at, names)
     if kind == "missing":
@@ -71,12 +88,16 @@ def _one(detail: ErrorDetails, names: list[str]) -> Finding:
         return _not_allowed(at, given, _listed(detail))
     if kind in {"union_tag_not_found", "union_tag_invalid"}:
         return _mode(at, given)
-    if kind in {"string_type"} and at and at[-1] in _VERSION_KEYS and _is_number(given):
-        return _unquoted(at, given)
+    if kind == "string_type" and _of_version(at) and _is_number(given):
+        return _unquoted(at, given, written)
     wanted = _EXPECTED.get(kind)
     if wanted is None:  # a type of error this model cannot raise today: say it as pydantic does
         return finding(codes.WRONG_TYPE, at, f"{shown(given)}: {detail['msg']}.", "Correct it.")
-    return _wrong_type(at, given, wanted)
+    return _wrong_type(at, given, wanted, written)
+
+
+def _of_version(at: At) -> bool:
+    return bool(at) and (at[-1] in _VERSION_KEYS or at[-2:-1] == ("versions",))
 
 
 def _unknown_key(at: At, names: list[str]) -> Finding:
@@ -122,26 +143,36 @@ def _mode(at: At, given: Any) -> Finding:  # noqa: ANN401
     return _not_allowed((*at, "mode"), given["mode"], list(MODES))
 
 
-def _unquoted(at: At, given: Any) -> Finding:  # noqa: ANN401
-    return finding(
-        codes.UNQUOTED_VERSION,
-        at,
-        f"YAML reads this as the number {given}; a version is text.",
-        f'Quote the version as you mean it: {at[-1]}: "1.30" is 1.30, 1.30 without quotes is 1.3.',
-    )
+def _unquoted(at: At, given: Any, written: str | None) -> Finding:  # noqa: ANN401
+    if written is None:
+        message = f"This is the number {given}; a version is text."
+        fix = f'Put quotes around the version as you mean it: without them, {at[-1]}: 1.30 is 1.3.'
+    else:
+        read = "a number" if written == str(given) else f"the number {given}"
+        message = f"YAML reads {written} without quotes as {read}; a version is text."
+        fix = f'Write {at[-1]}: "{written}".'
+    return finding(codes.UNQUOTED_VERSION, at, message, fix)
 
 
-def _wrong_type(at: At, given: Any, wanted: str) -> Finding:  # noqa: ANN401
+def _wrong_type(at: At, given: Any, wanted: str, written: str | None = None) -> Finding:  # noqa: ANN401
     message = f"{shown(given)} is {_kind(given)}; {wanted} is expected."
-    if wanted == "text" and (isinstance(given, bool) or _is_number(given)):
-        return finding(codes.WRONG_TYPE, at, message, f'Quote it: "{json.dumps(given)}".')
-    if wanted == "true or false" and isinstance(given, str):
-        return finding(codes.WRONG_TYPE, at, message, "Write true or false, without quotes.")
-    if wanted == "a list" and isinstance(given, str):
-        return finding(codes.WRONG_TYPE, at, message, f"Write [{given}].")
-    if wanted == "a whole number" and isinstance(given, str) and given.strip().isdigit():
-        return finding(codes.WRONG_TYPE, at, message, f"Write {given.strip()}, without quotes.")
-    return finding(codes.WRONG_TYPE, at, message, f"Give {wanted}.")
+    fix = f"Give {wanted}."
+    if given is None:
+        message = f"Nothing is given; {wanted} is expected."
+        fix = f"Give {wanted}, or remove the key."
+    elif wanted == "text" and (isinstance(given, bool) or _is_number(given)):
+        fix = f'Quote it: "{written or json.dumps(given)}".'
+    elif wanted == "true or false" and isinstance(given, str):
+        fix = "Write true or false, without quotes."
+    elif wanted == "a list" and isinstance(given, str):
+        fix = f"Write [{given}]."
+    elif wanted == "a whole number" and isinstance(given, str) and _is_integer(given):
+        fix = f"Write {given.strip()}, without quotes."
+    return finding(codes.WRONG_TYPE, at, message, fix)
+
+
+def _is_integer(text: str) -> bool:
+    return text.isascii() and text.strip().removeprefix("-").isdecimal()
 
 
 def _is_number(value: Any) -> bool:  # noqa: ANN401

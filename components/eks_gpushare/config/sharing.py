@@ -12,13 +12,15 @@ from eks_gpushare.config.base import Items, Model
 class Exclusive(Model):
     """One pod per GPU."""
 
-    mode: Literal["exclusive"] = "exclusive"
+    mode: Literal["exclusive"]
+    """`exclusive`."""
 
 
 class TimeSlicing(Model):
     """Pods take turns on a GPU. Isolates neither memory nor faults; a replica is no compute share."""
 
     mode: Literal["timeSlicing"]
+    """`timeSlicing`."""
     replicas: int
     """Pods that may share one GPU, at least 2."""
     rename: bool | None = None
@@ -32,6 +34,7 @@ class Mps(Model):
     """Pods run at once through NVIDIA MPS; memory is limited per process, faults reach all."""
 
     mode: Literal["mps"]
+    """`mps`."""
     replicas: int
     """Pods that may share one GPU: 2 to 48, to 16 below compute capability 7.5."""
     rename: bool | None = None
@@ -77,6 +80,7 @@ class Mig(Model):
     """GPUs cut into MIG devices of their own memory and compute; for GPUs that can."""
 
     mode: Literal["mig"]
+    """`mig`."""
     layout: Layout
     """A named layout (`all-1g.5gb`), devices per GPU (`{1g.5gb: 2, 3g.20gb: 1}`), or a list of
     `{gpus, devices}`; GPUs not listed stay whole."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ PROJECT = "eks-gpushare"
 ENVIRONMENT_KEY = f"{PROJECT}:environment"
 """The one key this project reads."""
 _TOP_LEVEL = ("config", "encryptionsalt", "encryptedkey", "secretsprovider", "environment")
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d{1,2}")
 _AWS_KEYS = (
     "accessKey",
     "allowedAccountIds",
@@ -71,6 +73,10 @@ class StackFile:
         """Whether the file is YAML at all."""
         return self.document.readable
 
+    def spelled(self, at: At) -> str | None:
+        """The scalar at a place of the environment as it is written, without its quotes."""
+        return self.document.raw_scalar(("config", ENVIRONMENT_KEY, *at))
+
     def line_of(self, found: Finding) -> int | None:
         """The line of a finding, of the file or of its environment."""
         if found in self.findings:
@@ -105,7 +111,7 @@ def stack_file_of(content: bytes | str, name: str) -> StackFile:
         if isinstance(config, dict):
             environment = config.get(ENVIRONMENT_KEY)
             given = config.get("aws:region")
-            region = given if isinstance(given, str) else None
+            region = given if isinstance(given, str) and _REGION.fullmatch(given) else None
     return StackFile(name, document, tuple(found), environment, region)
 
 
@@ -128,25 +134,37 @@ def _of_file(value: Any) -> Iterator[Finding]:  # noqa: ANN401  (any YAML)
         if key not in _TOP_LEVEL:
             yield _stray((key,), key, f"{key} is not a key of a stack file.", _TOP_LEVEL)
     config = value.get("config")
-    if not isinstance(config, dict):
-        if "environment" not in value:  # an ESC environment may hold the configuration
-            yield _missing_environment(("config",), "The file has no configuration.")
-        return
-    yield from _of_config(config)
+    elsewhere = value.get("environment") is not None
+    if isinstance(config, dict):
+        yield from _of_config(config, elsewhere=elsewhere)
+    elif config is not None:
+        message = f"{shown(config)} is not a mapping of configuration keys."
+        fix = f"Write {ENVIRONMENT_KEY}: and aws:region: below config."
+        yield finding(codes.WRONG_TYPE, ("config",), message, fix)
+    elif elsewhere:
+        yield _unseen_environment()
+    else:
+        yield _missing_environment(("config",), "The file has no configuration.")
 
 
-def _of_config(config: dict[str, Any]) -> Iterator[Finding]:
+def _of_config(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Finding]:
     for key in config:
         yield from _of_key(key)
-    if ENVIRONMENT_KEY not in config:
-        yield _missing_environment(("config",), f"The file has no {ENVIRONMENT_KEY}.")
+    at = ("config", ENVIRONMENT_KEY)
+    if config.get(ENVIRONMENT_KEY) is not None:
+        yield from _secrets(config[ENVIRONMENT_KEY], at)
+    elif ENVIRONMENT_KEY in config:
+        fix = "Give it cluster and pools; stacks/ has examples."
+        yield finding(codes.NO_ENVIRONMENT, at, f"{ENVIRONMENT_KEY} is empty.", fix)
+    elif elsewhere:
+        yield _unseen_environment()
     else:
-        yield from _secrets(config[ENVIRONMENT_KEY], ("config", ENVIRONMENT_KEY))
+        yield _missing_environment(("config",), f"The file has no {ENVIRONMENT_KEY}.")
     region = config.get("aws:region")
-    if region is not None and not isinstance(region, str):
+    if region is not None and not (isinstance(region, str) and _REGION.fullmatch(region)):
         message = f"{shown(region)} is not the name of a region."
         at = ("config", "aws:region")
-        yield finding(codes.WRONG_TYPE, at, message, "Write it as us-west-2.")
+        yield finding(codes.NOT_ALLOWED, at, message, "Write it as us-west-2.")
 
 
 def _of_key(key: str) -> Iterator[Finding]:
@@ -177,6 +195,13 @@ def _stray(at: At, key: str, message: str, known: tuple[str, ...]) -> Finding:
 def _missing_environment(at: At, message: str) -> Finding:
     fix = f"Add config: with {ENVIRONMENT_KEY}: below it; stacks/ has examples."
     return finding(codes.NO_ENVIRONMENT, at, message, fix)
+
+
+def _unseen_environment() -> Finding:
+    """What Pulumi ESC adds to the configuration is not in the file."""
+    message = f"If {ENVIRONMENT_KEY} comes from Pulumi ESC, it is not checked here."
+    fix = "Nothing to change; pulumi preview checks it."
+    return finding(codes.NO_ENVIRONMENT, ("environment",), message, fix, "info")
 
 
 def _secrets(value: Any, at: At) -> Iterator[Finding]:  # noqa: ANN401  (any YAML)

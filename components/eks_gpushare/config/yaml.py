@@ -23,10 +23,12 @@ MAX_BYTES: Final = 1024 * 1024
 """Largest text that is read, in bytes; a stack file of a thousand pools has a quarter of it."""
 
 # libyaml's own set, less the byte order mark, which inside a text is what is left of two files put
-# together. Found here first, a bad character can be reported with its line.
-_UNREADABLE: Final = re.compile(
+# together. Found here first, a bad character can be reported with its line. Kept as text, since
+# compiling it takes milliseconds and few files hold more than ASCII.
+_UNREADABLE: Final = (
     "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
+_NOT_ASCII_TEXT: Final = re.compile("[^\t\n\r -~]")
 _BOM: Final = "\ufeff"
 
 
@@ -116,7 +118,7 @@ def _checked_text(text: str | bytes) -> str:
     if isinstance(text, bytes):
         text = _decoded(text)
     text = text.removeprefix(_BOM)
-    unreadable = _UNREADABLE.search(text)
+    unreadable = _NOT_ASCII_TEXT.search(text) and re.search(_UNREADABLE, text)
     if unreadable:
         message = f"character U+{ord(unreadable[0]):04X} is not allowed in YAML"
         fix = "remove it, or write it as an escape in double quotes"

@@ -47,6 +47,7 @@ def _cluster(plan: Plan, args: Properties, provider: str) -> Properties:
         "arn": f"arn:aws:eks:{region}:{ACCOUNT}:cluster/{name}",
         "endpoint": f"https://ASSUMED.gr7.{region}.eks.amazonaws.com",
         "certificateAuthorities": [{"data": "QVNTVU1FRA=="}],
+        "kubernetesNetworkConfigs": [{"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4"}],
         "version": _ASSUMED_VERSION,
         "status": "ACTIVE",
         "accessConfigs": [

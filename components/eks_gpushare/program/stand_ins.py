@@ -219,6 +219,7 @@ def _eks_cluster(resource: Resource, name: str, region: str) -> Properties:
     return {
         "endpoint": f"https://{key}.gr7.{region}.eks.amazonaws.com",
         "certificateAuthority": {"data": "Q0EgY2VydGlmaWNhdGU="},
+        "kubernetesNetworkConfig": {"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4"},
         "identities": [
             {"oidcs": [{"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/{key}"}]}
         ],

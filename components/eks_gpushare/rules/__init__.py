@@ -18,6 +18,7 @@ from eks_gpushare.rules import (
     stack,
 )
 from eks_gpushare.rules.context import Context
+from eks_gpushare.rules.partial import certain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,9 +111,7 @@ def check_environment(
     catalog, found = catalog_of(environment.catalog, region)
     ctx = Context(environment, catalog, region, today or date.today())  # noqa: DTZ011  (a calendar day)
     found += _run(ctx)
-    if not removed:
-        return found
-    return [f for f in found if f.severity == "error" and not _below(f.at, removed)]
+    return certain(found, removed) if removed else found
 
 
 def _run(ctx: Context) -> Iterator[Finding]:
@@ -121,7 +120,3 @@ def _run(ctx: Context) -> Iterator[Finding]:
     for name, pool in ctx.environment.pools.items():
         for pool_rule in POOL_RULES:
             yield from pool_rule(ctx, name, pool)
-
-
-def _below(at: At, removed: tuple[At, ...]) -> bool:
-    return any(at[: len(gone)] == gone or gone[: len(at)] == at for gone in removed)

@@ -128,6 +128,10 @@ def pool_sizes(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """GPU401, GPU402."""
     at = ("pools", name, "nodes")
     if pool.provisioner == "karpenter":
+        most = pool.nodes.max
+        if most is not None and most < 1:
+            message = f"max {most} lets the pool have no node."
+            yield finding(SIZE_ORDER, (*at, "max"), message, "Set max to 1 or more.")
         given = [key for key in ("min", "desired") if getattr(pool.nodes, key) is not None]
         for key in given:
             yield finding(
@@ -149,9 +153,12 @@ def system_sizes(ctx: Context) -> Iterator[Finding]:
 def size_order(at: At, nodes: Nodes) -> Iterator[Finding]:
     """Findings on sizes that do not fit together."""
     size = sizes(nodes)
-    if size.min < 0 or size.max < 1:
-        message = f"min {size.min} and max {size.max} are not 0 or more and 1 or more."
-        yield finding(SIZE_ORDER, at, message, "Correct them.")
+    if size.min < 0:
+        message = f"min {size.min} is less than 0."
+        yield finding(SIZE_ORDER, (*at, "min"), message, "Set min to 0 or more.")
+    elif size.max < 1:
+        message = f"max {size.max} lets there be no node."
+        yield finding(SIZE_ORDER, (*at, "max"), message, "Set max to 1 or more.")
     elif not size.min <= size.desired <= size.max:
         yield finding(
             SIZE_ORDER,

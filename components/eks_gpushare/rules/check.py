@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.config.findings import Finding, has_errors
+from eks_gpushare.config.codes import SECRET_INSIDE
+from eks_gpushare.config.findings import At, Finding, has_errors
 from eks_gpushare.config.parse import parse
 from eks_gpushare.config.stack_file import StackFile, read_stack_file, unreadable
 from eks_gpushare.rules import check_environment
@@ -67,8 +68,9 @@ def check_stack_file(stack_file: StackFile, *, today: date | None = None) -> Rep
     found = list(stack_file.findings)
     environment = None
     if stack_file.environment is not None:
-        parsed = parse(stack_file.environment)
-        found += parsed.findings
+        parsed = parse(stack_file.environment, stack_file.spelled)
+        secret = [f.at[2:] for f in found if f.code == SECRET_INSIDE.code]
+        found += [f for f in parsed.findings if not any(_within(f, at) for at in secret)]
         if parsed.environment is not None:
             found += check_environment(
                 parsed.environment,
@@ -78,6 +80,8 @@ def check_stack_file(stack_file: StackFile, *, today: date | None = None) -> Rep
             )
             environment = None if parsed.findings else parsed.environment
     found.sort(key=lambda each: stack_file.line_of(each) or 0)
-    return Report(
-        stack_file.name, tuple(found), stack_file.readable, stack_file, environment
-    )
+    return Report(stack_file.name, tuple(found), stack_file.readable, stack_file, environment)
+
+
+def _within(found: Finding, at: At) -> bool:
+    return found.at[: len(at)] == at

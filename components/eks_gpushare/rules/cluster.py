@@ -135,7 +135,9 @@ def version(ctx: Context) -> Iterator[Finding]:
     elif state == "unknown":
         known = ", ".join(eks_versions())
         message = f"Kubernetes {given} is not in the catalog, which has {known}."
-        yield finding(UNKNOWN_VERSION, at, message, "Name its add-ons under cluster.addons.versions.")
+        yield finding(
+            UNKNOWN_VERSION, at, message, "Name its add-ons under cluster.addons.versions."
+        )
     elif state == "standard":
         until = eks_versions()[given].standard_until
         if until is not None and (until - ctx.today).days <= _SOON_DAYS:
@@ -154,7 +156,9 @@ def endpoint(ctx: Context) -> Iterator[Finding]:
         yield finding(NO_ENDPOINT, at, message, "Set private: true.")
     if given.public_cidrs and not given.public:
         message = "publicCidrs are given, but public is false."
-        yield finding(NO_ENDPOINT, (*at, "publicCidrs"), message, "Set public: true, or remove them.")
+        yield finding(
+            NO_ENDPOINT, (*at, "publicCidrs"), message, "Set public: true, or remove them."
+        )
     if given.public and not given.public_cidrs:
         message = "public without publicCidrs opens the API server to the whole internet."
         fix = "Add publicCidrs with the networks of those who work on it."
@@ -167,8 +171,9 @@ def endpoint(ctx: Context) -> Iterator[Finding]:
             message = f'"{cidr}" is not a network: {error}.'
             yield finding(OPEN_ENDPOINT, place, message, "Write it as 203.0.113.0/24.")
             continue
-        if network.prefixlen == 0:
-            message = f"{cidr} is the whole internet."
+        if network.prefixlen < _WIDEST[network.version]:
+            whole = "the whole" if network.prefixlen == 0 else "a large part of the"
+            message = f"{cidr} is {whole} internet."
             fix = "Name the networks of those who work on it."
             yield finding(OPEN_ENDPOINT, place, message, fix)
         elif not network.is_global and network not in _DOCUMENTATION:
@@ -177,6 +182,8 @@ def endpoint(ctx: Context) -> Iterator[Finding]:
             yield finding(OPEN_ENDPOINT, place, message, fix)
 
 
+_WIDEST = {4: 8, 6: 16}
+"""Shortest prefix that one organisation may have, by IP version."""
 _DOCUMENTATION = tuple(
     ipaddress.ip_network(cidr)
     for cidr in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")

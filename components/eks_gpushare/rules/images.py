@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog import nvidia_ami
+from eks_gpushare.catalog import ami_release, nvidia_ami
 from eks_gpushare.config.findings import Code, finding
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ ROOMY_GIB = 100
 _LARGEST_GIB = 16384
 _RELEASE = re.compile(r"(\d+\.\d+)\.\d+-\d{8}")
 _BOTTLEROCKET_RELEASE = re.compile(r"\d+\.\d+\.\d+(-[0-9a-f]{8})?")
+_BOTTLEROCKET, _AL2023 = "1.65.0-0be31b34", "1.35.8-20260930"
+"""What releases look like, for messages."""
 _AMI_ID = re.compile(r"ami-[0-9a-f]{8}([0-9a-f]{9})?")
 
 
@@ -128,9 +130,10 @@ def ami_serves(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if found is None or found.gpu is None or found.retired:
             continue
         ami = nvidia_ami(pool.ami_family, found.arch)
-        if ami is not None and ami.driver is not None and (found.driver_min or 0) > ami.driver:
+        driver = ami.driver_for(found, pool.ami_version) if ami else None
+        if driver is not None and (found.driver_min or 0) > driver:
             continue  # has a rule of its own
-        why = "there is none" if ami is None else ami.why_not(found)
+        why = "there is none" if ami is None else ami.why_not(found, pool.ami_version)
         if why is not None:
             yield finding(
                 AMI_SERVES,
@@ -147,8 +150,10 @@ def ami_version(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         return
     if pool.ami_version is None:
         if pool.ami_family != "custom":
-            message = "The newest AMI at the time of creation is taken."
-            fix = "Pin amiVersion in production, for example 1.35.2-20261114."
+            message = "No amiVersion is given, so the newest AMI at the time of creation is taken."
+            version = ctx.new_cluster.version if ctx.new_cluster else "1.35"
+            example = ami_release(pool.ami_family, version)
+            fix = f"Pin amiVersion in production{f', for example {example}' if example else ''}."
             yield finding(FLOATING_AMI, at, message, fix)
         return
     if pool.ami_family == "custom":
@@ -156,8 +161,9 @@ def ami_version(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         yield finding(AMI_VERSION, at, message, "Remove amiVersion.")
     elif pool.ami_family == "bottlerocket":
         if not _BOTTLEROCKET_RELEASE.fullmatch(pool.ami_version):
-            message = f'"{pool.ami_version}" is not a Bottlerocket release such as 1.57.0.'
-            yield finding(AMI_VERSION, at, message, "Correct the version.")
+            message = f'"{pool.ami_version}" is not a Bottlerocket release such as {_BOTTLEROCKET}.'
+            fix = "Take one from the Bottlerocket releases."
+            yield finding(AMI_VERSION, at, message, fix)
     else:
         yield from release_fits(ctx, at, pool.ami_version)
 
@@ -167,7 +173,7 @@ def release_fits(ctx: Context, at: tuple[str, ...], release: str) -> Iterator[Fi
     matched = _RELEASE.fullmatch(release)
     version = ctx.new_cluster.version if ctx.new_cluster else None
     if matched is None:
-        message = f'"{release}" is not a release version such as 1.35.2-20261114.'
+        message = f'"{release}" is not a release version such as {_AL2023}.'
         yield finding(AMI_VERSION, at, message, "Take one from the EKS AMI release list.")
     elif version and matched[1] != version:
         yield finding(

@@ -11,7 +11,7 @@ from eks_gpushare.config.shape import similar
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.catalog import Gpu, InstanceType
+    from eks_gpushare.catalog import Ami, Gpu, InstanceType
     from eks_gpushare.config.findings import Finding
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.rules.context import Context
@@ -97,6 +97,7 @@ CODES = (
     TYPE_TWICE,
 )
 _MOST_ALTERNATIVES = 4
+_EXAMPLE_RELEASE = "1.35.8-20260930"
 
 
 def known_gpu_types(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
@@ -181,16 +182,28 @@ def driver_fits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         return
     for index, (found, gpu) in _indexed(ctx, pool):
         ami = nvidia_ami(pool.ami_family, found.arch)
-        if ami is None or ami.driver is None or found.driver_min is None:
-            continue
-        if ami.driver < found.driver_min:
+        driver = ami.driver_for(found, pool.ami_version) if ami else None
+        if ami is not None and driver is not None and driver < (found.driver_min or 0):
+            which = pool.ami_version or "if amiVersion does not say which release"
             yield finding(
                 OLD_DRIVER,
                 ("pools", name, "instanceTypes", index),
                 f"{found.name} ({gpu.model}) needs driver {found.driver_min} or later; the "
-                f"{pool.ami_family} AMI of EKS has {ami.driver}.",
-                f"Use amiFamily: custom with an AMI that has driver {found.driver_min}.",
+                f"{pool.ami_family} AMI of EKS has {driver} ({which}).",
+                _newer_driver(ami, found),
             )
+
+
+def _newer_driver(ami: Ami, found: InstanceType) -> str:
+    custom = f"amiFamily: custom with an AMI that has driver {found.driver_min}."
+    for second in ami.second_drivers:
+        if found.family in second.families and second.branch >= (found.driver_min or 0):
+            since = f"{second.since[:4]}-{second.since[4:6]}-{second.since[6:]}"
+            return (
+                f"Set amiVersion to a release from {since} on, such as {_EXAMPLE_RELEASE}, which "
+                f"has driver {second.branch} too, or use {custom}"
+            )
+    return f"Use {custom}"
 
 
 def ultraserver_limits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:

@@ -151,12 +151,19 @@ def _reserved(key: str) -> str | None:
     prefix = key.rpartition("/")[0]
     if prefix in _RESERVED_PREFIXES or prefix.endswith(".eks.amazonaws.com"):
         return f"{prefix} is reserved for EKS."
-    kubernetes = prefix.endswith(("kubernetes.io", "k8s.io"))
-    if kubernetes and key not in _KUBELET_LABELS and prefix not in _KUBELET_PREFIXES:
+    if (
+        _within(prefix, ("kubernetes.io", "k8s.io"))
+        and key not in _KUBELET_LABELS
+        and not _within(prefix, _KUBELET_PREFIXES)
+    ):
         return f"A kubelet may not set {key}: {prefix} is reserved for Kubernetes."
     if key in _KUBELET_LABELS:
         return f"{key} is set by the kubelet."
     return None
+
+
+def _within(prefix: str, domains: tuple[str, ...]) -> bool:
+    return any(prefix == domain or prefix.endswith(f".{domain}") for domain in domains)
 
 
 def key_fault(key: str) -> str | None:
@@ -166,8 +173,8 @@ def key_fault(key: str) -> str | None:
         return f'"{prefix}" before the / is not a DNS name in lower case.'
     if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         return (
-            f'"{name}" is not a name of 1 to 63 letters, digits, -, _ and . that starts and ends '
-            "with a letter or digit."
+            f'"{name}" is not 1 to 63 letters, digits, -, _ and . with a letter or digit at both '
+            "ends."
         )
     return None
 
@@ -176,8 +183,8 @@ def value_fault(value: str) -> str | None:
     """Why a label or taint value is not one, or None."""
     if value and (not _NAME.fullmatch(value) or len(value) > _LONGEST_NAME):
         return (
-            f'The value "{value}" is not empty and not 1 to 63 letters, digits, -, _ and . that '
-            "start and end with a letter or digit."
+            f'The value "{value}" is not up to 63 letters, digits, -, _ and . with a letter or digit '
+            "at both ends."
         )
     return None
 
@@ -224,8 +231,8 @@ def pool_name(_: Context, name: str, __: Pool) -> Iterator[Finding]:
         yield finding(
             BAD_POOL_NAME,
             ("pools", name),
-            f'"{name}" is not 1 to {_LONGEST_POOL} lower-case letters, digits and -, starting and '
-            "ending with a letter or digit.",
+            f'"{name}" is not 1 to {_LONGEST_POOL} lower-case letters, digits and -, with a letter '
+            "or digit at both ends.",
             "Rename the pool.",
         )
 
@@ -258,7 +265,9 @@ def tags(ctx: Context) -> Iterator[Finding]:
         if fault:
             yield finding(BAD_TAG, ("tags", key), fault, "Change the tag.")
     if len(given) > _MOST_TAGS:
-        message = f"{len(given)} tags are too many: AWS takes 50, and some are set by EKS and Pulumi."
+        message = (
+            f"{len(given)} tags are too many: AWS takes 50, and some are set by EKS and Pulumi."
+        )
         yield finding(BAD_TAG, ("tags",), message, f"Keep at most {_MOST_TAGS}.")
 
 

@@ -11,7 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import Catalog
-from eks_gpushare.config.cluster import ClusterByName, ExistingCluster
+from eks_gpushare.config.cluster import ClusterByName, ExistingCluster, NewCluster
 from eks_gpushare.config.environment import Charts, Environment, GpuStack
 from eks_gpushare.config.findings import dotted, finding
 from eks_gpushare.rules import (
@@ -20,6 +20,7 @@ from eks_gpushare.rules import (
     images,
     instances,
     names,
+    network,
     shares,
     stack,
 )
@@ -28,10 +29,10 @@ from eks_gpushare.rules.context import Context
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from eks_gpushare.config.cluster import NewCluster
     from eks_gpushare.config.device_plugin import DevicePluginSpec
     from eks_gpushare.config.environment import SystemNodes
     from eks_gpushare.config.findings import Finding
+    from eks_gpushare.config.network import NewNetwork
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.rules.context import PoolRule
 
@@ -71,9 +72,7 @@ def check_pool(name: str, pool: Pool, catalog: Catalog | None = None) -> list[Fi
         pool: The pool.
         catalog: Where instance types are looked up. Default: the package's own.
     """
-    environment = Environment.model_construct(
-        cluster=_ELSEWHERE, pools={name: pool}, **_defaults("network", "gpu_stack", "charts")
-    )
+    environment = Environment.model_construct(cluster=_ELSEWHERE, pools={name: pool})
     ctx = Context(environment, catalog or Catalog(), None, _today())
     found = [f for rule in _POOL_RULES for f in rule(ctx, name, pool)]
     found += stack.not_built(ctx)
@@ -82,11 +81,22 @@ def check_pool(name: str, pool: Pool, catalog: Catalog | None = None) -> list[Fi
 
 def check_cluster(spec: NewCluster) -> list[Finding]:
     """Findings about a new cluster."""
-    environment = Environment.model_construct(
-        cluster=spec, pools={}, **_defaults("network", "gpu_stack", "charts")
-    )
+    environment = Environment.model_construct(cluster=spec, pools={})
     ctx = Context(environment, Catalog(), None, _today())
     rules = (cluster.version, cluster.endpoint, cluster.arns, names.cluster_name)
+    return list(_within((f for rule in rules for f in rule(ctx)), 1))
+
+
+_ANY_CLUSTER = NewCluster.model_construct(name="any", version="")
+
+
+def check_network(spec: NewNetwork) -> list[Finding]:
+    """Findings about a new network; its region is that of its first zone."""
+    environment = Environment.model_construct(cluster=_ANY_CLUSTER, network=spec, pools={})
+    zones = spec.zones if isinstance(spec.zones, tuple) else ()
+    region = zones[0][:-1] if zones else None
+    ctx = Context(environment, Catalog(), region, _today())
+    rules = (network.cidr, network.zones, buying.network_zones)
     return list(_within((f for rule in rules for f in rule(ctx)), 1))
 
 
@@ -98,10 +108,6 @@ def check_system_nodes(spec: SystemNodes) -> list[Finding]:
         at = ("system", "zones")
         found.append(finding(buying.SUBNETS, at, message, "Use subnet_ids alone."))
     return list(_within(found, 1))
-
-
-def _defaults(*fields: str) -> dict[str, object]:
-    return {name: Environment.model_fields[name].default for name in fields}
 
 
 def _today() -> date:
@@ -117,13 +123,11 @@ def _within(found: Iterable[Finding], depth: int) -> Iterator[Finding]:
 
 def check_device_plugin(spec: DevicePluginSpec) -> list[Finding]:
     """Findings about the device plugin and the sharing of the pools it serves."""
-    chart = Charts.model_construct(device_plugin=spec.chart, **_chart_defaults())
     environment = Environment.model_construct(
         cluster=_ELSEWHERE,
         pools=spec.pools,
-        charts=chart,
-        gpu_stack=GpuStack.model_construct(manager="devicePlugin", namespace=spec.namespace),
-        **_defaults("network"),
+        charts=Charts.model_construct(device_plugin=spec.chart),
+        gpu_stack=GpuStack.model_construct(namespace=spec.namespace),
     )
     ctx = Context(environment, Catalog(), None, _today())
     found = [*names.namespace(ctx), *stack.charts(ctx), *stack.undone_values(ctx)]
@@ -135,10 +139,6 @@ def check_device_plugin(spec: DevicePluginSpec) -> list[Finding]:
 
 
 def _renamed(found: Finding) -> Finding:
-    """`charts.devicePlugin` of a stack file is `chart` here, `gpuStack.namespace` is `namespace`."""
+    """What is `charts.devicePlugin` and `gpuStack.namespace` in a stack file has no block here."""
     cut = ("chart", *found.at[2:]) if found.at[0] == "charts" else found.at[1:]
     return replace(found, at=cut, path=dotted(cut))
-
-
-def _chart_defaults() -> dict[str, object]:
-    return {name: Charts.model_fields[name].default for name in ("gpu_operator", "karpenter")}

@@ -152,6 +152,8 @@ _DERIVED: dict[str, str] = {
     "tolerations": "holds the taints of the pools",
     "devicePlugin.enabled": "is what advertises the shares",
     "namespaceOverride": "is the namespace of the ConfigMap too",
+    "nfd.worker.affinity": "sends NFD's worker to the nodes of the pools",
+    "nfd.worker.tolerations": "holds the taints of the pools",
 }
 """Values that come from the plan, and what they do. A path covers what is below it."""
 
@@ -164,18 +166,19 @@ def undone_values(ctx: Context) -> Iterator[Finding]:
     for path in _paths(given):
         dotted = ".".join(path)
         for derived, role in _DERIVED.items():
-            if dotted == derived or dotted.startswith(f"{derived}."):
+            # `gfd: null` undoes gfd.enabled as well.
+            if f"{dotted}.".startswith(f"{derived}.") or f"{derived}.".startswith(f"{dotted}."):
                 yield finding(
                     UNDONE_VALUE,
                     ("charts", "devicePlugin", "values", *path),
-                    f"{dotted} is derived from the pools: it {role}.",
+                    f"{derived} is derived from the pools: it {role}.",
                     "Remove it, and change the pools instead.",
                 )
 
 
 def _paths(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     for key, value in values.items():
-        if isinstance(value, dict) and value:
+        if isinstance(value, dict):  # an empty one changes nothing
             yield from _paths(value, (*above, str(key)))
         else:
             yield (*above, str(key))

@@ -44,8 +44,10 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     result = dict(below)
     for key, value in above.items():
         base = result.get(key)
-        both = isinstance(base, dict) and isinstance(value, dict)
-        result[key] = merged(base, value) if both else value
+        if isinstance(base, dict) and isinstance(value, dict):
+            result[key] = merged(base, value)
+        else:
+            result[key] = value
     return result
 
 

@@ -66,4 +66,3 @@ def advertised(pool: Pool, instance_type: InstanceType) -> Mapping[str, int]:
     shares = instance_type.gpu_count * replicas(pool)
     name = request_name(pool)
     return {name: shares} if name == GPU else {GPU: 0, name: shares}
-

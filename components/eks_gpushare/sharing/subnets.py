@@ -39,9 +39,7 @@ def cut(cidr: str, zones: int) -> list[ZoneSubnets]:
     network = ipaddress.IPv4Network(cidr)
     private = list(network.subnets(prefixlen_diff=_PRIVATE_BITS))
     public = list(network.subnets(prefixlen_diff=_PUBLIC_BITS))
-    return [
-        ZoneSubnets(str(private[at]), str(public[_FIRST_PUBLIC + at])) for at in range(zones)
-    ]
+    return [ZoneSubnets(str(private[at]), str(public[_FIRST_PUBLIC + at])) for at in range(zones)]
 
 
 def zone_subnets(cidr: str, zone: str) -> ZoneSubnets:

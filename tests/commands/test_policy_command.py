@@ -1,0 +1,112 @@
+"""`eks-gpushare policy`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.commands.conftest import Run
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_time_slicing_has_one_advisory_about_its_ten_replicas(run: Run) -> None:
+    ran = run("policy", "time-slicing", "--json")
+
+    violations = ran.json["violations"]
+    assert ran.code == 0
+    assert [(v["policy"], v["level"]) for v in violations] == [
+        ("time-slicing-replicas", "advisory")
+    ]
+
+
+def test_a_mandatory_violation_is_exit_code_one(run: Run, tmp_path: Path) -> None:
+    """The same finding, made mandatory by the settings that the engine takes too."""
+    config = tmp_path / "levels.json"
+    config.write_text(json.dumps({"time-slicing-replicas": "mandatory"}))
+
+    ran = run("policy", "time-slicing", "--config", str(config))
+
+    assert ran.code == 1
+    assert ran.out.startswith("time-slicing: refused, 1 mandatory and 0 advisory violations\n")
+
+
+def test_a_threshold_can_be_set(run: Run, tmp_path: Path) -> None:
+    config = tmp_path / "levels.json"
+    config.write_text(json.dumps({"time-slicing-replicas": {"maximumReplicas": 10}}))
+
+    ran = run("policy", "time-slicing", "--json", "--config", str(config))
+
+    assert ran.json == {"violations": []}
+
+
+def test_settings_of_a_policy_that_does_not_exist_are_refused(run: Run, tmp_path: Path) -> None:
+    config = tmp_path / "levels.json"
+    config.write_text(json.dumps({"time-slicing-replica": "mandatory"}))
+
+    ran = run("policy", "time-slicing", "--config", str(config))
+
+    assert ran.code == 2
+    assert "time-slicing-replica" in ran.err
+
+
+def test_settings_that_are_no_json_are_refused(run: Run, tmp_path: Path) -> None:
+    config = tmp_path / "levels.json"
+    config.write_text("{")
+
+    ran = run("policy", "time-slicing", "--config", str(config))
+
+    assert ran.code == 2
+    assert ran.err.startswith(f"eks-gpushare: {config} cannot be used: ")
+
+
+def test_a_directory_without_a_pack_is_wrong_usage(run: Run, tmp_path: Path) -> None:
+    ran = run("policy", "time-slicing", "--pack", str(tmp_path))
+
+    assert (ran.code, ran.err) == (
+        2,
+        f"eks-gpushare: {tmp_path} holds no policy pack: there is no __main__.py in it.\n",
+    )
+
+
+def test_a_pack_that_fails_to_load_says_why(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "__main__.py").write_text("import no_such_module\n")
+
+    ran = run("policy", "time-slicing", "--pack", str(tmp_path))
+
+    assert ran.code == 2
+    assert ran.err == (
+        f"eks-gpushare: The policy pack in {tmp_path} cannot be loaded. ModuleNotFoundError: "
+        "No module named 'no_such_module'\n"
+    )
+
+
+def test_somebody_elses_pack_is_run_as_well(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "__main__.py").write_text(
+        "from pulumi_policy import EnforcementLevel, PolicyPack, ResourceValidationPolicy\n"
+        "def no_nat(args, report):\n"
+        "    if args.resource_type == 'aws:ec2/natGateway:NatGateway':\n"
+        "        report('a NAT gateway costs money')\n"
+        "PolicyPack('thrift', enforcement_level=EnforcementLevel.MANDATORY, policies=[\n"
+        "    ResourceValidationPolicy('no-nat', 'No NAT gateways.', validate=no_nat)])\n"
+    )
+
+    ran = run("policy", "time-slicing", "--pack", str(tmp_path), "--json")
+
+    assert ran.code == 1
+    assert [(v["pack"], v["policy"], v["message"]) for v in ran.json["violations"]] == [
+        ("thrift", "no-nat", "a NAT gateway costs money")
+    ]
+
+
+def test_a_stack_with_errors_is_not_judged(run: Run, tmp_path: Path, time_slicing: str) -> None:
+    file = tmp_path / "Pulumi.wrong.yaml"
+    file.write_text(time_slicing.replace("replicas: 10", "replicas: 1"))
+
+    ran = run("policy", str(file), "--program", str(ROOT))
+
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("wrong: the stack cannot be planned, so no policy was run\n")
+    assert "GPU201" in ran.err

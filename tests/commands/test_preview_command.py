@@ -1,0 +1,270 @@
+"""`eks-gpushare preview`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from tests.commands.conftest import Run
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_time_slicing_shows_forty_shares_a_node(run: Run) -> None:
+    """The first seed's environment: four GPUs, ten replicas."""
+    ran = run("preview", "time-slicing")
+
+    assert ran.code == 0
+    assert "nvidia.com/gpu     40        40    40    12.24     0.3060" in ran.out
+    assert ran.err == ""
+
+
+def test_json_has_the_keys_of_the_contract_and_nothing_else_is_printed(run: Run) -> None:
+    document = run("preview", "time-slicing", "--json").json
+
+    pool = document["pools"]["gpu"]
+    assert set(document) >= {"stack", "pools", "resources", "findings"}
+    assert document["stack"] == "time-slicing"
+    assert pool == {
+        "provisioner": "managedNodeGroup",
+        "instanceTypes": ["p3.8xlarge"],
+        "nodes": {"min": 1, "desired": 1, "max": 1},
+        "gpusPerNode": {"p3.8xlarge": 4},
+        "perNode": {"p3.8xlarge": {"nvidia.com/gpu": 40}},
+        "atDesired": {"nvidia.com/gpu": 40},
+        "atMax": {"nvidia.com/gpu": 40},
+        "usdPerHour": {"atDesired": 12.24, "perShare": 0.306},
+        "request": {"nvidia.com/gpu": 1},
+        "nodeSelector": {"eks-gpushare/pool": "gpu"},
+        "tolerations": [
+            {"key": "nvidia.com/gpu", "operator": "Equal", "value": "true", "effect": "NoSchedule"}
+        ],
+    }
+
+
+def test_each_resource_has_the_keys_of_the_contract(run: Run) -> None:
+    resources = run("preview", "time-slicing", "--json").json["resources"]
+
+    keys = {"urn", "type", "name", "parent", "inputs", "dependencies", "provider", "protect"}
+    assert {frozenset(resource) for resource in resources} == {frozenset(keys)}
+
+
+def test_a_stack_may_be_named_by_its_file_from_anywhere(run: Run, tmp_path: Path) -> None:
+    file = ROOT / "stacks" / "Pulumi.time-slicing.yaml"
+
+    ran = run("preview", str(file), "--json", cwd=tmp_path)
+
+    assert ran.code == 0
+    assert ran.json["stack"] == "time-slicing"
+
+
+def test_a_stack_that_is_not_there_is_wrong_usage(run: Run) -> None:
+    ran = run("preview", "nope")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("eks-gpushare: There is no stack nope in ")
+    assert "time-slicing" in ran.err
+
+
+def test_outside_of_a_program_the_command_says_where_it_looked(run: Run, tmp_path: Path) -> None:
+    ran = run("preview", "dev", cwd=tmp_path)
+
+    assert ran.code == 2
+    assert ran.err == (
+        f"eks-gpushare: There is no Pulumi.yaml in {tmp_path} or above it. Run the command in the "
+        "directory of a Pulumi program, or name one with --program.\n"
+    )
+
+
+def test_a_wrong_stack_is_refused_before_its_program_runs(
+    run: Run, tmp_path: Path, time_slicing: str
+) -> None:
+    file = tmp_path / "Pulumi.wrong.yaml"
+    file.write_text(time_slicing.replace("replicas: 10", "replicas: 1"))
+
+    document = run("preview", str(file), "--program", str(ROOT), "--json")
+
+    errors = [f["code"] for f in document.json["findings"] if f["severity"] == "error"]
+    assert document.code == 1
+    assert errors == ["GPU201"]
+    assert document.json["resources"] == []
+
+
+def test_what_cannot_be_built_yet_is_an_error_here(
+    run: Run, tmp_path: Path, time_slicing: str
+) -> None:
+    """`check` lets such a file through with a warning; a preview would be of half a stack."""
+    file = tmp_path / "Pulumi.mig.yaml"
+    mig = time_slicing.replace("{mode: timeSlicing, replicas: 10}", "{mode: mig, layout: all-1g.5gb}")
+    file.write_text(mig.replace("p3.8xlarge", "p4d.24xlarge"))
+
+    ran = run("preview", str(file), "--program", str(ROOT), "--json")
+
+    errors = [(f["code"], f["path"]) for f in ran.json["findings"] if f["severity"] == "error"]
+    assert run("check", str(file)).code == 0
+    assert (ran.code, errors) == (1, [("GPU701", "pools.gpu.sharing.mode")])
+
+
+def test_an_unreadable_stack_file_is_exit_code_two(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "Pulumi.broken.yaml"
+    file.write_text("config: [")
+
+    ran = run("preview", str(file), "--program", str(ROOT))
+
+    assert ran.code == 2
+    assert "GPU001" in ran.out
+
+
+def test_manifests_are_written_as_kubernetes_takes_them(run: Run, tmp_path: Path) -> None:
+    ran = run("preview", "time-slicing", "--manifests", str(tmp_path / "out"))
+
+    namespace, config, values = sorted((tmp_path / "out").iterdir())
+    document = yaml.safe_load(config.read_text())
+    assert ran.code == 0
+    assert namespace.name == "01-namespace-nvidia-device-plugin.yaml"
+    assert document["metadata"]["name"] == config.name[len("02-configmap-") : -len(".yaml")]
+    assert yaml.safe_load(document["data"]["gpu"])["sharing"]["timeSlicing"]["resources"] == [
+        {"name": "nvidia.com/gpu", "replicas": 10}
+    ]
+    assert yaml.safe_load(values.read_text())["config"]["name"] == document["metadata"]["name"]
+
+
+def test_manifests_that_cannot_be_written_are_said_so(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    ran = run("preview", "time-slicing", "--manifests", str(tmp_path / "file"))
+
+    assert ran.code == 2
+    assert ran.err == f"eks-gpushare: {tmp_path / 'file'} cannot be written to: File exists\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "effect"),
+    [
+        ("replicas: 10", "replicas: 4", [("gpushare-device-plugin-release", "restart")]),
+        ("labels: {eks-node: gpu}", "labels: {eks-node: other}", [("gpushare-gpu", "update")]),
+        ("max: 1}", "max: 3}", [("gpushare-gpu", "update")]),
+        (
+            "labels: {eks-node: gpu}",
+            "rootVolumeGiB: 300",
+            [("gpushare-gpu", "roll")],
+        ),
+        ("1.35.8-20260930", "1.35.6-20260714", [("gpushare-gpu", "roll")]),
+        ("[p3.8xlarge]", "[g5.12xlarge]", [("gpushare-gpu", "replace")]),
+        ("tags: {team: ml-platform}", "tags: {team: other}", "updates only"),
+        ("", "", []),
+    ],
+)
+def test_an_edit_is_announced_by_what_it_does_to_nodes(  # noqa: PLR0913, PLR0917
+    run: Run,
+    tmp_path: Path,
+    time_slicing: str,
+    old: str,
+    new: str,
+    effect: list[tuple[str, str]] | str,
+) -> None:
+    """Each row of the table of edits in docs/upgrades.md."""
+    before = tmp_path / "Pulumi.before.yaml"
+    after = tmp_path / "Pulumi.after.yaml"
+    before.write_text(time_slicing)
+    after.write_text(time_slicing.replace(old, new, 1) if old else time_slicing)
+
+    ran = run(
+        "preview", str(after), "--program", str(ROOT), "--before", str(before), "--json"
+    )
+
+    found = [(edit["name"], edit["effect"]) for edit in ran.json["edits"]]
+    if effect == "updates only":
+        assert {kind for _, kind in found} == {"update"}
+    else:
+        assert found == effect
+
+
+def test_an_earlier_file_with_errors_cannot_be_compared_with(
+    run: Run, tmp_path: Path, time_slicing: str
+) -> None:
+    before = tmp_path / "Pulumi.before.yaml"
+    before.write_text(time_slicing.replace("replicas: 10", "replicas: 1"))
+
+    ran = run("preview", "time-slicing", "--before", str(before))
+
+    assert ran.code == 2
+    assert ran.err.startswith(f"eks-gpushare: {before} has errors, so nothing can be compared")
+
+
+PROGRAM = '''import pulumi
+from pulumi_aws.ec2 import Vpc
+from eks_gpushare import GpuPool
+
+vpc = Vpc("mine", cidr_block="10.0.0.0/16")
+pool = GpuPool(
+    "gpu",
+    {
+        "pool": "gpu",
+        "cluster_name": "mine",
+        "cluster_subnet_ids": [vpc.id],
+        "instance_types": ["g6.xlarge"],
+        "sharing": {"mode": "timeSlicing", "replicas": REPLICAS},
+    },
+)
+pulumi.export("request", pool.request)
+'''
+
+
+@pytest.fixture
+def other_program(tmp_path: Path) -> Path:
+    """Another project's program that uses one component."""
+    (tmp_path / "Pulumi.yaml").write_text("name: mine\nruntime: python\n")
+    (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  aws:region: us-west-2\n")
+    (tmp_path / "__main__.py").write_text(PROGRAM.replace("REPLICAS", "4"))
+    return tmp_path
+
+
+def test_a_program_of_another_project_is_previewed_too(run: Run, other_program: Path) -> None:
+    document = run("preview", "dev", "--json", cwd=other_program)
+
+    types = [resource["type"] for resource in document.json["resources"]]
+    assert document.code == 0, document.err
+    assert "eks-gpushare:index:GpuPool" in types
+    assert document.json["outputs"] == {"request": {"nvidia.com/gpu": 1}}
+
+
+def test_an_error_in_a_program_points_at_the_line_of_its_author(
+    run: Run, other_program: Path
+) -> None:
+    (other_program / "__main__.py").write_text(PROGRAM.replace("REPLICAS", "1"))
+
+    ran = run("preview", "dev", cwd=other_program)
+
+    assert ran.code == 1
+    assert f"{other_program / '__main__.py'}:6: " in ran.err
+    assert (
+        "sharing.replicas: 1 is less than 2; a GPU is shared by at least two pods. "
+        "Set 2 or more, or mode: exclusive for a pod per GPU. [GPU201]"
+    ) in ran.err
+
+
+def test_a_program_that_is_not_python_is_refused(run: Run, other_program: Path) -> None:
+    (other_program / "Pulumi.yaml").write_text("name: mine\nruntime: nodejs\n")
+
+    ran = run("preview", "dev", cwd=other_program)
+
+    path = other_program / "Pulumi.yaml"
+    assert (ran.code, ran.err) == (
+        2,
+        f"eks-gpushare: {path} is the project of a nodejs program; Python is needed.\n",
+    )
+
+
+def test_a_preview_leaves_no_files_behind(run: Run, other_program: Path) -> None:
+    before = sorted(path.name for path in other_program.iterdir())
+
+    run("preview", "dev", cwd=other_program)
+
+    shutil.rmtree(other_program / "__pycache__", ignore_errors=True)
+    assert sorted(path.name for path in other_program.iterdir()) == before

@@ -1,0 +1,260 @@
+"""Components run as Pulumi runs them: the real SDK classes, recorded registrations, no mocks."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pulumi
+import pytest
+
+from eks_gpushare.program.run import run_program
+from eks_gpushare.program.stack_config import stack_config
+from eks_gpushare.program.values import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from eks_gpushare.program.recording import Recording, Resource
+    from eks_gpushare.program.run import Program
+
+ROOT = Path(__file__).parents[2]
+STACKS = sorted(path.name.split(".")[1] for path in (ROOT / "stacks").glob("Pulumi.*.yaml"))
+
+
+@dataclass
+class Run:
+    """What a program registered, as tests ask for it. A type is named by its last part."""
+
+    recording: Recording
+
+    @property
+    def urns(self) -> list[str]:
+        """All URNs without stack and project: types from the outermost in, and the name."""
+        return sorted(each.urn.split("::", 2)[2] for each in self.recording.resources)
+
+    @property
+    def warnings(self) -> list[tuple[str, str]]:
+        """Name of the resource that each warning is about, and its text."""
+        return [
+            (message.urn.rsplit("::", 1)[-1], message.text)
+            for message in self.recording.messages
+            if message.severity == "warning"
+        ]
+
+    @property
+    def error(self) -> str:
+        """What the program ended with; no text if it did not fail."""
+        return self.recording.error.text if self.recording.error else ""
+
+    def all(self, kind: str) -> list[Resource]:
+        """Every resource of a type."""
+        return [each for each in self.recording.resources if each.type.endswith(f":{kind}")]
+
+    def one(self, kind: str, name: str = "") -> Resource:
+        """The one resource of a type, or the one of that name."""
+        found = [each for each in self.all(kind) if name in {"", each.name}]
+        assert len(found) == 1, [each.name for each in self.all(kind)]
+        return found[0]
+
+    def inputs(self, kind: str, name: str = "") -> dict[str, Any]:
+        """Inputs of the one resource of a type, as plain data, unknowns and secrets marked."""
+        found: dict[str, Any] = to_json(self.one(kind, name).inputs)
+        return found
+
+    def depends(self, kind: str, name: str = "") -> list[str]:
+        """Names of what a resource depends on."""
+        return sorted({urn.rsplit("::", 1)[-1] for urn in self.one(kind, name).dependencies})
+
+    def text(self) -> str:
+        """Every registration by URN, as the text of a golden file."""
+        found = sorted(self.recording.resources, key=lambda each: each.urn)
+        return json.dumps([registration(each) for each in found], indent=2) + "\n"
+
+    def changed_from(self, before: Run) -> set[str]:
+        """Types and names of what is registered differently, or by one of the two only."""
+        old, new = ({each.urn: registration(each) for each in run} for run in (before, self))
+        differing = {urn for urn in old.keys() | new.keys() if old.get(urn) != new.get(urn)}
+        return {" ".join(urn.split("::", 2)[2].split(":")[-3::2]) for urn in differing}
+
+    def __iter__(self) -> Any:  # noqa: ANN401 - an iterator of resources
+        return iter(self.recording.resources)
+
+
+def registration(resource: Resource) -> dict[str, Any]:
+    """All of a registration that a user's state, account or cluster would see."""
+    options = to_json(resource.options)  # the version is that of the SDK that is installed
+    found = {
+        "urn": resource.urn,
+        "inputs": to_json(resource.inputs),
+        "dependencies": list(resource.dependencies),
+        "options": {key: value for key, value in options.items() if key != "version"},
+        "provider": resource.provider,
+        "protect": resource.protect,
+    }
+    if not resource.custom:
+        found["outputs"] = to_json(resource.outputs)
+    return {key: value for key, value in found.items() if value or key == "inputs"}
+
+
+@pytest.fixture(scope="session")
+def record() -> Callable[..., Run]:
+    """`record(program)` runs a function or directory; it fails the test unless `fails=True`."""
+
+    def run(
+        program: Program | Path,
+        *,
+        preview: bool = True,
+        fails: bool = False,
+        config: Mapping[str, str] | None = None,
+        stack: str = "test",
+        project: str = "demo",
+    ) -> Run:
+        recording = run_program(
+            program,
+            project=project,
+            stack=stack,
+            config=config or {"aws:region": "us-west-2"},
+            preview=preview,
+        )
+        error = recording.error
+        assert (error is not None) is fails, error.traceback or error.text if error else "no error"
+        return Run(recording)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def run_stack(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`run_stack(name)` runs the repository's own program as one of its stacks.
+
+    `edit` changes the environment of the stack file first.
+    """
+
+    def run(
+        name: str, *, preview: bool = True, edit: Callable[[dict[str, Any]], object] | None = None
+    ) -> Run:
+        config = dict(stack_config(ROOT / "stacks" / f"Pulumi.{name}.yaml"))
+        environment = json.loads(config["eks-gpushare:environment"])
+        if edit is not None:
+            edit(environment)
+        config["eks-gpushare:environment"] = json.dumps(environment)
+        return record(ROOT, project="eks-gpushare", stack=name, config=config, preview=preview)
+
+    return run
+
+
+@pytest.fixture(params=STACKS)
+def stack(request: pytest.FixtureRequest) -> str:
+    """The name of each stack in turn."""
+    return str(request.param)
+
+
+@pytest.fixture
+def cluster(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`cluster(key=value)` runs EksCluster alone, with the least it takes and the given keys."""
+    return _alone(
+        record,
+        "EksCluster",
+        {
+            "name": "demo",
+            "version": "1.35",
+            "vpc_id": "vpc-0a1b2c3d",
+            "private_subnet_ids": ["subnet-0a", "subnet-0b"],
+        },
+    )
+
+
+@pytest.fixture
+def gpu_pool(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`gpu_pool(key=value)` runs GpuPool alone; None removes a key."""
+    return _alone(
+        record,
+        "GpuPool",
+        {
+            "pool": "gpu",
+            "cluster_name": "demo",
+            "cluster_subnet_ids": ["subnet-0a", "subnet-0b"],
+            "instance_types": ["g6.2xlarge"],
+            "sharing": {"mode": "timeSlicing", "replicas": 2},
+        },
+    )
+
+
+@pytest.fixture
+def network(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`network(key=value)` runs Network alone."""
+    return _alone(record, "Network", {"zones": ["us-west-2a", "us-west-2b"]})
+
+
+@pytest.fixture
+def system_nodes(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`system_nodes(key=value)` runs SystemNodes alone."""
+    return _alone(
+        record, "SystemNodes", {"cluster_name": "demo", "subnet_ids": ["subnet-0a", "subnet-0b"]}
+    )
+
+
+@pytest.fixture
+def device_plugin(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`device_plugin(key=value)` runs DevicePlugin alone, with a provider for an own cluster."""
+    pool = {"instance_types": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4}}
+    return _alone(record, "DevicePlugin", {"pools": {"gpu": pool}}, provider=True)
+
+
+@pytest.fixture
+def environment(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`environment(key=value)` runs GpuSharingEnvironment alone, on a cluster of its own."""
+    return _alone(
+        record,
+        "GpuSharingEnvironment",
+        {
+            "cluster": {"name": "demo", "version": "1.35"},
+            "network": {"zones": ["us-west-2a", "us-west-2b"]},
+            "pools": {
+                "gpu": {
+                    "instance_types": ["g6.2xlarge"],
+                    "sharing": {"mode": "timeSlicing", "replicas": 2},
+                }
+            },
+            "region": "us-west-2",
+        },
+    )
+
+
+def _alone(
+    record: Callable[..., Run], component: str, least: dict[str, Any], *, provider: bool = False
+) -> Callable[..., Run]:
+    def run(
+        *,
+        preview: bool = True,
+        fails: bool = False,
+        opts: pulumi.ResourceOptions | None = None,
+        **changes: Any,  # noqa: ANN401 - arguments of any component
+    ) -> Run:
+        args = {key: value for key, value in {**least, **changes}.items() if value is not None}
+
+        def program() -> None:
+            import eks_gpushare
+            import pulumi_kubernetes
+
+            given = opts
+            if provider:
+                kubernetes = pulumi_kubernetes.Provider("cluster", kubeconfig="{}")
+                given = pulumi.ResourceOptions.merge(
+                    opts, pulumi.ResourceOptions(providers=[kubernetes])
+                )
+            getattr(eks_gpushare, component)("demo", args, given)
+
+        return record(program, preview=preview, fails=fails)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def decoded() -> Callable[[object], str]:
+    """User data of a launch template as the node reads it."""
+    return lambda text: base64.b64decode(str(text)).decode()

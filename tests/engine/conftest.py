@@ -1,0 +1,333 @@
+"""The real Pulumi engine on a copy of the project, with provider plugins that ask nobody anything.
+
+Everything here needs a `pulumi` on PATH and is skipped without one.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parents[1]
+LIMIT_SECONDS = 120
+NO_ENGINE = "no `pulumi` on PATH; how to get it: https://www.pulumi.com/docs/install/"
+NO_ENVIRONMENT = "the engine runs programs in a virtual environment; so run pytest in one: make test"
+PROVIDERS = ("aws", "eks", "kubernetes")
+
+UNCHANGED: dict[str, str] = {}
+NEW_FIRST = "replaced, the new one first"
+OLD_FIRST = "replaced, the old one deleted first"
+
+StackFile: TypeAlias = Mapping[str, Any]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = _missing()
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.engine)
+            if missing:
+                item.add_marker(pytest.mark.skip(reason=missing))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "stack_file" in metafunc.fixturenames:
+        files = sorted((REPOSITORY / "stacks").glob("Pulumi.*.yaml"))
+        metafunc.parametrize("stack_file", files, ids=[file.stem for file in files])
+
+
+def _missing() -> str:
+    if shutil.which("pulumi") is None:
+        return NO_ENGINE
+    return NO_ENVIRONMENT if sys.prefix == sys.base_prefix else ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one call of `pulumi` did and said."""
+
+    code: int
+    text: str
+    """Standard output and error."""
+    events: list[dict[str, Any]]
+    """The engine's events, in their order."""
+
+    @cached_property
+    def steps(self) -> list[tuple[str, str]]:
+        """Operation and resource (`Type name`), in the order in which they were begun."""
+        return [
+            (step["op"], _short(step["urn"]))
+            for step in self._of("resourcePreEvent", "metadata")
+            if not step["type"].startswith("pulumi:")
+        ]
+
+    @cached_property
+    def changes(self) -> dict[str, str]:
+        """What happens to resources that a provider manages, and to explicit providers, in a word.
+
+        What stays the same is left out.
+        """
+        found: dict[str, str] = {}
+        for step in self._of("resourcePreEvent", "metadata"):
+            state = step["new"] or step["old"]
+            default = "::default" in step["urn"]
+            if state.get("custom") and not default and step["op"] not in {"same", "read"}:
+                word = _WORDS.get(step["op"], step["op"])
+                found.setdefault(_short(step["urn"]), word)
+        return found
+
+    @cached_property
+    def types(self) -> set[str]:
+        """Types of all resources, providers among them."""
+        return {step["type"] for step in self._of("resourcePreEvent", "metadata")}
+
+    @cached_property
+    def outputs(self) -> dict[str, Any]:
+        """Outputs of the stack; secrets are masked."""
+        roots = [s for s in self._of("resOutputsEvent", "metadata") if s["type"] == _STACK]
+        outputs: dict[str, Any] = roots[-1]["new"]["outputs"]
+        return outputs
+
+    @cached_property
+    def errors(self) -> list[str]:
+        """Texts of the errors that the engine and the program reported."""
+        return [
+            event["message"].strip()
+            for event in self._of("diagnosticEvent")
+            if event["severity"] == "error"
+        ]
+
+    @cached_property
+    def violations(self) -> set[tuple[str, str, str, str]]:
+        """What the policies said: policy, level, URN, message."""
+        return {
+            (v["policyName"], v["enforcementLevel"], v["resourceUrn"], v["message"].strip())
+            for v in self._of("policyEvent")
+        }
+
+    def inputs(self, resource: str) -> dict[str, Any]:
+        """New inputs of a resource."""
+        found = [s for s in self._of("resourcePreEvent", "metadata") if _short(s["urn"]) == resource]
+        inputs: dict[str, Any] = found[0]["new"]["inputs"]
+        return inputs
+
+    def _of(self, kind: str, part: str | None = None) -> list[dict[str, Any]]:
+        found = [event[kind] for event in self.events if kind in event]
+        return [event[part] for event in found] if part else found
+
+
+_STACK = "pulumi:pulumi:Stack"
+_WORDS = {"create-replacement": NEW_FIRST, "delete-replaced": OLD_FIRST, "replace": NEW_FIRST}
+
+
+def _short(urn: str) -> str:
+    _, _, types, name = urn.split("::", 3)
+    return f"{types.rpartition(':')[2]} {name}"
+
+
+class Engine:
+    """`pulumi` with a home, a state and plugins of its own, in a directory of its own."""
+
+    def __init__(self, home: Path, echoed: tuple[str, ...] = PROVIDERS) -> None:
+        self._home = home
+        self._calls = 0
+        plugins, state = home / "plugins", home / "state"
+        plugins.mkdir(parents=True)
+        state.mkdir()
+        for package in echoed:
+            _write_plugin(plugins / f"pulumi-resource-{package}", package)
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "AWS_", "PYTHON"))}
+        self._environment = {
+            **kept,
+            "PATH": f"{plugins}{os.pathsep}{os.environ['PATH']}",
+            "PULUMI_HOME": str(home / "pulumi"),
+            "PULUMI_BACKEND_URL": state.as_uri(),
+            "PULUMI_CONFIG_PASSPHRASE": "tests",
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            "PULUMI_DEBUG_COMMANDS": "true",  # makes --event-log known
+        }
+
+    def project(self, name: str, program: str | None = None) -> Project:
+        """A project: a program of the test's own, else a copy of this repository's."""
+        directory = self._home / name
+        if program is None:
+            (directory / "stacks").mkdir(parents=True)
+            for file in ("Pulumi.yaml", "__main__.py"):
+                shutil.copy(REPOSITORY / file, directory)
+        else:
+            directory.mkdir()
+            (directory / "__main__.py").write_text(program, encoding="utf-8")
+            options = {"toolchain": "pip", "virtualenv": ".venv"}
+            settings = {
+                "name": name,
+                "runtime": {"name": "python", "options": options},
+                "stackConfigDir": "stacks",
+            }
+            (directory / "Pulumi.yaml").write_text(json.dumps(settings), encoding="utf-8")
+        # The environment that runs these tests: none is built, and the sources are the same.
+        (directory / ".venv").symlink_to(sys.prefix, target_is_directory=True)
+        return Project(self, directory)
+
+    def run(self, directory: Path, *args: str, fails: bool = False) -> Result:
+        """Call `pulumi`; it has to fail, or not to, and to end in time."""
+        self._calls += 1
+        log = self._home / f"events-{self._calls}.json"
+        logged = ["--event-log", str(log)] if args[0] in {"preview", "up", "destroy"} else []
+        command = ["pulumi", *args, *logged, "--non-interactive", "--color", "never"]
+        code, text = _call(command, directory, self._environment)
+        shown = f"$ {' '.join(command)}\n{text}"
+        assert (code != 0) is fails, f"{shown}\nexit code {code}"
+
+        lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+        return Result(code, text, [json.loads(line) for line in lines])
+
+
+@dataclass(frozen=True)
+class Project:
+    """A Pulumi project with its stacks."""
+
+    engine: Engine
+    directory: Path
+
+    def write(self, stack: str, content: str | StackFile) -> None:
+        """Write the file of a stack: text, or the configuration as data."""
+        text = content if isinstance(content, str) else json.dumps({"config": content})
+        path = self.directory / "stacks" / f"Pulumi.{stack}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def init(self, stack: str, content: str | StackFile) -> None:
+        """Make a stack."""
+        self.write(stack, content)
+        self.engine.run(self.directory, "stack", "init", stack)
+
+    def preview(
+        self, stack: str, content: str | StackFile | None = None, *more: str, fails: bool = False
+    ) -> Result:
+        """Preview a stack, with this as its file from now on if it is given."""
+        if content is not None:
+            self.write(stack, content)
+        return self.engine.run(self.directory, "preview", "--stack", stack, *more, fails=fails)
+
+    def up(self, stack: str, content: str | StackFile | None = None) -> Result:
+        """Update a stack, with this as its file from now on if it is given."""
+        if content is not None:
+            self.write(stack, content)
+        return self.engine.run(self.directory, "up", "--yes", "--skip-preview", "--stack", stack)
+
+    def destroy(self, stack: str, *, preview: bool = False, fails: bool = False) -> Result:
+        """Destroy what a stack has, after a preview if one is asked for."""
+        more = [] if preview else ["--skip-preview"]
+        args = ("destroy", "--yes", "--stack", stack, *more)
+        return self.engine.run(self.directory, *args, fails=fails)
+
+    def state(self, stack: str) -> dict[str, Any]:
+        """The stack's state, with secrets encrypted."""
+        state: dict[str, Any] = json.loads(
+            self.engine.run(self.directory, "stack", "export", "--stack", stack).text
+        )
+        return state
+
+    def set_state(self, stack: str, state: Mapping[str, Any]) -> None:
+        """Replace the stack's state."""
+        file = self.directory / "state.json"
+        file.write_text(json.dumps(state), encoding="utf-8")
+        self.engine.run(self.directory, "stack", "import", "--stack", stack, "--file", str(file))
+
+
+def _write_plugin(path: Path, package: str) -> None:
+    command = [sys.executable, str(HERE / "echo_provider.py"), package, version(f"pulumi-{package}")]
+    quoted = " ".join(f"'{part}'" for part in command)
+    path.write_text(f'#!/bin/sh\nexec {quoted} "$@"\n', encoding="utf-8")
+    path.chmod(0o755)
+
+
+def _call(command: list[str], directory: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+    with subprocess.Popen(
+        command,
+        cwd=directory,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            text, _ = process.communicate(timeout=LIMIT_SECONDS)
+        except BaseException as error:
+            _kill_session(process.pid)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            text, _ = process.communicate()
+            pytest.fail(f"no end after {LIMIT_SECONDS} s: {' '.join(command)}\n{text}")
+        return process.returncode, text
+
+
+def _kill_session(leader: int) -> None:
+    """Kill the engine with its plugins, each of which it has put into a process group of its own."""
+    listed = subprocess.run(["ps", "-A", "-o", "pid="], capture_output=True, text=True, check=True)  # noqa: S607  (wherever it is)
+    for pid in map(int, listed.stdout.split()):
+        try:
+            if os.getsid(pid) == leader:
+                os.kill(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            continue
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """The engine with an echo provider for each package."""
+    return Engine(tmp_path_factory.mktemp("engine"))
+
+
+@pytest.fixture(scope="session")
+def project(engine: Engine) -> Project:
+    """This repository's program."""
+    return engine.project("eks-gpushare")
+
+
+@pytest.fixture(scope="session")
+def time_slicing() -> StackFile:
+    """The configuration in the stack file of that name."""
+    from eks_gpushare.config.yaml import read
+
+    text = (REPOSITORY / "stacks/Pulumi.time-slicing.yaml").read_bytes()
+    content: dict[str, Any] = read(text).value  # type: ignore[assignment]  # a mapping
+    config: dict[str, Any] = content["config"]
+    return config
+
+
+Edit: TypeAlias = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def edited() -> Edit:
+    """`edited(config, "pools.gpu.sharing.replicas", 4)` is the configuration with one edit."""
+
+    def edit(config: StackFile, path: str, value: object) -> dict[str, Any]:
+        result: dict[str, Any] = copy.deepcopy(dict(config))
+        *above, last = path.split(".")
+        at = result["eks-gpushare:environment"]
+        for key in above:
+            at = at[key]
+        at[last] = value
+        return result
+
+    return edit

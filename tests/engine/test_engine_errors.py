@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.engine.conftest import Edit, Project, Result, StackFile
+
+# The engine adds this to every error that a program ends with.
+ENGINES_OWN = "an unhandled error occurred: program exited with non-zero exit code: 1"
+MISTAKES = """\
+the stack file has 3 errors:
+  GPU005 pools.gpu.rootVolumeGiB: "200" is text; a whole number is expected. \
+Write 200, without quotes.
+  GPU003 pools.gpu.replica: replica is not a key of this block. Did you mean replicas?
+  GPU201 pools.gpu.sharing.replicas: 1 is less than 2; a GPU is shared by at least two pods. \
+Set 2 or more, or mode: exclusive for a pod per GPU."""
+
+
+@pytest.fixture(scope="module")
+def three_mistakes(project: Project, time_slicing: StackFile, edited: Edit) -> Result:
+    """A preview of a stack file with an unknown key, a wrong type and a wrong value."""
+    config = edited(time_slicing, "pools.gpu.replica", 10)
+    config = edited(config, "pools.gpu.rootVolumeGiB", "200")
+    config = edited(config, "pools.gpu.sharing.replicas", 1)
+    project.init("mistakes", config)
+    return project.preview("mistakes", fails=True)
+
+
+def test_all_mistakes_are_printed_as_one_error(three_mistakes: Result) -> None:
+    assert three_mistakes.errors == [MISTAKES, ENGINES_OWN]
+
+
+def test_mistakes_bring_no_traceback(three_mistakes: Result) -> None:
+    assert "Traceback" not in three_mistakes.text
+
+
+def test_mistakes_exit_with_1(three_mistakes: Result) -> None:
+    assert three_mistakes.code == 1
+
+
+def test_mistakes_register_nothing_but_the_stack(three_mistakes: Result) -> None:
+    assert three_mistakes.types == {"pulumi:pulumi:Stack"}
+
+
+def test_a_cluster_that_is_not_there_is_one_clean_message(
+    project: Project, time_slicing: StackFile, edited: Edit
+) -> None:
+    config = edited(time_slicing, "cluster", {"existing": {"name": "nope"}})
+    for key in ("network", "system"):
+        del config["eks-gpushare:environment"][key]
+    del config["eks-gpushare:environment"]["pools"]["gpu"]["zones"]
+    project.init("missing", config)
+    result = project.preview("missing", fails=True)
+
+    assert result.errors == [
+        "cluster.existing.name: AWS does not give the EKS cluster nope: invoke of "
+        "aws:eks/getCluster:getCluster failed: invocation of aws:eks/getCluster:getCluster "
+        "returned an error: reading EKS Cluster (nope): couldn't find resource. Check the name, "
+        "aws:region, and that your credentials may describe it.",
+        ENGINES_OWN,
+    ]
+    assert "Traceback" not in result.text
+    assert result.code == 1
+
+
+def test_deletion_protection_refuses_to_destroy(
+    project: Project, time_slicing: StackFile, edited: Edit
+) -> None:
+    config = edited(time_slicing, "cluster.deletionProtection", value=True)
+    project.init("protected", config)
+    project.up("protected")
+    before = _urns(project, "protected")
+    refused = project.destroy("protected", preview=True, fails=True)
+
+    assert "protect" in refused.text
+    assert _urns(project, "protected") == before
+
+
+def _urns(project: Project, stack: str) -> list[str]:
+    resources: list[dict[str, Any]] = project.state(stack)["deployment"]["resources"]
+    return [resource["urn"] for resource in resources]

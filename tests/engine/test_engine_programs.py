@@ -1,0 +1,125 @@
+"""The components in programs of other projects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.engine.conftest import Engine, Result
+
+CONFIG = {"aws:region": "us-west-2"}
+
+POOL_ALONE = """\
+import pulumi
+
+from eks_gpushare import GpuPool
+
+pool = GpuPool(
+    "inference",
+    {
+        "pool": "inference",
+        "cluster_name": "shared",
+        "cluster_subnet_ids": ["subnet-1", "subnet-2"],
+        "instance_types": ["g6.xlarge"],
+        "ami_version": "1.35.8-20260930",
+        "sharing": {"mode": "mps", "replicas": 4},
+    },
+)
+pulumi.export("request", pool.request)
+pulumi.export("nodeSelector", pool.node_selector)
+"""
+
+RENAMED = """\
+import pulumi
+from pulumi_kubernetes import Provider
+
+from eks_gpushare import DevicePlugin, GpuPool
+
+provider = Provider("cluster", kubeconfig="{{}}", cluster_identifier="shared")
+pool = {{"instance_types": ["g6.xlarge"], "sharing": {{"mode": "mps", "replicas": 4}}}}
+GpuPool(
+    "{name}",
+    {{
+        **pool,
+        "pool": "inference",
+        "cluster_name": "shared",
+        "cluster_subnet_ids": ["subnet-1", "subnet-2"],
+    }},
+    pulumi.ResourceOptions(aliases={aliases}),
+)
+DevicePlugin(
+    "{name}-plugin",
+    {{"pools": {{"inference": pool}}}},
+    pulumi.ResourceOptions(
+        providers=[provider],
+        aliases=[pulumi.Alias(name=alias.name + "-plugin") for alias in {aliases}],
+    ),
+)
+"""
+
+REFUSED = """\
+from eks_gpushare import GpuPool
+
+GpuPool(
+    "inference",
+    {
+        "pool": "inference",
+        "cluster_name": "shared",
+        "cluster_subnet_ids": ["subnet-1"],
+        "instance_type": ["g6.xlarge"],
+        "sharing": {"mode": "mps", "replicas": 1},
+    },
+)
+"""
+
+
+@pytest.fixture(scope="module")
+def pool_alone(engine: Engine) -> Result:
+    """The preview of a program that uses one of the components."""
+    other = engine.project("other", POOL_ALONE)
+    other.init("dev", CONFIG)
+    return other.preview("dev")
+
+
+def test_a_pool_alone_brings_its_role_template_and_node_group(pool_alone: Result) -> None:
+    assert sorted(pool_alone.changes) == [
+        "LaunchTemplate inference-template",
+        "NodeGroup inference",
+        "Role inference-role",
+        "RolePolicyAttachment inference-cni",
+        "RolePolicyAttachment inference-images",
+        "RolePolicyAttachment inference-ssm",
+        "RolePolicyAttachment inference-worker",
+    ]
+
+
+def test_a_pool_alone_says_what_pods_ask_for(pool_alone: Result) -> None:
+    assert pool_alone.outputs == {
+        "request": {"nvidia.com/gpu": 1},
+        "nodeSelector": {"eks-gpushare/pool": "inference"},
+    }
+
+
+def test_components_renamed_with_an_alias_change_nothing(engine: Engine) -> None:
+    other = engine.project("renamed", RENAMED.format(name="old", aliases="[]"))
+    other.init("dev", CONFIG)
+    other.up("dev")
+    aliases = '[pulumi.Alias(name="old")]'
+    (other.directory / "__main__.py").write_text(RENAMED.format(name="new", aliases=aliases))
+
+    assert other.preview("dev").changes == {}
+
+
+def test_wrong_arguments_of_a_component_show_the_line_that_gave_them(engine: Engine) -> None:
+    other = engine.project("refused", REFUSED)
+    other.init("dev", CONFIG)
+    result = other.preview("dev", fails=True)
+
+    assert f'File "{other.directory}/__main__.py", line 3' in result.text
+    assert result.errors[0].partition("InputPropertiesError: ")[2] == (
+        "GpuPool: 2 arguments are wrong:\n"
+        "  instance_type: instance_type is not an argument. Did you mean instance_types? [GPU003]\n"
+        "  instance_types: instance_types is required here. Add instance_types. [GPU004]"
+    )

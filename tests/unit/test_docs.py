@@ -1,0 +1,406 @@
+"""What the documentation says is tried: commands and their output, stack files, programs, links.
+
+Code blocks are taken as a reader takes them. HTML comments right above a block say what a reader
+knows from the text around it:
+
+* ``<!-- file: NAME -->``: the reader saved the block under this name; later commands may use it;
+* ``<!-- edit: A to B: OLD => NEW -->``: the reader copied file A to B and replaced a text in it;
+* ``<!-- refused -->``: the stack file in the block is wrong on purpose;
+* ``<!-- exit: N -->``: the commands of the block end with this exit code;
+* ``<!-- json -->``: the output is one JSON document, of which the block shows the beginning.
+
+In a shown output a line of three dots stands for any number of lines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from eks_gpushare.catalog import eks_versions
+from eks_gpushare.config.schema import environment_schema
+from eks_gpushare.config.stack_file import ENVIRONMENT_KEY
+from eks_gpushare.program.run import run_program
+from eks_gpushare.rules.check import check_file
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 120
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")], key=lambda page: page.as_posix()
+)
+_FENCE = re.compile(r"((?:^<!--[^\n]*-->\n)*)^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_NOTE = re.compile(r"<!-- (\w+)(?:: (.*?))? -->")
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+_EDIT = re.compile(r"(\S+) to (\S+): (.*) => (.*)")
+_RELEASE = re.compile(r"\d\.\d+\.\d+-(\d{8})")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A code block of a page, with what is noted above it."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    notes: tuple[tuple[str, str], ...]
+
+    @property
+    def id(self) -> str:
+        return f"{self.page.relative_to(ROOT).as_posix()}:{self.line}"
+
+    def note(self, name: str) -> str | None:
+        return next((value for key, value in self.notes if key == name), None)
+
+
+def blocks_of(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(
+            page,
+            text.count("\n", 0, found.start(3)),
+            found[2],
+            found[3],
+            tuple((note[1], note[2] or "") for note in _NOTE.finditer(found[1])),
+        )
+        for found in _FENCE.finditer(text)
+    ]
+
+
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+
+
+def of(language: str, containing: str = "") -> list[Any]:
+    chosen = [b for b in BLOCKS if b.language == language and containing in b.text]
+    return [pytest.param(block, id=block.id) for block in chosen]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A directory with the program, as a reader has it after cloning."""
+    for name in ("Pulumi.yaml", "__main__.py", "Makefile"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    for name in ("stacks", "policies"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def save(block: Block, directory: Path) -> None:
+    """Do what the notes above a block say a reader did."""
+    name, edit = block.note("file"), _EDIT.fullmatch(block.note("edit") or "")
+    if name:
+        (directory / name).write_text(block.text, encoding="utf-8")
+    if edit:
+        text = (directory / edit[1]).read_text(encoding="utf-8")
+        assert edit[3] in text
+        (directory / edit[2]).write_text(text.replace(edit[3], edit[4]), encoding="utf-8")
+
+
+def prepare(block: Block, directory: Path) -> None:
+    """Save the files of a page down to a block."""
+    for earlier in blocks_of(block.page):
+        if earlier.line <= block.line:
+            if (earlier.note("file") or "").startswith("stacks/"):
+                (directory / "stacks").mkdir(exist_ok=True)
+            save(earlier, directory)
+
+
+def run_line(line: str, directory: Path) -> tuple[int, str, str]:
+    """Run one command of a console block: eks-gpushare, what make demo runs, or cat."""
+    words = line.split()
+    if words == ["make", "demo"]:
+        codes, out, err = zip(*(run_line(each, directory) for each in demo_commands()), strict=True)
+        return max(codes), "".join(out), "".join(err)
+    expanded = [each for word in words for each in globbed(word, directory)]
+    if words[0] == "cat":
+        texts = [(directory / name).read_text(encoding="utf-8") for name in expanded[1:]]
+        return 0, "".join(texts), ""
+    assert words[0] == "eks-gpushare", f"nothing here runs {words[0]}"
+    done = subprocess.run(
+        [sys.executable, "-m", "eks_gpushare", *expanded[1:]],
+        cwd=directory,
+        env={**os.environ, "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def globbed(word: str, directory: Path) -> list[str]:
+    if "*" not in word:
+        return [word]
+    return sorted(path.relative_to(directory).as_posix() for path in directory.glob(word))
+
+
+def demo_commands() -> list[str]:
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndemo:")[2]
+    lines = recipe.partition("\n\n")[0].splitlines()[1:]
+    return [line.strip().removeprefix("$(VENV)/bin/") for line in lines]
+
+
+def sessions(text: str) -> list[tuple[str, list[str]]]:
+    """Commands of a console block with the output shown below each."""
+    found: list[tuple[str, list[str]]] = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        else:
+            found[-1][1].append(line.rstrip())
+    return found
+
+
+def shows(shown: list[str], printed: list[str]) -> bool:
+    """Whether an output shown with `...` for left-out lines is what was printed."""
+    if not shown:
+        return not printed
+    if shown[0] == "...":
+        return any(shows(shown[1:], printed[at:]) for at in range(len(printed) + 1))
+    return bool(printed) and shown[0] == printed[0] and shows(shown[1:], printed[1:])
+
+
+def printed_lines(text: str) -> list[str]:
+    """Lines without the spaces that pad tables, and without empty lines, for shorter examples."""
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        (["a", "...", "c"], ["a", "b", "b", "c"], True),
+        (["a", "..."], ["a"], True),
+        (["a"], ["a", "b"], False),
+        (["...", "c"], ["a", "b"], False),
+    ],
+)
+def test_three_dots_stand_for_any_lines(shown: list[str], printed: list[str], same: bool) -> None:  # noqa: FBT001
+    assert shows(shown, printed) is same
+
+
+@pytest.mark.parametrize("block", of("console", "$ eks-gpushare") + of("console", "$ make demo"))
+def test_a_command_prints_what_the_page_shows(block: Block, clone: Path) -> None:
+    prepare(block, clone)
+    expected = int(block.note("exit") or 0)
+
+    for command, shown in sessions(block.text):
+        code, out, err = run_line(command, clone)
+        if block.note("json") is not None:
+            json.loads(out)
+        wanted = [line for line in shown if line.strip()]
+
+        assert code == expected, f"{command}: exit code {code}\n{out}{err}"
+        assert shows(wanted, printed_lines(out)), f"{command} printed\n{out}"
+
+
+@pytest.mark.parametrize("block", of("yaml", ENVIRONMENT_KEY))
+def test_a_stack_file_passes_the_check_unless_the_page_says_otherwise(
+    block: Block, tmp_path: Path
+) -> None:
+    file = tmp_path / "Pulumi.example.yaml"
+    file.write_text(block.text, encoding="utf-8")
+
+    errors = [str(found) for found in check_file(file).findings if found.severity == "error"]
+
+    assert bool(errors) is (block.note("refused") is not None), "\n".join(errors)
+
+
+def pod_specs(document: Any) -> list[Any]:  # noqa: ANN401  (any YAML)
+    if document["kind"] == "Pod":
+        return [document["spec"]]
+    return [document["spec"]["template"]["spec"]] if document["kind"] == "Deployment" else []
+
+
+@pytest.mark.parametrize("block", of("yaml", "nvidia.com/gpu"))
+def test_a_pod_requests_one_share_and_tolerates_the_taint(block: Block) -> None:
+    document = yaml.safe_load(block.text)
+    for spec in pod_specs(document) if "kind" in document else []:
+        limits = [container["resources"]["limits"] for container in spec["containers"]]
+
+        assert [list(each.values()) for each in limits] == [[1]]
+        assert "eks-gpushare/pool" in spec["nodeSelector"]
+        assert spec["tolerations"][0]["key"] == "nvidia.com/gpu"
+
+
+@pytest.mark.parametrize("block", of("json"))
+def test_json_is_json(block: Block) -> None:
+    json.loads(block.text)
+
+
+@pytest.mark.parametrize("block", of("python"))
+def test_a_program_runs(block: Block, tmp_path: Path) -> None:
+    (tmp_path / "__main__.py").write_text(block.text, encoding="utf-8")
+
+    recording = run_program(
+        tmp_path, project="example", stack="dev", config={"aws:region": "us-west-2"}
+    )
+
+    assert recording.error is None, recording.error.traceback
+    assert any(each.type.startswith("eks-gpushare:") for each in recording.resources)
+
+
+def slug(heading: str) -> str:
+    plain = re.sub(r"[^\w\- ]", "", heading.replace("`", "").strip().lower())
+    return plain.replace(" ", "-")
+
+
+def anchors_of(page: Path) -> set[str]:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_link_within_the_project_leads_somewhere(page: Path) -> None:
+    lost = []
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for target in _LINK.findall(re.sub(r"`[^`\n]*`", "``", text)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        if not there.exists() or (anchor and anchor not in anchors_of(there)):
+            lost.append(target)
+
+    assert lost == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_make_target_that_is_named_exists(page: Path) -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    code = re.findall(
+        r"`make ([a-z]+)|^\$? ?make ([a-z]+)", page.read_text(encoding="utf-8"), re.M
+    )
+
+    assert {one or other for one, other in code} <= set(targets)
+
+
+def test_every_page_is_in_a_table_of_contents() -> None:
+    """The decisions are listed by a glob; findings are their own page's business."""
+    docs = ROOT / "docs"
+    index = (docs / "index.md").read_text(encoding="utf-8")
+    pages = {page.stem for page in docs.glob("*.md")} - {"index"}
+
+    assert {page for page in pages if not re.search(rf"^{page}$", index, re.M)} == set()
+
+
+def documented_keys() -> set[str]:
+    page = (ROOT / "docs" / "upgrades.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    return {key for row in rows for key in re.findall(r"`([^`]+)`", row)}
+
+
+def keys_of_a_stack_file() -> set[str]:
+    """Keys of the environment to the depth at which the table of edits speaks of them."""
+    schema = environment_schema()
+    definitions = schema["$defs"]
+    found = set()
+    for key, part in schema["properties"].items():
+        models = [definitions[name] for name in re.findall(r"#/\$defs/(\w+)", json.dumps(part))]
+        if key == "pools":
+            found |= {f"pools.*.{name}" for name in definitions["Pool"]["properties"]}
+        elif models:
+            found |= {f"{key}.{name}" for model in models for name in model["properties"]}
+        else:
+            found.add(key)
+    return found
+
+
+def test_every_key_of_a_stack_file_stands_in_the_table_of_edits() -> None:
+    extra = {"aws:region", "pools.<name>", "pools.<name>, the name itself"}
+
+    assert documented_keys() - extra == keys_of_a_stack_file()
+
+
+def children_in_the_table() -> set[tuple[str, str]]:
+    page = (ROOT / "docs" / "components.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [\w, ]*\| (`NAME.*?) \| `(.*?)` \|", page, re.MULTILINE)
+    return {(name, kind) for names, kind in rows for name in re.findall(r"`(.*?)`", names)}
+
+
+def everything() -> None:
+    """A program with every option that adds a child."""
+    from eks_gpushare import GpuSharingEnvironment
+
+    efa = {
+        "instance_types": ["p4d.24xlarge"],
+        "zones": ["us-west-2a"],
+        "efa": True,
+        "placement_group": True,
+        "sharing": {"mode": "exclusive"},
+    }
+    addons = {"ebs_csi": True}
+    cluster = {"name": "all", "version": newest(), "addons": addons}
+    network = {"zones": ["us-west-2a", "us-west-2b"], "flow_logs": True}
+    where = {"region": "us-west-2", "cluster": cluster, "network": network}
+    GpuSharingEnvironment("NAME", {**where, "pools": {"pool": efa}})
+    shared = {
+        "provisioner": "existing",
+        "instance_types": ["g6.xlarge"],
+        "sharing": {"mode": "timeSlicing", "replicas": 2},
+    }
+    lab = {"existing": {"kubeconfig": "kubeconfig"}}
+    GpuSharingEnvironment("lab", {"cluster": lab, "kubeconfig": "{}", "pools": {"pool": shared}})
+
+
+def newest() -> str:
+    return list(eks_versions())[-1]
+
+
+def test_the_table_of_children_is_complete() -> None:
+    """Logical names are public: one that changes here is a change for every user's state."""
+    recording = run_program(
+        everything, project="p", stack="s", config={"aws:region": "us-west-2"}
+    )
+    names = {each.urn: each.name for each in recording.resources}
+    types = {each.urn: each.type for each in recording.resources}
+    made = {
+        (re.sub(r"us-west-2[a-z]", "ZONE", child_name(each.name, names[each.parent])), each.type)
+        for each in recording.resources
+        if types.get(each.parent, "").startswith("eks-gpushare:")
+    }
+
+    assert recording.error is None, recording.error
+    assert made == children_in_the_table()
+
+
+def child_name(name: str, parent: str) -> str:
+    rest = name.removeprefix(parent)
+    return "NAME-POOL" if rest == "-pool" else f"NAME{rest}"
+
+
+def test_the_component_reference_is_what_the_docstrings_say() -> None:
+    tool = ROOT / "tools" / "docs" / "component_reference.py"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import runpy; print(runpy.run_path({str(tool)!r})['page']())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    page = (ROOT / "docs" / "component-reference.md").read_text(encoding="utf-8")
+
+    assert page.rstrip() == done.stdout.rstrip(), "run python tools/docs/component_reference.py"
+
+
+def test_no_page_pins_a_release_of_the_future() -> None:
+    """Release versions in the documentation are ones that exist: the catalog has the newest."""
+    from eks_gpushare.catalog import ami_release
+
+    newest_known = max((ami_release("al2023", version) or "")[-8:] for version in eks_versions())
+    named = {
+        date
+        for page in PAGES
+        if page.name != "0014-differences.md"
+        for date in _RELEASE.findall(page.read_text(encoding="utf-8"))
+    }
+
+    assert {date for date in named if date > newest_known} == set()
