@@ -18,6 +18,8 @@ DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
 COMPILED := $(VENV)/.compiled
 STALE := $(VENV)/.stale
+MOTO := $(VENV)/.moto
+MOTO_WHEELS := moto==5.2.5 moto==5.1.4
 ORIGIN := $(VENV)/.origin
 WANTED := "$(CURDIR) "$(if $(filter file,$(origin PYTHON)),*,"$(PYTHON)")
 $(shell [ ! -e $(ORIGIN) ] || { [ -x $(PY) ] \
@@ -42,8 +44,8 @@ demo: $(RUNTIME) $(COMPILED) ## Check every stack file and preview the time-slic
 	$(VENV)/bin/eks-gpushare check stacks/*.yaml
 	$(VENV)/bin/eks-gpushare preview time-slicing
 
-test: $(DEV) $(COMPILED) ## Run the tests; some of them: make test ARGS="tests/unit -k replicas"
-	$(PY) -m pytest $(ARGS)
+test: $(DEV) $(COMPILED) $(MOTO) ## Run the tests; some of them: make test ARGS="tests/unit -k replicas"
+	EKS_GPUSHARE_CATALOG_CACHE=$(VENV)/catalog $(PY) -m pytest $(ARGS)
 
 lint: $(DEV) $(COMPILED) ## Style, types and house rules
 	$(PY) -m ruff check .
@@ -53,6 +55,7 @@ lint: $(DEV) $(COMPILED) ## Style, types and house rules
 	$(PY) -m pytest -q tests/unit/test_house_rules.py
 
 docs: $(DOCS) $(COMPILED) ## Build the documentation into build/docs
+	$(PY) tools/docs/make_pages.py
 	$(PY) -m sphinx -n -W --keep-going -b html docs build/docs
 
 bench: $(DEV) $(COMPILED) ## Measure what docs/ says about speed
@@ -99,6 +102,14 @@ $(DEV): requirements-dev.txt requirements.txt pyproject.toml
 
 $(DOCS): requirements-docs.txt requirements.txt pyproject.toml
 	$(call install,requirements-docs.txt,$(RUNTIME) $(DOCS))
+
+# The catalog's tests compare with EC2's own figures, which moto packages: read from its wheel, which
+# is not installed. Without a registry they are skipped.
+$(MOTO): | $(DEV)
+	@for wheel in $(MOTO_WHEELS); do \
+		$(PIP) download --quiet --no-deps --dest $(VENV)/catalog $$wheel \
+		|| echo "$$wheel cannot be fetched; the tests that compare with it will be skipped"; done
+	@touch $@
 
 # pip compiles what it installs, but not a package that stays in place; and Python itself writes no
 # bytecode under PYTHONDONTWRITEBYTECODE, which makes every start of the command several times slower.

@@ -17,7 +17,7 @@ from eks_gpushare.config.shape import shape_findings, similar
 from eks_gpushare.rules.building import for_building
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Set
+    from collections.abc import Iterable, Iterator, Mapping
 
     from eks_gpushare.config.findings import At
 
@@ -125,7 +125,10 @@ def accept(
 
 
 def props(
-    model: Model, *without: str, only: Set[str] | None = None, **wiring: Any  # noqa: ANN401
+    model: Model,
+    *without: str,
+    only: set[str] | None = None,
+    **wiring: Any,  # noqa: ANN401
 ) -> dict[str, Any]:
     """A component's inputs as they stand in the state: camelCase, as raw resources have them.
 
@@ -137,7 +140,9 @@ def props(
         only: Fields to keep. Default: all but `without`.
         wiring: Arguments beside the model, under the names of raw resources.
     """
-    plain = model.model_dump(by_alias=True, exclude_none=True, include=only, exclude=set(without), mode="json")
+    plain = model.model_dump(
+        by_alias=True, exclude_none=True, include=only, exclude=set(without), mode="json"
+    )
     if not plain.get("tags"):
         plain.pop("tags", None)
     return {**plain, **{key: value for key, value in wiring.items() if value is not None}}

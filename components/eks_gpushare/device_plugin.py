@@ -19,7 +19,7 @@ DEFAULT_NAMESPACE = "nvidia-device-plugin"
 RELEASE_NAME = "nvidia-device-plugin"
 _TIMEOUT_SECONDS = 600
 _KEPT_REVISIONS = 5
-_SHARING = frozenset({"provisioner", "instance_types", "sharing", "taints"})
+_SHARING = {"provisioner", "instance_types", "sharing", "taints"}
 """What of a pool concerns the plugin; a new size or disk does not show it as changed."""
 
 

@@ -1,6 +1,6 @@
 """A whole GPU-sharing environment, from one declaration."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
@@ -14,15 +14,15 @@ from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import Model
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ClusterByName, NewCluster
 from eks_gpushare.config.environment import SystemNodes as SystemBlock
-from eks_gpushare.config.findings import At, Finding, finding
-from eks_gpushare.config.network import ExistingNetwork, NewNetwork
+from eks_gpushare.config.findings import finding
+from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.config.parts import EnvironmentSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.device_plugin import DevicePlugin
 from eks_gpushare.gpu_pool import GpuPool
 from eks_gpushare.kubeconfigs import KubeconfigError, eks_kubeconfig, read_kubeconfig
 from eks_gpushare.network import Network
-from eks_gpushare.rules import buying, check_environment
+from eks_gpushare.rules import check_environment, looked_up
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment
 from eks_gpushare.system_nodes import SystemNodes
 from eks_gpushare.wiring import Wires
@@ -99,7 +99,7 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         super().__init__(
             "eks-gpushare:index:GpuSharingEnvironment", name, props(spec, *_LOOKED_UP), opts
         )
-        found = [*check_environment(spec, region=region), *_missing(spec)]
+        found = [*check_environment(spec, region=region), *looked_up.missing(spec)]
         accept("GpuSharingEnvironment", found, self, opts)
         catalog, _ = catalog_of(spec.catalog, region)
         self.plans: dict[str, PoolPlan] = plan_environment(spec, catalog, region)
@@ -189,7 +189,7 @@ class _Parts:
         spec = self._spec.network
         if isinstance(spec, ExistingNetwork):
             return _plain(spec), None
-        zones = self._zones(spec)
+        zones = looked_up.zone_names(self._spec, spec)
         network = Network(
             f"{self._name}-network",
             {**_plain(spec), "zones": zones, "tags": self._tags},  # type: ignore[typeddict-item]  # the model's own fields
@@ -201,12 +201,6 @@ class _Parts:
             "public_subnet_ids": network.public_subnet_ids,
         }
         return wires, network.subnet_by_zone
-
-    def _zones(self, spec: NewNetwork) -> list[str]:
-        """The zones by name: those given, or the first ones that the account has."""
-        if not isinstance(spec.zones, int):
-            return list(spec.zones)
-        return sorted(self._spec.availability_zones)[: spec.zones]
 
     def _cluster_by_name(self, spec: ClusterByName) -> Wires:
         facts = self._args["cluster_facts"]  # without them the arguments were refused
@@ -268,7 +262,7 @@ class _Parts:
             {
                 **_plain(spec, "zones"),  # type: ignore[typeddict-item]  # the model's own fields
                 "cluster_name": wires.cluster_name,
-                "subnet_ids": _subnets(spec.zones, wires, ("system", "zones")),
+                "subnet_ids": _subnets(spec.zones, wires),
                 **({"version": wires.version} if wires.version else {}),
                 "tags": self._tags,
             },
@@ -290,7 +284,7 @@ class _Parts:
             "cluster_name": wires.cluster_name,
             "cluster_subnet_ids": list(pool.subnet_ids)
             if pool.subnet_ids is not None
-            else _subnets(pool.zones, wires, ("pools", name, "zones")),
+            else _subnets(pool.zones, wires),
             "version": wires.version,
             "cluster_endpoint": wires.endpoint,
             "cluster_certificate_authority": wires.certificate_authority,
@@ -312,29 +306,13 @@ class _Parts:
             f"{self._name}-device-plugin",
             {
                 "pools": {name: _shared(pool) for name, pool in spec.pools.items()},
-                "chart": _plain(spec.charts.device_plugin),  # type: ignore[typeddict-item]  # the same
-                **stack,
+                "chart": _plain(spec.charts.device_plugin),
+                **stack,  # type: ignore[typeddict-item]  # the model's own fields
             },
             pulumi.ResourceOptions.merge(
                 self._child, pulumi.ResourceOptions(providers=[wires.provider], depends_on=nodes)
             ),
         )
-
-
-def _missing(spec: EnvironmentSpec) -> Iterator[Finding]:
-    """What should have been looked up for this environment."""
-    cluster, network = spec.cluster, spec.network
-    if isinstance(cluster, NewCluster):
-        wanted = network.zones if isinstance(network, NewNetwork) else ()
-        known = len(spec.availability_zones)
-        if isinstance(wanted, int) and known < wanted:
-            message = f"{wanted} zones are asked for and {known} are known."
-            fix = "Name them, or give availability_zones from aws.get_availability_zones()."
-            yield finding(codes.MISSING_KEY, ("network", "zones"), message, fix)
-    elif isinstance(cluster.existing, ClusterByName) and spec.cluster_facts is None:
-        message = f"What AWS says of {cluster.existing.name} is not given."
-        fix = "Give cluster_facts, from aws.eks.get_cluster()."
-        yield finding(codes.MISSING_KEY, ("cluster_facts",), message, fix)
 
 
 def _read(spec: ClusterByKubeconfig) -> str:
@@ -353,17 +331,12 @@ def _shared(pool: Pool) -> plain.Pool:
 
 
 def _subnets(
-    zones: Sequence[str] | None, wires: Wires, at: At
+    zones: Sequence[str] | None, wires: Wires
 ) -> pulumi.Input[Sequence[pulumi.Input[str]]]:
-    """Subnets of the given zones, or all; a zone that was looked up in vain is refused here."""
+    """Subnets of the given zones, or all."""
     known = wires.subnet_by_zone
     if zones is None or known is None:
         return wires.subnet_ids
-    missing = [zone for zone in zones if zone not in known]
-    if missing:
-        message = f"{', '.join(missing)} is not among the network's zones: {', '.join(known)}."
-        fix = "Name the network's zones, so that these are among them."
-        refuse("GpuSharingEnvironment", [finding(buying.ZONE_OUTSIDE, at, message, fix)])
     return [known[zone] for zone in sorted(zones)]
 
 

@@ -1,7 +1,7 @@
 """A pool of GPU nodes as a managed node group."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NotRequired
 
 import pulumi
@@ -85,10 +85,10 @@ class GpuPool(pulumi.ComponentResource):
         """
         spec = model_of(GpuPoolSpec, GpuPoolArgs, args)
         catalog, found = catalog_of(spec.catalog, None)
-        wires = {"clusterName": args["cluster_name"]}
-        super().__init__("eks-gpushare:index:GpuPool", name, props(spec, **wires), opts)
-        found += [*check_pool(spec.pool, spec, catalog), *_unmade(spec), *_missing(spec, args)]
-        accept("GpuPool", found, self, opts)
+        inputs = props(spec, clusterName=args["cluster_name"])
+        super().__init__("eks-gpushare:index:GpuPool", name, inputs, opts)
+        found += [*_named(check_pool(spec.pool, spec, catalog)), *_unmade(spec)]
+        accept("GpuPool", [*found, *_missing(spec, args)], self, opts)
         plan = plan_pool(spec.pool, spec, catalog)
         child = pulumi.ResourceOptions(parent=self)
         parts = _Parts(name, spec, args, _first(spec, catalog), child)
@@ -203,6 +203,12 @@ def _first(pool: Pool, catalog: Catalog) -> InstanceType:
     if found is None:
         raise KeyError(pool.instance_types[0])
     return found
+
+
+def _named(found: Iterable[Finding]) -> Iterator[Finding]:
+    """What is about the pool as a whole is about its name, the key of its block in a stack file."""
+    for each in found:
+        yield each if each.at else replace(each, at=("pool",), path="pool")
 
 
 def _unmade(pool: Pool) -> Iterator[Finding]:

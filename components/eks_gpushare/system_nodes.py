@@ -55,8 +55,8 @@ class SystemNodes(pulumi.ComponentResource):
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
         spec = model_of(SystemNodesSpec, SystemNodesArgs, args)
-        wires = {"clusterName": args["cluster_name"]}
-        super().__init__("eks-gpushare:index:SystemNodes", name, props(spec, **wires), opts)
+        inputs = props(spec, clusterName=args["cluster_name"])
+        super().__init__("eks-gpushare:index:SystemNodes", name, inputs, opts)
         accept("SystemNodes", check_system_nodes(spec), self, opts)
         found = Catalog().find(spec.instance_types[0])
         ami = standard_ami("al2023", found.arch if found else "amd64")

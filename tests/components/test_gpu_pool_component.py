@@ -100,7 +100,9 @@ def test_the_first_card_of_a_p6_b300_has_no_efa(gpu_pool: Callable[..., Run]) ->
 def test_efa_keeps_the_cluster_s_security_group(gpu_pool: Callable[..., Run]) -> None:
     made = gpu_pool(preview=False, **EFA)
 
-    groups = {tuple(i["securityGroups"]) for i in made.inputs("LaunchTemplate")["networkInterfaces"]}
+    groups = {
+        tuple(i["securityGroups"]) for i in made.inputs("LaunchTemplate")["networkInterfaces"]
+    }
     assert groups == {("sg-cluster", made.one("SecurityGroup").id)}
 
 

@@ -71,8 +71,9 @@ def test_flow_logs_record_what_was_rejected(network: Callable[..., Run]) -> None
         "vpcId": made.one("Vpc").id,
     }
     assert made.inputs("LogGroup") == {"retentionInDays": 30, "tags": tags}
-    assert f'"Resource": ["{group.outputs["arn"]}", "{group.outputs["arn"]}:*"]' in (
-        made.inputs("RolePolicy")["policy"]
+    assert (
+        f'"Resource": ["{group.outputs["arn"]}", "{group.outputs["arn"]}:*"]'
+        in (made.inputs("RolePolicy")["policy"])
     )
 
 
@@ -88,9 +89,7 @@ def test_a_further_zone_changes_nothing_about_the_others(
     after = network(zones=["us-west-2b", "us-west-2c", "us-west-2a"], nat_gateways=nat_gateways)
 
     untouched = {"Network demo", "VpcEndpoint demo-s3"}
-    assert {
-        each for each in after.changed_from(before) if "us-west-2a" not in each
-    } == untouched
+    assert {each for each in after.changed_from(before) if "us-west-2a" not in each} == untouched
 
 
 def test_the_order_of_zones_changes_no_subnet(network: Callable[..., Run]) -> None:

@@ -25,10 +25,10 @@ HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 LIMIT_SECONDS = 120
 NO_ENGINE = "no `pulumi` on PATH; how to get it: https://www.pulumi.com/docs/install/"
-NO_ENVIRONMENT = "the engine runs programs in a virtual environment; so run pytest in one: make test"
-PROVIDERS = ("aws", "eks", "kubernetes")
+NO_ENVIRONMENT = (
+    "the engine runs programs in a virtual environment; so run pytest in one: make test"
+)
 
-UNCHANGED: dict[str, str] = {}
 NEW_FIRST = "replaced, the new one first"
 OLD_FIRST = "replaced, the old one deleted first"
 
@@ -122,7 +122,9 @@ class Result:
 
     def inputs(self, resource: str) -> dict[str, Any]:
         """New inputs of a resource."""
-        found = [s for s in self._of("resourcePreEvent", "metadata") if _short(s["urn"]) == resource]
+        found = [
+            s for s in self._of("resourcePreEvent", "metadata") if _short(s["urn"]) == resource
+        ]
         inputs: dict[str, Any] = found[0]["new"]["inputs"]
         return inputs
 
@@ -143,7 +145,7 @@ def _short(urn: str) -> str:
 class Engine:
     """`pulumi` with a home, a state and plugins of its own, in a directory of its own."""
 
-    def __init__(self, home: Path, echoed: tuple[str, ...] = PROVIDERS) -> None:
+    def __init__(self, home: Path, echoed: tuple[str, ...]) -> None:
         self._home = home
         self._calls = 0
         plugins, state = home / "plugins", home / "state"
@@ -151,7 +153,9 @@ class Engine:
         state.mkdir()
         for package in echoed:
             _write_plugin(plugins / f"pulumi-resource-{package}", package)
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "AWS_", "PYTHON"))}
+        kept = {
+            k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "AWS_", "PYTHON"))
+        }
         self._environment = {
             **kept,
             "PATH": f"{plugins}{os.pathsep}{os.environ['PATH']}",
@@ -252,7 +256,12 @@ class Project:
 
 
 def _write_plugin(path: Path, package: str) -> None:
-    command = [sys.executable, str(HERE / "echo_provider.py"), package, version(f"pulumi-{package}")]
+    command = [
+        sys.executable,
+        str(HERE / "echo_provider.py"),
+        package,
+        version(f"pulumi-{package}"),
+    ]
     quoted = " ".join(f"'{part}'" for part in command)
     path.write_text(f'#!/bin/sh\nexec {quoted} "$@"\n', encoding="utf-8")
     path.chmod(0o755)
@@ -281,7 +290,7 @@ def _call(command: list[str], directory: Path, environment: Mapping[str, str]) -
 
 
 def _kill_session(leader: int) -> None:
-    """Kill the engine with its plugins, each of which it has put into a process group of its own."""
+    """Kill the engine and its plugins, each of which has a process group of its own."""
     listed = subprocess.run(["ps", "-A", "-o", "pid="], capture_output=True, text=True, check=True)  # noqa: S607  (wherever it is)
     for pid in map(int, listed.stdout.split()):
         try:
@@ -292,9 +301,15 @@ def _kill_session(leader: int) -> None:
 
 
 @pytest.fixture(scope="session")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    """The engine with an echo provider for each package."""
-    return Engine(tmp_path_factory.mktemp("engine"))
+def engine_with(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Engine]:
+    """`engine_with("aws", "eks")` is an engine with an echo provider for each of these packages."""
+    return lambda *packages: Engine(tmp_path_factory.mktemp("engine"), packages)
+
+
+@pytest.fixture(scope="session")
+def engine(engine_with: Callable[..., Engine]) -> Engine:
+    """The engine with echo providers only."""
+    return engine_with("aws", "eks", "kubernetes")
 
 
 @pytest.fixture(scope="session")

@@ -1,3 +1,4 @@
+# ruff: noqa: N802  (the protocol's names)
 """A provider plugin that keeps what it is given: `python echo_provider.py PACKAGE VERSION`.
 
 The engine starts it as it starts the real one. Creating, updating and deleting do nothing; what a
@@ -10,9 +11,9 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import grpc
+import grpc  # type: ignore[import-untyped]  # no stubs
 from pulumi.runtime.proto import (
     plugin_pb2,
     provider_pb2,
@@ -160,35 +161,49 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
         self._package, self._version, self._region = package, version, ""
         self._stand_ins = default_stand_ins()
 
-    def GetPluginInfo(self, _request: Any, _context: Any) -> Any:
+    def GetPluginInfo(self, _request: object, _context: object) -> plugin_pb2.PluginInfo:
         return plugin_pb2.PluginInfo(version=self._version)
 
-    def CheckConfig(self, request: Any, _context: Any) -> Any:
+    def CheckConfig(
+        self, request: provider_pb2.CheckRequest, _context: object
+    ) -> provider_pb2.CheckResponse:
         return provider_pb2.CheckResponse(inputs=request.news)
 
-    def Configure(self, request: Any, _context: Any) -> Any:
+    def Configure(
+        self, request: provider_pb2.ConfigureRequest, _context: object
+    ) -> provider_pb2.ConfigureResponse:
         self._region = request.variables.get("aws:config:region", "")
         return provider_pb2.ConfigureResponse(
             acceptSecrets=True, acceptResources=True, acceptOutputs=True, supportsPreview=True
         )
 
-    def DiffConfig(self, request: Any, _context: Any) -> Any:
+    def DiffConfig(
+        self, request: provider_pb2.DiffRequest, _context: object
+    ) -> provider_pb2.DiffResponse:
         return _config_diff(decode_properties(request.olds), decode_properties(request.news))
 
-    def Check(self, request: Any, _context: Any) -> Any:
+    def Check(
+        self, request: provider_pb2.CheckRequest, _context: object
+    ) -> provider_pb2.CheckResponse:
         return provider_pb2.CheckResponse(inputs=request.news)
 
-    def Diff(self, request: Any, _context: Any) -> Any:
+    def Diff(
+        self, request: provider_pb2.DiffRequest, _context: object
+    ) -> provider_pb2.DiffResponse:
         old, new = decode_properties(request.old_inputs), decode_properties(request.news)
         return _diff(_type_of(request.urn), old, new)
 
-    def Create(self, request: Any, _context: Any) -> Any:
+    def Create(
+        self, request: provider_pb2.CreateRequest, _context: object
+    ) -> provider_pb2.CreateResponse:
         outputs, identity = self._made(request)
         return provider_pb2.CreateResponse(
             id="" if request.preview else identity, properties=encode_properties(outputs)
         )
 
-    def Update(self, request: Any, _context: Any) -> Any:
+    def Update(
+        self, request: provider_pb2.UpdateRequest, _context: object
+    ) -> provider_pb2.UpdateResponse:
         new, old = decode_properties(request.news), decode_properties(request.olds)
         before = decode_properties(request.old_inputs)
         computed = {key: value for key, value in old.items() if key not in before}
@@ -199,15 +214,19 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
             )
         return provider_pb2.UpdateResponse(properties=encode_properties({**computed, **new}))
 
-    def Delete(self, _request: Any, _context: Any) -> Any:
+    def Delete(self, _request: object, _context: object) -> empty_pb2.Empty:
         return empty_pb2.Empty()
 
-    def Read(self, request: Any, _context: Any) -> Any:
+    def Read(
+        self, request: provider_pb2.ReadRequest, _context: object
+    ) -> provider_pb2.ReadResponse:
         return provider_pb2.ReadResponse(
             id=request.id, properties=request.properties, inputs=request.inputs
         )
 
-    def Invoke(self, request: Any, context: Any) -> Any:
+    def Invoke(
+        self, request: provider_pb2.InvokeRequest, context: grpc.ServicerContext
+    ) -> provider_pb2.InvokeResponse:
         args = decode_properties(request.args)
         if args.get("name") == "nope":
             # What the AWS provider says of a cluster that is not there.
@@ -217,7 +236,9 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
         answer = self._stand_ins.invoke(self._run(preview=False), request.tok, args, "")
         return provider_pb2.InvokeResponse(**{"return": encode_properties(answer)})
 
-    def Construct(self, request: Any, _context: Any) -> Any:
+    def Construct(
+        self, request: provider_pb2.ConstructRequest, _context: object
+    ) -> provider_pb2.ConstructResponse:
         run = Construction(request, self._region)
         component = run.register(
             resource_pb2.RegisterResourceRequest(
@@ -234,13 +255,13 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
         run.finish(component.urn, outputs)
         return provider_pb2.ConstructResponse(urn=component.urn, state=encode_properties(outputs))
 
-    def Cancel(self, _request: Any, _context: Any) -> Any:
+    def Cancel(self, _request: object, _context: object) -> empty_pb2.Empty:
         return empty_pb2.Empty()
 
     def _run(self, *, preview: bool) -> Run:
         return Run(preview=preview, region=self._region)
 
-    def _made(self, request: Any) -> tuple[Properties, str]:
+    def _made(self, request: provider_pb2.CreateRequest) -> tuple[Properties, str]:
         # A replacement is another thing with another id: both follow from the inputs.
         content = sha256(request.properties.SerializeToString(deterministic=True)).hexdigest()
         made = Resource(
@@ -257,7 +278,7 @@ def _type_of(urn: str) -> str:
     return urn.split("::")[2].rpartition("$")[2]
 
 
-def _latest_version(known: int, changed: set[str], *, preview: bool) -> Any:
+def _latest_version(known: int, changed: set[str], *, preview: bool) -> object:
     """Of a launch template; internal/service/ec2/ec2_launch_template.go, CustomizeDiff, updateKeys.
 
     A preview takes changed tags for a new version, which the update then does not make.
@@ -274,13 +295,13 @@ def _diff(token: str, old: Properties, new: Properties) -> provider_pb2.DiffResp
         if _comparable(token, key, old.get(key)) != _comparable(token, key, new.get(key))
     ]
     replacing = [
-        path
-        for path in REPLACING.get(token, ())
-        if _at(token, old, path) != _at(token, new, path)
+        path for path in REPLACING.get(token, ()) if _at(token, old, path) != _at(token, new, path)
     ]
     kubernetes = token.startswith("kubernetes:")
     return provider_pb2.DiffResponse(
-        changes=provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE,
+        changes=provider_pb2.DiffResponse.DIFF_SOME
+        if changed
+        else provider_pb2.DiffResponse.DIFF_NONE,
         diffs=changed,
         replaces=replacing,
         # Two objects of one name cannot be there at once.
@@ -288,7 +309,7 @@ def _diff(token: str, old: Properties, new: Properties) -> provider_pb2.DiffResp
     )
 
 
-def _at(token: str, properties: Properties, path: str) -> Any:
+def _at(token: str, properties: Properties, path: str) -> object:
     key, _, inner = path.partition(".")
     value = properties.get(key)
     if inner and isinstance(value, dict):
@@ -296,7 +317,7 @@ def _at(token: str, properties: Properties, path: str) -> Any:
     return _comparable(token, key, value)
 
 
-def _comparable(token: str, key: str, value: Any) -> Any:
+def _comparable(token: str, key: str, value: object) -> object:
     if (token, key) in SETS and isinstance(value, list):
         return sorted(value, key=str)
     return value
@@ -308,7 +329,9 @@ def _config_diff(old: Properties, new: Properties) -> provider_pb2.DiffResponse:
     identifier = new.get("clusterIdentifier")
     same_cluster = isinstance(identifier, str) and identifier == old.get("clusterIdentifier")
     return provider_pb2.DiffResponse(
-        changes=provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE,
+        changes=provider_pb2.DiffResponse.DIFF_SOME
+        if changed
+        else provider_pb2.DiffResponse.DIFF_NONE,
         diffs=changed,
         replaces=[] if same_cluster else changed,
     )
@@ -321,7 +344,8 @@ def main() -> None:
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(Echo(package, version), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    print(port, flush=True)
+    sys.stdout.write(f"{port}\n")
+    sys.stdout.flush()
     server.wait_for_termination()
 
 

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
     from tests.engine.conftest import Edit, Project, StackFile
+
+    Changes: TypeAlias = Callable[[str, object], dict[str, str]]
 
 STACK = "edits"
 NEW_FIRST = "replaced, the new one first"
@@ -49,7 +54,7 @@ def running(project: Project) -> StackFile:
 
 
 @pytest.fixture
-def changes(project: Project, running: StackFile, edited: Edit) -> Any:  # noqa: ANN401
+def changes(project: Project, running: StackFile, edited: Edit) -> Changes:
     """`changes(path, value)`: what a preview says that an edit changes."""
 
     def preview(path: str, value: object) -> dict[str, str]:
@@ -58,66 +63,68 @@ def changes(project: Project, running: StackFile, edited: Edit) -> Any:  # noqa:
     return preview
 
 
-def test_labels_update_the_node_group_in_place(changes: Any) -> None:
+def test_labels_update_the_node_group_in_place(changes: Changes) -> None:
     found = changes("pools.gpu.labels", {"workload": "inference"})
 
     assert found == {"NodeGroup gpushare-gpu": "update"}
 
 
-def test_taints_update_the_node_group_and_what_tolerates_them(changes: Any) -> None:
+def test_taints_update_the_node_group_and_what_tolerates_them(changes: Changes) -> None:
     taints = [{"key": "nvidia.com/gpu", "effect": "NoExecute"}]
 
     assert changes("pools.gpu.taints", taints) == {
         "NodeGroup gpushare-gpu": "update",
-        "Addon gpushare-cluster-eks-node-monitoring-agent": "update",
+        "Addon gpushare-cluster-node-monitoring-agent": "update",
         "Release gpushare-device-plugin-release": "update",
     }
 
 
-def test_sizes_update_the_node_group_in_place(changes: Any) -> None:
+def test_sizes_update_the_node_group_in_place(changes: Changes) -> None:
     found = changes("pools.gpu.nodes", {"min": 0, "desired": 2, "max": 8})
 
     assert found == {"NodeGroup gpushare-gpu": "update"}
 
 
-def test_node_repair_updates_the_node_group_in_place(changes: Any) -> None:
+def test_node_repair_updates_the_node_group_in_place(changes: Changes) -> None:
     assert changes("pools.gpu.nodeRepair", False) == {"NodeGroup gpushare-gpu": "update"}  # noqa: FBT003
 
 
-def test_reordered_instance_types_change_nothing(changes: Any) -> None:
+def test_reordered_instance_types_change_nothing(changes: Changes) -> None:
     assert changes("pools.gpu.instanceTypes", ["g5.xlarge", "g5.2xlarge"]) == {}
 
 
-def test_other_instance_types_replace_the_node_group_the_new_one_first(changes: Any) -> None:
+def test_other_instance_types_replace_the_node_group_the_new_one_first(changes: Changes) -> None:
     found = changes("pools.gpu.instanceTypes", ["g5.xlarge"])
 
     assert found == {"NodeGroup gpushare-gpu": NEW_FIRST}
 
 
-def test_spot_replaces_the_node_group_the_new_one_first(changes: Any) -> None:
+def test_spot_replaces_the_node_group_the_new_one_first(changes: Changes) -> None:
     assert changes("pools.gpu.capacityType", "spot") == {"NodeGroup gpushare-gpu": NEW_FIRST}
 
 
-def test_a_pool_with_a_reservation_is_deleted_before_it_is_replaced(changes: Any) -> None:
+def test_a_pool_with_a_reservation_is_deleted_before_it_is_replaced(changes: Changes) -> None:
     found = changes("pools.reserved.instanceTypes", ["g6.2xlarge"])
 
     assert found == {"NodeGroup gpushare-reserved": OLD_FIRST}
 
 
-def test_a_larger_disk_is_a_new_launch_template_version_and_rolls_the_nodes(changes: Any) -> None:
+def test_a_larger_disk_is_a_new_launch_template_version_and_rolls_the_nodes(
+    changes: Changes,
+) -> None:
     assert changes("pools.gpu.rootVolumeGiB", 300) == {
         "LaunchTemplate gpushare-gpu-template": "update",
         "NodeGroup gpushare-gpu": "update",
     }
 
 
-def test_another_ami_version_rolls_the_nodes(changes: Any) -> None:
+def test_another_ami_version_rolls_the_nodes(changes: Changes) -> None:
     found = changes("pools.gpu.amiVersion", "1.35.9-20261114")
 
     assert found == {"NodeGroup gpushare-gpu": "update"}
 
 
-def test_another_way_of_sharing_changes_nothing_in_aws(changes: Any) -> None:
+def test_another_way_of_sharing_changes_nothing_in_aws(changes: Changes) -> None:
     assert changes("pools.gpu.sharing", {"mode": "mps", "replicas": 8}) == {
         "ConfigMap gpushare-device-plugin-config": NEW_FIRST,
         "Release gpushare-device-plugin-release": "update",
@@ -146,7 +153,7 @@ def test_a_new_zone_replaces_nothing_of_the_network(with_a_third_zone: dict[str,
     assert {name.split()[0] for name in replaced} == {"NodeGroup"}
 
 
-def test_a_further_pool_leaves_the_node_groups_of_the_others_alone(changes: Any) -> None:
+def test_a_further_pool_leaves_the_node_groups_of_the_others_alone(changes: Changes) -> None:
     further = changes("pools.further", _pool(zones=ZONES))
 
     assert {name: word for name, word in further.items() if word != "create"} == {

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 ENGINES_OWN = "an unhandled error occurred: program exited with non-zero exit code: 1"
 MISTAKES = """\
 the stack file has 3 errors:
-  GPU005 pools.gpu.rootVolumeGiB: "200" is text; a whole number is expected. \
-Write 200, without quotes.
-  GPU003 pools.gpu.replica: replica is not a key of this block. Did you mean replicas?
+  GPU005 pools.gpu.nodes.max: "2" is text; a whole number is expected. Write 2, without quotes.
+  GPU003 pools.gpu.rootVolumeGib: rootVolumeGib is not a key of this block. \
+Did you mean rootVolumeGiB?
   GPU201 pools.gpu.sharing.replicas: 1 is less than 2; a GPU is shared by at least two pods. \
 Set 2 or more, or mode: exclusive for a pod per GPU."""
 
@@ -21,8 +21,8 @@ Set 2 or more, or mode: exclusive for a pod per GPU."""
 @pytest.fixture(scope="module")
 def three_mistakes(project: Project, time_slicing: StackFile, edited: Edit) -> Result:
     """A preview of a stack file with an unknown key, a wrong type and a wrong value."""
-    config = edited(time_slicing, "pools.gpu.replica", 10)
-    config = edited(config, "pools.gpu.rootVolumeGiB", "200")
+    config = edited(time_slicing, "pools.gpu.rootVolumeGib", 300)
+    config = edited(config, "pools.gpu.nodes.max", "2")
     config = edited(config, "pools.gpu.sharing.replicas", 1)
     project.init("mistakes", config)
     return project.preview("mistakes", fails=True)
@@ -55,10 +55,12 @@ def test_a_cluster_that_is_not_there_is_one_clean_message(
     result = project.preview("missing", fails=True)
 
     assert result.errors == [
-        "cluster.existing.name: AWS does not give the EKS cluster nope: invoke of "
-        "aws:eks/getCluster:getCluster failed: invocation of aws:eks/getCluster:getCluster "
-        "returned an error: reading EKS Cluster (nope): couldn't find resource. Check the name, "
-        "aws:region, and that your credentials may describe it.",
+        (
+            "cluster.existing.name: AWS does not give the EKS cluster nope: invoke of "
+            "aws:eks/getCluster:getCluster failed: invocation of aws:eks/getCluster:getCluster "
+            "returned an error: reading EKS Cluster (nope): couldn't find resource. "
+            "Check the name, aws:region, and that your credentials may describe it."
+        ),
         ENGINES_OWN,
     ]
     assert "Traceback" not in result.text

@@ -175,7 +175,9 @@ config:
 
 def test_odd_scalars_reach_a_program_as_check_reads_them(project: Project) -> None:
     program = 'import pulumi\npulumi.export("values", pulumi.Config().require_object("values"))\n'
-    scalars = project.engine.project("scalars", program.replace("Config()", "Config('eks-gpushare')"))
+    scalars = project.engine.project(
+        "scalars", program.replace("Config()", "Config('eks-gpushare')")
+    )
     scalars.init("odd", ODD_SCALARS)
     content: Any = read(ODD_SCALARS).value
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pulumi_policy.policy import _NotApplicableError
 from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE, UnknownValueError
 
 from gpushare_policies.stack import GPU_LAUNCH_TEMPLATE_VOLUME_SIZE, SHARING_CONFIG_EXISTS
@@ -263,6 +264,21 @@ def test_a_config_map_that_may_be_the_right_one_is_not_judged(
 
     with pytest.raises(UnknownValueError):
         stack_violations(SHARING_CONFIG_EXISTS, resources)
+
+
+@pytest.mark.parametrize("token", [RELEASE, CONFIG_MAP])
+def test_a_preview_that_does_not_show_what_runs_in_the_cluster_is_not_judged(
+    token: str,
+    node_group: Callable[..., PolicyResource],
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    resources = [resource(token, "plugin", {}), node_group("gpu")]
+
+    with pytest.raises(_NotApplicableError) as refusal:
+        stack_violations(SHARING_CONFIG_EXISTS, resources)
+
+    assert refusal.value.reason == "a preview without the cluster does not show plugin"
 
 
 def _small(found: str, least: int = 100) -> str:

@@ -124,4 +124,5 @@ def test_an_error_over_grpc_has_the_same_text() -> None:
     _, error = record_over_grpc(twice, preview=True)
 
     assert local is not None
-    assert local.text in error
+    # Over a network the two arrive in either order, so which of them was first may differ.
+    assert local.text.partition(" (the first is at")[0] in error

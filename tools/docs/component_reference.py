@@ -26,10 +26,10 @@ _HEAD = """# Component reference
 Arguments and outputs of each component, and of the dictionaries inside them. Written from the
 docstrings by `tools/docs/component_reference.py`. [Components](components.md) has the examples.
 
-Arguments are typed dictionaries: plain `dict`s will do, and a type checker sees their keys. `Input`
-means that an output of another resource is taken too; everything else decides which resources there
-are and has to be a plain value. Wrong arguments raise one `pulumi.InputPropertiesError` that names
-every wrong field.
+Arguments are typed dictionaries: plain `dict`s will do, and a type checker knows the keys. Name the
+types of `eks_gpushare.args` for parts that are put together before. `Input` means that an output of
+another resource is taken too; everything else decides which resources there are and has to be a
+plain value. Wrong arguments raise one `pulumi.InputPropertiesError` that names every wrong field.
 """
 _WRAPPER = re.compile(r"NotRequired\[(.*)\]")
 

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as ended:  # argparse: 0 after --help, 2 after an error
         return ended.code if isinstance(ended.code, int) else WRONG_USAGE
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)  # noqa: T201
+        print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    from eks_gpushare.cli.version import VersionAction  # noqa: PLC0415
+    from eks_gpushare.cli.version import VersionAction
 
     parser = argparse.ArgumentParser(
         prog="eks-gpushare",

@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     """Check the files and print what was found."""
     # Looking for pydantic's plugins reads the metadata of everything installed beside it.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from eks_gpushare.rules.check import check_file  # noqa: PLC0415  (--help needs no pydantic)
+    from eks_gpushare.rules.check import check_file  # --help needs no pydantic
 
     reports = [check_file(file) for file in options.files]
     if options.json:

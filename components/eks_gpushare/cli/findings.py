@@ -17,20 +17,29 @@ _COLOURS = {"error": "31;1", "warning": "33;1", "info": "36"}
 _NARROW, _WIDE = 60, 110
 
 
-def print_findings(found: Iterable[tuple[int | None, Finding]], out: TextIO) -> None:
+def print_findings(
+    found: Iterable[tuple[int | None, Finding]], out: TextIO, *, width: int | None = None
+) -> None:
     """Each finding with its line, what is wrong, and how to mend it.
 
     Args:
         found: Findings with the line of the file, where it is known.
+        width: Columns of a line. Default: those of the terminal, within reason.
         out: Where to print; colours only on a terminal, and not where `NO_COLOR` is set.
     """
-    width = max(_NARROW, min(_WIDE, shutil.get_terminal_size((100, 24)).columns)) - 1
-    wrapped = {"width": width, "break_long_words": False, "break_on_hyphens": False}
-    message = textwrap.TextWrapper(initial_indent="    ", subsequent_indent="    ", **wrapped)
-    fix = textwrap.TextWrapper(initial_indent="    -> ", subsequent_indent="       ", **wrapped)
+    if width is None:
+        width = max(_NARROW, min(_WIDE, shutil.get_terminal_size((100, 24)).columns)) - 1
+    message = textwrap.TextWrapper(
+        width, "    ", "    ", break_long_words=False, break_on_hyphens=False
+    )
+    fix = textwrap.TextWrapper(
+        width, "    -> ", "       ", break_long_words=False, break_on_hyphens=False
+    )
     colour = out.isatty() and not os.environ.get("NO_COLOR")
     for line, each in found:
-        severity = f"\x1b[{_COLOURS[each.severity]}m{each.severity}\x1b[0m" if colour else each.severity
+        severity = (
+            f"\x1b[{_COLOURS[each.severity]}m{each.severity}\x1b[0m" if colour else each.severity
+        )
         where = f"line {line}" if line and not each.path.startswith("line ") else ""
         place = ", ".join(part for part in (where, printable(each.path)) if part)
         out.write(f"  {severity} {each.code}{f' at {place}' if place else ''}\n")

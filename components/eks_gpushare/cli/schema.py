@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the schema. It is JSON with and without `--json`."""
-    from eks_gpushare.config.schema import environment_schema, stack_file_schema  # noqa: PLC0415
+    from eks_gpushare.config.schema import environment_schema, stack_file_schema
 
     schema = stack_file_schema() if options.stack_file else environment_schema()
     json.dump(schema, sys.stdout, indent=2)

@@ -14,7 +14,7 @@ UNREADABLE = Code(
     "GPU001",
     "error",
     "The file is one YAML document in UTF-8.",
-    "The Pulumi engine stops at a stack file that it cannot parse, with a message about the parser.",
+    "The Pulumi engine stops at a stack file that it cannot parse, and speaks of its parser.",
     GO_YAML,
 )
 DUPLICATE_KEY = Code(

@@ -63,7 +63,7 @@ def _pruned(given: dict[str, Any], spelled: Spelling | None) -> Parsed:
         try:
             environment = Environment.model_validate(given, by_alias=True, by_name=False)
         except ValidationError as error:
-            faults = shape_findings(error, known_keys(), spelled)
+            faults = shape_findings(error, known_keys(), spelled, Environment)
             found += [f for f in faults if not _explained(f.at, removed)]
             taken: list[At] = []
             for detail in error.errors(include_url=False):
@@ -135,9 +135,6 @@ def _owners(given: dict[str, Any], at: At) -> list[Any]:
     return owners
 
 
-_NEW_CLUSTER_ONLY = "name, version, endpoint, admins and the like describe a cluster to be made"
-
-
 def _mixed_kinds(given: dict[str, Any]) -> Iterator[Finding]:
     """A part that is declared new and existing at once would be reported key by key."""
     cluster = given.get("cluster")
@@ -146,7 +143,7 @@ def _mixed_kinds(given: dict[str, Any]) -> Iterator[Finding]:
         yield finding(
             codes.BOTH_KINDS,
             ("cluster", "existing"),
-            f"existing stands beside {others}; {_NEW_CLUSTER_ONLY}.",
+            f"existing stands beside {others}, as if a cluster were to be made.",
             "Keep existing alone to use a cluster that is there, or remove it to make one.",
         )
         for key in [key for key in cluster if key != "existing"]:
@@ -159,8 +156,8 @@ def _mixed_kinds(given: dict[str, Any]) -> Iterator[Finding]:
             yield finding(
                 codes.BOTH_KINDS,
                 ("network", new[0]),
-                f"{', '.join(new)} describe a network to be made, {', '.join(old)} one that is "
-                "there.",
+                f"{', '.join(new)} would be for a network to be made, {', '.join(old)} for one "
+                "that is there.",
                 "Keep one or the other.",
             )
             for key in new:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticKnownError
 
 from eks_gpushare.config.base import Items, Model
 from eks_gpushare.config.sharing import Sharing
@@ -13,6 +14,15 @@ from eks_gpushare.config.taints import DEFAULT_TAINT, Taint
 Provisioner: TypeAlias = Literal["managedNodeGroup", "karpenter", "existing"]
 CapacityType: TypeAlias = Literal["onDemand", "spot", "reserved", "capacityBlock"]
 AmiFamily: TypeAlias = Literal["al2023", "bottlerocket", "custom"]
+
+
+def _not_boolean(value: Any) -> Any:  # noqa: ANN401  (unchecked input)
+    if isinstance(value, bool):  # which Python takes for 1
+        raise PydanticKnownError("int_type")
+    return value
+
+
+HopLimit: TypeAlias = Annotated[Literal[1, 2], BeforeValidator(_not_boolean)]
 
 
 class Nodes(Model):
@@ -83,7 +93,7 @@ class Pool(Model):
     """Elastic Fabric Adapter network interfaces, on types that have them."""
     placement_group: bool = False
     """Put the nodes into a cluster placement group, in one zone."""
-    metadata_hop_limit: Literal[1, 2] = 1
+    metadata_hop_limit: HopLimit = 1
     """How far IMDSv2 answers travel; 2 lets pods reach the node's credentials."""
     tag_instances: bool = False
     """Put the environment's tags on instances and volumes too; each change then rolls the nodes."""

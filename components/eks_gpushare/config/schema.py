@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.environment import Environment
@@ -47,14 +48,24 @@ def stack_file_schema() -> dict[str, Any]:
         },
         "patternProperties": {f"^(?!{ENVIRONMENT_KEY}$)[^:]+:.+$": True},
         "additionalProperties": False,
-        "required": [ENVIRONMENT_KEY],
     }
+    kept_by_pulumi = ("encryptionsalt", "encryptedkey", "secretsprovider")
     return {
         "$schema": _DIALECT,
         "title": "eks-gpushare stack file",
         "type": "object",
-        "properties": {"config": config},
-        "required": ["config"],
+        "properties": {
+            "config": config,
+            "environment": {"description": "Pulumi ESC environments that add configuration."},
+            **{key: {"description": "Written by Pulumi."} for key in kept_by_pulumi},
+        },
+        "additionalProperties": False,
+        # What an ESC environment adds is not in the file.
+        "if": {"not": {"required": ["environment"]}},
+        "then": {
+            "required": ["config"],
+            "properties": {"config": {"required": [ENVIRONMENT_KEY]}},
+        },
         "$defs": definitions,
     }
 
@@ -76,7 +87,7 @@ def _docstrings(owner: type) -> dict[str, str]:
     tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     found = {}
-    for field, text in zip(body, body[1:], strict=False):
+    for field, text in pairwise(body):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
             value = text.value if isinstance(text, ast.Expr) else None
             if isinstance(value, ast.Constant) and isinstance(value.value, str):

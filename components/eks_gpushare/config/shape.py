@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from eks_gpushare.config import codes
+from eks_gpushare.config.blocks import keys_of_block
 from eks_gpushare.config.findings import At, Finding, finding
 from eks_gpushare.config.sharing import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from pydantic import ValidationError
+    from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
 
 Spelling: TypeAlias = Callable[[At], "str | None"]
@@ -44,7 +45,10 @@ _VERSION_KEYS = {"version", "amiVersion", "computeCapability", "ami_version", "c
 
 
 def shape_findings(
-    error: ValidationError, known: Iterable[str], spelled: Spelling | None = None
+    error: ValidationError,
+    known: Iterable[str],
+    spelled: Spelling | None = None,
+    model: type[BaseModel] | None = None,
 ) -> list[Finding]:
     """Every fault of one validation, each at its own place.
 
@@ -52,9 +56,16 @@ def shape_findings(
         error: What pydantic raised.
         known: All keys of the model, to guess what a misspelt one was meant to be.
         spelled: How the scalar at a place is written in the file. Default: unknown.
+        model: What was validated, to name the keys of a block. Default: none are named.
     """
-    names = sorted(known)
-    return [_one(detail, names, spelled) for detail in error.errors(include_url=False)]
+    names, found = sorted(known), []
+    for detail in error.errors(include_url=False):
+        if detail["type"] == "extra_forbidden":
+            block = keys_of_block(model, detail["loc"][:-1]) if model else ()
+            found.append(_unknown_key(place(detail["loc"]), block, names))
+        else:
+            found.append(_one(detail, spelled))
+    return found
 
 
 def place(loc: tuple[int | str, ...]) -> At:
@@ -77,11 +88,9 @@ def similar(word: str, names: Iterable[str]) -> str | None:
     return by_fold[near[0]] if near else None
 
 
-def _one(detail: ErrorDetails, names: list[str], spelled: Spelling | None) -> Finding:
+def _one(detail: ErrorDetails, spelled: Spelling | None) -> Finding:
     at, kind, given = place(detail["loc"]), detail["type"], detail["input"]
     written = spelled(at) if spelled else None
-    if kind == "extra_forbidden":
-        return _unknown_key(at, names)
     if kind == "missing":
         return _missing(at)
     if kind == "literal_error":
@@ -100,11 +109,15 @@ def _of_version(at: At) -> bool:
     return bool(at) and (at[-1] in _VERSION_KEYS or at[-2:-1] == ("versions",))
 
 
-def _unknown_key(at: At, names: list[str]) -> Finding:
+def _unknown_key(at: At, block: Sequence[str], names: list[str]) -> Finding:
+    """A key near to one of the block was meant to be that one; else it may belong elsewhere."""
     key = str(at[-1])
-    meant = similar(key, names)
-    siblings = "see the stack file reference for the keys of this block"
-    fix = f"Did you mean {meant}?" if meant and meant != key else f"Remove it; {siblings}."
+    if meant := similar(key, block or names):
+        fix = f"Did you mean {meant}?" if meant != key else "Remove it; it belongs elsewhere."
+    elif block:
+        fix = f"Remove it; the keys here are {', '.join(block)}."
+    else:
+        fix = "Remove it; the stack file reference has the keys of this block."
     return finding(codes.UNKNOWN_KEY, at, f"{key} is not a key of this block.", fix)
 
 
@@ -146,7 +159,7 @@ def _mode(at: At, given: Any) -> Finding:  # noqa: ANN401
 def _unquoted(at: At, given: Any, written: str | None) -> Finding:  # noqa: ANN401
     if written is None:
         message = f"This is the number {given}; a version is text."
-        fix = f'Put quotes around the version as you mean it: without them, {at[-1]}: 1.30 is 1.3.'
+        fix = f"Put quotes around the version as you mean it: without them, {at[-1]}: 1.30 is 1.3."
     else:
         read = "a number" if written == str(given) else f"the number {given}"
         message = f"YAML reads {written} without quotes as {read}; a version is text."

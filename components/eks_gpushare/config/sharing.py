@@ -17,7 +17,7 @@ class Exclusive(Model):
 
 
 class TimeSlicing(Model):
-    """Pods take turns on a GPU. Isolates neither memory nor faults; a replica is no compute share."""
+    """Pods take turns on a GPU; neither memory nor faults are isolated, nor compute divided."""
 
     mode: Literal["timeSlicing"]
     """`timeSlicing`."""

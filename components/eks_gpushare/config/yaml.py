@@ -25,9 +25,7 @@ MAX_BYTES: Final = 1024 * 1024
 # libyaml's own set, less the byte order mark, which inside a text is what is left of two files put
 # together. Found here first, a bad character can be reported with its line. Kept as text, since
 # compiling it takes milliseconds and few files hold more than ASCII.
-_UNREADABLE: Final = (
-    "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-)
+_UNREADABLE: Final = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 _NOT_ASCII_TEXT: Final = re.compile("[^\t\n\r -~]")
 _BOM: Final = "\ufeff"
 

@@ -87,7 +87,7 @@ class StandIns:
         """Set the id and the outputs of a custom resource, whatever package it is of."""
         outputs = {key: _flat(value) for key, value in resource.inputs.items()}
         if resource.type.startswith("aws:"):
-            outputs = {**_aws_outputs(plan, resource, outputs), **outputs}
+            outputs = _completed(_aws_outputs(plan, resource, outputs), outputs)
         elif resource.type.startswith("kubernetes:"):
             outputs |= _kubernetes_outputs(plan, resource, outputs)
         resource.outputs = outputs
@@ -195,6 +195,16 @@ def _id(resource: Resource, outputs: Properties) -> str:
     if token.startswith(_ID_IS_NAME) and isinstance(outputs.get("name"), str):
         return str(outputs["name"])
     return f"{resource.name}-{digest(resource, 8)}"
+
+
+def _completed(computed: Properties, given: Properties) -> Properties:
+    """What was given, and what AWS adds to it, also within a block such as ``vpcConfig``."""
+    blocks = {
+        key: {**value, **given[key]}
+        for key, value in computed.items()
+        if isinstance(value, dict) and isinstance(given.get(key), dict)
+    }
+    return {**computed, **given, **blocks}
 
 
 def _aws_outputs(plan: Plan, resource: Resource, given: Properties) -> Properties:

@@ -211,13 +211,18 @@ def reservation_place(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         yield finding(
             BLOCK_SHAPE if block else RESERVATION_ZONE,
             ("pools", name, _place_key(ctx)),
-            "A reservation lies in one zone; this pool is not pinned to one.",
-            f"Give {_place_key(ctx)} the one of the reservation.",
+            f"A reservation lies in one zone; this pool {_reach(ctx, pool)}.",
+            f"Set {_place_key(ctx)} to the one of the reservation.",
         )
 
 
 def _place_key(ctx: Context) -> str:
     return "zones" if ctx.new_network is not None else "subnetIds"
+
+
+def _reach(ctx: Context, pool: Pool) -> str:
+    count, what = _places(ctx, pool), "zones" if ctx.new_network is not None else "subnets"
+    return f"may use {count} {what}" if count else f"names no {what}"
 
 
 def _places(ctx: Context, pool: Pool) -> int:
@@ -312,11 +317,12 @@ def sold_so(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if found.family.startswith("p6e-gb"):  # has a rule of its own
             continue
         if wanted is not None and found.usage_classes and wanted not in found.usage_classes:
-            sold = " and ".join(found.usage_classes)
+            words = {sold: key for key, sold in _USAGE_CLASS.items()}
+            sold = " and ".join(words.get(kind, kind) for kind in found.usage_classes)
             yield finding(
                 NOT_SOLD_SO,
                 ("pools", name, "capacityType"),
-                f"{found.name} is sold as {sold}, not as {wanted}.",
+                f"{found.name} can be had as {sold}, not as {pool.capacity_type}.",
                 "Choose another capacityType or instance type.",
             )
 
@@ -355,8 +361,8 @@ def placement(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         yield finding(
             GROUP_PLACEMENT,
             at,
-            "A cluster placement group lies in one zone; this pool is not pinned to one.",
-            f"Give {_place_key(ctx)} one value.",
+            f"A cluster placement group lies in one zone; this pool {_reach(ctx, pool)}.",
+            f"Set {_place_key(ctx)} to a single one.",
         )
 
 

@@ -10,12 +10,15 @@ from eks_gpushare.config.findings import At, Finding, has_errors
 from eks_gpushare.config.parse import parse
 from eks_gpushare.config.stack_file import StackFile, read_stack_file, unreadable
 from eks_gpushare.rules import check_environment
+from eks_gpushare.rules.stack import NO_REGION
 
 if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
     from eks_gpushare.config.environment import Environment
+
+_REGION: At = ("config", "aws:region")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +75,15 @@ def check_stack_file(stack_file: StackFile, *, today: date | None = None) -> Rep
         secret = [f.at[2:] for f in found if f.code == SECRET_INSIDE.code]
         found += [f for f in parsed.findings if not any(_within(f, at) for at in secret)]
         if parsed.environment is not None:
-            found += check_environment(
+            ruled = check_environment(
                 parsed.environment,
                 region=stack_file.region,
                 today=today,
                 removed=parsed.removed,
             )
+            if any(f.at == _REGION for f in found):  # there is one, and it is wrong
+                ruled = [f for f in ruled if f.code != NO_REGION.code]
+            found += ruled
             environment = None if parsed.findings else parsed.environment
     found.sort(key=lambda each: stack_file.line_of(each) or 0)
     return Report(stack_file.name, tuple(found), stack_file.readable, stack_file, environment)

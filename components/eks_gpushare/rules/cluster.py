@@ -115,13 +115,19 @@ def version(ctx: Context) -> Iterator[Finding]:
         return
     at, given = ("cluster", "version"), cluster.version
     current = [v for v in eks_versions() if support(v, ctx.today) == "standard"]
-    newest = current[-1] if current else next(reversed(eks_versions()))
+    newest = current[-1] if current else max(eks_versions())
     if not _MINOR.fullmatch(given):
         message = f'"{given}" is not a minor version of Kubernetes.'
-        yield finding(BAD_VERSION, at, message, f'Write it as "{newest}".')
+        meant = re.match(r"v?(1\.\d{2})(?!\d)", given)
+        fix = f'Write it as "{meant[1] if meant else newest}".'
+        yield finding(BAD_VERSION, at, message, fix)
         return
     state = support(given, ctx.today)
     if state == "ended":
+        ended = eks_versions()[given].extended_until
+        message = f"EKS ended its support of Kubernetes {given} on {ended}."
+        yield finding(OUT_OF_SUPPORT, at, message, f'Use "{newest}".')
+    elif state == "unknown" and given < min(eks_versions()):
         message = f"EKS no longer supports Kubernetes {given}."
         yield finding(OUT_OF_SUPPORT, at, message, f'Use "{newest}".')
     elif state == "extended" and cluster.support_type == "standard":

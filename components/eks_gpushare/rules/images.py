@@ -152,8 +152,7 @@ def ami_version(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if pool.ami_family != "custom":
             message = "No amiVersion is given, so the newest AMI at the time of creation is taken."
             version = ctx.new_cluster.version if ctx.new_cluster else "1.35"
-            example = ami_release(pool.ami_family, version)
-            fix = f"Pin amiVersion in production{f', for example {example}' if example else ''}."
+            fix = f"Pin amiVersion in production{_example(pool.ami_family, version)}."
             yield finding(FLOATING_AMI, at, message, fix)
         return
     if pool.ami_family == "custom":
@@ -180,8 +179,13 @@ def release_fits(ctx: Context, at: tuple[str, ...], release: str) -> Iterator[Fi
             AMI_VERSION,
             at,
             f"{release} is for Kubernetes {matched[1]}; the cluster has {version}.",
-            f"Take a release of {version}.",
+            f"Take a release of {version}{_example('al2023', version)}.",
         )
+
+
+def _example(family: str, version: str) -> str:
+    example = ami_release(family, version)
+    return f", for example {example}" if example else ""
 
 
 def system_ami(ctx: Context) -> Iterator[Finding]:
@@ -205,7 +209,7 @@ def disk(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             SMALL_DISK,
             at,
             f"{given} GiB is not between the {least} GiB of the AMI and {_LARGEST_GIB} GiB.",
-            f"Set {ROOMY_GIB} or more.",
+            f"Set {ROOMY_GIB} to {_LARGEST_GIB}.",
         )
     elif given < ROOMY_GIB:
         yield finding(

@@ -97,6 +97,7 @@ CODES = (
     TYPE_TWICE,
 )
 _MOST_ALTERNATIVES = 4
+_MOST_REGIONS = 6
 _EXAMPLE_RELEASE = "1.35.8-20260930"
 
 
@@ -167,13 +168,18 @@ def still_offered(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 f"Types with {gpus} are {', '.join(others)}.",
             )
         elif ctx.region and found.zones and ctx.region not in found.zones:
-            regions = ", ".join(sorted(found.zones))
+            regions = _some(sorted(found.zones), _MOST_REGIONS)
             yield finding(
                 NOT_IN_REGION,
                 at,
                 f"{found.name} was not offered in {ctx.region} when the catalog was made.",
                 f"It was in {regions}. Ask EC2 for its offerings before you rely on it.",
             )
+
+
+def _some(names: list[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def driver_fits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
@@ -184,12 +190,12 @@ def driver_fits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         ami = nvidia_ami(pool.ami_family, found.arch)
         driver = ami.driver_for(found, pool.ami_version) if ami else None
         if ami is not None and driver is not None and driver < (found.driver_min or 0):
-            which = pool.ami_version or "if amiVersion does not say which release"
+            which = f" in release {pool.ami_version}" if pool.ami_version else ""
             yield finding(
                 OLD_DRIVER,
                 ("pools", name, "instanceTypes", index),
                 f"{found.name} ({gpu.model}) needs driver {found.driver_min} or later; the "
-                f"{pool.ami_family} AMI of EKS has {driver} ({which}).",
+                f"{pool.ami_family} AMI of EKS has {driver}{which}.",
                 _newer_driver(ami, found),
             )
 

@@ -183,8 +183,8 @@ def value_fault(value: str) -> str | None:
     """Why a label or taint value is not one, or None."""
     if value and (not _NAME.fullmatch(value) or len(value) > _LONGEST_NAME):
         return (
-            f'The value "{value}" is not up to 63 letters, digits, -, _ and . with a letter or digit '
-            "at both ends."
+            f'The value "{value}" is not up to 63 letters, digits, -, _ and . with a letter or '
+            "digit at both ends."
         )
     return None
 
@@ -195,7 +195,8 @@ def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     for index, taint in enumerate(pool.taints):
         at = ("pools", name, "taints", index)
         if fault := key_fault(taint.key) or value_fault(taint.value):
-            yield finding(BAD_TAINT, at, fault, "Correct the taint.")
+            fix = 'Write it like {key: nvidia.com/gpu, value: "true", effect: NoSchedule}.'
+            yield finding(BAD_TAINT, at, fault, fix)
         if (taint.key, taint.effect) in seen:
             yield finding(
                 TAINT_TWICE,
@@ -257,7 +258,7 @@ def tags(ctx: Context) -> Iterator[Finding]:
     for key, value in given.items():
         fault = None
         if key.casefold().startswith("aws:"):
-            fault = "Keys that start with aws: are reserved."
+            fault = f"{key} starts with aws:, which AWS keeps for itself."
         elif not key or len(key) > _LONGEST_TAG_KEY or not _TAG.fullmatch(key):
             fault = f'"{key}" is not 1 to 128 letters, digits, spaces and + - = . _ : / @.'
         elif len(value) > _LONGEST_TAG_VALUE or not _TAG.fullmatch(value):
@@ -279,7 +280,10 @@ def namespace(ctx: Context) -> Iterator[Finding]:
     at = ("gpuStack", "namespace")
     if given in {"default", "kube-public", "kube-node-lease"}:
         yield finding(
-            BAD_NAMESPACE, at, f"{given} is not for workloads.", "Use a namespace of its own."
+            BAD_NAMESPACE,
+            at,
+            f"{given} is not a namespace for the GPU stack.",
+            "Use one of its own, such as nvidia-device-plugin.",
         )
     elif not _DNS_LABEL.fullmatch(given) or len(given) > _LONGEST_NAME:
         yield finding(

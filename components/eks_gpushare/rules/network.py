@@ -56,7 +56,7 @@ IDLE_NETWORK = Code(
 
 CODES = (BAD_CIDR, CLASHING_CIDR, ZONE_COUNT, BAD_ID, IDLE_NETWORK)
 _PRIVATE = tuple(
-    ipaddress.ip_network(cidr)
+    ipaddress.IPv4Network(cidr)
     for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
 )
 _DOCKER = ipaddress.ip_network("172.17.0.0/16")
@@ -78,7 +78,7 @@ def cidr(ctx: Context) -> Iterator[Finding]:
         yield finding(
             BAD_CIDR,
             at,
-            f"/{given.prefixlen} is not between /{LARGEST_PREFIX} and /{SMALLEST_PREFIX}: pods "
+            f"{given} is not between a /{LARGEST_PREFIX} and a /{SMALLEST_PREFIX} in size; pods "
             "take their addresses from the VPC.",
             "Use a /16 unless addresses are scarce.",
         )
@@ -106,7 +106,7 @@ def zones(ctx: Context) -> Iterator[Finding]:
                 message = f"{zone} stands twice."
                 yield finding(ZONE_COUNT, (*at, index), message, "Remove one of the two.")
     if not FEWEST_ZONES <= count <= MOST_ZONES:
-        message = f"{count} is not between {FEWEST_ZONES} and {MOST_ZONES} zones."
+        message = f"{count} is not a number of zones from {FEWEST_ZONES} to {MOST_ZONES}."
         yield finding(ZONE_COUNT, at, message, "Use 2 or 3.")
 
 

@@ -54,6 +54,9 @@ _RESTS_ON: dict[str, tuple[At, ...]] = {
 }
 """What else a rule looks at besides the place of its finding."""
 
+_ABOUT_ALL = {"GPU618"}
+"""Findings about the stack, whose place is only where to begin reading."""
+
 
 def certain(found: Iterable[Finding], removed: tuple[At, ...]) -> list[Finding]:
     """The errors that hold whatever the values are that could not be read.
@@ -73,7 +76,8 @@ def certain(found: Iterable[Finding], removed: tuple[At, ...]) -> list[Finding]:
 def _places(found: Finding) -> list[At]:
     name = found.at[1] if len(found.at) > 1 else ""
     others = _RESTS_ON.get(found.code, ())
-    return [found.at, *(tuple(name if part == "*" else part for part in at) for at in others)]
+    own = [] if found.code in _ABOUT_ALL else [found.at]
+    return [*own, *(tuple(name if part == "*" else part for part in at) for at in others)]
 
 
 def _overlap(one: At, other: At) -> bool:

@@ -94,7 +94,7 @@ def check_network(spec: NewNetwork) -> list[Finding]:
     """Findings about a new network; its region is that of its first zone."""
     environment = Environment.model_construct(cluster=_ANY_CLUSTER, network=spec, pools={})
     zones = spec.zones if isinstance(spec.zones, tuple) else ()
-    region = zones[0][:-1] if zones else None
+    region = zones[0][:-1] or "us-west-2" if zones else None
     ctx = Context(environment, Catalog(), region, _today())
     rules = (network.cidr, network.zones, buying.network_zones)
     return list(_within((f for rule in rules for f in rule(ctx)), 1))

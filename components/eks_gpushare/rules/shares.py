@@ -13,6 +13,7 @@ from eks_gpushare.sharing.resources import GPU, renames
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eks_gpushare.catalog import InstanceType
     from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.rules.context import Context
@@ -189,7 +190,8 @@ def memory_per_share(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if gpu.memory_mib is None:
             continue
         share = gpu.memory_mib // sharing.replicas
-        has = f"{instance_type.name}: {sharing.replicas} pods on a {gpu.model} of {gpu.memory_mib} MiB"
+        board = f"{gpu.model} of {gpu.memory_mib} MiB"
+        has = f"{instance_type.name}: {sharing.replicas} pods on one {board}"
         if isinstance(sharing, Mps):
             yield finding(
                 MPS_MEMORY,
@@ -233,20 +235,34 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             yield finding(
                 TOO_FEW_PODS,
                 _sharing(name, "replicas"),
-                f"{who} but runs {room.pods} pods, about {SYSTEM_PODS} of them its own.",
-                f"Set {max(2, (room.pods - SYSTEM_PODS) // instance_type.gpu_count)} or fewer, or "
-                "take a larger instance type.",
+                f"{who} but takes {room.pods} pods, about {SYSTEM_PODS} of them the node's own.",
+                _fewer(instance_type, room.pods - SYSTEM_PODS),
             )
         cpu, memory = room.cpu_millis // shares, room.memory_mib // shares
-        if cpu < _CPU_PER_SHARE or memory < _MIB_PER_SHARE:
+        thin = [
+            text
+            for text, short in (
+                ("a CPU", cpu < _CPU_PER_SHARE),
+                ("1 GiB of memory", memory < _MIB_PER_SHARE),
+            )
+            if short
+        ]
+        if thin:
             yield finding(
                 THIN_SHARES,
                 _sharing(name, "replicas"),
-                f"{who}, each with {cpu}m CPU and {memory} MiB of the node's "
-                f"{room.cpu_millis}m and {room.memory_mib} MiB.",
+                f"{who}; of the node's {room.cpu_millis}m CPU and {room.memory_mib} MiB each gets "
+                f"{cpu}m and {memory} MiB, less than {' and '.join(thin)}.",
                 "Let pods request no more than that, set fewer replicas, or take a type with more "
                 "CPU per GPU.",
             )
+
+
+def _fewer(instance_type: InstanceType, room: int) -> str:
+    most = room // instance_type.gpu_count
+    if most < FEWEST_REPLICAS:
+        return "Take a larger instance type."
+    return f"Set {most} or fewer, or take a larger instance type."
 
 
 def toleration_needed(_: Context, name: str, pool: Pool) -> Iterator[Finding]:

@@ -105,21 +105,25 @@ def region(ctx: Context) -> Iterator[Finding]:
 
 def not_built(ctx: Context) -> Iterator[Finding]:
     """GPU701."""
-    fix = "Leave it out to build the stack with this version."
     if ctx.environment.gpu_stack.manager == "gpuOperator":
         at: At = ("gpuStack", "manager")
-        yield finding(NOT_BUILT, at, "This version cannot install the GPU Operator yet.", fix)
+        yield _not_yet(at, "install the GPU Operator", "devicePlugin")
     for name, pool in ctx.environment.pools.items():
         if isinstance(pool.sharing, Mig):
             at = ("pools", name, "sharing", "mode")
-            yield finding(NOT_BUILT, at, "This version cannot build MIG pools yet.", fix)
+            yield _not_yet(at, "build MIG pools", "exclusive, timeSlicing or mps")
         if pool.provisioner == "karpenter":
             at = ("pools", name, "provisioner")
-            yield finding(NOT_BUILT, at, "This version cannot build Karpenter pools yet.", fix)
+            yield _not_yet(at, "build Karpenter pools", "managedNodeGroup")
         family = pool.custom_ami.family if pool.custom_ami else pool.ami_family
         if family == "bottlerocket":
-            at = ("pools", name, "amiFamily")
-            yield finding(NOT_BUILT, at, "This version cannot build Bottlerocket pools yet.", fix)
+            at = ("pools", name, *(("customAmi", "family") if pool.custom_ami else ("amiFamily",)))
+            yield _not_yet(at, "build Bottlerocket pools", "al2023")
+
+
+def _not_yet(at: At, what: str, instead: str) -> Finding:
+    message = f"This version cannot {what} yet."
+    return finding(NOT_BUILT, at, message, f"Use {instead} to build the stack with this version.")
 
 
 def charts(ctx: Context) -> Iterator[Finding]:

@@ -1,0 +1,206 @@
+"""`eks-gpushare lab up|run|status|down`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eks_gpushare.lab.lifecycle import Status
+    from eks_gpushare.lab.state import Lab
+
+STEADY_SECONDS = 60.0
+"""How long `lab run` waits for everything to settle, unless it is told otherwise."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verbs of `lab` and their options."""
+    verbs = parser.add_subparsers(dest="lab_verb", metavar="VERB", required=True)
+    for verb, summary in _SUMMARIES.items():
+        sub = verbs.add_parser(verb, help=summary, description=summary.capitalize() + ".")
+        # Suppressed: the default would undo a --json that stands before the verb.
+        described = {"action": "store_true", "default": argparse.SUPPRESS}
+        sub.add_argument("--json", help="print one JSON document", **described)  # type: ignore[arg-type]  # keywords of argparse
+        if verb == "run":
+            _add_run_arguments(sub)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do what the verb says."""
+    from eks_gpushare.lab.errors import LabError
+
+    # What ends this process from outside is to stop a build or a start in order too.
+    previous = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code: int = _VERBS[options.lab_verb](options)
+    except LabError as error:
+        if options.json:
+            _print_json({"error": str(error)})
+        else:
+            print(f"eks-gpushare: {error}", file=sys.stderr)
+        return FOUND
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    return code
+
+
+def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    from eks_gpushare.cli.preview import add_stack_arguments
+
+    add_stack_arguments(parser)
+    parser.add_argument(
+        "--apply",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="FILE",
+        help="manifests to apply, in this order",
+    )
+    parser.add_argument(
+        "--scale",
+        type=_number_of,
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="then scale a workload to N pods; once more for each workload",
+    )
+    parser.add_argument(
+        "--until-steady",
+        type=_seconds,
+        default=STEADY_SECONDS,
+        metavar="SECONDS",
+        help=f"how long to wait until nothing changes any more (default: {STEADY_SECONDS:.0f})",
+    )
+    parser.add_argument(
+        "--expect",
+        type=_number_of,
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="exit with 1 unless N pods of a workload run in the end",
+    )
+
+
+def _number_of(text: str) -> tuple[str, int]:
+    """`name=3` or `namespace/name=3`."""
+    name, _, number = text.rpartition("=")
+    if not name or not (number.isascii() and number.isdigit()):
+        message = f"{text!r} is not NAME=N: the name of a workload, or namespace/name, and a number"
+        raise argparse.ArgumentTypeError(f"{message} of pods, such as gpu-demo/app=20")
+    return name, int(number)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds
+
+
+def _up(options: argparse.Namespace) -> int:
+    from eks_gpushare.lab import lifecycle
+
+    lab, started = lifecycle.up()
+    if options.json:
+        _print_json({**lifecycle.status().as_json(), "reused": not started})
+        return FINE
+    if started:
+        print(f"The lab is up; it took {lab.ready_seconds:.1f} s.")
+    else:
+        print("The lab is up already.")
+    _print_connection(lab)
+    return FINE
+
+
+def _status(options: argparse.Namespace) -> int:
+    from eks_gpushare.lab import lifecycle
+
+    status = lifecycle.status()
+    if options.json:
+        _print_json(status.as_json())
+    else:
+        _print_status(status)
+    return FINE if status.healthy else FOUND
+
+
+def _down(options: argparse.Namespace) -> int:
+    from eks_gpushare.lab import lifecycle
+
+    begun = time.monotonic()
+    lab = lifecycle.down()
+    seconds = time.monotonic() - begun
+    if options.json:
+        _print_json({"stopped": lab is not None, "logs": str(lab.logs) if lab else None})
+    elif lab is None:
+        print("No lab is up.")
+    else:
+        print(f"The lab is down; it took {seconds:.1f} s. Its logs stay in {lab.logs}.")
+    return FINE
+
+
+def _run(options: argparse.Namespace) -> int:
+    from eks_gpushare.lab.run import run as run_stack
+
+    return run_stack(options)
+
+
+def _print_status(status: Status) -> None:
+    lab = status.lab
+    if lab is None:
+        print("No lab is up. `eks-gpushare lab up` starts one.")
+        return
+    if not status.alive:
+        how = {"failed": "The last one failed", "stopped": "The last one was stopped"}
+        print(f"No lab is up. {how.get(lab.phase, 'The last one was killed')}.")
+        if lab.error:
+            print(lab.error)
+        print(f"  logs        {lab.logs}")
+        return
+    minutes = (time.time() - lab.started) / 60
+    ready = "is ready" if status.healthy else f"is not ready ({lab.phase})"
+    print(f"The lab {ready}, pid {lab.pid}, up for {minutes:.0f} min.")
+    _print_connection(lab)
+    each = ", ".join(f"{name} {size >> 20}" for name, size in status.memory.items())
+    print(f"  memory      {sum(status.memory.values()) >> 20} MB ({each})")
+    print(f"  logs        {lab.logs}")
+
+
+def _print_connection(lab: Lab) -> None:
+    print(f"  versions    {', '.join(f'{name} {number}' for name, number in lab.versions.items())}")
+    print(f"  API server  {lab.url}")
+    print(f"  kubeconfig  {lab.kubeconfig}")
+
+
+def _print_json(document: object) -> None:
+    json.dump(document, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def _terminate(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
+
+
+_SUMMARIES = {
+    "up": "start a control plane that stays until `lab down`",
+    "run": "lay a stack on a control plane and see which of its pods run",
+    "status": "show versions, address, memory and logs of the lab that is up",
+    "down": "stop the lab that is up",
+}
+
+_VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "up": _up,
+    "run": _run,
+    "status": _status,
+    "down": _down,
+}

@@ -1,0 +1,184 @@
+"""The loop of the simulated node agent."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from eks_gpushare.lab.agent import admission, patches
+from eks_gpushare.lab.agent.node import SimulatedNode
+from eks_gpushare.lab.agent.pods import program_of
+from eks_gpushare.lab.client import ApiError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eks_gpushare.lab.client import Client, Object
+    from eks_gpushare.lab.watches import Watches
+
+_RETRY_SECONDS = 0.5
+
+
+class Agent:
+    """Plays NVIDIA's programs and the kubelet's device manager on every node of the lab."""
+
+    def __init__(self, client: Client, watches: Watches) -> None:
+        """Describe it; `start` starts it.
+
+        Args:
+            client: the API server.
+            watches: what to react to; started already.
+        """
+        self._client, self._watches = client, watches
+        self._nodes: dict[str, SimulatedNode] = {}
+        self._programs: dict[str, dict[str, Object]] = defaultdict(dict)
+        self._dirty: set[str] = set()
+        self._asking: dict[str, Object] = {}
+        self._refused: dict[str, str] = {}
+        self._refusals: dict[str, int] = defaultdict(int)
+        self._due: dict[str, float] = {}
+        self._shown: dict[tuple[str, str], object] = {}
+        self._wake = threading.Condition()
+        self._stopped = False
+        self._idle = True
+        self._thread = threading.Thread(target=self._run, name="node agent", daemon=True)
+
+    def start(self) -> None:
+        """Start."""
+        self._watches.nodes.listen(self._on_node)
+        self._watches.pods.listen(self._on_pod)
+        self._watches.config_maps.listen(self._on_config_map)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop; nodes keep what they advertise."""
+        with self._wake:
+            self._stopped = True
+            self._wake.notify()
+        self._thread.join(10)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is left to do about what has been seen; refusals go on by themselves."""
+        with self._wake:
+            return self._idle and not self._dirty
+
+    def _on_node(self, kind: str, node: Object) -> None:
+        name = node["metadata"]["name"]
+        if kind == "DELETED":
+            self._nodes.pop(name, None)
+        else:
+            self._touch(name)
+
+    def _on_pod(self, kind: str, pod: Object) -> None:
+        node = pod["spec"].get("nodeName")
+        if not node:
+            return
+        uid = pod["metadata"]["uid"]
+        if program_of(pod) is not None:
+            if kind == "DELETED":
+                self._programs[node].pop(uid, None)
+            else:
+                self._programs[node][uid] = pod
+            self._touch(node)
+        elif max(admission.requests(pod).values(), default=0) > 1:
+            with self._wake:
+                if kind == "DELETED" or pod["status"].get("phase") == "Failed":
+                    self._asking.pop(uid, None)
+                    self._due.pop(uid, None)
+                else:
+                    self._asking[uid] = pod
+                    self._wake.notify()
+
+    def _on_config_map(self, _kind: str, config_map: Object) -> None:
+        """Only programs that do not run look again; `Instance.update` sees to that."""
+        name = config_map["metadata"]["name"]
+        for node in list(self._nodes.values()):
+            if any(each.program.config_map == name for each in node.instances.values()):
+                self._touch(node.name)
+
+    def _touch(self, node: str) -> None:
+        with self._wake:
+            self._dirty.add(node)
+            self._wake.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                self._idle = True
+                self._wake.wait_for(self._has_work, timeout=self._next_refusal())
+                if self._stopped:
+                    return
+                self._idle = False
+                dirty, self._dirty = self._dirty, set()
+                asking = list(self._asking.values())
+            for name in dirty:
+                try:
+                    self._reconcile(name)
+                except (ApiError, OSError):
+                    threading.Timer(_RETRY_SECONDS, self._touch, (name,)).start()
+            for pod in asking:
+                with suppress(ApiError, OSError):
+                    self._admit(pod)
+
+    def _has_work(self) -> bool:
+        waiting = self._asking.keys() - self._due.keys()
+        return bool(self._stopped or self._dirty or waiting)
+
+    def _next_refusal(self) -> float | None:
+        if not self._due:
+            return None
+        return max(0.01, min(self._due.values()) - time.monotonic())
+
+    def _config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
+        found = self._watches.config_maps.get(name, namespace)
+        return None if found is None else found.get("data") or {}
+
+    def _reconcile(self, name: str) -> None:
+        node = self._watches.nodes.get(name)
+        if node is None:
+            return
+        simulated = self._nodes.setdefault(name, SimulatedNode(name))
+        simulated.update(node, list(self._programs[name].values()), self._config_map)
+        change = patches.node_status(node, simulated)
+        if change:
+            self._client.patch(f"/api/v1/nodes/{name}/status", change)
+        relabel = patches.node_labels(node, simulated)
+        if relabel:
+            self._client.patch(f"/api/v1/nodes/{name}", relabel)
+        for each in simulated.instances.values():
+            self._show(each.uid, patches.pod_path(each), patches.instance_state(each))
+
+    def _show(self, uid: str, path: str, state: tuple[object, object]) -> None:
+        """Let a pod show what goes on in it, once for each change."""
+        annotation, make_status = state
+        if self._shown.get((uid, "log")) != annotation:
+            self._client.patch(path, annotation)
+            self._shown[uid, "log"] = annotation
+        pod = self._client.get(path)
+        if pod is None:
+            return
+        status = patches.pod_status(pod, make_status)
+        if status and self._shown.get((uid, "status")) != make_status:
+            self._client.patch(f"{path}/status", status)
+        self._shown[uid, "status"] = make_status
+
+    def _admit(self, pod: Object) -> None:
+        uid = pod["metadata"]["uid"]
+        if uid not in self._refused:
+            node = self._nodes.get(pod["spec"]["nodeName"])
+            why = admission.refusal(pod, node.plugin_configuration() if node else None)
+            if why is None:
+                with self._wake:
+                    self._asking.pop(uid, None)
+                return
+            self._refused[uid] = why
+            owner = admission.owner_of(pod)
+            self._due[uid] = time.monotonic() + admission.pause(self._refusals[owner])
+            self._refusals[owner] += 1
+            self._client.patch(patches.status_path(pod), patches.not_ready(pod))
+        if self._due.get(uid, 0.0) <= time.monotonic():
+            self._client.patch(patches.status_path(pod), patches.failed(self._refused[uid]))

@@ -1,0 +1,68 @@
+"""The GPUs that a simulated node has, by its instance type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eks_gpushare.catalog import gpu_instance_types, mps_client_limit
+
+# What NVML calls the GPUs that EC2 calls so, by memory in MiB where that tells two apart. Names as
+# NVIDIA's driver reports them; public GPU feature discovery labels show the same.
+_PRODUCTS: dict[str, str] = {
+    "A100": "NVIDIA A100-SXM4-40GB",
+    "A10G": "NVIDIA A10G",
+    "B200": "NVIDIA B200",
+    "B300": "NVIDIA B300 SXM6 AC",
+    "GB200": "NVIDIA GB200",
+    "H100": "NVIDIA H100 80GB HBM3",
+    "H200": "NVIDIA H200",
+    "L4": "NVIDIA L4",
+    "L40S": "NVIDIA L40S",
+    "RTX PRO 4500": "NVIDIA RTX PRO 4500 Blackwell Server Edition",
+    "RTX PRO Server 6000": "NVIDIA RTX PRO 6000 Blackwell Server Edition",
+    "T4": "Tesla T4",
+    "T4g": "NVIDIA T4G",
+    "V100": "Tesla V100-SXM2-16GB",
+}
+_LARGER: dict[tuple[str, int], str] = {
+    ("A100", 81920): "NVIDIA A100-SXM4-80GB",
+    ("V100", 32768): "Tesla V100-SXM2-32GB",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """The GPUs of one node, all alike and none split by MIG."""
+
+    count: int
+    """How many the driver shows."""
+    product: str
+    """Name as the driver reports it, such as "Tesla V100-SXM2-16GB"."""
+    memory_mib: int | None
+    """Memory of one; None if unknown."""
+    compute: tuple[int, int]
+    """CUDA compute capability."""
+    mig_capable: bool
+    """Whether MIG could split it."""
+    mps_clients: int
+    """Clients that the MPS daemon allows on one."""
+    machine: str
+    """Instance type."""
+
+
+def hardware_of(instance_type: str) -> Hardware | None:
+    """The GPUs of an instance type, or None if it has none that the catalog knows."""
+    found = gpu_instance_types().get(instance_type)
+    if found is None or found.gpu is None:
+        return None
+    gpu = found.gpu
+    product = _LARGER.get((gpu.model, gpu.memory_mib or 0)) or _PRODUCTS.get(gpu.model, gpu.model)
+    return Hardware(
+        found.gpu_count,
+        product,
+        gpu.memory_mib,
+        gpu.compute_capability,
+        gpu.mig_capable,
+        mps_client_limit(gpu),
+        instance_type,
+    )

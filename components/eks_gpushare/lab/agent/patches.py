@@ -1,0 +1,90 @@
+"""What the agent writes: merge patches of nodes and pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.lab.agent.admission import REASON
+
+if TYPE_CHECKING:
+    from eks_gpushare.lab.agent.instance import Instance, Trouble
+    from eks_gpushare.lab.agent.node import SimulatedNode
+    from eks_gpushare.lab.client import Object
+
+LOG = "lab.eks-gpushare/log"
+"""Annotation of a pod with what its program says about its configuration."""
+
+_READY = ("Ready", "ContainersReady")
+
+
+def node_status(node: Object, simulated: SimulatedNode) -> Object | None:
+    """Capacity and allocatable that differ from what the node has, or None."""
+    wanted = {"capacity": simulated.capacity, "allocatable": simulated.allocatable}
+    change: dict[str, dict[str, str]] = {}
+    for part, counts in wanted.items():
+        there = node["status"].get(part, {})
+        new = {name: str(count) for name, count in counts.items() if there.get(name) != str(count)}
+        if new:
+            change[part] = new
+    return {"status": change} if change else None
+
+
+def node_labels(node: Object, simulated: SimulatedNode) -> Object | None:
+    """Labels that differ from what the node has, or None."""
+    there = node["metadata"].get("labels", {})
+    new = {key: value for key, value in simulated.labels.items() if there.get(key) != value}
+    return {"metadata": {"labels": new}} if new else None
+
+
+def pod_path(instance: Instance) -> str:
+    """Path of the pod of a program."""
+    return f"/api/v1/namespaces/{instance.namespace}/pods/{instance.pod}"
+
+
+def status_path(pod: Object) -> str:
+    """Path of the status of a pod."""
+    metadata = pod["metadata"]
+    return f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status"
+
+
+def instance_state(instance: Instance) -> tuple[Object, Trouble | None]:
+    """What a pod shows: its log as an annotation, and what stops it."""
+    return {"metadata": {"annotations": {LOG: instance.log()}}}, instance.trouble
+
+
+def pod_status(pod: Object, trouble: Any) -> Object | None:  # noqa: ANN401 (Trouble or None)
+    """Status of a pod whose containers wait, or run again; None if it is as it should be."""
+    statuses = pod["status"].get("containerStatuses") or []
+    waits = any("waiting" in (each.get("state") or {}) for each in statuses)
+    if trouble is None and not waits:
+        return None
+    if trouble is None:
+        state: Object = {"running": {"startedAt": pod["status"].get("startTime")}}
+    else:
+        state = {"waiting": {"reason": trouble.reason, "message": trouble.message}}
+    ready = trouble is None
+    return {
+        "status": {
+            "containerStatuses": [{**each, "ready": ready, "state": state} for each in statuses],
+            "conditions": _conditions(pod, ready=ready),
+        }
+    }
+
+
+def not_ready(pod: Object) -> Object:
+    """Status of a pod that is about to fail."""
+    return {"status": {"conditions": _conditions(pod, ready=False, reason=REASON)}}
+
+
+def failed(message: str) -> Object:
+    """Status of a pod that the kubelet has refused."""
+    return {"status": {"phase": "Failed", "reason": REASON, "message": message}}
+
+
+def _conditions(pod: Object, *, ready: bool, reason: str = "") -> list[Object]:
+    """The conditions of a pod with those about readiness replaced."""
+    kept = [c for c in pod["status"].get("conditions") or [] if c["type"] not in _READY]
+    value: Object = {"status": "True" if ready else "False"}
+    if not ready:
+        value["reason"] = reason or "ContainersNotReady"
+    return [*kept, *({"type": each, **value} for each in _READY)]

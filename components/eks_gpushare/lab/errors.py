@@ -1,0 +1,15 @@
+"""What the lab says when it cannot go on."""
+
+from __future__ import annotations
+
+NO_CRYPTOGRAPHY = (
+    "the lab makes its certificates with the package cryptography, which is not installed: "
+    "pip install 'eks-gpushare[lab]'"
+)
+
+
+class LabError(Exception):
+    """The lab cannot be built, started or reached.
+
+    The text is for the user: what happened, what was wanted, and what to do about it.
+    """

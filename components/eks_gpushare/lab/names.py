@@ -1,0 +1,12 @@
+"""Names and numbers that several parts of the lab agree on."""
+
+from __future__ import annotations
+
+SIMULATED_NODE = ("kwok.x-k8s.io/node", "fake")
+"""The annotation of nodes whose kubelet kwok plays; it leaves all others alone.
+
+It is the one that kwok documents and that Karpenter's kwok provider writes.
+"""
+
+SERVICE_ADDRESSES = "10.100.0.0/16"
+"""Cluster IPs, as EKS gives them out by default. The first is that of the API server."""

@@ -1,0 +1,165 @@
+"""What a build shows: a bar with the time left in a terminal, a line per step elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
+_REFERENCE_CORES = 2  # of the machine on which versions.Tool.seconds was measured
+_TRUST_SECONDS = 20.0  # of work, until what is seen counts as much as what was expected
+
+
+class Progress(Protocol):
+    """Told what a build does."""
+
+    def note(self, text: str) -> None:
+        """Something that the user should know."""
+
+    def begin(self, what: str, left: float) -> None:
+        """A step begins; `left` are the seconds of all steps still to do."""
+
+    def advance(self, detail: str, share: float, left: float) -> None:
+        """The step goes on; `share` of all the work is done."""
+
+    def end(self, what: str, seconds: float) -> None:
+        """The step is done, in so many seconds."""
+
+    def close(self) -> None:
+        """Nothing more is to come."""
+
+
+@dataclass(slots=True)
+class Estimate:
+    """How long a build will take: first as long as it took elsewhere, then as it goes here.
+
+    Attributes:
+        total: seconds of all the work on the machine where it was measured.
+        done: seconds of the work that is done.
+        started: when it began, in seconds of the monotonic clock.
+
+    """
+
+    total: float
+    done: float = 0
+    started: float = 0
+
+    def share(self) -> float:
+        """How much is done, from 0 to 1."""
+        return min(self.done / self.total, 1.0) if self.total else 1.0
+
+    def left(self, now: float | None = None) -> float:
+        """Seconds still to go."""
+        elapsed = (time.monotonic() if now is None else now) - self.started
+        expected_speed = (os.cpu_count() or 1) / _REFERENCE_CORES
+        speed = (self.done + _TRUST_SECONDS * expected_speed) / (elapsed + _TRUST_SECONDS)
+        return max(self.total - self.done, 0) / speed
+
+
+def spoken(seconds: float) -> str:
+    """A duration as people say it: exact where it is short, rounded where it is a guess."""
+    if seconds < 10:  # noqa: PLR2004
+        return "a few seconds"
+    if seconds < 90:  # noqa: PLR2004
+        return f"{round(seconds, -1):.0f} s"
+    return f"{seconds / 60:.0f} min"
+
+
+def say(text: str) -> None:
+    """Write a line to standard error, which a document on standard output leaves free."""
+    sys.stderr.write(f"lab: {text}\n")
+    sys.stderr.flush()
+
+
+class Lines:
+    """A line per step, for logs."""
+
+    def note(self, text: str) -> None:
+        """Print it."""
+        say(text)
+
+    def begin(self, what: str, left: float) -> None:
+        """Print what begins and how long everything will take."""
+        self.note(f"{what}; about {spoken(left)} left in all")
+
+    def advance(self, detail: str, share: float, left: float) -> None:
+        """Say nothing: a log needs no more than the steps."""
+
+    def end(self, what: str, seconds: float) -> None:
+        """Print how long it took."""
+        self.note(f"{what}: done in {seconds:.0f} s")
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+
+class Bar:
+    """One bar for the whole build, drawn by the thread that builds.
+
+    rich would draw from a thread of its own; a process that forks has to have one only.
+    """
+
+    def __init__(self) -> None:
+        """Draw nothing yet."""
+        self._bars: Bars | None = None
+        self._what = ""
+
+    def note(self, text: str) -> None:
+        """Print it above the bar."""
+        if self._bars is None:
+            say(text)
+        else:
+            self._bars.console.print(f"lab: {text}", highlight=False, markup=False, soft_wrap=True)
+
+    def begin(self, what: str, left: float) -> None:
+        """Show the step in the bar."""
+        self._what = what
+        if self._bars is None:
+            self._bars = _bars()
+            self._bars.start()
+            self._bars.add_task(what, total=1.0, left="")
+        self.advance("", self._bars.tasks[0].completed, left)
+
+    def advance(self, detail: str, share: float, left: float) -> None:
+        """Draw the bar anew."""
+        if self._bars is not None:
+            text = f"{self._what}: {detail}" if detail else self._what
+            left_text = f"about {spoken(left)} left"
+            task = self._bars.tasks[0].id
+            self._bars.update(task, description=text, completed=share, left=left_text)
+            self._bars.refresh()
+
+    def end(self, what: str, seconds: float) -> None:
+        """Print how long it took, above the bar."""
+        self.note(f"{what}: done in {seconds:.0f} s")
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+
+
+def default_progress() -> Progress:
+    """A bar if standard error is a terminal that can draw one, else lines."""
+    return Bar() if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else Lines()
+
+
+def _bars() -> Bars:
+    from rich.console import Console  # noqa: PLC0415  (a build that is cached shows nothing)
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}", markup=False),
+        console=Console(stderr=True),
+        auto_refresh=False,
+        transient=True,
+    )

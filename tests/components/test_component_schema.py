@@ -1,0 +1,251 @@
+"""Arguments of components: the same in the typed dictionaries, the models and other languages."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pulumi
+import pytest
+from pulumi.provider.experimental.component import ComponentProvider
+
+import eks_gpushare
+from eks_gpushare import args
+from eks_gpushare.config import cluster, environment, network, parts, pools, sharing, taints
+from eks_gpushare.config.device_plugin import DevicePluginSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.components.conftest import Run
+
+    from eks_gpushare.config.base import Model
+
+ROOT = Path(__file__).parents[2]
+COMPONENTS = [
+    "DevicePlugin",
+    "EksCluster",
+    "GpuPool",
+    "GpuSharingEnvironment",
+    "Network",
+    "SystemNodes",
+]
+SPECS: dict[str, type[Model]] = {
+    "DevicePlugin": DevicePluginSpec,
+    "EksCluster": parts.EksClusterSpec,
+    "GpuPool": parts.GpuPoolSpec,
+    "GpuSharingEnvironment": parts.EnvironmentSpec,
+    "Network": parts.NetworkSpec,
+    "SystemNodes": parts.SystemNodesSpec,
+}
+ELSEWHERE = {"SystemNodes": {"zones"}}
+"""Fields of a stack file's block that its program has turned into subnets."""
+BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
+    (args.Addons, (cluster.Addons,)),
+    (args.CatalogAdditions, (environment.CatalogAdditions,)),
+    (args.CatalogGpu, (environment.CatalogGpu,)),
+    (args.CatalogInstanceType, (environment.CatalogInstanceType,)),
+    (args.Chart, (environment.Chart,)),
+    (args.Charts, (environment.Charts,)),
+    (args.Cluster, (cluster.NewCluster, cluster.ExistingCluster)),
+    (args.ClusterFacts, (parts.ClusterFacts,)),
+    (args.CustomAmi, (pools.CustomAmi,)),
+    (args.Endpoint, (cluster.Endpoint,)),
+    (args.ExistingCluster, (cluster.ClusterByName, cluster.ClusterByKubeconfig)),
+    (args.GpuStack, (environment.GpuStack,)),
+    (args.NetworkBlock, (network.NewNetwork, network.ExistingNetwork)),
+    (args.Nodes, (pools.Nodes,)),
+    (args.Pool, (pools.Pool,)),
+    (args.Reservation, (pools.Reservation,)),
+    (args.SharedMigDevices, (sharing.SharedMigDevices,)),
+    (args.Sharing, (sharing.Exclusive, sharing.TimeSlicing, sharing.Mps, sharing.Mig)),
+    (args.SystemBlock, (environment.SystemNodes,)),
+    (args.Taint, (taints.Taint,)),
+]
+"""Each typed dictionary with the models it stands for; of several, the `mode` or the keys tell."""
+
+
+def required(model: type[Model]) -> set[str]:
+    """Fields that have to be given; a mode always, for it tells which model is meant."""
+    return {
+        name for name, field in model.model_fields.items() if field.is_required() or name == "mode"
+    }
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block[0].__name__)
+def test_a_block_has_the_keys_of_its_model(block: tuple[type, tuple[type[Model], ...]]) -> None:
+    typed, models = block
+
+    assert set(typed.__annotations__) == {name for m in models for name in m.model_fields}
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block[0].__name__)
+def test_a_block_requires_what_its_models_all_require(
+    block: tuple[type, tuple[type[Model], ...]],
+) -> None:
+    typed, models = block
+
+    assert typed.__required_keys__ == set.intersection(*(required(m) for m in models))  # type: ignore[attr-defined] # a TypedDict
+
+
+def test_every_block_is_compared_with_its_model() -> None:
+    typed = {each for each in vars(args).values() if hasattr(each, "__required_keys__")}
+
+    assert typed == {each for each, _ in BLOCKS}
+
+
+def arguments(component: str) -> Any:  # noqa: ANN401 - a typed dictionary
+    return getattr(eks_gpushare, f"{component}Args")
+
+
+def is_wire(annotation: object) -> bool:
+    """Whether an argument may be an output."""
+    return "Output" in str(annotation)
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_arguments_are_those_of_the_model_and_wires(component: str) -> None:
+    annotations = arguments(component).__annotations__
+
+    plain = {name for name, annotation in annotations.items() if not is_wire(annotation)}
+    assert plain == SPECS[component].model_fields.keys() - ELSEWHERE.get(component, set())
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_plain_arguments_are_required_where_the_model_requires_them(component: str) -> None:
+    typed, spec = arguments(component), SPECS[component]
+
+    plain = typed.__required_keys__ & spec.model_fields.keys()
+    assert plain == {name for name, field in spec.model_fields.items() if field.is_required()}
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_registered_outputs_are_the_described_ones(
+    component: str, environment: Callable[..., Run]
+) -> None:
+    kind = getattr(eks_gpushare, component)
+    described = {camel(name) for name in kind.__annotations__ if name != "provider"}
+
+    found = environment(preview=False).all(component)
+    assert {frozenset(each.outputs) for each in found} == {frozenset(described)}
+
+
+def camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+@pytest.fixture(scope="module")
+def host() -> ComponentProvider:
+    """The provider that offers the components to other languages."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    kinds = [getattr(eks_gpushare, component) for component in COMPONENTS]
+    with warnings.catch_warnings():
+        # The SDK leaves a file open while it looks for the version of another SDK.
+        warnings.simplefilter("ignore", ResourceWarning)
+        return ComponentProvider(kinds, project["name"], version=project["version"])
+
+
+def test_the_schema_for_other_languages_is_current(
+    host: ComponentProvider, golden: Callable[[str, str], None]
+) -> None:
+    """It is public: what a diff of it takes away, programs in other languages lose."""
+    schema = json.dumps(json.loads(host.schema or ""), indent=2)
+
+    golden("../../docs/components.schema.json", schema + "\n")
+
+
+def test_the_schema_holds_every_component(host: ComponentProvider) -> None:
+    schema = json.loads(host.schema or "")
+
+    assert set(schema["resources"]) == {f"eks-gpushare:index:{name}" for name in COMPONENTS}
+
+
+def construct(
+    record: Callable[..., Run],
+    host: ComponentProvider,
+    component: str,
+    inputs: dict[str, Any],
+    **wires: Any,  # noqa: ANN401 - become outputs
+) -> Run:
+    """Make a component as the host does for a program in another language."""
+
+    def program() -> None:
+        import pulumi_kubernetes
+
+        provider = pulumi_kubernetes.Provider("cluster", kubeconfig="{}")
+        options = pulumi.ResourceOptions(providers=[provider])
+        outputs = {name: pulumi.Output.from_input(value) for name, value in wires.items()}
+        token = f"eks-gpushare:index:{component}"
+        made = host.construct("demo", token, {**inputs, **outputs}, options)
+        for name, value in made.state.items():
+            pulumi.export(name, value)
+
+    return record(program, preview=False)
+
+
+def test_a_pool_is_made_for_another_language(
+    record: Callable[..., Run], host: ComponentProvider
+) -> None:
+    """Keys are camelCase and numbers are floating there."""
+    run = construct(
+        record,
+        host,
+        "GpuPool",
+        {
+            "pool": "gpu",
+            "instanceTypes": ["g6.2xlarge"],
+            "rootVolumeGib": 150.0,
+            "nodes": {"min": 1.0, "max": 3.0},
+            "taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}],
+            "sharing": {
+                "mode": "timeSlicing",
+                "replicas": 2.0,
+                "rename": True,
+                "failRequestsGreaterThanOne": False,
+            },
+        },
+        clusterName="demo",
+        clusterSubnetIds=["subnet-0a"],
+    )
+
+    group = run.inputs("NodeGroup")
+    assert (group["clusterName"], group["subnetIds"]) == ("demo", ["subnet-0a"])
+    assert group["scalingConfig"] == {"minSize": 1, "desiredSize": 1, "maxSize": 3}
+    assert run.inputs("LaunchTemplate")["blockDeviceMappings"][0]["ebs"]["volumeSize"] == 150
+    assert run.recording.outputs == {
+        "nodeGroupName": run.one("NodeGroup").outputs["nodeGroupName"],
+        "nodeSelector": {"eks-gpushare/pool": "gpu"},
+        "request": {"nvidia.com/gpu.shared": 1},
+    }
+
+
+def test_a_device_plugin_is_made_for_another_language(
+    record: Callable[..., Run], host: ComponentProvider, device_plugin: Callable[..., Run]
+) -> None:
+    """Blocks within a mapping by name, and values whose keys are nobody's to translate."""
+    values = {"priorityClassName": "high"}
+    pool = {"instanceTypes": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4.0}}
+
+    run = construct(
+        record, host, "DevicePlugin", {"pools": {"gpu": pool}, "chart": {"values": values}}
+    )
+
+    alone = device_plugin(preview=False, chart={"values": values})
+    assert run.inputs("Release") == alone.inputs("Release")
+    assert run.inputs("ConfigMap") == alone.inputs("ConfigMap")
+
+
+def test_what_is_wrong_is_said_to_another_language_too(
+    record: Callable[..., Run], host: ComponentProvider
+) -> None:
+    def program() -> None:
+        inputs = {"clusterName": "demo", "subnetIds": ["subnet-0a"], "nodes": {"min": 5, "max": 1}}
+        host.construct("demo", "eks-gpushare:index:SystemNodes", inputs)
+
+    assert "SystemNodes: 1 argument is wrong:\n  nodes: min 5, desired 5 and max 1" in (
+        record(program, fails=True).error
+    )

@@ -1,0 +1,137 @@
+"""Tables of the documentation that have to keep up with the code."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from eks_gpushare.catalog import ami_release, eks_versions
+from eks_gpushare.config.schema import environment_schema
+from eks_gpushare.program.run import run_program
+
+ROOT = Path(__file__).parents[2]
+_RELEASE = re.compile(r"\d\.\d+\.\d+-(\d{8})")
+
+
+def documented_keys() -> set[str]:
+    page = (ROOT / "docs" / "upgrades.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    return {key for row in rows for key in re.findall(r"`([^`]+)`", row)}
+
+
+def keys_of_a_stack_file() -> set[str]:
+    """Keys of the environment to the depth at which the table of edits speaks of them."""
+    schema = environment_schema()
+    definitions = schema["$defs"]
+    found = set()
+    for key, part in schema["properties"].items():
+        models = [definitions[name] for name in re.findall(r"#/\$defs/(\w+)", json.dumps(part))]
+        if key == "pools":
+            found |= {f"pools.*.{name}" for name in definitions["Pool"]["properties"]}
+        elif models:
+            found |= {f"{key}.{name}" for model in models for name in model["properties"]}
+        else:
+            found.add(key)
+    return found
+
+
+def test_every_key_of_a_stack_file_stands_in_the_table_of_edits() -> None:
+    extra = {"aws:region", "pools.<name>", "pools.<name>, the name itself"}
+
+    assert documented_keys() - extra == keys_of_a_stack_file()
+
+
+def children_in_the_table() -> set[tuple[str, str]]:
+    page = (ROOT / "docs" / "components.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [\w, ]*\| (`NAME.*?) \| `(.*?)` \|", page, re.MULTILINE)
+    return {(name, kind) for names, kind in rows for name in re.findall(r"`(.*?)`", names)}
+
+
+def everything() -> None:
+    """Make every component with every option that adds a child."""
+    from eks_gpushare import GpuSharingEnvironment
+
+    GpuSharingEnvironment(
+        "NAME",
+        {
+            "region": "us-west-2",
+            "cluster": {"name": "all", "version": newest(), "addons": {"ebs_csi": True}},
+            "network": {"zones": ["us-west-2a", "us-west-2b"], "flow_logs": True},
+            "pools": {
+                "pool": {
+                    "instance_types": ["p4d.24xlarge"],
+                    "zones": ["us-west-2a"],
+                    "efa": True,
+                    "placement_group": True,
+                    "sharing": {"mode": "exclusive"},
+                }
+            },
+        },
+    )
+    GpuSharingEnvironment(
+        "lab",
+        {
+            "cluster": {"existing": {"kubeconfig": "kubeconfig"}},
+            "kubeconfig": "{}",
+            "pools": {
+                "pool": {
+                    "provisioner": "existing",
+                    "instance_types": ["g6.xlarge"],
+                    "sharing": {"mode": "timeSlicing", "replicas": 2},
+                }
+            },
+        },
+    )
+
+
+def newest() -> str:
+    return list(eks_versions())[-1]
+
+
+def test_the_table_of_children_is_complete() -> None:
+    """Logical names are public: one that changes here is a change for every user's state."""
+    recording = run_program(everything, project="p", stack="s", config={"aws:region": "us-west-2"})
+    names = {each.urn: each.name for each in recording.resources}
+    types = {each.urn: each.type for each in recording.resources}
+    made = {
+        (re.sub(r"us-west-2[a-z]", "ZONE", child_name(each.name, names[each.parent])), each.type)
+        for each in recording.resources
+        if types.get(each.parent, "").startswith("eks-gpushare:")
+    }
+
+    assert recording.error is None, recording.error
+    assert made == children_in_the_table()
+
+
+def child_name(name: str, parent: str) -> str:
+    rest = name.removeprefix(parent)
+    return "NAME-POOL" if rest == "-pool" else f"NAME{rest}"
+
+
+def test_the_component_reference_is_what_the_docstrings_say() -> None:
+    tool = ROOT / "tools" / "docs" / "component_reference.py"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import runpy; print(runpy.run_path({str(tool)!r})['page']())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    page = (ROOT / "docs" / "component-reference.md").read_text(encoding="utf-8")
+
+    assert page.rstrip() == done.stdout.rstrip(), "run python tools/docs/component_reference.py"
+
+
+def test_no_page_pins_a_release_of_the_future() -> None:
+    """Release versions in the documentation are ones that exist: the catalog has the newest."""
+    newest_known = max((ami_release("al2023", version) or "")[-8:] for version in eks_versions())
+    named = {
+        date
+        for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+        if page.name != "0014-differences.md"
+        for date in _RELEASE.findall(page.read_text(encoding="utf-8"))
+    }
+
+    assert {date for date in named if date > newest_known} == set()

@@ -1,0 +1,59 @@
+"""What starts without the SDKs starts without them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STACK = Path(__file__).parents[2] / "stacks" / "Pulumi.time-slicing.yaml"
+HEAVY = re.compile(r"(pulumi\w*|grpc|rich|google)(\.|$)")
+PROGRAM = """
+import sys
+sys.argv = ["eks-gpushare", *sys.argv[1:]]
+from eks_gpushare.cli import main
+main()
+print("\\n".join(["", "MODULES", *sorted(sys.modules)]))
+"""
+
+
+def loaded(*words: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return set(done.stdout.partition("\nMODULES\n")[2].splitlines())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", str(STACK)],
+        ["check", "--json", str(STACK)],
+        ["schema"],
+        ["schema", "--stack-file"],
+        ["--help"],
+        ["check", "--help"],
+        ["preview", "--help"],
+        ["policy", "--help"],
+        [],
+    ],
+)
+def test_no_sdk_is_loaded_by(words: list[str]) -> None:
+    assert {name for name in loaded(*words) if HEAVY.match(name)} == set()
+
+
+def test_help_needs_no_model() -> None:
+    assert {"pydantic", "yaml"} & loaded("--help") == set()
+
+
+def test_the_pattern_finds_what_it_is_meant_to() -> None:
+    names = ["pulumi", "pulumi_aws.eks", "grpc", "rich.table", "google.protobuf"]
+
+    assert [name for name in names if not HEAVY.match(name)] == []

@@ -1,0 +1,120 @@
+"""The examples of findings: what is wrong, and how it is right.
+
+`examples/findings/GPUnnn.yaml` has four keys: `path`, where the finding is; `also`, codes of other
+errors that cannot be kept apart from it; `wrong` and `right`. Those two are either the text of a
+whole stack file or a fragment that is merged over `base.yaml`, in which `null` removes a key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from eks_gpushare.config.stack_file import ENVIRONMENT_KEY, stack_file_of
+from eks_gpushare.config.yaml import read
+from eks_gpushare.rules.check import Report, check_stack_file
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "examples" / "findings"
+TODAY = date(2026, 11, 21)
+"""The day on which examples are checked, since the support of versions ends on a day."""
+REGION = "us-west-2"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One half of an example."""
+
+    text: str
+    """As it stands in the file of the example: a fragment, or a whole stack file."""
+    whole: bool
+    """Whether it is a whole stack file."""
+    report: Report
+    """What is found in the stack file that it makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One finding, wrong and right."""
+
+    code: str
+    path: str
+    also: frozenset[str]
+    wrong: Side
+    right: Side
+
+
+def codes() -> list[str]:
+    """Codes that have an example."""
+    return sorted(file.stem for file in FOLDER.glob("GPU*.yaml"))
+
+
+def example(code: str) -> Example:
+    """The example of a code, both sides checked."""
+    text = (FOLDER / f"{code}.yaml").read_text(encoding="utf-8")
+    data = _read(text)
+    return Example(
+        code,
+        data["path"],
+        frozenset(data.get("also", ())),
+        _side(data["wrong"], _block(text, "wrong")),
+        _side(data["right"], _block(text, "right")),
+    )
+
+
+def merged(below: Any, above: Any) -> Any:  # noqa: ANN401  (any YAML)
+    """Two values as one: mappings key by key, `null` removes a key, anything else replaces."""
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    result = dict(below)
+    for key, value in above.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), value)
+    return result
+
+
+def stack_file_text(environment: dict[str, Any]) -> str:
+    """A stack file with the given environment."""
+    config = {"aws:region": REGION, ENVIRONMENT_KEY: environment}
+    return str(yaml.safe_dump({"config": config}, sort_keys=False, allow_unicode=True))
+
+
+def checked(text: str) -> Report:
+    """What is found in a stack file on the day of the examples."""
+    return check_stack_file(stack_file_of(text, "Pulumi.example.yaml"), today=TODAY)
+
+
+def base() -> dict[str, Any]:
+    """The environment that the fragments change."""
+    data: dict[str, Any] = _read((FOLDER / "base.yaml").read_text(encoding="utf-8"))
+    return data
+
+
+def _side(given: Any, block: str) -> Side:  # noqa: ANN401  (text or a fragment)
+    whole = isinstance(given, str)
+    text = given if whole else stack_file_text(merged(base(), given))
+    return Side(given if whole else block, whole, checked(text))
+
+
+def _block(text: str, key: str) -> str:
+    """What stands below a key of an example, less its indentation."""
+    lines = text.split(f"\n{key}:", 1)[1].split("\n")[1:]
+    below = []
+    for line in lines:
+        if line and not line.startswith(" "):
+            break
+        below.append(line[2:])
+    return "\n".join(below).rstrip("\n") + "\n"
+
+
+def _read(text: str) -> Any:  # noqa: ANN401  (any YAML)
+    document = read(text, "example")
+    if document.problems:
+        raise ValueError(document.problems[0].message)
+    return document.value

@@ -1,0 +1,96 @@
+"""A page for each finding, and their index."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import finding_examples
+
+from eks_gpushare.cli.findings import print_findings
+from eks_gpushare.rules import all_codes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from finding_examples import Example, Side
+
+    from eks_gpushare.config.findings import Code
+
+_WIDTH = 100
+_INTRODUCTION = """\
+What `eks-gpushare check` and `preview` say about a stack file. Codes are stable: what one means
+does not change, and none is used twice. An *error* refuses the stack, a *warning* lets it through
+and says so, an *info* is worth knowing.\
+"""
+_GROUPS = {
+    "0": "The file",
+    "1": "Instance types",
+    "2": "Sharing",
+    "3": "Names, labels, taints and tags",
+    "4": "Nodes: how many, how bought, where",
+    "5": "Machine images and disks",
+    "6": "Cluster and network",
+    "7": "Charts, and what can be built",
+    "8": "Quotas and costs",
+}
+_SEVERITIES = {
+    "error": "error: the stack is refused",
+    "warning": "warning: the stack is built, and the command says so",
+    "info": "info: worth knowing",
+}
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """File name and text of every page."""
+    for code in all_codes():
+        yield f"{code.code}.md", _page(code, finding_examples.example(code.code))
+    yield "index.md", _index()
+
+
+def _page(code: Code, example: Example) -> str:
+    parts = [
+        f"# {code.code}: {code.title.removesuffix('.')}",
+        f"Severity: {_SEVERITIES[code.severity]}.",
+        code.why,
+        "## Wrong",
+        _yaml(example.wrong, refused=not example.wrong.report.ok),
+        "## What `check` prints",
+        f"```text\n{printed(example)}```",
+        "## Right",
+        _yaml(example.right, refused=False),
+        f"Source: <{code.source}>",
+    ]
+    if not example.wrong.whole:
+        parts.insert(4, "In an environment that is right otherwise:")
+    return "\n\n".join(parts) + "\n"
+
+
+def printed(example: Example) -> str:
+    """The finding of an example as the command prints it; lines only of a file that is shown."""
+    report = example.wrong.report
+    found = [f for f in report.findings if f.code == example.code and f.path == example.path]
+    out = io.StringIO()
+    whole = example.wrong.whole
+    lines = [(report.line_of(f) if whole else None, f) for f in found]
+    print_findings(lines, out, width=_WIDTH)
+    return out.getvalue()
+
+
+def _yaml(side: Side, *, refused: bool) -> str:
+    language = "text" if "\t" in side.text else "yaml"
+    note = "<!-- refused -->\n" if refused and side.whole else ""
+    return f"{note}```{language}\n{side.text}```"
+
+
+def _index() -> str:
+    parts = ["# Findings", _INTRODUCTION]
+    for digit, title in _GROUPS.items():
+        rows = [
+            f"| [{c.code}]({c.code}.md) | {c.severity} | {c.title} |"
+            for c in all_codes()
+            if c.code[3] == digit
+        ]
+        parts += [f"## {title}", "\n".join(["| code | severity | rule |", "|---|---|---|", *rows])]
+    parts.append("```{toctree}\n:hidden:\n:glob:\n\nGPU*\n```")
+    return "\n\n".join(parts) + "\n"
