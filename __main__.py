@@ -1,4 +1,4 @@
-"""The program of every stack: read the stack file, build what it declares, export what it offers."""
+"""The program of every stack: read the stack file, build what it declares, export its outputs."""
 
 import pulumi
 

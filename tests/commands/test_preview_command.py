@@ -100,8 +100,9 @@ def test_what_cannot_be_built_yet_is_an_error_here(
 ) -> None:
     """`check` lets such a file through with a warning; a preview would be of half a stack."""
     file = tmp_path / "Pulumi.mig.yaml"
-    mig = time_slicing.replace("{mode: timeSlicing, replicas: 10}", "{mode: mig, layout: all-1g.5gb}")
-    file.write_text(mig.replace("p3.8xlarge", "p4d.24xlarge"))
+    mig = "{mode: mig, layout: all-1g.5gb}"
+    text = time_slicing.replace("{mode: timeSlicing, replicas: 10}", mig)
+    file.write_text(text.replace("p3.8xlarge", "p4d.24xlarge"))
 
     ran = run("preview", str(file), "--program", str(ROOT), "--json")
 
@@ -157,6 +158,29 @@ def test_manifests_that_cannot_be_written_are_said_so(run: Run, tmp_path: Path) 
         ("1.35.8-20260930", "1.35.6-20260714", [("gpushare-gpu", "roll")]),
         ("[p3.8xlarge]", "[g5.12xlarge]", [("gpushare-gpu", "replace")]),
         ("tags: {team: ml-platform}", "tags: {team: other}", "updates only"),
+        (
+            "cidr: 10.0.0.0/16",
+            "cidr: 10.1.0.0/16",
+            [
+                ("gpushare-system", "replace"),
+                ("gpushare-gpu", "replace"),
+                ("gpushare-cluster-eks", "replace"),
+            ],
+        ),
+        (
+            "name: gpusharing-demo",
+            "name: other",
+            [
+                ("gpushare-system", "replace"),
+                ("gpushare-gpu", "replace"),
+                ("gpushare-cluster-eks", "replace"),
+            ],
+        ),
+        (
+            "    pools:",
+            "    gpuStack: {namespace: gpu}\n    pools:",
+            [("gpushare-device-plugin-release", "replace")],
+        ),
         ("", "", []),
     ],
 )
@@ -174,9 +198,7 @@ def test_an_edit_is_announced_by_what_it_does_to_nodes(  # noqa: PLR0913, PLR091
     before.write_text(time_slicing)
     after.write_text(time_slicing.replace(old, new, 1) if old else time_slicing)
 
-    ran = run(
-        "preview", str(after), "--program", str(ROOT), "--before", str(before), "--json"
-    )
+    ran = run("preview", str(after), "--program", str(ROOT), "--before", str(before), "--json")
 
     found = [(edit["name"], edit["effect"]) for edit in ran.json["edits"]]
     if effect == "updates only":
@@ -197,7 +219,7 @@ def test_an_earlier_file_with_errors_cannot_be_compared_with(
     assert ran.err.startswith(f"eks-gpushare: {before} has errors, so nothing can be compared")
 
 
-PROGRAM = '''import pulumi
+PROGRAM = """import pulumi
 from pulumi_aws.ec2 import Vpc
 from eks_gpushare import GpuPool
 
@@ -213,7 +235,7 @@ pool = GpuPool(
     },
 )
 pulumi.export("request", pool.request)
-'''
+"""
 
 
 @pytest.fixture

@@ -113,7 +113,8 @@ def test_a_warning_of_a_pool_alone_is_on_the_pool(gpu_pool: Callable[..., Run]) 
             "demo",
             (
                 "warning GPU104 instanceTypes[0]: EC2 offers p3.8xlarge (4 x V100) in no region "
-                "any more. Types with 4 GPUs are g4dn.12xlarge, g6.12xlarge, g5.12xlarge, g6.24xlarge."
+                "any more. Types with 4 GPUs are g4dn.12xlarge, g6.12xlarge, g5.12xlarge, "
+                "g6.24xlarge."
             ),
         )
     ]

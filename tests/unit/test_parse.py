@@ -83,9 +83,7 @@ def test_what_is_neither_true_nor_false_is_refused(given: object, message: str) 
     assert with_value("pools.gpu.efa", given) == [f"GPU005 pools.gpu.efa: {message}"]
 
 
-@pytest.mark.parametrize(
-    ("given", "quoted"), [(True, '"true"'), (12, '"12"'), (1.5, '"1.5"')]
-)
+@pytest.mark.parametrize(("given", "quoted"), [(True, '"true"'), (12, '"12"'), (1.5, '"1.5"')])
 def test_text_that_yaml_reads_as_something_else_is_to_be_quoted(given: object, quoted: str) -> None:
     [fault] = with_value("tags.team", given)
 
@@ -96,8 +94,7 @@ def test_a_taint_value_of_true_is_to_be_quoted() -> None:
     taint = {"key": "nvidia.com/gpu", "value": True, "effect": "NoSchedule"}
 
     assert with_value("pools.gpu.taints", [taint]) == [
-        "GPU005 pools.gpu.taints[0].value: true is a boolean; text is expected. Quote it: "
-        '"true".'
+        'GPU005 pools.gpu.taints[0].value: true is a boolean; text is expected. Quote it: "true".'
     ]
 
 

@@ -384,8 +384,10 @@ def test_the_device_plugin_reads_what_the_plan_says(name: str) -> None:
     read = parsed_by_the_plugin()[name]
     wanted = plan(DOCUMENTS[name])
     [request] = wanted.request
-    shared = read["config"].get("sharing", {}).get(
-        {"time-slicing": "timeSlicing", "mps": "mps"}.get(read["strategy"], ""), {}
+    shared = (
+        read["config"]
+        .get("sharing", {})
+        .get({"time-slicing": "timeSlicing", "mps": "mps"}.get(read["strategy"], ""), {})
     )
     resources = shared.get("resources", [])
 

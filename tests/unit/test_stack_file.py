@@ -211,7 +211,9 @@ def test_a_misspelt_sibling_is_refused(key: str, message: str) -> None:
     assert errors(text) == [f"error GPU009 config.{key}: {message}"]
 
 
-@pytest.mark.parametrize("key", ["other:setting", "kubernetes:namespace", "aws:skipRegionValidation"])
+@pytest.mark.parametrize(
+    "key", ["other:setting", "kubernetes:namespace", "aws:skipRegionValidation"]
+)
 def test_other_namespaces_are_left_alone(key: str) -> None:
     assert errors(VALID.replace("  aws:region", f"  {key}: x\n  aws:region")) == []
 
@@ -417,7 +419,10 @@ SCALARS = st.one_of(
 )
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abñ<>.1", max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text("abñ<>.1", max_size=4), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 FULL = {
@@ -509,7 +514,9 @@ def changed(value: Any, at: tuple[Any, ...], how: str, new: Any) -> Any:  # noqa
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(PLACES), st.sampled_from(["delete", "rename", "replace"]), VALUES),
+        st.tuples(
+            st.sampled_from(PLACES), st.sampled_from(["delete", "rename", "replace"]), VALUES
+        ),
         min_size=1,
         max_size=4,
     )

@@ -79,15 +79,23 @@ def merged(below: Any, above: Any) -> Any:  # noqa: ANN401  (any YAML)
     return result
 
 
-def stack_file_text(environment: dict[str, Any]) -> str:
+def findings(
+    fragment: dict[str, Any], code: str, *, region: str = REGION, today: date = TODAY
+) -> list[tuple[str, str]]:
+    """Path and message of the findings of a kind, in the base with a fragment merged over it."""
+    text = stack_file_text(merged(base(), fragment), region)
+    return [(f.path, f.message) for f in checked(text, today).findings if f.code == code]
+
+
+def stack_file_text(environment: dict[str, Any], region: str = REGION) -> str:
     """A stack file with the given environment."""
-    config = {"aws:region": REGION, ENVIRONMENT_KEY: environment}
+    config = {"aws:region": region, ENVIRONMENT_KEY: environment}
     return str(yaml.safe_dump({"config": config}, sort_keys=False, allow_unicode=True))
 
 
-def checked(text: str) -> Report:
-    """What is found in a stack file on the day of the examples."""
-    return check_stack_file(stack_file_of(text, "Pulumi.example.yaml"), today=TODAY)
+def checked(text: str, today: date = TODAY) -> Report:
+    """What is found in a stack file on a day, by default that of the examples."""
+    return check_stack_file(stack_file_of(text, "Pulumi.example.yaml"), today=today)
 
 
 def base() -> dict[str, Any]:

@@ -64,7 +64,9 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action=VersionAction)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     for verb, summary in _VERBS.items():
-        sub = verbs.add_parser(verb, help=summary, description=summary.capitalize() + ".")
+        sub = verbs.add_parser(
+            verb, help=summary, description=f"{summary[:1].upper()}{summary[1:]}."
+        )
         sub.add_argument("--json", action="store_true", help="print one JSON document")
         if verb in words:  # the others' modules are not needed to parse this line
             import_module(f"{__name__}.{verb}").add_arguments(sub)

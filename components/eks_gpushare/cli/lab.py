@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli import FINE, FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,9 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pack", metavar="DIR", help="directory of the policy pack (default: policies)"
     )
-    parser.add_argument(
-        "--config", metavar="FILE", help="levels and settings of policies, as JSON"
-    )
+    parser.add_argument("--config", metavar="FILE", help="levels and settings of policies, as JSON")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,6 +15,10 @@ class VersionAction(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         """Print the version and stop."""
-        import eks_gpushare  # noqa: PLC0415
+        from importlib.metadata import PackageNotFoundError, version
 
-        parser.exit(0, f"eks-gpushare {eks_gpushare.__version__}\n")
+        try:
+            number = version("eks-gpushare")
+        except PackageNotFoundError:  # run from the sources
+            number = "(not installed)"
+        parser.exit(0, f"eks-gpushare {number}\n")

@@ -236,7 +236,9 @@ class Composer:
         if type(event) is yaml.AliasEvent:
             if isinstance(node.value, str) and node.kind == "str":
                 return node.value
-            self._report("key", event, f"the key *{shorten(str(event.anchor))} is not a string", _QUOTE)
+            self._report(
+                "key", event, f"the key *{shorten(str(event.anchor))} is not a string", _QUOTE
+            )
             return f"*{event.anchor}"
         self.usable = False
         shape = "a mapping" if isinstance(node.value, dict) else "a list"

@@ -166,7 +166,7 @@ def _build_all(builds: Sequence[GoBuild], progress: Progress) -> None:
     guess = Estimate(sum(build.tool.seconds for build in builds), started=time.monotonic())
     for build in builds:
         with _step(f"{build.name}: modules", guess, progress):
-            build.prepare(lambda detail: progress.advance(detail, 0.0, guess.left()))
+            build.prepare(lambda detail: progress.advance(detail, 0.0, guess.left(guess.started)))
     # Only now is it known how much Go's own cache spares us.
     estimate = Estimate(sum(map(_work, builds)), started=time.monotonic())
     for build in builds:
@@ -182,7 +182,7 @@ def _build_all(builds: Sequence[GoBuild], progress: Progress) -> None:
 @contextmanager
 def _step(what: str, estimate: Estimate, progress: Progress) -> Iterator[None]:
     started = time.monotonic()
-    progress.begin(what, estimate.left())
+    progress.begin(what, estimate.left(None if estimate.done else estimate.started))
     yield
     progress.end(what, time.monotonic() - started)
 

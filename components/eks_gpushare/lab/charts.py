@@ -92,9 +92,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     for key, value in above.items():
         base = result.get(key)
         if value is None:
-            result.pop(key, None)
-            if key in below:
-                result[key] = type(below[key])() if below[key] is not None else None
+            result[key] = type(base)() if isinstance(base, dict | list | str) else None
         elif isinstance(base, dict) and isinstance(value, dict):
             result[key] = merged(base, value)
         else:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from eks_gpushare.lab import builder, state
-from eks_gpushare.lab.errors import NO_CRYPTOGRAPHY, LabError
+from eks_gpushare.lab.errors import NO_CRYPTOGRAPHY, AlreadyUpError, LabError
 from eks_gpushare.lab.folders import make_private, state_folder
 from eks_gpushare.lab.names import SIMULATED_NODE
 
@@ -208,13 +208,16 @@ def launch(
     )
     try:
         lab = _await_ready(supervisor, json.dumps(order), report)
+    except AlreadyUpError:
+        _end(supervisor)
+        raise
     except BaseException:
         _end(supervisor)
-        if detach:
+        if detach:  # the one that was started has already handed over to another
             state.stop(directory, STOP_SECONDS)
         raise
     if detach:
-        _end(supervisor)  # the one that was started has already handed over to another
+        _end(supervisor)
     return supervisor, lab
 
 
@@ -238,6 +241,8 @@ def _await_ready(
             lab = state.read(Path(said["ready"]))
             if lab is not None:
                 return lab
+        if "running" in said:
+            raise AlreadyUpError(said["running"])
         if "error" in said:
             raise LabError(said["error"])
         report(said.get("waiting", ""))

@@ -13,3 +13,7 @@ class LabError(Exception):
 
     The text is for the user: what happened, what was wanted, and what to do about it.
     """
+
+
+class AlreadyUpError(LabError):
+    """A lab of that name is up, or starting."""

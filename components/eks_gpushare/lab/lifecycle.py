@@ -84,7 +84,7 @@ def up(
     _, alive = state.find()
     if not alive:
         programs = control_plane.prepare(progress)
-        settings = {"flags": {}, "environment": {}, "scheduler": {}}
+        settings: dict[str, Any] = {"flags": {}, "environment": {}, "scheduler": {}}
         try:
             _, lab = control_plane.launch(
                 state.NAME, programs, settings, detach=True, report=report

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import Catalog
@@ -84,7 +85,7 @@ def _node(name: str, pool: NodePool, kind: InstanceType, number: int) -> Object:
         "metadata": {"name": name, "labels": labels, "annotations": {**SIMULATED, POOL: pool.name}},
         "spec": {
             "taints": [dict(taint) for taint in pool.taints],
-            "providerID": f"aws:///{zones[number % len(zones)]}/i-{abs(hash(name)):017x}"[:64],
+            "providerID": f"aws:///{zones[number % len(zones)]}/i-{_instance_id(name)}",
         },
         "status": _status(name, pool, kind),
     }
@@ -127,6 +128,10 @@ def _status(name: str, pool: NodePool, kind: InstanceType) -> Object:
             "systemUUID": "",
         },
     }
+
+
+def _instance_id(name: str) -> str:
+    return sha256(name.encode()).hexdigest()[:17]
 
 
 def _version(given: str) -> str:

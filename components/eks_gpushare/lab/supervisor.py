@@ -83,7 +83,7 @@ class Supervisor:
             killed = state.clean()
             lock = state.claim(self._directory)
         if lock is None:
-            say(error=f"a lab is up already in {self._directory}", running=True)
+            say(running=f"a lab is up already in {self._directory}")
             return 1
         for directory in killed:
             say(removed=str(directory))
@@ -120,12 +120,8 @@ class Supervisor:
         self._spawn("kube-scheduler", command_lines.scheduler(self._directory, settings))
         self._spawn("kwok", command_lines.kwok(self._order["stages"]))
         # Pods are refused before they exist, whatever /readyz says.
-        default = "/api/v1/namespaces/default"
-        for path in (
-            f"{default}/serviceaccounts/default",
-            f"{default}/configmaps/kube-root-ca.crt",
-        ):
-            self._wait(path, partial(api.has, path))
+        for name in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+            self._wait(name, partial(api.has, f"/api/v1/namespaces/default/{name}"))
 
     def _tell_ready(self) -> None:
         seconds = time.time() - self._lab.started

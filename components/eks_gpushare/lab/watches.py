@@ -50,7 +50,7 @@ class Watch:
         self._listeners: list[Listener] = []
         self._stopped = threading.Event()
         self._listed = threading.Event()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._watching: Watching | None = None
         self._thread = threading.Thread(target=self._run, name=f"watch {path}", daemon=True)
         self.changed = 0.0

@@ -43,6 +43,15 @@ _REPLACING = frozenset(
 _ROLLING = frozenset({"releaseVersion", "version"})
 _NO_NEW_VERSION = frozenset({"tags", "tagsAll", "updateDefaultVersion", "description", "name"})
 """Properties of a launch template that are no part of its versions."""
+_CLUSTER = "eks:index:Cluster"
+_FORCED_BY: dict[str, frozenset[str]] = {
+    "aws:ec2/vpc:Vpc": frozenset({"cidrBlock"}),
+    "aws:ec2/subnet:Subnet": frozenset({"availabilityZone", "cidrBlock", "vpcId"}),
+    _CLUSTER: frozenset({"encryptionConfigKeyArn", "name", "vpcId"}),
+    _RELEASE: frozenset({"name", "namespace"}),
+    NODE_GROUP: _REPLACING,
+}
+"""Properties whose change, or the replacement of what they point to, replaces a resource."""
 _SAYS: dict[Effect, str] = {
     "replace": "its nodes are replaced: new ones start, then the old ones are drained and go, so "
     "for a while there are twice as many",
@@ -54,6 +63,11 @@ _SAYS: dict[Effect, str] = {
 }
 _DELETED_FIRST = (
     "its nodes are replaced: the old ones are drained and go, and only then new ones start"
+)
+_ANOTHER_CLUSTER = "the cluster is replaced, and with it everything that runs on it"
+_ANOTHER_RELEASE = (
+    "the device plugin is removed and installed anew; nodes and running pods stay, but no new pod "
+    "gets a GPU meanwhile"
 )
 
 
@@ -85,26 +99,51 @@ def edits(before: Recording, after: Recording) -> list[Edit]:
 
     Both must have been recorded with known values: what is unknown cannot be compared.
     """
+    gone = _replaced(before, after)
     old, new = (_by_urn(recording, NODE_GROUP) for recording in (before, after))
     found = [_edit(g.name, "create", ()) for urn, g in new.items() if urn not in old]
     found += [_edit(g.name, "delete", ()) for urn, g in old.items() if urn not in new]
     for urn, group in new.items():
         if urn in old:
-            found += _of_group(old[urn], group, before, after)
+            found += _of_group(old[urn], group, before, after, gone.get(group.urn, ()))
+    clusters = (c for c in after.of_type(_CLUSTER) if c.urn in gone)
+    found += [_edit(c.name, "replace", gone[c.urn], _ANOTHER_CLUSTER) for c in clusters]
     releases = _by_urn(before, _RELEASE)
     for urn, release in _by_urn(after, _RELEASE).items():
-        if urn in releases and (changed := _changed(releases[urn], release)):
+        if release.urn in gone:
+            found.append(_edit(release.name, "replace", gone[release.urn], _ANOTHER_RELEASE))
+        elif urn in releases and (changed := _changed(releases[urn], release)):
             found.append(_edit(release.name, "restart", changed))
     return found
 
 
-def _of_group(old: Resource, new: Resource, before: Recording, after: Recording) -> Iterator[Edit]:
+def _replaced(before: Recording, after: Recording) -> dict[str, tuple[str, ...]]:
+    """What is replaced, and by the change of which properties, also of what they point to."""
+    earlier = {_bare(resource.urn): resource for resource in before.resources}
+    gone: dict[str, tuple[str, ...]] = {}
+    for resource in after.resources:  # in the order of registration: dependencies come first
+        old, forcing = earlier.get(_bare(resource.urn)), _FORCED_BY.get(resource.type)
+        if old is None or forcing is None:
+            continue
+        pointers = resource.property_dependencies
+        moved = {name for name in forcing if any(urn in gone for urn in pointers.get(name, ()))}
+        if because := sorted(moved | (forcing & set(_changed(old, resource)))):
+            gone[resource.urn] = tuple(because)
+    return gone
+
+
+def _of_group(
+    old: Resource,
+    new: Resource,
+    before: Recording,
+    after: Recording,
+    replacing: tuple[str, ...],
+) -> Iterator[Edit]:
     changed = set(_changed(old, new)) - {"launchTemplate"}
     template = _template_changes(old, before, new, after)
-    replacing = changed & _REPLACING
-    first = bool(new.options.get("deleteBeforeReplace"))
     if replacing:
-        yield _edit(new.name, "replace", tuple(sorted(replacing)), delete_first=first)
+        says = _DELETED_FIRST if new.options.get("deleteBeforeReplace") else _SAYS["replace"]
+        yield _edit(new.name, "replace", replacing, says)
     elif rolling := [*sorted(changed & _ROLLING), *template]:
         yield _edit(new.name, "roll", tuple(rolling))
     elif changed:
@@ -142,9 +181,6 @@ def _changed(old: Resource, new: Resource) -> tuple[str, ...]:
     return tuple(name for name in names if left.get(name) != right.get(name))
 
 
-def _edit(
-    name: str, effect: Effect, because: tuple[str, ...], *, delete_first: bool = False
-) -> Edit:
-    says = _DELETED_FIRST if effect == "replace" and delete_first else _SAYS[effect]
+def _edit(name: str, effect: Effect, because: tuple[str, ...], says: str = "") -> Edit:
     why = f" ({', '.join(because)})" if because else ""
-    return Edit(name, effect, because, f"{name}: {says}{why}.")
+    return Edit(name, effect, because, f"{name}: {says or _SAYS[effect]}{why}.")

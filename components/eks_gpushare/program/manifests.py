@@ -62,7 +62,7 @@ def _values(inputs: dict[str, Any]) -> str:
     return f"# {' '.join(command)}\n{_dump(inputs.get('values', {}))}"
 
 
-def _dump(value: Any) -> str:  # noqa: ANN401  (any JSON)
+def _dump(value: Any) -> str:
     return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True))
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.config.findings import Finding, has_errors
 from eks_gpushare.config import codes
+from eks_gpushare.config.findings import Finding, has_errors
 from eks_gpushare.config.stack_file import PROJECT
 from eks_gpushare.program.project import Project, ProjectError, find_project, stack_name
 from eks_gpushare.program.values import to_json

@@ -1,0 +1,205 @@
+"""Rules about how many nodes there are, how they are bought and where they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from finding_examples import findings
+
+BLOCK: dict[str, Any] = {
+    "instanceTypes": ["p5.48xlarge"],
+    "capacityType": "capacityBlock",
+    "reservation": {"id": "cr-0123456789abcdef0"},
+    "zones": ["us-west-2a"],
+}
+EXISTING = {
+    "zones": None,
+    "vpcId": "vpc-0a1b2c3d",
+    "privateSubnetIds": ["subnet-0a", "subnet-0b"],
+}
+
+
+def pool(code: str, **changes: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+    return findings({"pools": {"gpu": changes}}, code)
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        {"min": 0, "desired": 0, "max": 1},
+        {"min": 1, "desired": 1, "max": 1},
+        {"min": 1, "desired": 2, "max": 3},
+    ],
+)
+def test_sizes_in_order_are_fine(nodes: dict[str, int]) -> None:
+    assert pool("GPU401", nodes=nodes) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "at", "message"),
+    [
+        ({"min": 2, "desired": 1, "max": 3}, "nodes", "min 2, desired 1 and max 3 are not in this order."),
+        ({"min": 0, "desired": 4, "max": 3}, "nodes", "min 0, desired 4 and max 3 are not in this order."),
+        ({"min": -1, "desired": 1, "max": 3}, "nodes.min", "min -1 is less than 0."),
+        ({"min": 0, "desired": 0, "max": 0}, "nodes.max", "max 0 lets there be no node."),
+    ],
+)  # fmt: skip
+def test_sizes_out_of_order_are_refused(nodes: dict[str, int], at: str, message: str) -> None:
+    assert pool("GPU401", nodes=nodes) == [(f"pools.gpu.{at}", message)]
+
+
+def test_sizes_of_system_nodes_are_looked_at_too() -> None:
+    assert findings({"system": {"nodes": {"min": 5, "desired": 2, "max": 4}}}, "GPU401") == [
+        ("system.nodes", "min 5, desired 2 and max 4 are not in this order.")
+    ]
+
+
+def test_karpenter_has_a_maximum_of_at_least_one() -> None:
+    nodes = {"min": None, "desired": None, "max": 0}
+
+    assert pool("GPU401", provisioner="karpenter", nodes=nodes) == [
+        ("pools.gpu.nodes.max", "max 0 lets the pool have no node.")
+    ]
+
+
+@pytest.mark.parametrize("capacity", ["reserved", "capacityBlock"])
+def test_what_is_bought_beforehand_is_named(capacity: str) -> None:
+    changes = BLOCK | {"capacityType": capacity, "reservation": None}
+
+    assert pool("GPU403", **changes) == [
+        (
+            "pools.gpu.reservation",
+            f"capacityType: {capacity} needs the reservation it draws on.",
+        )
+    ]
+
+
+def test_a_reservation_is_named_by_its_id() -> None:
+    assert pool("GPU403", **(BLOCK | {"reservation": {"id": "my-block"}})) == [
+        ("pools.gpu.reservation.id", '"my-block" is not the ID of a reservation, cr-...')
+    ]
+
+
+@pytest.mark.parametrize("capacity", ["onDemand", "spot"])
+def test_a_reservation_that_nothing_draws_on_is_refused(capacity: str) -> None:
+    found = pool("GPU404", capacityType=capacity, reservation={"id": "cr-0123"})
+
+    assert found == [
+        (
+            "pools.gpu.reservation",
+            f"capacityType: {capacity} does not draw on a reservation.",
+        )
+    ]
+
+
+def test_a_capacity_block_of_one_type_in_one_zone_is_fine() -> None:
+    assert pool("GPU405", **BLOCK) == []
+
+
+def test_a_capacity_block_of_two_types_is_refused() -> None:
+    assert pool("GPU405", **(BLOCK | {"instanceTypes": ["p5.48xlarge", "p5e.48xlarge"]})) == [
+        (
+            "pools.gpu.instanceTypes",
+            "A capacity block has one instance type; 2 are given.",
+        )
+    ]
+
+
+@pytest.mark.parametrize("zones", [None, ["us-west-2a", "us-west-2b"]])
+def test_a_capacity_block_in_two_zones_is_refused(zones: list[str] | None) -> None:
+    assert pool("GPU405", **(BLOCK | {"zones": zones})) == [
+        ("pools.gpu.zones", "A reservation lies in one zone; this pool may use 2 zones.")
+    ]
+
+
+def test_in_an_existing_network_a_reservation_is_in_one_subnet() -> None:
+    reserved = {"capacityType": "reserved", "reservation": {"id": "cr-1"}}
+    pools = {"gpu": reserved}
+
+    assert findings({"network": EXISTING, "pools": pools}, "GPU406") == [
+        ("pools.gpu.subnetIds", "A reservation lies in one zone; this pool names no subnets.")
+    ]
+    pools["gpu"] = {**reserved, "subnetIds": ["subnet-0a"]}
+    assert findings({"network": EXISTING, "pools": pools}, "GPU406") == []
+
+
+@pytest.mark.parametrize("zone", ["us-west-2a", "us-west-2f"])
+def test_a_zone_of_the_region(zone: str) -> None:
+    assert findings({"network": {"zones": ["us-west-2b", zone]}}, "GPU408") == []
+
+
+@pytest.mark.parametrize(
+    "zone",
+    ["us-west-2", "us-west-2g", "us-west-2A", "us-west-1a", "", "usw2-az1", "us-west-2-lax-1a"],
+)
+def test_what_is_no_zone_of_the_region(zone: str) -> None:
+    assert findings({"network": {"zones": ["us-west-2b", zone]}}, "GPU408") == [
+        (
+            "network.zones[1]",
+            f"{zone} is not a zone of us-west-2; zones are named us-west-2a to us-west-2f.",
+        )
+    ]
+
+
+def test_any_zone_of_the_region_where_the_network_only_counts_them() -> None:
+    fragment = {"network": {"zones": 2}, "pools": {"gpu": {"zones": ["us-west-2d"]}}}
+
+    assert findings(fragment, "GPU408") == []
+
+
+def test_an_empty_list_of_zones_is_refused() -> None:
+    assert pool("GPU407", zones=[]) == [("pools.gpu.zones", "The list is empty.")]
+
+
+@pytest.mark.parametrize(
+    ("instance", "capacity", "sold"),
+    [
+        ("g5.xlarge", "onDemand", True),
+        ("g5.xlarge", "spot", True),
+        ("g5.xlarge", "capacityBlock", False),
+        ("p5.48xlarge", "capacityBlock", True),
+    ],
+)
+def test_how_a_type_is_sold(instance: str, capacity: str, sold: bool) -> None:  # noqa: FBT001
+    found = pool("GPU410", instanceTypes=[instance], capacityType=capacity)
+
+    assert (found == []) is sold
+
+
+def test_efa_is_for_types_that_have_it() -> None:
+    assert pool("GPU412", instanceTypes=["p4d.24xlarge"], efa=True, zones=["us-west-2a"]) == []
+    assert pool("GPU412", instanceTypes=["g5.xlarge"], efa=True, zones=["us-west-2a"]) == [
+        ("pools.gpu.efa", "g5.xlarge has no EFA interface.")
+    ]
+
+
+@pytest.mark.parametrize("zones", [None, ["us-west-2a", "us-west-2b"]])
+def test_a_placement_group_is_in_one_zone(zones: list[str] | None) -> None:
+    assert pool("GPU413", placementGroup=True, zones=zones) == [
+        (
+            "pools.gpu.placementGroup",
+            "A cluster placement group lies in one zone; this pool may use 2 zones.",
+        )
+    ]
+
+
+def test_subnets_belong_to_an_existing_network() -> None:
+    pools = {"gpu": {"subnetIds": ["subnet-0a"]}}
+
+    assert findings({"network": EXISTING, "pools": pools}, "GPU414") == []
+    assert [path for path, _ in findings({"pools": pools}, "GPU414")] == ["pools.gpu.subnetIds"]
+
+
+def test_zones_belong_to_a_network_of_the_stack() -> None:
+    fragment = {"network": EXISTING, "pools": {"gpu": {"zones": ["us-west-2a"]}}}
+
+    assert findings(fragment, "GPU414") == [
+        ("pools.gpu.zones", "The zones of an existing network are not known here.")
+    ]
+
+
+def test_a_subnet_is_one_of_the_network() -> None:
+    fragment = {"network": EXISTING, "pools": {"gpu": {"subnetIds": ["subnet-0c"]}}}
+
+    assert [path for path, _ in findings(fragment, "GPU414")] == ["pools.gpu.subnetIds[0]"]

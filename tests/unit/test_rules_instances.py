@@ -1,0 +1,279 @@
+"""Rules about instance types, images and disks, on both sides of each limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from finding_examples import findings
+
+from eks_gpushare.catalog import alternatives, gpu_instance_types, nvidia_ami
+
+
+def pool(code: str, **changes: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+    return findings({"pools": {"gpu": changes}}, code)
+
+
+def test_a_type_that_does_not_exist_is_refused_with_a_guess() -> None:
+    assert pool("GPU101", instanceTypes=["g5.xlarg"]) == [
+        (
+            "pools.gpu.instanceTypes[0]",
+            "g5.xlarg is not an instance type that the catalog knows.",
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", ["m5.large", "t3.large", "inf2.xlarge", "c7i.4xlarge"])
+def test_a_type_without_an_nvidia_gpu_is_refused(name: str) -> None:
+    assert pool("GPU102", instanceTypes=[name]) == [
+        ("pools.gpu.instanceTypes[0]", f"{name} has no NVIDIA GPU.")
+    ]
+
+
+def test_types_of_one_kind_may_share_a_pool() -> None:
+    assert pool("GPU103", instanceTypes=["g5.xlarge", "g5.2xlarge", "g5.16xlarge"]) == []
+
+
+@pytest.mark.parametrize("other", ["g5.12xlarge", "g4dn.xlarge", "g5g.xlarge"])
+def test_types_of_several_kinds_may_not(other: str) -> None:
+    [(path, message)] = pool("GPU103", instanceTypes=["g5.xlarge", other])
+
+    assert path == "pools.gpu.instanceTypes"
+    assert message.startswith("The types differ: g5.xlarge: 1 x A10G of 22888 MiB, amd64; ")
+
+
+def test_karpenter_may_mix_them() -> None:
+    nodes = {"min": None, "desired": None, "max": 3}
+    types = ["g5.xlarge", "g5.12xlarge"]
+
+    assert pool("GPU103", instanceTypes=types, provisioner="karpenter", nodes=nodes) == []
+
+
+@pytest.mark.parametrize("name", ["p3.2xlarge", "p3.8xlarge", "p3.16xlarge"])
+def test_a_retired_type_is_a_warning(name: str) -> None:
+    count = gpu_instance_types()[name].gpu_count
+
+    assert pool("GPU104", instanceTypes=[name]) == [
+        (
+            "pools.gpu.instanceTypes[0]",
+            f"EC2 offers {name} ({count} x V100) in no region any more.",
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", [n for n, t in gpu_instance_types().items() if t.retired])
+def test_the_alternatives_to_a_retired_type_have_as_many_gpus(name: str) -> None:
+    retired = gpu_instance_types()[name]
+    others = [gpu_instance_types()[other] for other in alternatives(retired)]
+
+    assert others
+    assert {(other.gpu_count, other.arch, other.retired) for other in others} == {
+        (retired.gpu_count, retired.arch, False)
+    }
+
+
+@pytest.mark.parametrize(
+    ("release", "refused"),
+    [("1.35.6-20260916", True), ("1.35.6-20260917", False), (None, True)],
+)
+def test_a_g7_needs_an_image_with_driver_595(release: str | None, refused: bool) -> None:  # noqa: FBT001
+    found = pool("GPU105", instanceTypes=["g7.2xlarge"], amiVersion=release)
+    which = f" in release {release}" if release else ""
+
+    assert found == (
+        [
+            (
+                "pools.gpu.instanceTypes[0]",
+                "g7.2xlarge (RTX PRO 4500) needs driver 595 or later; the al2023 AMI of EKS has "
+                f"580{which}.",
+            )
+        ]
+        if refused
+        else []
+    )
+
+
+def test_a_g7_that_has_its_driver_is_served_by_the_image() -> None:
+    types = ["g7.2xlarge"]
+
+    assert pool("GPU503", instanceTypes=types, amiVersion="1.35.8-20260930") == []
+
+
+def test_a_custom_image_is_the_users_business() -> None:
+    ami = {"id": "ami-0123456789abcdef0", "family": "al2023", "driverIncluded": True}
+    keys: dict[str, Any] = {"amiFamily": "custom", "customAmi": ami, "amiVersion": None}
+
+    assert pool("GPU105", instanceTypes=["g7.2xlarge"], **keys) == []
+
+
+ULTRA: dict[str, Any] = {
+    "instanceTypes": ["p6e-gb200.36xlarge"],
+    "capacityType": "capacityBlock",
+    "reservation": {"id": "cr-0123456789abcdef0"},
+    "zones": ["us-west-2a"],
+}
+
+
+def test_an_ultraserver_in_a_capacity_block_is_fine() -> None:
+    assert pool("GPU106", **ULTRA) == []
+
+
+@pytest.mark.parametrize("capacity", ["onDemand", "spot", "reserved"])
+def test_an_ultraserver_is_bought_in_blocks_only(capacity: str) -> None:
+    assert pool("GPU106", **(ULTRA | {"capacityType": capacity})) == [
+        (
+            "pools.gpu.capacityType",
+            f"p6e-gb200.36xlarge is sold as capacity blocks only, not as {capacity}.",
+        )
+    ]
+
+
+def test_an_ultraserver_has_no_mig() -> None:
+    sharing = {"mode": "mig", "layout": "all-1g.23gb"}
+
+    assert pool("GPU106", **(ULTRA | {"sharing": sharing})) == [
+        (
+            "pools.gpu.sharing.mode",
+            "MIG is not available on p6e-gb200.36xlarge: the EKS AMI loads the driver in coherent "
+            "memory mode, which excludes it.",
+        )
+    ]
+
+
+def test_an_ultraserver_is_not_for_karpenter() -> None:
+    nodes = {"min": None, "desired": None, "max": 1}
+
+    assert pool("GPU106", **(ULTRA | {"provisioner": "karpenter", "nodes": nodes})) == [
+        ("pools.gpu.provisioner", "Karpenter cannot launch p6e-gb200.36xlarge.")
+    ]
+
+
+NEW = {
+    "vcpus": 8,
+    "memoryMiB": 32768,
+    "arch": "amd64",
+    "maxPods": 58,
+    "gpu": {"model": "L8", "count": 2, "memoryMiB": 49152, "computeCapability": "12.0"},
+}
+
+
+def with_type(code: str, name: str, entry: dict[str, Any], **changes: object) -> list[str]:
+    fragment = {
+        "catalog": {"instanceTypes": {name: entry}},
+        "pools": {"gpu": {"instanceTypes": [name], **changes}},
+    }
+    return [message for _, message in findings(fragment, code)]
+
+
+def test_an_added_type_is_known() -> None:
+    assert with_type("GPU101", "g9.xlarge", NEW) == []
+
+
+def test_an_added_type_is_planned_with_its_own_figures() -> None:
+    sharing = {"mode": "timeSlicing", "replicas": 4}
+
+    assert with_type("GPU206", "g9.xlarge", NEW, sharing=sharing) == [
+        "g9.xlarge: 4 pods on one L8 of 49152 MiB, so 12288 MiB each if all keep to it; nothing "
+        "enforces that, and time slicing isolates no faults."
+    ]
+
+
+@pytest.mark.parametrize("key", ["vcpus", "memoryMiB", "arch"])
+def test_an_added_type_without_a_figure_is_refused(key: str) -> None:
+    entry = {name: value for name, value in NEW.items() if name != key}
+
+    assert with_type("GPU108", "g9.xlarge", entry) == [
+        f"g9.xlarge is not in the catalog, so {key} must be given."
+    ]
+
+
+@pytest.mark.parametrize("key", ["model", "count", "memoryMiB", "computeCapability"])
+def test_an_added_gpu_without_a_figure_is_refused(key: str) -> None:
+    gpu = {name: value for name, value in NEW["gpu"].items() if name != key}  # type: ignore[attr-defined]
+
+    assert with_type("GPU108", "g9.xlarge", {**NEW, "gpu": gpu}) == [
+        f"g9.xlarge is not in the catalog, so gpu.{key} must be given."
+    ]
+
+
+@pytest.mark.parametrize("given", ["8", "8.", "eight", "8.9.1", "٨.٩", "²"])
+def test_a_compute_capability_is_two_numbers(given: str) -> None:
+    entry = {"gpu": {"computeCapability": given}}
+
+    assert with_type("GPU108", "g5.xlarge", entry) == [
+        f'"{given}" is not a capability such as "8.9".'
+    ]
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_a_count_of_gpus_is_at_least_one(count: int) -> None:
+    assert with_type("GPU108", "g5.xlarge", {"gpu": {"count": count}}) == [
+        f"{count} is not more than 0."
+    ]
+
+
+def test_a_known_type_is_corrected_in_one_figure() -> None:
+    entry = {"gpu": {"memoryMiB": 10240}}
+    sharing = {"mode": "timeSlicing", "replicas": 4}
+
+    assert with_type("GPU206", "g5.xlarge", entry, sharing=sharing) == [
+        "g5.xlarge: 4 pods on one A10G of 10240 MiB, so 2560 MiB each if all keep to it; nothing "
+        "enforces that, and time slicing isolates no faults."
+    ]
+
+
+def test_a_given_price_is_a_known_price() -> None:
+    assert with_type("GPU802", "g9.xlarge", NEW) != []
+    assert with_type("GPU802", "g9.xlarge", NEW | {"priceUsdPerHour": 1.5}) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "code"),
+    [(19, "GPU505"), (20, "GPU506"), (99, "GPU506"), (100, None), (16384, None), (16385, "GPU505")],
+)
+def test_the_size_of_a_disk(size: int, code: str | None) -> None:
+    found = {each for each in ("GPU505", "GPU506") if pool(each, rootVolumeGiB=size)}
+
+    assert found == ({code} if code else set())
+
+
+def test_the_disk_holds_the_image() -> None:
+    ami = nvidia_ami("al2023", "amd64")
+    assert ami is not None
+
+    assert pool("GPU505", rootVolumeGiB=ami.own_disk_gib - 1) == [
+        (
+            "pools.gpu.rootVolumeGiB",
+            "19 GiB is not between the 20 GiB of the AMI and 16384 GiB.",
+        )
+    ]
+
+
+@pytest.mark.parametrize("given", ["latest", "1.35", "1.35.8", "v1.35.8-20260930", "1.35.8-202609"])
+def test_an_image_version_is_a_release(given: str) -> None:
+    assert pool("GPU504", amiVersion=given) == [
+        (
+            "pools.gpu.amiVersion",
+            f'"{given}" is not a release version such as 1.35.8-20260930.',
+        )
+    ]
+
+
+@pytest.mark.parametrize("given", ["ami-1", "AMI-01234567", "ami-0123456g", "ami-0123456789"])
+def test_the_id_of_an_image_has_8_or_17_digits(given: str) -> None:
+    ami = {"id": given, "family": "al2023", "driverIncluded": True}
+
+    assert pool("GPU501", amiFamily="custom", customAmi=ami, amiVersion=None) == [
+        (
+            "pools.gpu.customAmi.id",
+            f'"{given}" is not the ID of an AMI, ami- and 8 or 17 hexadecimal digits.',
+        )
+    ]
+
+
+def test_the_gpu_operator_brings_a_driver() -> None:
+    ami = {"id": "ami-01234567", "family": "al2023", "driverIncluded": False}
+    keys = {"amiFamily": "custom", "customAmi": ami, "amiVersion": None}
+    fragment = {"gpuStack": {"manager": "gpuOperator"}, "pools": {"gpu": keys}}
+
+    assert findings(fragment, "GPU507") == []

@@ -1,0 +1,158 @@
+"""Rules about replicas and what a share gets of its node, on both sides of each limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from finding_examples import findings
+
+
+def shares(code: str, instance: str, **sharing: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+    return findings({"pools": {"gpu": {"instanceTypes": [instance], "sharing": sharing}}}, code)
+
+
+@pytest.mark.parametrize("mode", ["timeSlicing", "mps"])
+@pytest.mark.parametrize("replicas", [1, 0, -3])
+def test_less_than_two_replicas_are_refused(mode: str, replicas: int) -> None:
+    assert shares("GPU201", "g5.xlarge", mode=mode, replicas=replicas) == [
+        (
+            "pools.gpu.sharing.replicas",
+            f"{replicas} is less than 2; a GPU is shared by at least two pods.",
+        )
+    ]
+
+
+@pytest.mark.parametrize("mode", ["timeSlicing", "mps"])
+def test_two_replicas_are_fine(mode: str) -> None:
+    assert shares("GPU201", "g5.xlarge", mode=mode, replicas=2) == []
+
+
+def test_one_replica_of_a_mig_device_is_refused() -> None:
+    found = shares(
+        "GPU201", "p4d.24xlarge", mode="mig", layout="all-1g.5gb", timeSlicing={"replicas": 1}
+    )
+
+    assert [path for path, _ in found] == ["pools.gpu.sharing.timeSlicing.replicas"]
+
+
+@pytest.mark.parametrize(
+    ("instance", "limit", "gpu"),
+    [
+        ("p3.2xlarge", 16, "V100 in p3.2xlarge (compute capability 7.0)"),
+        ("g4dn.metal", 48, "T4 in g4dn.metal (compute capability 7.5)"),
+        ("p5.48xlarge", 48, "H100 in p5.48xlarge (compute capability 9.0)"),
+    ],
+)
+def test_mps_has_a_limit_of_clients(instance: str, limit: int, gpu: str) -> None:
+    assert shares("GPU202", instance, mode="mps", replicas=limit) == []
+    assert shares("GPU202", instance, mode="mps", replicas=limit + 1) == [
+        ("pools.gpu.sharing.replicas", f"{limit + 1} is more than the {limit} MPS clients of the {gpu}.")
+    ]  # fmt: skip
+
+
+def test_time_slicing_has_no_limit_of_clients() -> None:
+    assert shares("GPU202", "p3.2xlarge", mode="timeSlicing", replicas=49) == []
+
+
+@pytest.mark.parametrize(
+    "instance", ["g4dn.xlarge", "g5.xlarge", "g6.xlarge", "g6e.xlarge", "p3.2xlarge"]
+)
+def test_gpus_without_mig_refuse_it(instance: str) -> None:
+    [(path, message)] = shares("GPU203", instance, mode="mig", layout="all-1g.5gb")
+
+    assert path == "pools.gpu.sharing.mode"
+    assert message.endswith(f"in {instance} has no MIG.")
+
+
+@pytest.mark.parametrize("instance", ["p4d.24xlarge", "p5.48xlarge", "p6-b200.48xlarge"])
+def test_gpus_with_mig_take_it(instance: str) -> None:
+    assert shares("GPU203", instance, mode="mig", layout="all-1g.5gb") == []
+
+
+@pytest.mark.parametrize(("replicas", "advised"), [(8, True), (9, False)])
+def test_aws_advises_up_to_eight_replicas(replicas: int, advised: bool) -> None:  # noqa: FBT001
+    found = shares("GPU208", "g5.xlarge", mode="timeSlicing", replicas=replicas)
+
+    assert (found == []) is advised
+
+
+def test_pods_are_counted_with_those_of_the_node() -> None:
+    assert shares("GPU209", "g4dn.xlarge", mode="timeSlicing", replicas=21) == []
+    assert shares("GPU209", "g4dn.xlarge", mode="timeSlicing", replicas=22) == [
+        (
+            "pools.gpu.sharing.replicas",
+            "g4dn.xlarge advertises 22 shares but takes 29 pods, about 8 of them the node's own.",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("instance", "replicas", "message"),
+    [
+        ("g4dn.xlarge", 3, None),
+        (
+            "g4dn.xlarge",
+            4,
+            "g4dn.xlarge advertises 4 shares; of the node's 3920m CPU and 15710 MiB each gets 980m "
+            "and 3927 MiB, less than a CPU.",
+        ),
+        (
+            "g4dn.xlarge",
+            16,
+            "g4dn.xlarge advertises 16 shares; of the node's 3920m CPU and 15710 MiB each gets "
+            "245m and 981 MiB, less than a CPU and 1 GiB of memory.",
+        ),
+    ],
+)
+def test_a_share_gets_a_cpu_and_memory(instance: str, replicas: int, message: str | None) -> None:
+    found = shares("GPU210", instance, mode="timeSlicing", replicas=replicas)
+
+    assert found == ([("pools.gpu.sharing.replicas", message)] if message else [])
+
+
+def test_replicas_beyond_reason_are_no_crash() -> None:
+    found = shares("GPU206", "g5.xlarge", mode="timeSlicing", replicas=10**12)
+
+    assert "so 0 MiB each" in found[0][1]
+
+
+@pytest.mark.parametrize("mode", ["timeSlicing", "mps"])
+def test_several_shares_at_once_are_advised_against(mode: str) -> None:
+    keys: dict[str, Any] = {"mode": mode, "replicas": 2}
+
+    assert shares("GPU205", "g5.xlarge", **keys, failRequestsGreaterThanOne=True) == []
+    assert len(shares("GPU205", "g5.xlarge", **keys, failRequestsGreaterThanOne=False)) == 1
+
+
+def renamed(**pool: Any) -> list[str]:  # noqa: ANN401
+    sharing = {"mode": "timeSlicing", "replicas": 2, "rename": True}
+    fragment = {"pools": {"gpu": {"sharing": sharing, **pool}}}
+    return [message for _, message in findings(fragment, "GPU211")]
+
+
+def test_renamed_shares_on_a_tainted_pool_need_a_toleration() -> None:
+    assert renamed() == [
+        "Pods ask for nvidia.com/gpu.shared here, for which EKS adds no toleration of the taint "
+        "nvidia.com/gpu."
+    ]
+
+
+@pytest.mark.parametrize(
+    "taints", [[], [{"key": "nvidia.com/gpu", "value": "true", "effect": "PreferNoSchedule"}]]
+)
+def test_without_the_taint_they_do_not(taints: list[dict[str, str]]) -> None:
+    assert renamed(taints=taints) == []
+
+
+def test_karpenter_pools_are_renamed_without_asking() -> None:
+    nodes = {"min": None, "desired": None, "max": 2}
+    sharing = {"mode": "timeSlicing", "replicas": 2}
+    pool = {"provisioner": "karpenter", "nodes": nodes, "sharing": sharing}
+
+    assert len(findings({"pools": {"gpu": pool}}, "GPU211")) == 1
+
+
+def test_shares_of_whole_gpus_say_nothing_about_memory() -> None:
+    for code in ("GPU205", "GPU206", "GPU207", "GPU208", "GPU209", "GPU210", "GPU211"):
+        assert shares(code, "g5.xlarge", mode="exclusive") == []
