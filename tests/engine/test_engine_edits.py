@@ -85,6 +85,12 @@ def test_sizes_update_the_node_group_in_place(changes: Changes) -> None:
     assert found == {"NodeGroup gpushare-gpu": "update"}
 
 
+def test_a_desired_size_that_an_autoscaler_decides_changes_nothing(changes: Changes) -> None:
+    nodes = {"min": 1, "desired": 2, "max": 2}
+
+    assert changes("pools.gpu", _pool(zones=ZONES, scaledBy="autoscaler", nodes=nodes)) == {}
+
+
 def test_node_repair_updates_the_node_group_in_place(changes: Changes) -> None:
     assert changes("pools.gpu.nodeRepair", False) == {"NodeGroup gpushare-gpu": "update"}  # noqa: FBT003
 
@@ -109,10 +115,13 @@ def test_a_pool_with_a_reservation_is_deleted_before_it_is_replaced(changes: Cha
     assert found == {"NodeGroup gpushare-reserved": OLD_FIRST}
 
 
-def test_a_larger_disk_is_a_new_launch_template_version_and_rolls_the_nodes(
-    changes: Changes,
+@pytest.mark.parametrize(
+    ("key", "value"), [("rootVolumeGiB", 300), ("metadataHopLimit", 2), ("tagInstances", True)]
+)
+def test_what_is_in_the_launch_template_makes_a_version_of_it_and_rolls_the_nodes(
+    changes: Changes, key: str, value: object
 ) -> None:
-    assert changes("pools.gpu.rootVolumeGiB", 300) == {
+    assert changes(f"pools.gpu.{key}", value) == {
         "LaunchTemplate gpushare-gpu-template": "update",
         "NodeGroup gpushare-gpu": "update",
     }

@@ -100,15 +100,19 @@ def test_a_taint_value_of_true_is_to_be_quoted() -> None:
 
 def test_text_in_place_of_a_list_is_to_be_put_into_brackets() -> None:
     assert with_value("pools.gpu.instanceTypes", "g5.xlarge") == [
-        'GPU005 pools.gpu.instanceTypes: "g5.xlarge" is text; a list is expected. Write '
-        "[g5.xlarge]."
+        (
+            'GPU005 pools.gpu.instanceTypes: "g5.xlarge" is text; a list is expected. Write '
+            "[g5.xlarge]."
+        )
     ]
 
 
 def test_a_version_that_is_a_number_is_to_be_quoted() -> None:
     assert with_value("cluster.version", 1.3) == [
-        "GPU007 cluster.version: This is the number 1.3; a version is text. Put quotes around the "
-        "version as you mean it: without them, version: 1.30 is 1.3."
+        (
+            "GPU007 cluster.version: This is the number 1.3; a version is text. Put quotes around "
+            "the version as you mean it: without them, version: 1.30 is 1.3."
+        )
     ]
 
 
@@ -117,43 +121,62 @@ def test_a_version_that_is_a_number_is_to_be_quoted() -> None:
     [
         ("chart", "chart is not a key of this block. Did you mean charts?"),
         ("cluster.nmae", "nmae is not a key of this block. Did you mean name?"),
-        ("cluster.endpoint.publicCidr", "publicCidr is not a key of this block. Did you mean "
-         "publicCidrs?"),
+        (
+            "cluster.endpoint.publicCidr",
+            ("publicCidr is not a key of this block. Did you mean publicCidrs?"),
+        ),
         ("network.natGateway", "natGateway is not a key of this block. Did you mean natGateways?"),
-        ("pools.gpu.instance_types", "instance_types is not a key of this block. Did you mean "
-         "instanceTypes?"),
-        ("pools.gpu.nodes.size", "size is not a key of this block. Remove it; the keys here are "
-         "min, desired, max."),
-        ("pools.gpu.sharing.replicas", "replicas is not a key of this block. Remove it; the keys "
-         "here are mode."),
-        ("charts.devicePlugin.url", "url is not a key of this block. Remove it; the keys here are "
-         "version, repository, path, values."),
+        (
+            "pools.gpu.instance_types",
+            ("instance_types is not a key of this block. Did you mean instanceTypes?"),
+        ),
+        (
+            "pools.gpu.nodes.size",
+            ("size is not a key of this block. Remove it; the keys here are min, desired, max."),
+        ),
+        (
+            "pools.gpu.sharing.replicas",
+            ("replicas is not a key of this block. Remove it; the keys here are mode."),
+        ),
+        (
+            "charts.devicePlugin.url",
+            (
+                "url is not a key of this block. Remove it; the keys here are "
+                "version, repository, path, values."
+            ),
+        ),
         ("gpuStack.manger", "manger is not a key of this block. Did you mean manager?"),
     ],
-)  # fmt: skip
+)
 def test_an_unknown_key_is_refused_at_every_depth(at: str, message: str) -> None:
     assert with_value(at, {"x": 1})[0] == f"GPU003 {at}: {message}"
 
 
 def test_python_names_are_not_those_of_the_file() -> None:
     assert with_value("pools.gpu.ami_family", "al2023") == [
-        "GPU003 pools.gpu.ami_family: ami_family is not a key of this block. Did you mean "
-        "amiFamily?"
+        (
+            "GPU003 pools.gpu.ami_family: ami_family is not a key of this block. Did you mean "
+            "amiFamily?"
+        )
     ]
 
 
 @pytest.mark.parametrize("given", ["time-slicing", "timeslicing", "TIME_SLICING", "timeSlicng"])
 def test_a_mode_written_otherwise_is_recognised(given: str) -> None:
     assert sharing(mode=given, replicas=2) == [
-        f'GPU006 pools.gpu.sharing.mode: "{given}" is not one of exclusive, timeSlicing, mps, '
-        "mig. Write timeSlicing."
+        (
+            f'GPU006 pools.gpu.sharing.mode: "{given}" is not one of exclusive, timeSlicing, mps, '
+            "mig. Write timeSlicing."
+        )
     ]
 
 
 def test_sharing_without_a_mode_lists_the_modes() -> None:
     assert sharing(replicas=2) == [
-        "GPU004 pools.gpu.sharing.mode: mode is required here. Add mode: one of exclusive, "
-        "timeSlicing, mps, mig."
+        (
+            "GPU004 pools.gpu.sharing.mode: mode is required here. Add mode: one of exclusive, "
+            "timeSlicing, mps, mig."
+        )
     ]
 
 
@@ -171,8 +194,10 @@ def test_a_hop_limit_of_three_is_refused() -> None:
 
 def test_a_hop_limit_of_true_is_refused() -> None:
     assert with_value("pools.gpu.metadataHopLimit", value=True) == [
-        "GPU005 pools.gpu.metadataHopLimit: true is a boolean; a whole number is expected. Give a "
-        "whole number."
+        (
+            "GPU005 pools.gpu.metadataHopLimit: true is a boolean; a whole number is expected. "
+            "Give a whole number."
+        )
     ]
 
 
@@ -190,8 +215,11 @@ def test_what_is_no_mapping_is_refused(raw: object) -> None:
 
 def test_new_and_existing_cluster_are_one_fault() -> None:
     assert with_value("cluster.existing", {"name": "other"}) == [
-        "GPU011 cluster.existing: existing stands beside name, version, as if a cluster were to be "
-        "made. Keep existing alone to use a cluster that is there, or remove it to make one."
+        (
+            "GPU011 cluster.existing: existing stands beside name, version, as if a cluster were "
+            "to be made. Keep existing alone to use a cluster that is there, or remove it to make "
+            "one."
+        )
     ]
 
 
@@ -199,8 +227,10 @@ def test_new_and_existing_network_are_one_fault() -> None:
     raw = environment("network", {"cidr": "10.0.0.0/16", "vpcId": "vpc-1", "privateSubnetIds": []})
 
     assert faults(raw) == [
-        "GPU011 network.cidr: cidr would be for a network to be made, privateSubnetIds, vpcId for "
-        "one that is there. Keep one or the other."
+        (
+            "GPU011 network.cidr: cidr would be for a network to be made, privateSubnetIds, vpcId "
+            "for one that is there. Keep one or the other."
+        )
     ]
 
 
@@ -264,12 +294,16 @@ def test_nothing_is_said_about_what_could_not_be_read(at: str, value: object) ->
     ("at", "value", "raw"),
     [
         ("pools.gpu.capacityType", "resreved", {"reservation": {"id": "cr-1"}}),
-        ("pools.gpu.amiFamily", "custm", {"customAmi": {"id": "ami-01234567", "family": "al2023", "driverIncluded": True}}),
+        (
+            "pools.gpu.amiFamily",
+            "custm",
+            {"customAmi": {"id": "ami-01234567", "family": "al2023", "driverIncluded": True}},
+        ),
         ("pools.gpu.provisioner", "karpentr", {"instanceTypes": ["g5.xlarge", "g5.12xlarge"]}),
         ("network", {"vpcId": 1}, {"subnetIds": ["subnet-1"]}),
         ("network", {"zones": "a"}, {"zones": ["us-west-2d"]}),
     ],
-)  # fmt: skip
+)
 def test_no_rule_judges_by_a_default_that_nobody_asked_for(
     at: str, value: object, raw: dict[str, Any]
 ) -> None:
@@ -280,8 +314,14 @@ def test_no_rule_judges_by_a_default_that_nobody_asked_for(
 
 
 def test_a_wrong_instance_type_leaves_the_rest_of_its_pool_to_the_rules() -> None:
-    raw = environment("pools.gpu", {"instanceTypes": "g5.xlarge", "labels": {"a b": ""},
-                                    "sharing": {"mode": "timeSlicing", "replicas": 1}})  # fmt: skip
+    raw = environment(
+        "pools.gpu",
+        {
+            "instanceTypes": "g5.xlarge",
+            "labels": {"a b": ""},
+            "sharing": {"mode": "timeSlicing", "replicas": 1},
+        },
+    )
 
     assert codes_of_rules(parse(raw)) == {"GPU201", "GPU302"}
 

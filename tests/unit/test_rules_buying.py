@@ -39,12 +39,20 @@ def test_sizes_in_order_are_fine(nodes: dict[str, int]) -> None:
 @pytest.mark.parametrize(
     ("nodes", "at", "message"),
     [
-        ({"min": 2, "desired": 1, "max": 3}, "nodes", "min 2, desired 1 and max 3 are not in this order."),
-        ({"min": 0, "desired": 4, "max": 3}, "nodes", "min 0, desired 4 and max 3 are not in this order."),
+        (
+            {"min": 2, "desired": 1, "max": 3},
+            "nodes",
+            "min 2, desired 1 and max 3 are not in this order.",
+        ),
+        (
+            {"min": 0, "desired": 4, "max": 3},
+            "nodes",
+            "min 0, desired 4 and max 3 are not in this order.",
+        ),
         ({"min": -1, "desired": 1, "max": 3}, "nodes.min", "min -1 is less than 0."),
         ({"min": 0, "desired": 0, "max": 0}, "nodes.max", "max 0 lets there be no node."),
     ],
-)  # fmt: skip
+)
 def test_sizes_out_of_order_are_refused(nodes: dict[str, int], at: str, message: str) -> None:
     assert pool("GPU401", nodes=nodes) == [(f"pools.gpu.{at}", message)]
 

@@ -82,11 +82,17 @@ def test_networks_that_may_use_the_public_endpoint(cidr: str) -> None:
         ("128.0.0.0/1", "128.0.0.0/1 is a large part of the internet."),
         ("8.0.0.0/7", "8.0.0.0/7 is a large part of the internet."),
         ("10.0.0.0/8", "10.0.0.0/8 is a private network; the public endpoint never sees it."),
-        ("192.168.1.0/24", "192.168.1.0/24 is a private network; the public endpoint never sees it."),
+        (
+            "192.168.1.0/24",
+            "192.168.1.0/24 is a private network; the public endpoint never sees it.",
+        ),
         ("8.8.8.8/24", '"8.8.8.8/24" is not a network: 8.8.8.8/24 has host bits set.'),
-        ("office", "\"office\" is not a network: 'office' does not appear to be an IPv4 or IPv6 network."),
+        (
+            "office",
+            "\"office\" is not a network: 'office' does not appear to be an IPv4 or IPv6 network.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_networks_that_may_not(cidr: str, message: str) -> None:
     assert public(cidr) == [("cluster.endpoint.publicCidrs[0]", message)]
 
@@ -143,14 +149,24 @@ def test_ranges_of_a_vpc(given: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("10.0.0.0/15", "10.0.0.0/15 is not between a /16 and a /20 in size; pods take their "
-         "addresses from the VPC."),
-        ("10.0.0.0/21", "10.0.0.0/21 is not between a /16 and a /20 in size; pods take their "
-         "addresses from the VPC."),
+        (
+            "10.0.0.0/15",
+            (
+                "10.0.0.0/15 is not between a /16 and a /20 in size; pods take their "
+                "addresses from the VPC."
+            ),
+        ),
+        (
+            "10.0.0.0/21",
+            (
+                "10.0.0.0/21 is not between a /16 and a /20 in size; pods take their "
+                "addresses from the VPC."
+            ),
+        ),
         ("8.8.0.0/16", "8.8.0.0/16 is not a private range."),
         ("10.0.0.1/16", '"10.0.0.1/16" is not an IPv4 network: 10.0.0.1/16 has host bits set.'),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_range_of_a_vpc(given: str, message: str) -> None:
     assert cidr("GPU605", given) == [message]
 
@@ -224,13 +240,25 @@ def test_a_value_below_a_derived_one_undoes_it_too() -> None:
 def test_demand_is_summed_by_quota() -> None:
     pools = {
         "gpu": {"instanceTypes": ["g5.xlarge"], "nodes": {"max": 4}},
-        "big": {"instanceTypes": ["g5.48xlarge"], "nodes": {"max": 2}, "sharing": {"mode": "exclusive"}},
-        "spot": {"instanceTypes": ["g5.xlarge"], "capacityType": "spot", "sharing": {"mode": "exclusive"}},
-    }  # fmt: skip
+        "big": {
+            "instanceTypes": ["g5.48xlarge"],
+            "nodes": {"max": 2},
+            "sharing": {"mode": "exclusive"},
+        },
+        "spot": {
+            "instanceTypes": ["g5.xlarge"],
+            "capacityType": "spot",
+            "sharing": {"mode": "exclusive"},
+        },
+    }
 
     assert [message for _, message in findings({"pools": pools}, "GPU801")] == [
-        'At their largest the pools take 400 vCPUs of the quota "Running On-Demand G and VT '
-        'instances" (L-DB2E81BA): gpu 16, big 384.',
-        'At their largest the pools take 4 vCPUs of the quota "All G and VT Spot Instance '
-        'Requests" (L-3819A6DF): spot 4.',
+        (
+            'At their largest the pools take 400 vCPUs of the quota "Running On-Demand G and VT '
+            'instances" (L-DB2E81BA): gpu 16, big 384.'
+        ),
+        (
+            'At their largest the pools take 4 vCPUs of the quota "All G and VT Spot Instance '
+            'Requests" (L-3819A6DF): spot 4.'
+        ),
     ]

@@ -84,8 +84,10 @@ def test_a_g7_needs_an_image_with_driver_595(release: str | None, refused: bool)
         [
             (
                 "pools.gpu.instanceTypes[0]",
-                "g7.2xlarge (RTX PRO 4500) needs driver 595 or later; the al2023 AMI of EKS has "
-                f"580{which}.",
+                (
+                    "g7.2xlarge (RTX PRO 4500) needs driver 595 or later; the al2023 AMI of EKS "
+                    f"has 580{which}."
+                ),
             )
         ]
         if refused
@@ -134,8 +136,10 @@ def test_an_ultraserver_has_no_mig() -> None:
     assert pool("GPU106", **(ULTRA | {"sharing": sharing})) == [
         (
             "pools.gpu.sharing.mode",
-            "MIG is not available on p6e-gb200.36xlarge: the EKS AMI loads the driver in coherent "
-            "memory mode, which excludes it.",
+            (
+                "MIG is not available on p6e-gb200.36xlarge: the EKS AMI loads the driver in "
+                "coherent memory mode, which excludes it."
+            ),
         )
     ]
 
@@ -173,8 +177,10 @@ def test_an_added_type_is_planned_with_its_own_figures() -> None:
     sharing = {"mode": "timeSlicing", "replicas": 4}
 
     assert with_type("GPU206", "g9.xlarge", NEW, sharing=sharing) == [
-        "g9.xlarge: 4 pods on one L8 of 49152 MiB, so 12288 MiB each if all keep to it; nothing "
-        "enforces that, and time slicing isolates no faults."
+        (
+            "g9.xlarge: 4 pods on one L8 of 49152 MiB, so 12288 MiB each if all keep to it; "
+            "nothing enforces that, and time slicing isolates no faults."
+        )
     ]
 
 
@@ -217,8 +223,10 @@ def test_a_known_type_is_corrected_in_one_figure() -> None:
     sharing = {"mode": "timeSlicing", "replicas": 4}
 
     assert with_type("GPU206", "g5.xlarge", entry, sharing=sharing) == [
-        "g5.xlarge: 4 pods on one A10G of 10240 MiB, so 2560 MiB each if all keep to it; nothing "
-        "enforces that, and time slicing isolates no faults."
+        (
+            "g5.xlarge: 4 pods on one A10G of 10240 MiB, so 2560 MiB each if all keep to it; "
+            "nothing enforces that, and time slicing isolates no faults."
+        )
     ]
 
 

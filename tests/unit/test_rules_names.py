@@ -13,16 +13,20 @@ def label(key: str, value: str, code: str = "GPU302") -> list[str]:
 def test_a_label_value_has_up_to_63_characters() -> None:
     assert label("team", "a" * 63) == []
     assert label("team", "a" * 64) == [
-        f'The value "{"a" * 64}" is not up to 63 letters, digits, -, _ and . with a letter or digit '
-        "at both ends."
+        (
+            f'The value "{"a" * 64}" is not up to 63 letters, digits, -, _ and . with a letter or '
+            "digit at both ends."
+        )
     ]
 
 
 def test_a_label_name_has_up_to_63_characters() -> None:
     assert label(f"example.com/{'a' * 63}", "x") == []
     assert label(f"example.com/{'a' * 64}", "x") == [
-        f'"{"a" * 64}" is not 1 to 63 letters, digits, -, _ and . with a letter or digit at both '
-        "ends."
+        (
+            f'"{"a" * 64}" is not 1 to 63 letters, digits, -, _ and . with a letter or digit at '
+            "both ends."
+        )
     ]
 
 
@@ -46,8 +50,10 @@ def test_other_label_keys_are_refused(key: str) -> None:
         ("eks.amazonaws.com/x", "eks.amazonaws.com is reserved for EKS."),
         (
             "node-role.kubernetes.io/gpu",
-            "A kubelet may not set node-role.kubernetes.io/gpu: node-role.kubernetes.io is reserved "
-            "for Kubernetes.",
+            (
+                "A kubelet may not set node-role.kubernetes.io/gpu: node-role.kubernetes.io is "
+                "reserved for Kubernetes."
+            ),
         ),
         ("kubernetes.io/arch", "kubernetes.io/arch is set by the kubelet."),
     ],
@@ -194,8 +200,16 @@ def test_there_is_room_for_the_tags_of_others(count: int, fits: bool) -> None:  
 
 @pytest.mark.parametrize(
     ("name", "fits"),
-    [("gpu", True), ("a" * 63, True), ("a" * 64, False), ("GPU", False), ("a.b", False),
-     ("default", False), ("kube-public", False), ("kube-system", True)],
-)  # fmt: skip
+    [
+        ("gpu", True),
+        ("a" * 63, True),
+        ("a" * 64, False),
+        ("GPU", False),
+        ("a.b", False),
+        ("default", False),
+        ("kube-public", False),
+        ("kube-system", True),
+    ],
+)
 def test_namespaces(name: str, fits: bool) -> None:  # noqa: FBT001
     assert (findings({"gpuStack": {"namespace": name}}, "GPU311") == []) is fits

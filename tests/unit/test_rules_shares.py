@@ -47,8 +47,11 @@ def test_one_replica_of_a_mig_device_is_refused() -> None:
 def test_mps_has_a_limit_of_clients(instance: str, limit: int, gpu: str) -> None:
     assert shares("GPU202", instance, mode="mps", replicas=limit) == []
     assert shares("GPU202", instance, mode="mps", replicas=limit + 1) == [
-        ("pools.gpu.sharing.replicas", f"{limit + 1} is more than the {limit} MPS clients of the {gpu}.")
-    ]  # fmt: skip
+        (
+            "pools.gpu.sharing.replicas",
+            f"{limit + 1} is more than the {limit} MPS clients of the {gpu}.",
+        )
+    ]
 
 
 def test_time_slicing_has_no_limit_of_clients() -> None:
@@ -94,14 +97,18 @@ def test_pods_are_counted_with_those_of_the_node() -> None:
         (
             "g4dn.xlarge",
             4,
-            "g4dn.xlarge advertises 4 shares; of the node's 3920m CPU and 15710 MiB each gets 980m "
-            "and 3927 MiB, less than a CPU.",
+            (
+                "g4dn.xlarge advertises 4 shares; of the node's 3920m CPU and 15710 MiB each gets "
+                "980m and 3927 MiB, less than a CPU."
+            ),
         ),
         (
             "g4dn.xlarge",
             16,
-            "g4dn.xlarge advertises 16 shares; of the node's 3920m CPU and 15710 MiB each gets "
-            "245m and 981 MiB, less than a CPU and 1 GiB of memory.",
+            (
+                "g4dn.xlarge advertises 16 shares; of the node's 3920m CPU and 15710 MiB each gets "
+                "245m and 981 MiB, less than a CPU and 1 GiB of memory."
+            ),
         ),
     ],
 )
@@ -133,8 +140,10 @@ def renamed(**pool: Any) -> list[str]:  # noqa: ANN401
 
 def test_renamed_shares_on_a_tainted_pool_need_a_toleration() -> None:
     assert renamed() == [
-        "Pods ask for nvidia.com/gpu.shared here, for which EKS adds no toleration of the taint "
-        "nvidia.com/gpu."
+        (
+            "Pods ask for nvidia.com/gpu.shared here, for which EKS adds no toleration of the "
+            "taint nvidia.com/gpu."
+        )
     ]
 
 

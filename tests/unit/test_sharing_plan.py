@@ -64,13 +64,18 @@ SHARINGS = st.one_of(
     ),
 )
 POOLS = st.fixed_dictionaries(
-    {"instanceTypes": st.lists(st.sampled_from(sorted(gpu_instance_types())), min_size=1, max_size=3, unique=True), "sharing": SHARINGS},
+    {
+        "instanceTypes": st.lists(
+            st.sampled_from(sorted(gpu_instance_types())), min_size=1, max_size=3, unique=True
+        ),
+        "sharing": SHARINGS,
+    },
     optional={
         "provisioner": st.sampled_from(["managedNodeGroup", "karpenter", "existing"]),
         "nodes": st.fixed_dictionaries({"max": st.integers(1, 50)}),
         "capacityType": st.sampled_from(["onDemand", "spot"]),
     },
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(
@@ -282,8 +287,10 @@ def unknown(value: Any, known: Any, at: str = "") -> list[str]:  # noqa: ANN401
         return [
             fault
             for key, inner in value.items()
-            for fault in (unknown(inner, known[key], f"{at}.{key}") if key in known else [f"{at}.{key}"])
-        ]  # fmt: skip
+            for fault in (
+                unknown(inner, known[key], f"{at}.{key}") if key in known else [f"{at}.{key}"]
+            )
+        ]
     if isinstance(known, list) and isinstance(value, list):
         return [fault for inner in value for fault in unknown(inner, known[0], f"{at}[]")]
     return [] if isinstance(known, type) and type(value) is known else [at]

@@ -78,8 +78,10 @@ def test_a_right_file_has_no_errors() -> None:
 
 def test_an_empty_file_says_what_belongs_into_it() -> None:
     assert errors("") == [
-        "error GPU008 The file is empty. Add config: with eks-gpushare:environment: below it; "
-        "stacks/ has examples."
+        (
+            "error GPU008 The file is empty. Add config: with eks-gpushare:environment: below it; "
+            "stacks/ has examples."
+        )
     ]
 
 
@@ -89,15 +91,19 @@ def test_a_file_of_comments_is_empty() -> None:
 
 def test_a_list_is_no_stack_file() -> None:
     assert errors("- a\n") == [
-        'error GPU008 The file holds ["a"], not a mapping. Add config: with '
-        "eks-gpushare:environment: below it; stacks/ has examples."
+        (
+            'error GPU008 The file holds ["a"], not a mapping. Add config: with '
+            "eks-gpushare:environment: below it; stacks/ has examples."
+        )
     ]
 
 
 def test_an_empty_environment_is_refused() -> None:
     assert errors("config:\n  eks-gpushare:environment:\n") == [
-        "error GPU008 config.eks-gpushare:environment: eks-gpushare:environment is empty. Give it "
-        "cluster and pools; stacks/ has examples."
+        (
+            "error GPU008 config.eks-gpushare:environment: eks-gpushare:environment is empty. Give "
+            "it cluster and pools; stacks/ has examples."
+        )
     ]
 
 
@@ -109,8 +115,10 @@ def test_an_environment_that_is_text_is_refused() -> None:
 
 def test_config_that_is_a_list_is_refused() -> None:
     assert errors("config: [a]\nenvironment: [base]\n") == [
-        'error GPU005 config: ["a"] is not a mapping of configuration keys. Write '
-        "eks-gpushare:environment: and aws:region: below config."
+        (
+            'error GPU005 config: ["a"] is not a mapping of configuration keys. Write '
+            "eks-gpushare:environment: and aws:region: below config."
+        )
     ]
 
 
@@ -118,8 +126,10 @@ def test_a_duplicate_key_names_both_lines() -> None:
     text = VALID.replace("      name: demo\n", "      name: demo\n      name: other\n")
 
     assert errors(text) == [
-        "error GPU002 line 6, column 7: The key 'name' is already set on line 5. Keep one of the "
-        "two."
+        (
+            "error GPU002 line 6, column 7: The key 'name' is already set on line 5. Keep one of "
+            "the two."
+        )
     ]
 
 
@@ -132,8 +142,10 @@ def test_a_tab_is_found_at_its_place() -> None:
 
 def test_a_second_document_is_refused() -> None:
     assert errors(VALID + "---\nconfig: {}\n") == [
-        "error GPU001 line 12, column 1: A second document starts here; the Pulumi engine reads "
-        "only the first. Keep one document per file."
+        (
+            "error GPU001 line 12, column 1: A second document starts here; the Pulumi engine "
+            "reads only the first. Keep one document per file."
+        )
     ]
 
 
@@ -146,8 +158,10 @@ def test_a_megabyte_of_garbage_is_refused_at_once() -> None:
 
 def test_more_than_a_megabyte_is_not_read() -> None:
     assert errors("a" * (1024 * 1024 + 1)) == [
-        "error GPU001 line 1, column 1: The text has 1,048,577 bytes, more than the 1,048,576 that "
-        "are read. Correct the line."
+        (
+            "error GPU001 line 1, column 1: The text has 1,048,577 bytes, more than the 1,048,576 "
+            "that are read. Correct the line."
+        )
     ]
 
 
@@ -161,8 +175,10 @@ def test_an_unquoted_version_is_to_be_quoted_as_it_is_written(written: str) -> N
     read = "a number" if written == "1.3" else "the number 1.3"
 
     assert errors(text) == [
-        f"error GPU007 cluster.version: YAML reads {written} without quotes as {read}; a version "
-        f'is text. Write version: "{written}".'
+        (
+            f"error GPU007 cluster.version: YAML reads {written} without quotes as {read}; a "
+            f'version is text. Write version: "{written}".'
+        )
     ]
 
 
@@ -176,9 +192,11 @@ def test_a_secret_is_refused_once() -> None:
     text = VALID.replace("name: demo", "name: {secure: AAABAKmRt3Zs}")
 
     assert errors(text) == [
-        "error GPU010 config.eks-gpushare:environment.cluster.name: A secret inside the "
-        "environment would be in plain text in the state. Keep secrets out of it; nothing in an "
-        "environment needs one."
+        (
+            "error GPU010 config.eks-gpushare:environment.cluster.name: A secret inside the "
+            "environment would be in plain text in the state. Keep secrets out of it; nothing in "
+            "an environment needs one."
+        )
     ]
 
 
@@ -187,13 +205,17 @@ def test_a_secret_is_refused_once() -> None:
     [
         (
             "eks-gpushare:enviroment",
-            "eks-gpushare reads eks-gpushare:environment only. Did you mean "
-            "eks-gpushare:environment?",
+            (
+                "eks-gpushare reads eks-gpushare:environment only. Did you mean "
+                "eks-gpushare:environment?"
+            ),
         ),
         (
             "environment",
-            "environment has no namespace, so the engine cannot tell whose it is. Write "
-            "eks-gpushare:environment.",
+            (
+                "environment has no namespace, so the engine cannot tell whose it is. Write "
+                "eks-gpushare:environment."
+            ),
         ),
         (
             "eks-gpu-share:environment",
@@ -233,8 +255,10 @@ def test_an_environment_from_pulumi_esc_is_said_to_be_unchecked() -> None:
     report = checked("environment: [base]\nconfig: {aws:region: us-west-2}\n")
 
     assert [str(f) for f in report.findings] == [
-        "info GPU008 environment: If eks-gpushare:environment comes from Pulumi ESC, it is not "
-        "checked here. Nothing to change; pulumi preview checks it."
+        (
+            "info GPU008 environment: If eks-gpushare:environment comes from Pulumi ESC, it is not "
+            "checked here. Nothing to change; pulumi preview checks it."
+        )
     ]
 
 
@@ -257,8 +281,10 @@ def test_anchors_and_merges_are_read() -> None:
     )
 
     assert errors(text) == [
-        "error GPU201 pools.more.sharing.replicas: 1 is less than 2; a GPU is shared by at least "
-        "two pods. Set 2 or more, or mode: exclusive for a pod per GPU."
+        (
+            "error GPU201 pools.more.sharing.replicas: 1 is less than 2; a GPU is shared by at "
+            "least two pods. Set 2 or more, or mode: exclusive for a pod per GPU."
+        )
     ]
 
 
@@ -299,8 +325,10 @@ def test_a_missing_file_is_unreadable(tmp_path: Path) -> None:
     report = check_file(file)
 
     assert [str(f) for f in report.findings] == [
-        f"error GPU001 {file} cannot be read: no such file or directory. Give the path of a stack "
-        "file."
+        (
+            f"error GPU001 {file} cannot be read: no such file or directory. Give the path of a "
+            "stack file."
+        )
     ]
 
 

@@ -152,7 +152,8 @@ def _down(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     from eks_gpushare.lab.run import run as run_stack
 
-    return run_stack(options)
+    code: int = run_stack(options)
+    return code
 
 
 def _print_status(status: Status) -> None:

@@ -15,5 +15,9 @@ class LabError(Exception):
     """
 
 
+class NoGoError(LabError):
+    """No Go toolchain is there, and none can be installed."""
+
+
 class AlreadyUpError(LabError):
     """A lab of that name is up, or starting."""

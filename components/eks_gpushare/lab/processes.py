@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
-_LIBC = ctypes.CDLL(None, use_errno=True)
+_TIED = Path(__file__).with_name("tied.py")
 
 
 def spawn(
@@ -27,33 +25,24 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Start a process that the kernel kills when this one ends, however this one ends.
 
-    Call it from the main thread, of a process that has no other: the kernel takes the end of the
-    thread that forked for the end of the parent, and between fork and exec nothing may wait for a
-    lock that another thread held.
+    The kernel takes the end of the thread that started it for the end of the parent: call this
+    from the main thread, or from one that outlives the process.
 
     Args:
-        command: the program with its arguments.
+        command: the program, by its path, with its arguments.
         cwd: its working directory.
         environment: all of its environment.
         output: file descriptor for what it prints.
         errors: file descriptor for its standard error. Default: the same.
 
     """
-    parent = os.getpid()
-
-    def die_with_parent() -> None:
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it ended before the call: the signal will never come
-            os._exit(1)
-
     return subprocess.Popen(  # noqa: S603  (what we built, or found by its version)
-        command,
+        [sys.executable, "-I", "-S", _TIED, str(os.getpid()), *command],
         cwd=cwd,
         env=dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=errors,
-        preexec_fn=die_with_parent,  # noqa: PLW1509  (one thread only, see above)
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.lab import folders
-from eks_gpushare.lab.errors import LabError
+from eks_gpushare.lab.errors import LabError, NoGoError
 from eks_gpushare.lab.versions import GO_PACKAGE
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def find_go(wanted: tuple[int, ...], report: Callable[[str], object]) -> Go:
         report: told what is being installed, and why.
 
     Raises:
-        LabError: There is none, and none can be installed.
+        NoGoError: There is none, and none can be installed.
 
     """
     on_path = shutil.which("go")
@@ -80,7 +80,7 @@ def find_go(wanted: tuple[int, ...], report: Callable[[str], object]) -> Go:
     except LabError as error:
         least = ".".join(map(str, wanted[:2]))
         message = f"{lacking}, and {error}\nInstall Go {least} or later and put it on PATH"
-        raise LabError(f"{message}, or put the programs themselves there.") from error
+        raise NoGoError(f"{message}, or put the programs themselves there.") from error
 
 
 def _ask(path: Path) -> Go | str:

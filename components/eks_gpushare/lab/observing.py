@@ -1,0 +1,167 @@
+"""Counting pods as they come and go, and knowing when nothing moves any more."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare.lab.placement import quantity
+
+if TYPE_CHECKING:
+    from eks_gpushare.lab.client import Object
+    from eks_gpushare.lab.watches import Watches
+
+RUNNING, PENDING, STARTING, FAILED, SUCCEEDED = "running", "pending", "starting", "failed", "done"
+"""States of a pod: `pending` has no node, `starting` has one and is not ready."""
+
+
+class Workload(NamedTuple):
+    """What makes pods, or a pod that nothing made."""
+
+    namespace: str
+    """Its namespace."""
+    kind: str
+    """Deployment, StatefulSet, DaemonSet, Job, ReplicaSet or Pod."""
+    name: str
+    """Its name."""
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+def workload_of(pod: Object) -> Workload:
+    """What made a pod."""
+    metadata = pod["metadata"]
+    namespace = metadata["namespace"]
+    owner = next((o for o in metadata.get("ownerReferences") or () if o.get("controller")), None)
+    if owner is None:
+        return Workload(namespace, "Pod", metadata["name"])
+    template = (metadata.get("labels") or {}).get("pod-template-hash")
+    if owner["kind"] == "ReplicaSet" and template:
+        return Workload(namespace, "Deployment", owner["name"].removesuffix(f"-{template}"))
+    return Workload(namespace, owner["kind"], owner["name"])
+
+
+def state_of(pod: Object) -> str:
+    """State of a pod."""
+    status = pod["status"]
+    phase = status.get("phase")
+    if phase == "Running":
+        conditions = status.get("conditions") or ()
+        ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+        return RUNNING if ready else STARTING
+    if phase in {"Succeeded", "Failed"}:
+        return SUCCEEDED if phase == "Succeeded" else FAILED
+    return STARTING if pod["spec"].get("nodeName") else PENDING
+
+
+def condition(pod: Object, kind: str) -> Object | None:
+    """A condition of a pod, or None."""
+    return next((c for c in pod["status"].get("conditions") or () if c["type"] == kind), None)
+
+
+class Observer:
+    """Keeps count of pods by workload and notes when something last changed."""
+
+    def __init__(self, watches: Watches) -> None:
+        """Start to listen."""
+        self._watches = watches
+        self._states: dict[str, tuple[Workload, str]] = {}
+        self._seen: dict[str, object] = {}
+        self._lock = threading.Lock()
+        self.counts: dict[Workload, Counter[str]] = {}
+        """Pods of each workload by state."""
+        self.peaks: Counter[Workload] = Counter()
+        """The most pods of each workload that ran at once."""
+        self.changed = time.monotonic()
+        """When something last changed that matters, by `time.monotonic`."""
+        watches.pods.listen(self._on_pod)
+        watches.nodes.listen(self._on_node)
+        watches.daemon_sets.listen(self._on_daemon_set)
+
+    def sample(self) -> None:
+        """Take down the most that ran at once. Called now and then, not at each change.
+
+        A pod that the kubelet is about to refuse runs for some milliseconds.
+        """
+        with self._lock:
+            for workload, counts in self.counts.items():
+                self.peaks[workload] = max(self.peaks[workload], counts[RUNNING])
+
+    def moving(self) -> bool:
+        """Whether a pod or DaemonSet is on its way to somewhere."""
+        for each in self._watches.daemon_sets.all():
+            status = each["status"]
+            if status.get("observedGeneration") != each["metadata"]["generation"]:
+                return True
+            wanted = status.get("desiredNumberScheduled", 0)
+            if status.get("updatedNumberScheduled", 0) != wanted:
+                return True
+        return any(_on_its_way(pod) for pod in self._watches.pods.all())
+
+    def _on_pod(self, kind: str, pod: Object) -> None:
+        uid = pod["metadata"]["uid"]
+        gone = kind == "DELETED"
+        state = state_of(pod)
+        scheduled = condition(pod, "PodScheduled")
+        signature = None if gone else (state, "deletionTimestamp" in pod["metadata"], scheduled)
+        with self._lock:
+            self._note(uid, _without_times(signature))
+            before = self._states.pop(uid, None)
+            if before is not None:
+                self.counts[before[0]][before[1]] -= 1
+            if not gone:
+                workload = workload_of(pod)
+                self._states[uid] = (workload, state)
+                self.counts.setdefault(workload, Counter())[state] += 1
+
+    def _on_node(self, kind: str, node: Object) -> None:
+        labels, spec = node["metadata"].get("labels"), node["spec"].get("taints")
+        there = (labels, spec, node["status"].get("allocatable"))
+        with self._lock:
+            self._note(node["metadata"]["uid"], None if kind == "DELETED" else str(there))
+
+    def _on_daemon_set(self, kind: str, daemon_set: Object) -> None:
+        there = (daemon_set["metadata"]["generation"], daemon_set["status"])
+        with self._lock:
+            self._note(daemon_set["metadata"]["uid"], None if kind == "DELETED" else str(there))
+
+    def _note(self, uid: str, signature: object) -> None:
+        if self._seen.get(uid) != signature:
+            self.changed = time.monotonic()
+        if signature is None:
+            self._seen.pop(uid, None)
+        else:
+            self._seen[uid] = signature
+
+
+def used_by_node(pods: list[Object]) -> dict[str, Counter[str]]:
+    """What the pods on each node have asked for, by node and NVIDIA resource."""
+    found: dict[str, Counter[str]] = {}
+    for pod in pods:
+        node = pod["spec"].get("nodeName")
+        if not node or pod["status"].get("phase") in {"Succeeded", "Failed"}:
+            continue
+        for container in pod["spec"]["containers"]:
+            limits = (container.get("resources") or {}).get("limits") or {}
+            for name, amount in limits.items():
+                if name.startswith("nvidia.com/"):
+                    found.setdefault(node, Counter())[name] += int(quantity(amount))
+    return found
+
+
+def _on_its_way(pod: Object) -> bool:
+    if "deletionTimestamp" in pod["metadata"]:
+        return True
+    if pod["status"].get("phase") != "Pending":
+        return False
+    return bool(pod["spec"].get("nodeName")) or condition(pod, "PodScheduled") is None
+
+
+def _without_times(signature: tuple[str, bool, Object | None] | None) -> object:
+    if signature is None:
+        return None
+    state, going, scheduled = signature
+    return (state, going, scheduled and (scheduled["status"], scheduled.get("message")))
