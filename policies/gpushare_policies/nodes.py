@@ -122,7 +122,7 @@ def _unpinned(args: ResourceValidationArgs, found: str) -> str:
         f"The nodes of {args.name} {found}, so the same stack file gives other nodes "
         f"tomorrow. In the stack {stack_of(args.urn)} the AMI version must be pinned. Set "
         f"`pools.<pool>.amiVersion` (or `system.amiVersion`) in the stack file, for example to "
-        f"`1.35.2-20261114`, or name a custom AMI by its ID."
+        f"`1.35.8-20260930`, or name a custom AMI by its ID."
     )
 
 

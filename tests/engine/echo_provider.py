@@ -50,7 +50,8 @@ REPLACING = {
         "remoteAccess",
         "subnetIds",
     ),
-    # The same, internal/service/ec2/ec2_launch_template.go and the like.
+    # The same, internal/service/ec2/ec2_launch_template.go, for this one; those from Subnet to
+    # RolePolicyAttachment are what AWS is known to do and were not looked up.
     "aws:ec2/launchTemplate:LaunchTemplate": ("name", "namePrefix"),
     "aws:ec2/subnet:Subnet": ("availabilityZone", "cidrBlock", "vpcId"),
     "aws:ec2/vpc:Vpc": ("cidrBlock",),
@@ -324,7 +325,10 @@ def _comparable(token: str, key: str, value: object) -> object:
 
 
 def _config_diff(old: Properties, new: Properties) -> provider_pb2.DiffResponse:
-    """pulumi/pulumi-kubernetes, provider/pkg/provider/provider.go, DiffConfig."""
+    """pulumi/pulumi-kubernetes, provider/pkg/provider/provider.go, DiffConfig, but stricter.
+
+    Without an identifier any change replaces; the real one replaces if the cluster's entry changed.
+    """
     changed = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
     identifier = new.get("clusterIdentifier")
     same_cluster = isinstance(identifier, str) and identifier == old.get("clusterIdentifier")

@@ -90,7 +90,7 @@ VALID: dict[str, dict[str, Any]] = {
     NODE_GROUP: {
         "amiType": "AL2023_x86_64_NVIDIA",
         "instanceTypes": ["p3.8xlarge"],
-        "releaseVersion": "1.35.2-20261114",
+        "releaseVersion": "1.35.8-20260930",
         "launchTemplate": {"id": "lt-1", "version": "1"},
         "labels": {"nvidia.com/device-plugin.config": "gpu"},
         "taints": [{"key": "nvidia.com/gpu", "value": "true", "effect": "NO_SCHEDULE"}],
@@ -101,7 +101,7 @@ VALID: dict[str, dict[str, Any]] = {
         "gpu": True,
         "instanceTypes": ["g5.xlarge"],
         "diskSize": 200.0,
-        "releaseVersion": "1.35.2-20261114",
+        "releaseVersion": "1.35.8-20260930",
         "taints": [{"key": "nvidia.com/gpu", "effect": "NO_EXECUTE"}],
     },
     OUR_POOL: {

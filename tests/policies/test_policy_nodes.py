@@ -183,7 +183,7 @@ def _unpinned(found: str, stack: str = "prod") -> str:
     return (
         f"The nodes of gpu {found}, so the same stack file gives other nodes tomorrow. In the "
         f"stack {stack} the AMI version must be pinned. Set `pools.<pool>.amiVersion` (or "
-        f"`system.amiVersion`) in the stack file, for example to `1.35.2-20261114`, or name a "
+        f"`system.amiVersion`) in the stack file, for example to `1.35.8-20260930`, or name a "
         f"custom AMI by its ID."
     )
 

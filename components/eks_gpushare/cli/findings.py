@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import textwrap
 from typing import TYPE_CHECKING, TextIO
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from eks_gpushare.config.findings import Finding
 
 _COLOURS = {"error": "31;1", "warning": "33;1", "info": "36"}
-_NARROW, _WIDE = 60, 110
+_NARROW, _USUAL, _WIDE = 60, 100, 110
 
 
 def print_findings(
@@ -28,7 +27,7 @@ def print_findings(
         out: Where to print; colours only on a terminal, and not where `NO_COLOR` is set.
     """
     if width is None:
-        width = max(_NARROW, min(_WIDE, shutil.get_terminal_size((100, 24)).columns)) - 1
+        width = max(_NARROW, min(_WIDE, _columns(out))) - 1
     message = textwrap.TextWrapper(
         width, "    ", "    ", break_long_words=False, break_on_hyphens=False
     )
@@ -44,6 +43,17 @@ def print_findings(
         place = ", ".join(part for part in (where, printable(each.path)) if part)
         out.write(f"  {severity} {each.code}{f' at {place}' if place else ''}\n")
         out.write(f"{message.fill(printable(each.message))}\n{fix.fill(printable(each.fix))}\n")
+
+
+def _columns(out: TextIO) -> int:
+    """Width of the terminal. `shutil` would know it too, and load three decompressors for it."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(out.fileno()).columns or _USUAL
+    except (OSError, ValueError, AttributeError):
+        return _USUAL
 
 
 def printable(text: str) -> str:

@@ -1,4 +1,8 @@
-"""What every model of the stack file has in common."""
+"""What every model of the stack file has in common.
+
+The modules with models do without postponed annotations: pydantic needs the annotations themselves,
+and would evaluate the text of each at every start.
+"""
 
 from __future__ import annotations
 

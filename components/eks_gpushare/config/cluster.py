@@ -1,7 +1,5 @@
 """The cluster: made by the stack, or one that is there already."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag

@@ -1,7 +1,5 @@
 """The whole environment of one stack file."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import Field

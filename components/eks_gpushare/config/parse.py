@@ -7,9 +7,8 @@ the rest is validated again: the rules then still see every part that can be rea
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -26,8 +25,7 @@ _ROUNDS = 20
 """Each round takes out at least one wrong part; nesting is nowhere this deep."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """An environment as far as it can be read, and what is wrong with its shape."""
 
     environment: Environment | None

@@ -1,7 +1,5 @@
 """A pool: nodes of one kind, and how their GPUs are shared."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
@@ -68,7 +66,7 @@ class Pool(Model):
     custom_ami: CustomAmi | None = None
     """Only with `amiFamily: custom`."""
     ami_version: str | None = None
-    """EKS AMI release version, for example `1.35.2-20261114`. Default: the newest at creation."""
+    """EKS AMI release version, for example `1.35.8-20260930`. Default: the newest at creation."""
     zones: Items[str] | None = None
     """Availability zones. Default: the network's; pinned, a new zone replaces no pool."""
     subnet_ids: Items[str] | None = None

@@ -1,7 +1,5 @@
 """How the GPUs of a pool are shared: one model per mode."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Discriminator, Tag

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.config import codes
 from eks_gpushare.config.findings import At, Code, Finding, finding
@@ -53,8 +52,7 @@ _AWS_KEYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StackFile:
+class StackFile(NamedTuple):
     """What one stack file says, and what is wrong with it before its environment is looked at."""
 
     name: str

@@ -4,8 +4,6 @@ Kubernetes writes `NoSchedule`, the EKS API `NO_SCHEDULE`, and the Cluster Autos
 `value:NoSchedule` from a tag. All of them come from the one `Taint` of the stack file.
 """
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 from eks_gpushare.config.base import Model

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and list indexes from the top of a text down to a value."""
@@ -30,8 +29,7 @@ class Mark(Protocol):
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class YamlProblem:
+class YamlProblem(NamedTuple):
     """One reason not to accept a text; it is reported and never raised."""
 
     message: str

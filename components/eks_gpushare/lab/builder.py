@@ -169,6 +169,7 @@ def _build_all(builds: Sequence[GoBuild], progress: Progress) -> None:
             build.prepare(lambda detail: progress.advance(detail, 0.0, guess.left(guess.started)))
     # Only now is it known how much Go's own cache spares us.
     estimate = Estimate(sum(map(_work, builds)), started=time.monotonic())
+    finished = 0.0
     for build in builds:
         for command in build.tool.commands:
             with _step(f"{command.name} {build.tool.version}", estimate, progress):
@@ -177,6 +178,8 @@ def _build_all(builds: Sequence[GoBuild], progress: Progress) -> None:
                 what = f"{command.name} was built, but does not say that it is {command.says!r}"
                 raise LabError(f"{what}; the log is {build.log}")
         _keep(build)
+        finished += _work(build)
+        estimate.done = finished  # packages that tools share were compiled for an earlier one
 
 
 @contextmanager
@@ -202,7 +205,7 @@ def _compile(build: GoBuild, command: Command, estimate: Estimate, progress: Pro
 
 
 def _seconds_each(tool: Tool) -> float:
-    return tool.seconds / tool.packages
+    return (tool.seconds - LINK_SECONDS * len(tool.commands)) / tool.packages
 
 
 def _work(build: GoBuild) -> float:

@@ -65,9 +65,9 @@ def trouble_findings(session: Session) -> Iterator[Finding]:
 def unread_findings(session: Session) -> Iterator[Finding]:
     """ConfigMaps that hold a device plugin's configuration and are mounted by no pod."""
     read = {
-        (pod["metadata"]["namespace"], program.config_map)
-        for pod in session.watches.pods.all()
-        if (program := program_of(pod)) is not None
+        (each["metadata"]["namespace"], program.config_map)
+        for each in session.watches.daemon_sets.all()
+        if (program := program_of(each["spec"]["template"])) is not None
     }
     for each in session.watches.config_maps.all():
         namespace, name = each["metadata"]["namespace"], each["metadata"]["name"]
@@ -153,10 +153,11 @@ def _explained(
     key = _key_of(program, node) if node else ""
     if data is not None and key and key not in data:
         labels = node["metadata"].get("labels", {}) if node else {}
-        source = f"the label {program.label}" if program.label in labels else "config.default"
+        labelled = program.label in labels
+        source = f"label {program.label}" if labelled else "value config.default"
         keys = ", ".join(sorted(data)) or "none"
-        detail = f"{message}. {source} names the key {key}; {program.config_map} has {keys}."
-        return detail, f"Let {source} name one of them."
+        detail = f"{message}. The {source} names the key {key}; {program.config_map} has {keys}."
+        return detail, f"Let the {source} name one of them."
     return f"{message}.", f"Mend key {key} of {program.config_map}." if key else "See the message."
 
 

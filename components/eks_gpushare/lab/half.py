@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _ENVIRONMENT = "eks-gpushare:index:GpuSharingEnvironment"
 _POOL = "eks-gpushare:index:GpuPool"
+_SYSTEM = "eks-gpushare:index:SystemNodes"
 _NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 _RELEASES = ("kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v4:Chart")
 _NOT_OBJECTS = ("kubernetes:helm.sh/", "kubernetes:yaml", "kubernetes:kustomize")
@@ -135,12 +136,12 @@ def _pools(recording: Recording) -> Iterator[NodePool]:
         given = plain(group.inputs)
         environment = _above(recording, group, _ENVIRONMENT)
         pool = _above(recording, group, _POOL)
-        name = str(plain(pool.inputs).get("pool", group.name)) if pool else group.name
+        name = _name(recording, group, pool)
         declared = _declared(environment, name) if pool else {}
         template = given.get("launchTemplate") or {}
         region = _region(environment)
         yield NodePool(
-            name=f"{environment.name}/{name}" if several and environment and pool else name,
+            name=f"{environment.name}/{name}" if several and environment else name,
             instance_types=tuple(given.get("instanceTypes") or declared.get("instanceTypes", ())),
             nodes=int((given.get("scalingConfig") or {}).get("desiredSize", 0)),
             labels=given.get("labels") or {},
@@ -155,6 +156,12 @@ def _pools(recording: Recording) -> Iterator[NodePool]:
         )
     for environment in environments:
         yield from _existing(environment, several=several)
+
+
+def _name(recording: Recording, group: Resource, pool: Resource | None) -> str:
+    if pool is not None:
+        return str(plain(pool.inputs).get("pool", group.name))
+    return "system" if _above(recording, group, _SYSTEM) else group.name
 
 
 def _existing(environment: Resource, *, several: bool) -> Iterator[NodePool]:

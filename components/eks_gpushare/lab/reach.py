@@ -129,7 +129,8 @@ def _missed(session: Session, pool: str, reach: Reach, harm: str) -> Iterator[Fi
         return
     why = why_not(session, reach, node)
     count = f"{reached.desired} of {reached.nodes} nodes"
-    message = f"{_TITLES[reach.role].capitalize()} ({reach.name}) reaches {count}, so {harm}. {why}"
+    title = _TITLES[reach.role]
+    message = f"{title[0].upper()}{title[1:]} ({reach.name}) reaches {count}, so {harm}. {why}"
     yield finding(codes.NOT_REACHED, ("pools", pool), message, _fix(reach, node))
 
 

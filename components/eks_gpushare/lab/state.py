@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import select
 import shutil
 import signal
 import time
@@ -127,16 +128,17 @@ def stop(directory: Path, seconds: float) -> bool:
         lab = read(directory)
         if lab is None or not is_alive(directory):
             return False
-        os.kill(lab.pid, signal.SIGTERM)  # its own id still: it holds the lock
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        time.sleep(0.05)
-        with registry():
-            if not is_alive(directory):
-                return True
-    with registry():
-        if is_alive(directory):
-            os.kill(lab.pid, signal.SIGKILL)  # and the processes it owns die with it
+        supervisor = os.pidfd_open(lab.pid)  # its own id still: it holds the lock
+    try:
+        signal.pidfd_send_signal(supervisor, signal.SIGTERM)
+        if not select.select([supervisor], [], [], seconds)[0]:
+            # The processes it owns die with it.
+            signal.pidfd_send_signal(supervisor, signal.SIGKILL)
+            select.select([supervisor], [], [], seconds)
+    except ProcessLookupError:
+        pass  # it ended by itself meanwhile
+    finally:
+        os.close(supervisor)
     return True
 
 
@@ -163,21 +165,20 @@ def is_alive(directory: Path) -> bool:
         os.close(descriptor)
 
 
-def claim(directory: Path) -> int | None:
-    """Make a fresh folder for a lab and lock it, within `registry()`.
+def claim(directory: Path) -> bool:
+    """Make a fresh folder for a lab and lock it until this process ends, within `registry()`.
 
     Returns:
-        The descriptor that holds the lock until it is closed or its process is gone; None if the
-        lab is alive.
+        False if the lab is alive, so that there is nothing to claim.
 
     """
     if is_alive(directory):
-        return None
+        return False
     remove(directory)
     make_private(directory / _LOGS)
     descriptor = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return descriptor
+    return True
 
 
 def strip(directory: Path) -> None:

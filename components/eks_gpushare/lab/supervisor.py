@@ -81,8 +81,8 @@ class Supervisor:
         """
         with state.registry():
             killed = state.clean()
-            lock = state.claim(self._directory)
-        if lock is None:
+            claimed = state.claim(self._directory)
+        if not claimed:
             say(running=f"a lab is up already in {self._directory}")
             return 1
         for directory in killed:
@@ -99,8 +99,6 @@ class Supervisor:
             if self._bound:
                 say(error=str(error))
             return code
-        finally:
-            os.close(lock)
 
     def _start(self) -> None:
         state.save(self._lab)

@@ -133,5 +133,5 @@ def _ended(message: str) -> str:
     text = rest if colon and message.startswith("Error creating") else message
     words = text.split('"')
     if text.startswith("pods ") and len(words) > 2:  # noqa: PLR2004 (before, name, after)
-        text = f"pods{'"'.join(words[2:])}"
+        text = "pods" + '"'.join(words[2:])
     return text

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.config.codes import SECRET_INSIDE
 from eks_gpushare.config.findings import At, Finding, has_errors
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 _REGION: At = ("config", "aws:region")
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """What was found in one stack file."""
 
     file: str

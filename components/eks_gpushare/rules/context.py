@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.config.cluster import ClusterByName, ExistingCluster, NewCluster
 from eks_gpushare.config.network import NewNetwork
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     PoolRule: TypeAlias = Callable[["Context", str, Pool], Iterator[Finding]]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """A stack, and what is known besides it."""
 
     environment: Environment

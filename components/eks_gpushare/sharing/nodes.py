@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from eks_gpushare.catalog import InstanceType
@@ -17,8 +16,7 @@ _KUBELET_MIB = 255
 _MIB_PER_POD = 11
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(NamedTuple):
     """Sizes of a node group, with defaults filled in."""
 
     min: int
@@ -26,8 +24,7 @@ class Sizes:
     max: int
 
 
-@dataclass(frozen=True, slots=True)
-class Allocatable:
+class Allocatable(NamedTuple):
     """What is left of a node for pods, or None where the catalog does not know."""
 
     cpu_millis: int

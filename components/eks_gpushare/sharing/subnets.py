@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LARGEST_PREFIX = 16
 """AWS makes no larger VPC than a /16."""
@@ -16,8 +16,7 @@ _PUBLIC_BITS = 7
 _FIRST_PUBLIC = 6 << (_PUBLIC_BITS - _PRIVATE_BITS)
 
 
-@dataclass(frozen=True, slots=True)
-class ZoneSubnets:
+class ZoneSubnets(NamedTuple):
     """The two subnets of a zone."""
 
     private: str

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from eks_gpushare.lab.agent.config_file import Configuration
     from eks_gpushare.lab.agent.hardware import Hardware
 
+PREFIX = "nvidia.com/"
+"""What the names of all of NVIDIA's resources begin with."""
 GPU = "nvidia.com/gpu"
 """The resource of a GPU that is neither renamed nor split."""
 SHARED = ".shared"

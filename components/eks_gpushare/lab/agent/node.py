@@ -36,6 +36,7 @@ class SimulatedNode:
         """What it shows as allocatable: 0 for a resource whose plugin has gone."""
         self.labels: dict[str, str] = {}
         """Labels that GPU feature discovery has published."""
+        self._known = False
 
     def update(
         self,
@@ -50,6 +51,9 @@ class SimulatedNode:
             pods: those of NVIDIA's programs that are bound to it.
             find: the data of a ConfigMap by namespace and name.
         """
+        if not self._known:
+            self._known = True
+            self._take_over(node)
         labels = node["metadata"].get("labels", {})
         hardware = hardware_of(labels.get(INSTANCE_TYPE, ""))
         self._programs(pods)
@@ -67,6 +71,13 @@ class SimulatedNode:
         """What the device plugin runs with, if it serves requests."""
         plugin = self.instances.get(PLUGIN)
         return plugin.configuration if plugin and any(self.allocatable.values()) else None
+
+    def _take_over(self, node: Object) -> None:
+        """Begin with what the node shows, which an agent before this one may have written."""
+        for part, counts in (("capacity", self.capacity), ("allocatable", self.allocatable)):
+            for name, count in node["status"].get(part, {}).items():
+                if name.startswith(advertising.PREFIX):
+                    counts[name] = int(count)
 
     def _programs(self, pods: Iterable[Object]) -> None:
         alive: dict[str, Instance] = {}

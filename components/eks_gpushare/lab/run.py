@@ -1,0 +1,141 @@
+"""`eks-gpushare lab run`: a stack on the lab, with workloads, to the numbers that come out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from eks_gpushare.config.findings import Finding, finding
+from eks_gpushare.lab import codes, manifests, state
+from eks_gpushare.lab.client import Client
+from eks_gpushare.lab.control_plane import ControlPlane
+from eks_gpushare.lab.half import kubernetes_half
+from eks_gpushare.lab.report import Report, report_of
+from eks_gpushare.lab.session import STEADY_SECONDS, NoWorkloadError, Session
+from eks_gpushare.program.preview import locate, preview
+from eks_gpushare.program.project import ProjectError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Sequence
+
+    from eks_gpushare.lab.half import KubernetesHalf
+    from eks_gpushare.lab.manifests import Manifest
+    from eks_gpushare.lab.state import Lab
+    from eks_gpushare.program.preview import Preview
+
+FINE, FOUND, WRONG_USAGE = 0, 1, 2
+
+
+def run(options: argparse.Namespace) -> int:
+    """Lay a stack on the lab that is up, or on one for this run, and report.
+
+    Args:
+        options: of the command line: stack, program, apply, scale, expect, until_steady, json.
+
+    Returns:
+        0 if all is well, 1 with error findings, 2 for what cannot be read.
+
+    Raises:
+        LabError: If there is no control plane to be had.
+    """
+    try:
+        previewed = preview(*locate(options.stack, options.program), known=True)
+        given, before = manifests.read(list(options.apply or ()))
+    except (ProjectError, OSError) as error:
+        sys.stderr.write(f"eks-gpushare: {error}\n")
+        return WRONG_USAGE
+    if previewed.recording is None or not previewed.ok:
+        report = Report(findings=tuple(_why_stopped(previewed)))
+    else:
+        half = kubernetes_half(previewed.recording)
+        with control_plane() as lab:
+            client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
+            with Session(client) as session:
+                report = _run(session, half, given, before, options)
+    _print(report, options)
+    if not previewed.report.readable:
+        return WRONG_USAGE
+    return FINE if report.ok else FOUND
+
+
+@contextmanager
+def control_plane() -> Iterator[Lab]:
+    """The lab that is up, or else one that lives as long as the block."""
+    lab, alive = state.find()
+    if lab is not None and alive and lab.phase == "ready":
+        yield lab
+        return
+    with ControlPlane() as started:
+        yield started.lab
+
+
+def _run(
+    session: Session,
+    half: KubernetesHalf,
+    given: Sequence[Manifest],
+    before: Sequence[Finding],
+    options: argparse.Namespace,
+) -> Report:
+    seconds = options.until_steady or STEADY_SECONDS
+    found = list(before)
+    with _shown(session, options) as show:
+        session.lay(half)
+        session.settle(STEADY_SECONDS, show=show)
+        if given:
+            session.apply(given)
+            session.settle(seconds, show=show)
+        for name, replicas in map(_pair, options.scale or ()):
+            try:
+                session.scale(name, replicas)
+            except NoWorkloadError as error:
+                fix = "Name one of them, or apply its manifest."
+                found.append(finding(codes.NOT_AS_EXPECTED, ("workloads", name), str(error), fix))
+        if options.scale:
+            session.settle(seconds, show=show)
+    return report_of(session, dict(map(_pair, options.expect or ())), found)
+
+
+@contextmanager
+def _shown(session: Session, options: argparse.Namespace) -> Iterator[Callable[[], object]]:
+    if options.json or not sys.stdout.isatty():
+        yield lambda: None
+        return
+    from eks_gpushare.lab import tables  # noqa: PLC0415 (rich is for people only)
+
+    shown, show = tables.live(tables.make_console(), session)
+    with shown:
+        yield show
+
+
+def _print(report: Report, options: argparse.Namespace) -> None:
+    if options.json:
+        json.dump(report.as_json(), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        return
+    from eks_gpushare.lab import tables  # noqa: PLC0415 (the same)
+
+    console = tables.make_console()
+    if report.nodes:
+        tables.print_report(console, report)
+    else:
+        tables.print_findings(console, report.findings)
+
+
+def _why_stopped(previewed: Preview) -> Iterator[Finding]:
+    yield from previewed.findings
+    recording = previewed.recording
+    if recording is not None and recording.error is not None:
+        fix = "Mend the program; `eks-gpushare preview` shows the same."
+        message = f"The program stopped: {recording.error}"
+        yield finding(codes.PROGRAM_STOPPED, (), message, fix)
+
+
+def _pair(given: str | tuple[str, int]) -> tuple[str, int]:
+    """A name and a number, also as the text NAME=N."""
+    if isinstance(given, str):
+        name, _, number = given.rpartition("=")
+        return name, int(number)
+    return given

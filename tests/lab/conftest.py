@@ -1,0 +1,157 @@
+"""One real control plane for all tests of the lab, and what it takes to look at it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import ssl
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eks_gpushare.lab import builder
+from eks_gpushare.lab.control_plane import ControlPlane
+from eks_gpushare.lab.errors import NoGoError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eks_gpushare.lab.builder import Programs
+    from eks_gpushare.lab.state import Lab
+
+COMPONENTS = Path(__file__).parents[2] / "components"
+
+
+@pytest.fixture(scope="session")
+def programs() -> Programs:
+    """The programs of the lab, built on first use: some minutes, once per machine."""
+    try:
+        return builder.programs()
+    except NoGoError as error:
+        pytest.skip(f"the lab's programs are neither here nor can they be built: {error}")
+
+
+@pytest.fixture(scope="session")
+def lab_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Labs of these tests live apart from the user's own."""
+    folder = tmp_path_factory.mktemp("state")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def control_plane(
+    programs: Programs, lab_home: Path, request: pytest.FixtureRequest
+) -> Iterator[ControlPlane]:
+    """The control plane that tests share. Each makes a namespace of its own in it."""
+    assert programs.paths
+    assert lab_home.is_dir()
+    with ControlPlane() as up:
+        # Told and not asserted: times on shared machines say nothing about the code.
+        reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.write_line(f"control plane ready after {up.lab.ready_seconds:.1f} s")
+        yield up
+
+
+class Client:
+    """Talks to the API server as its administrator: `call("GET", "/api/v1/nodes")`."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        self._context = ssl.create_default_context(cafile=str(lab.ca))
+        self._context.load_cert_chain(str(lab.client_cert), str(lab.client_key))
+
+    def __call__(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """The answer, with its status code as `_code`."""
+        kind = "merge-patch+json" if method == "PATCH" else "json"
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self._lab.port, timeout=20, context=self._context
+        )
+        try:
+            content = None if body is None else json.dumps(body)
+            connection.request(method, path, content, {"Content-Type": f"application/{kind}"})
+            answer = connection.getresponse()
+            document: dict[str, Any] = json.loads(answer.read())
+            return {**document, "_code": answer.status}
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def call(control_plane: ControlPlane) -> Client:
+    return Client(control_plane.lab)
+
+
+@pytest.fixture
+def namespace(call: Client, request: pytest.FixtureRequest) -> str:
+    """A namespace of the test's own, in which pods can be made."""
+    name: str = request.node.name.removeprefix("test_").replace("_", "-")[:60].strip("-")
+    call("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    assert wait_until(lambda: call("GET", account)["_code"] == 200)
+    return name
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 20) -> bool:
+    """Whether something comes true in time."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and not only waiting to be reaped."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in {"Z", "X"}
+
+
+@pytest.fixture
+def components() -> str:
+    """What PYTHONPATH has to be for a process to see the library."""
+    return os.pathsep.join([str(COMPONENTS), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+@pytest.fixture
+def eventually() -> Callable[..., bool]:
+    return wait_until
+
+
+@pytest.fixture
+def runs() -> Callable[[int], bool]:
+    return is_running
+
+
+@pytest.fixture
+def python(components: str) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """`python("-c", ...)` starts a process that sees the library; it does not outlive the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, *arguments],
+            env={**os.environ, "PYTHONPATH": components, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()

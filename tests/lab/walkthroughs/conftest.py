@@ -1,0 +1,160 @@
+"""A control plane of their own for runs of stacks, empty again for each test."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eks_gpushare.lab import manifests
+from eks_gpushare.lab.client import ApiError, Client
+from eks_gpushare.lab.control_plane import ControlPlane
+from eks_gpushare.lab.half import kubernetes_half
+from eks_gpushare.lab.report import report_of
+from eks_gpushare.lab.session import Session
+from eks_gpushare.program.preview import locate, preview
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.lab.builder import Programs
+    from eks_gpushare.lab.half import KubernetesHalf
+    from eks_gpushare.lab.state import Lab
+
+ROOT = Path(__file__).parents[3]
+WALKTHROUGHS = ROOT / "examples" / "lab"
+
+# Namespaces stay: they take seconds to go, and the next test wants the same.
+EMPTIED = (
+    "/apis/apps/v1/daemonsets",
+    "/apis/apps/v1/deployments",
+    "/apis/apps/v1/replicasets",
+    "/api/v1/pods",
+    "/api/v1/nodes",
+    "/api/v1/resourcequotas",
+    "/api/v1/configmaps",
+    "/api/v1/events",
+)
+KEPT = ("kube-root-ca.crt", "extension-apiserver-authentication", "cluster-info")
+
+
+@cache
+def half_of(stack: str) -> KubernetesHalf:
+    """The Kubernetes half of a stack, by name or by its file under examples/lab."""
+    file = ROOT / "stacks" / f"Pulumi.{stack}.yaml"
+    if not file.is_file():
+        (file,) = WALKTHROUGHS.rglob(f"Pulumi.{stack}.yaml")
+    previewed = preview(*locate(str(file)), known=True)
+    assert previewed.recording is not None, previewed.findings
+    assert previewed.ok, previewed.recording.error or previewed.findings
+    return kubernetes_half(previewed.recording)
+
+
+class Walk:
+    """What a test does on the lab, and what it sees there."""
+
+    def __init__(self, session: Session, tmp_path: Path) -> None:
+        self.session = session
+        self._tmp_path = tmp_path
+
+    def lay(self, stack: str | KubernetesHalf) -> None:
+        self.session.lay(half_of(stack) if isinstance(stack, str) else stack)
+        assert self.session.settle()
+
+    def apply(self, *files: str, text: str = "") -> None:
+        """Files under examples/lab, or a text."""
+        paths = [str(WALKTHROUGHS / file) for file in files]
+        if text:
+            written = self._tmp_path / "manifest.yaml"
+            written.write_text(text, encoding="utf-8")
+            paths.append(str(written))
+        given, found = manifests.read(paths)
+        assert not found
+        self.session.apply(given)
+        assert self.session.settle()
+
+    def scale(self, name: str, replicas: int) -> None:
+        self.session.scale(name, replicas)
+        assert self.session.settle()
+
+    def see(self, **expected: int) -> dict[str, Any]:
+        """The report as JSON. Names of expected workloads have _ for -."""
+        named = {name.replace("_", "-"): count for name, count in expected.items()}
+        return report_of(self.session, named, []).as_json()
+
+
+def messages(report: dict[str, Any], code: str) -> list[str]:
+    return [each["message"] for each in report["findings"] if each["code"] == code]
+
+
+def codes(report: dict[str, Any], severity: str = "error") -> list[str]:
+    return sorted({each["code"] for each in report["findings"] if each["severity"] == severity})
+
+
+@pytest.fixture
+def messages_of() -> Any:  # noqa: ANN401 (a function)
+    return messages
+
+
+@pytest.fixture
+def codes_of() -> Any:  # noqa: ANN401 (a function)
+    return codes
+
+
+@pytest.fixture
+def half() -> Any:  # noqa: ANN401 (a function)
+    return half_of
+
+
+@pytest.fixture(scope="session")
+def empty_lab(programs: Programs, lab_home: Path) -> Iterator[Lab]:
+    """A control plane that only these tests use."""
+    assert programs.paths
+    assert lab_home.is_dir()
+    with ControlPlane() as up:
+        yield up.lab
+
+
+@pytest.fixture
+def client(empty_lab: Lab) -> Iterator[Client]:
+    lab = empty_lab
+    made = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def walk(client: Client, tmp_path: Path) -> Iterator[Walk]:
+    with emptied(client), Session(client) as session:
+        yield Walk(session, tmp_path)
+
+
+@contextmanager
+def emptied(client: Client) -> Iterator[None]:
+    """Leave nothing behind for the next test."""
+    yield
+    deadline = time.monotonic() + 30
+    while not empty(client):
+        assert time.monotonic() < deadline, "the lab does not get empty"
+        time.sleep(0.1)
+
+
+def empty(client: Client) -> bool:
+    left = 0
+    for path in EMPTIED:
+        for each in client.list(path)[0]:
+            metadata = each["metadata"]
+            if metadata["name"] in KEPT:
+                continue
+            left += path != "/api/v1/events"
+            base, _, plural = path.rpartition("/")
+            inside = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+            try:
+                client.delete(f"{base}{inside}/{plural}/{metadata['name']}")
+            except ApiError as error:
+                assert error.status == 409, error
+    return left == 0

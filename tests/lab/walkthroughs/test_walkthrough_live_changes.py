@@ -1,0 +1,112 @@
+"""What is noticed on a live lab, and what is not, as by the original programs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+GPU = "nvidia.com/gpu"
+DAEMONS = "/api/v1/namespaces/nvidia-device-plugin"
+
+
+def shares(replicas: int) -> str:
+    resource = f"{{name: {GPU}, replicas: {replicas}}}"
+    return f"{{version: v1, sharing: {{timeSlicing: {{resources: [{resource}]}}}}}}"
+
+
+def by_hand(walk: Any, **data: str) -> None:
+    """A ConfigMap of one's own under a name that stays."""
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    metadata = {"name": "by-hand", "namespace": "nvidia-device-plugin"}
+    walk.session.client.apply({**kind, "metadata": metadata, "data": data})
+
+
+def lay_by_hand(walk: Any, half: Any, **values: Any) -> None:
+    """A stack whose release reads that ConfigMap and goes to every labelled node."""
+    stack = half("time-slicing")
+    (release,) = stack.releases
+    config = {"name": "by-hand", "default": "", "fallbackStrategies": ["named", "single"]}
+    changed = {**release.values, "affinity": {"nodeAffinity": None}, "config": config, **values}
+    affinity = {"nodeSelector": {"nvidia.com/gpu.present": "true"}, "affinity": None}
+    walk.lay(replace(stack, releases=(replace(release, values={**changed, **affinity}),)))
+
+
+def advertised(walk: Any) -> int:
+    assert walk.session.settle()
+    count: int = walk.see()["nodes"]["gpu-0"]["advertised"].get(GPU, 0)
+    return count
+
+
+def test_an_edited_config_map_goes_unnoticed_until_the_pods_roll(walk: Any, half: Any) -> None:
+    walk.lay("time-slicing")
+    by_hand(walk, gpu=shares(3))
+    lay_by_hand(walk, half)
+    before = advertised(walk)
+    by_hand(walk, gpu=shares(5))
+    edited = advertised(walk)
+    lay_by_hand(walk, half, podAnnotations={"roll": "1"})
+
+    assert (before, edited, advertised(walk)) == (12, 12, 20)
+
+
+def test_another_label_is_noticed(walk: Any, half: Any) -> None:
+    walk.lay("time-slicing")
+    by_hand(walk, gpu=shares(3), fast=shares(2))
+    lay_by_hand(walk, half)
+    before = advertised(walk)
+    walk.apply("relabelled-node/node.yaml")
+
+    assert (before, advertised(walk)) == (12, 8)
+
+
+def test_a_label_without_a_key_leaves_a_running_plugin_as_it_is(
+    walk: Any, half: Any, messages_of: Any
+) -> None:
+    walk.lay("time-slicing")
+    by_hand(walk, gpu=shares(10))
+    lay_by_hand(walk, half)
+    walk.apply("relabelled-node/node.yaml")
+
+    report = walk.see()
+    assert report["pools"]["gpu"]["advertised"] == {GPU: 40}
+    assert messages_of(report, "GPU912")[0].startswith(
+        "nvidia-device-plugin is in CrashLoopBackOff: specified config fast does not exist."
+    )
+
+
+def test_a_crash_loop_ends_when_the_key_comes(walk: Any, half: Any) -> None:
+    walk.lay("time-slicing")
+    by_hand(walk, other=shares(3))
+    lay_by_hand(walk, half)
+    before = advertised(walk)
+    by_hand(walk, other=shares(3), gpu=shares(4))
+
+    assert (before, advertised(walk)) == (0, 16)
+
+
+def test_a_config_map_that_is_not_there(walk: Any, half: Any, messages_of: Any) -> None:
+    walk.lay("time-slicing")
+    walk.session.client.delete(f"{DAEMONS}/configmaps/by-hand")
+    lay_by_hand(walk, half)
+
+    (message,) = messages_of(walk.see(), "GPU913")
+    assert message == (
+        "nvidia.com/gpu: 40 declared, nothing advertised: its device plugin is in "
+        'ContainerCreating: MountVolume.SetUp failed for volume: configmap "by-hand" not found.'
+    )
+
+
+def test_a_node_that_goes_takes_its_shares_with_it(walk: Any, half: Any) -> None:
+    walk.lay("time-slicing")
+    stack = half("time-slicing")
+    pools = tuple(replace(pool, nodes=2) if pool.is_gpu_pool else pool for pool in stack.pools)
+    walk.lay(replace(stack, pools=pools))
+    two = walk.see()["pools"]["gpu"]
+    walk.lay(stack)
+
+    assert two == {"nodes": 2, "declared": {GPU: 80}, "advertised": {GPU: 80}}
+    assert walk.session.watches.nodes.get("gpu-1") is None

@@ -1,0 +1,146 @@
+"""The first walkthrough on the real scheduler: whole GPUs, then shares of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+GPU = "nvidia.com/gpu"
+DEPLOYMENT = "gpu-demo/tensorflow-cifar10-deployment"
+
+
+def test_four_of_five_pods_run_on_four_whole_gpus(walk: Any) -> None:
+    walk.lay("exclusive")
+    walk.apply("exclusive/cifar10.yaml")
+
+    report = walk.see(tensorflow_cifar10_deployment=4)
+    workload = report["workloads"][DEPLOYMENT]
+    reasons = workload.pop("reasons")
+    assert report["pools"] == {"gpu": {"nodes": 1, "declared": {GPU: 4}, "advertised": {GPU: 4}}}
+    assert workload == {
+        "kind": "Deployment",
+        "desired": 5,
+        "running": 4,
+        "pending": 1,
+        "peak": 4,
+    }
+    assert reasons[0].startswith("1 pod: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.")
+    assert reasons[1:] == [
+        "gpu-0: 0 of 4 nvidia.com/gpu free, 1 asked for",
+        "2 nodes of system: no nvidia.com/gpu, 1 asked for",
+    ]
+    assert report["findings"] == []
+
+
+def test_twenty_pods_run_on_forty_shares(walk: Any) -> None:
+    walk.lay("time-slicing")
+    walk.apply("exclusive/cifar10.yaml")
+    five = walk.see()["workloads"][DEPLOYMENT]
+    walk.scale("tensorflow-cifar10-deployment", 20)
+
+    report = walk.see(tensorflow_cifar10_deployment=20)
+    assert report["pools"]["gpu"]["advertised"] == {GPU: 40}
+    assert (five["desired"], five["running"], five["pending"]) == (5, 5, 0)
+    assert report["workloads"][DEPLOYMENT] == {
+        "kind": "Deployment",
+        "desired": 20,
+        "running": 20,
+        "pending": 0,
+        "peak": 20,
+        "reasons": [],
+    }
+    assert report["nodes"]["gpu-0"]["used"] == {GPU: 20}
+    assert report["nodes"]["gpu-0"]["free"] == {GPU: 20}
+    assert report["findings"] == []
+
+
+def test_fewer_replicas_on_a_live_lab_evict_nobody(walk: Any) -> None:
+    walk.lay("time-slicing")
+    walk.apply("exclusive/cifar10.yaml")
+    walk.scale("tensorflow-cifar10-deployment", 20)
+    walk.lay("fewer-replicas")
+    walk.scale("tensorflow-cifar10-deployment", 21)
+
+    report = walk.see()
+    workload = report["workloads"][DEPLOYMENT]
+    assert report["pools"]["gpu"]["advertised"] == {GPU: 16}
+    assert (workload["running"], workload["pending"]) == (20, 1)
+    assert report["nodes"]["gpu-0"]["used"] == {GPU: 20}
+    assert report["nodes"]["gpu-0"]["free"] == {GPU: 0}
+    assert report["findings"] == []
+
+
+def test_a_change_of_replicas_replaces_the_config_map(walk: Any) -> None:
+    names = []
+    for stack in ("time-slicing", "fewer-replicas"):
+        walk.lay(stack)
+        names.append(
+            [
+                each["metadata"]["name"]
+                for each in walk.session.watches.config_maps.all()
+                if each["metadata"]["name"].startswith("nvidia-device-plugin-config")
+            ]
+        )
+
+    assert [len(each) for each in names] == [1, 1]
+    assert names[0] != names[1]
+
+
+def test_labels_say_what_gpu_feature_discovery_would(walk: Any) -> None:
+    walk.lay("time-slicing")
+
+    labels = walk.session.watches.nodes.get("gpu-0")["metadata"]["labels"]
+    found = {key: value for key, value in labels.items() if key.startswith("nvidia.com/gpu.")}
+    assert found == {
+        "nvidia.com/gpu.compute.major": "7",
+        "nvidia.com/gpu.compute.minor": "0",
+        "nvidia.com/gpu.count": "4",
+        "nvidia.com/gpu.family": "volta",
+        "nvidia.com/gpu.machine": "p3.8xlarge",
+        "nvidia.com/gpu.memory": "16384",
+        "nvidia.com/gpu.mode": "compute",
+        "nvidia.com/gpu.present": "true",
+        "nvidia.com/gpu.product": "Tesla-V100-SXM2-16GB-SHARED",
+        "nvidia.com/gpu.replicas": "10",
+        "nvidia.com/gpu.sharing-strategy": "time-slicing",
+    }
+
+
+def test_nodes_are_as_eks_would_have_them(walk: Any) -> None:
+    walk.lay("time-slicing")
+
+    node = walk.session.watches.nodes.get("gpu-0")
+    labels = node["metadata"]["labels"]
+    assert labels["node.kubernetes.io/instance-type"] == "p3.8xlarge"
+    assert labels["topology.kubernetes.io/zone"] == "us-west-2a"
+    assert labels["eks.amazonaws.com/capacityType"] == "ON_DEMAND"
+    assert labels["eks-node"] == "gpu"
+    assert node["spec"]["taints"] == [{"key": GPU, "value": "true", "effect": "NoSchedule"}]
+    assert node["status"]["nodeInfo"]["kubeletVersion"] == "v1.35.8-eks-lab"
+    assert node["status"]["allocatable"]["cpu"] == "31850m"
+
+
+def test_mps_shares_come_with_the_daemon_that_discovery_lets_in(walk: Any) -> None:
+    walk.lay("mps")
+
+    report = walk.see()
+    daemon = report["daemonsets"]["nvidia-device-plugin/nvidia-device-plugin-mps-control-daemon"]
+    assert report["pools"]["gpu"]["advertised"] == {GPU: 4}
+    assert daemon["pools"]["gpu"] == {"nodes": 1, "desired": 1, "ready": 1}
+    assert report["findings"] == []
+
+
+def test_mps_without_discovery_advertises_nothing(walk: Any, half: Any, messages_of: Any) -> None:
+    (release,) = half("mps").releases
+    without = replace(release, values={**release.values, "gfd": {"enabled": False}})
+    walk.lay(replace(half("mps"), releases=(without,)))
+
+    assert messages_of(walk.see(), "GPU913") == [
+        "nvidia.com/gpu: 4 declared, nothing advertised: the MPS control daemon is not on it, and "
+        "the device plugin waits for it. On gpu-0: nodeSelector wants nvidia.com/mps.capable=true "
+        "and the node has no label nvidia.com/mps.capable."
+    ]

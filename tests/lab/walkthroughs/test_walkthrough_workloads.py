@@ -1,0 +1,137 @@
+"""Manifests that do not come to run: each says why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+GPU = "nvidia.com/gpu"
+
+
+def deployment(name: str, limits: str, *, namespace: str = "gpu-demo", more: str = "") -> str:
+    return f"""
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}, namespace: {namespace}}}
+spec:
+  replicas: 2
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+      containers: [{{name: app, image: app, resources: {{limits: {limits}}}}}]{more}
+---
+"""
+
+
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: gpu-demo}\n---\n"
+
+
+def test_a_request_of_two_shares_is_refused_by_the_kubelet(walk: Any, messages_of: Any) -> None:
+    walk.lay("time-slicing")
+    walk.apply(text=NAMESPACE + deployment("greedy", "{nvidia.com/gpu: 2}"))
+
+    report = walk.see()
+    assert report["workloads"]["gpu-demo/greedy"]["running"] == 0
+    assert report["workloads"]["gpu-demo/greedy"]["peak"] == 0
+    assert messages_of(report, "GPU922") == [
+        "The kubelet refuses its pods: Allocate failed due to rpc error: code = Unknown desc = "
+        "invalid allocation request for 'nvidia.com/gpu': invalid request: maximum request size "
+        "for shared resources is 1; found 2, which is unexpected."
+    ]
+
+
+def test_a_request_of_two_whole_gpus_runs(walk: Any) -> None:
+    walk.lay("exclusive")
+    walk.apply(text=NAMESPACE + deployment("pairs", "{nvidia.com/gpu: 2}"))
+
+    assert walk.see()["workloads"]["gpu-demo/pairs"]["running"] == 2
+
+
+def test_a_resource_that_nobody_advertises(walk: Any, messages_of: Any) -> None:
+    walk.lay("time-slicing")
+    walk.apply(text=NAMESPACE + deployment("slices", "{nvidia.com/mig-1g.5gb: 1}"))
+
+    assert messages_of(walk.see(), "GPU923") == [
+        "It asks for nvidia.com/mig-1g.5gb, which no node advertises; of NVIDIA's there is "
+        "nvidia.com/gpu."
+    ]
+
+
+def test_a_namespace_that_is_missing(walk: Any) -> None:
+    walk.lay("exclusive")
+    walk.apply(text=deployment("lost", "{nvidia.com/gpu: 1}", namespace="nowhere"))
+
+    (found,) = walk.see()["findings"]
+    assert found["code"] == "GPU901"
+    assert found["message"] == 'namespaces "nowhere" not found.'
+    assert found["fix"] == (
+        "Apply a Namespace nowhere first: put one at the top of the manifest."
+    )
+
+
+def test_a_container_without_an_image(walk: Any, messages_of: Any) -> None:
+    walk.lay("exclusive")
+    pod = "kind: Pod\napiVersion: v1\nmetadata: {name: bare}\nspec: {containers: [{name: app}]}\n"
+    walk.apply(text=pod)
+
+    assert messages_of(walk.see(), "GPU901") == [
+        'Pod "bare" is invalid: spec.containers[0].image: Required value.'
+    ]
+
+
+def test_a_field_that_kubernetes_does_not_know(walk: Any, messages_of: Any) -> None:
+    walk.lay("exclusive")
+    limits = "{nvidia.com/gpu: 1}"
+    walk.apply(text=NAMESPACE + deployment("odd", limits, more="\n      tolerationz: []"))
+
+    (message,) = messages_of(walk.see(), "GPU901")
+    assert message.endswith(".spec.template.spec.tolerationz: field not declared in schema.")
+
+
+def test_pods_that_a_quota_refuses(walk: Any, messages_of: Any) -> None:
+    walk.lay("time-slicing")
+    quota = f"""
+apiVersion: v1
+kind: ResourceQuota
+metadata: {{name: one, namespace: gpu-demo}}
+spec: {{hard: {{requests.{GPU}: "1"}}}}
+---
+"""
+    walk.apply(text=NAMESPACE + quota + deployment("two", "{nvidia.com/gpu: 1}"))
+
+    report = walk.see()
+    assert report["workloads"]["gpu-demo/two"]["desired"] == 2
+    assert report["workloads"]["gpu-demo/two"]["running"] == 1
+    (message,) = messages_of(report, "GPU921")
+    assert message == (
+        "Pods are not created: pods is forbidden: exceeded quota: one, requested: "
+        "requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=1, limited: "
+        "requests.nvidia.com/gpu=1"
+    )
+
+
+def test_the_api_server_warns_of_a_privileged_daemon(walk: Any, messages_of: Any) -> None:
+    walk.lay("exclusive")
+    walk.apply(
+        text="""
+apiVersion: v1
+kind: Namespace
+metadata: {name: guarded, labels: {pod-security.kubernetes.io/warn: restricted}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: free, namespace: guarded}
+spec:
+  selector: {matchLabels: {app: free}}
+  template:
+    metadata: {labels: {app: free}}
+    spec: {containers: [{name: app, image: app, securityContext: {privileged: true}}]}
+"""
+    )
+
+    (message,) = messages_of(walk.see(), "GPU903")
+    assert message.startswith('would violate PodSecurity "restricted:latest": privileged')
