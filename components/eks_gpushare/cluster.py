@@ -16,7 +16,7 @@ from eks_gpushare.catalog import addon_versions
 from eks_gpushare.checked import accept, model_of, props
 from eks_gpushare.config.parts import EksClusterSpec
 from eks_gpushare.config.taints import Taint as TaintModel
-from eks_gpushare.iam_documents import trusted_by
+from eks_gpushare.documents.iam import trusted_by
 from eks_gpushare.rules.parts import check_cluster
 
 LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")

@@ -7,6 +7,7 @@ import pulumi
 from pulumi_kubernetes import Provider
 
 from eks_gpushare import args as plain
+from eks_gpushare.aws.wires import Wires
 from eks_gpushare.checked import accept, model_of, props, refuse
 from eks_gpushare.cluster import EksCluster
 from eks_gpushare.config import codes
@@ -19,13 +20,12 @@ from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.config.parts import EnvironmentSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.device_plugin import DevicePlugin
+from eks_gpushare.documents.kubeconfig import KubeconfigError, eks_kubeconfig, read_kubeconfig
 from eks_gpushare.gpu_pool import GpuPool
-from eks_gpushare.kubeconfigs import KubeconfigError, eks_kubeconfig, read_kubeconfig
 from eks_gpushare.network import Network
 from eks_gpushare.rules import check_environment, looked_up
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment
 from eks_gpushare.system_nodes import SystemNodes
-from eks_gpushare.wiring import Wires
 
 
 class GpuSharingEnvironmentArgs(TypedDict):

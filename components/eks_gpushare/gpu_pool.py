@@ -8,6 +8,7 @@ import pulumi
 from pulumi_aws.ec2 import PlacementGroup
 
 from eks_gpushare import args as plain
+from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.catalog import Catalog, InstanceType, nvidia_ami
 from eks_gpushare.checked import accept, model_of, props
 from eks_gpushare.config import codes
@@ -15,8 +16,7 @@ from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.findings import Finding, finding
 from eks_gpushare.config.parts import GpuPoolSpec
 from eks_gpushare.config.pools import Pool
-from eks_gpushare.node_config import custom_ami_user_data
-from eks_gpushare.node_group import GroupSpec, register_group
+from eks_gpushare.documents.node_config import custom_ami_user_data
 from eks_gpushare.rules.parts import check_pool
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 
@@ -170,7 +170,7 @@ class _Parts:
     def _network(self) -> dict[str, Any]:
         if not self.spec.efa:
             return {}
-        from eks_gpushare.efa import efa_interfaces, efa_security_group  # noqa: PLC0415  (few have)
+        from eks_gpushare.aws.efa import efa_interfaces, efa_security_group  # noqa: PLC0415  (few have)
 
         vpc_id, cluster_group = self.args["vpc_id"], self.args["cluster_security_group_id"]
         own = efa_security_group(self.name, vpc_id, dict(self.spec.tags), self.child)

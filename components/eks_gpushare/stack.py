@@ -14,7 +14,7 @@ from eks_gpushare.config.cluster import ClusterByName, ExistingCluster, NewClust
 from eks_gpushare.config.findings import Finding, has_errors
 from eks_gpushare.config.network import NewNetwork
 from eks_gpushare.config.parse import parse
-from eks_gpushare.kubeconfigs import KubeconfigError, read_kubeconfig
+from eks_gpushare.documents.kubeconfig import KubeconfigError, read_kubeconfig
 from eks_gpushare.rules import check_environment
 from eks_gpushare.rules.building import for_building
 

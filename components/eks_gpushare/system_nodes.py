@@ -6,10 +6,10 @@ from typing import NotRequired, TypedDict
 import pulumi
 
 from eks_gpushare.args import Nodes
+from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.catalog import Catalog, standard_ami
 from eks_gpushare.checked import accept, model_of, props
 from eks_gpushare.config.parts import SystemNodesSpec
-from eks_gpushare.node_group import GroupSpec, register_group
 from eks_gpushare.rules.parts import check_system_nodes
 from eks_gpushare.sharing.nodes import sizes
 

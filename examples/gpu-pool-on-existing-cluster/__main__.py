@@ -6,7 +6,7 @@ import pulumi_kubernetes as kubernetes
 
 from eks_gpushare import DevicePlugin, GpuPool
 from eks_gpushare.args import Sharing
-from eks_gpushare.kubeconfigs import eks_kubeconfig
+from eks_gpushare.documents.kubeconfig import eks_kubeconfig
 
 found = aws.eks.get_cluster(name="platform")
 instance_types = ["g6.12xlarge"]

@@ -129,7 +129,7 @@ def test_a_lab_of_other_versions_is_not_reused() -> None:
 def test_a_lab_that_does_not_answer_is_not_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     lab = started()
     monkeypatch.setattr(lifecycle, "ANSWER_SECONDS", 0.5)
-    os.kill(lab.processes["etcd"], signal.SIGSTOP)
+    os.kill(lab.processes["kube-apiserver"], signal.SIGSTOP)
     with pytest.raises(LabError) as caught:
         lifecycle.up()
 

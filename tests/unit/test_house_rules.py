@@ -27,10 +27,21 @@ EVERYTHING = [*LIBRARY, *TESTS, *TOOLS, *ROOT.glob("*.py")]
 COMPONENTS = ("network", "cluster", "system_nodes", "gpu_pool", "device_plugin", "environment")
 COMPONENT_FILES = [file for name in COMPONENTS if (file := PACKAGE / f"{name}.py").exists()]
 
-LAYERS = (("catalog",), ("config",), ("sharing",), ("rules",), COMPONENTS, ("program",), ("cli",))
+LAYERS = (
+    ("catalog", "documents"),
+    ("config",),
+    ("sharing",),
+    ("rules",),
+    ("args", "checked"),
+    ("aws",),
+    COMPONENTS,
+    ("stack", "program"),
+    ("lab",),
+    ("cli",),
+)
 """Each layer may import itself and those before it."""
 
-PURE = ("catalog", "config", "sharing", "rules")
+PURE = ("catalog", "documents", "config", "sharing", "rules")
 HEAVY = re.compile(r"(pulumi(_\w+)?|grpc|rich|google)(\.|$)")
 
 LINES = 400

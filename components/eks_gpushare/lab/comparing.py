@@ -141,9 +141,7 @@ def _parsed_otherwise(
     return edge, f"See key {key} of {program.config_map}; an edit there is not noticed by itself."
 
 
-def _explained(
-    session: Session, pod: Object, program: Program, message: str
-) -> tuple[str, str]:
+def _explained(session: Session, pod: Object, program: Program, message: str) -> tuple[str, str]:
     """What a program says before it stops, with what it does not say."""
     node = session.watches.nodes.get(pod["spec"].get("nodeName", ""))
     data = _data(session, pod, program)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.lab.placement import quantity
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 RUNNING, PENDING, STARTING, FAILED, SUCCEEDED = "running", "pending", "starting", "failed", "done"
 """States of a pod: `pending` has no node, `starting` has one and is not ready."""
+
+_MOMENT_SECONDS = 0.3
 
 
 class Workload(NamedTuple):
@@ -73,8 +75,12 @@ class Observer:
         self._lock = threading.Lock()
         self.counts: dict[Workload, Counter[str]] = {}
         """Pods of each workload by state."""
+        self.running: Counter[Workload] = Counter()
+        """Pods of each workload that have run for a moment, as of the last `sample`."""
         self.peaks: Counter[Workload] = Counter()
         """The most pods of each workload that ran at once."""
+        self._fresh: deque[tuple[float, str]] = deque()
+        self._held: set[str] = set()
         self.changed = time.monotonic()
         """When something last changed that matters, by `time.monotonic`."""
         watches.pods.listen(self._on_pod)
@@ -82,13 +88,27 @@ class Observer:
         watches.daemon_sets.listen(self._on_daemon_set)
 
     def sample(self) -> None:
-        """Take down the most that ran at once. Called now and then, not at each change.
+        """Count the pods that run, and take down the most that did at once.
 
-        A pod that the kubelet is about to refuse runs for some milliseconds.
+        A pod that the kubelet is about to refuse seems to run for some milliseconds, so one counts
+        when it has done so for a moment.
         """
+        now = time.monotonic()
         with self._lock:
-            for workload, counts in self.counts.items():
-                self.peaks[workload] = max(self.peaks[workload], counts[RUNNING])
+            while self._fresh and self._fresh[0][0] <= now:
+                _, uid = self._fresh.popleft()
+                workload, state = self._states.get(uid, (None, ""))
+                if workload is not None and state == RUNNING and uid not in self._held:
+                    self._held.add(uid)
+                    self.running[workload] += 1
+            for workload, count in self.running.items():
+                self.peaks[workload] = max(self.peaks[workload], count)
+
+    def waiting(self, workload: Workload) -> int:
+        """Pods of a workload that are there and do not run, nor have ended."""
+        with self._lock:
+            counts = self.counts.get(workload, Counter())
+            return counts[RUNNING] + counts[PENDING] + counts[STARTING] - self.running[workload]
 
     def moving(self) -> bool:
         """Whether a pod or DaemonSet is on its way to somewhere."""
@@ -112,10 +132,15 @@ class Observer:
             before = self._states.pop(uid, None)
             if before is not None:
                 self.counts[before[0]][before[1]] -= 1
+            if uid in self._held and (gone or state != RUNNING):
+                self._held.discard(uid)
+                self.running[before[0] if before else workload_of(pod)] -= 1
             if not gone:
                 workload = workload_of(pod)
                 self._states[uid] = (workload, state)
                 self.counts.setdefault(workload, Counter())[state] += 1
+                if state == RUNNING and (before is None or before[1] != RUNNING):
+                    self._fresh.append((time.monotonic() + _MOMENT_SECONDS, uid))
 
     def _on_node(self, kind: str, node: Object) -> None:
         labels, spec = node["metadata"].get("labels"), node["spec"].get("taints")

@@ -78,9 +78,7 @@ def allocatable(node: Object) -> dict[str, Decimal]:
     }
 
 
-def shortages(
-    spec: Object, node: Object, used: Mapping[str, Decimal]
-) -> list[tuple[str, str]]:
+def shortages(spec: Object, node: Object, used: Mapping[str, Decimal]) -> list[tuple[str, str]]:
     """Resources of which a node has too little left: name, and the sentence about it."""
     there = allocatable(node)
     found = []
@@ -88,7 +86,11 @@ def shortages(
         has = there.get(name, Decimal())
         free = has - used.get(name, Decimal())
         if amount > free:
-            text = f"no {name}" if not has else f"{_number(max(free, Decimal()))} of {_number(has)} {name} free"
+            text = (
+                f"no {name}"
+                if not has
+                else f"{_number(max(free, Decimal()))} of {_number(has)} {name} free"
+            )
             found.append((name, f"{text}, {_number(amount)} asked for"))
     return found
 

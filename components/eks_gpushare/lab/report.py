@@ -14,7 +14,7 @@ from eks_gpushare.lab.comparing import (
     trouble_findings,
     unread_findings,
 )
-from eks_gpushare.lab.observing import PENDING, RUNNING, STARTING, used_by_node
+from eks_gpushare.lab.observing import used_by_node
 from eks_gpushare.lab.reach import reach_findings, reach_of
 from eks_gpushare.lab.session import NoWorkloadError
 from eks_gpushare.lab.waiting import reasons_of, waiting_findings
@@ -118,7 +118,10 @@ class Report:
             pool["declared"].update(node.declared)
             pool["advertised"].update(node.advertised)
         return {
-            name: {key: dict(value) if isinstance(value, Counter) else value for key, value in pool.items()}
+            name: {
+                key: dict(value) if isinstance(value, Counter) else value
+                for key, value in pool.items()
+            }
             for name, pool in found.items()
         }
 
@@ -137,13 +140,12 @@ def counts_of(session: Session, *, reasons: bool = True) -> dict[str, Counts]:
     """The pods of every workload; those of one name in one namespace are told apart by kind."""
     found: dict[str, Counts] = {}
     for workload in session.workloads():
-        counts = session.observer.counts.get(workload, Counter())
         key = str(workload) if str(workload) not in found else f"{workload} ({workload.kind})"
         found[key] = Counts(
             workload=workload,
             desired=session.replicas(workload) if reasons else session.applied.get(workload),
-            running=counts[RUNNING],
-            pending=counts[PENDING] + counts[STARTING],
+            running=session.observer.running[workload],
+            pending=session.observer.waiting(workload),
             peak=session.observer.peaks[workload],
             reasons=reasons_of(session, workload) if reasons else (),
         )
@@ -204,7 +206,7 @@ def _running(session: Session, name: str) -> int | None:
         workload = session.find(name)
     except NoWorkloadError:
         return None
-    return session.observer.counts.get(workload, Counter())[RUNNING]
+    return session.observer.running[workload]
 
 
 def _unmet(session: Session, expected: Mapping[str, int]) -> Iterator[Finding]:
@@ -215,7 +217,7 @@ def _unmet(session: Session, expected: Mapping[str, int]) -> Iterator[Finding]:
             fix = "Name one of them, or apply its manifest."
             yield finding(codes.NOT_AS_EXPECTED, ("workloads", name), str(error), fix)
             continue
-        running = session.observer.counts.get(workload, Counter())[RUNNING]
+        running = session.observer.running[workload]
         if running != number:
             message = f"{number} pods were expected to run, and {running} do."
             fix = "See the reasons of the workload."

@@ -79,16 +79,20 @@ class Session:
         """What the API server refused or warned of so far."""
         return self._layer.findings
 
+    def touch(self) -> None:
+        """Wait anew for rest: something was just done."""
+        self.observer.changed = time.monotonic()
+
     def lay(self, half: KubernetesHalf) -> None:
         """Make the lab what a stack says, in place of what was there."""
         self.nodes = self._layer.lay(half)
-        self.observer.changed = time.monotonic()
+        self.touch()
 
     def apply(self, manifests: Sequence[Manifest]) -> None:
         """Apply manifests."""
         for each in self._layer.apply(manifests):
             self._remember(each)
-        self.observer.changed = time.monotonic()
+        self.touch()
 
     def scale(self, name: str, replicas: int) -> None:
         """Scale a workload, given as NAME or NAMESPACE/NAME.
@@ -100,7 +104,7 @@ class Session:
         path = SCALABLE[workload.kind].format(workload.namespace, workload.name)
         self.client.patch(f"{path}/scale", {"spec": {"replicas": replicas}})
         self.applied[workload] = replicas
-        self.observer.changed = time.monotonic()
+        self.touch()
 
     def find(self, name: str, kinds: Sequence[str] | dict[str, str] | None = None) -> Workload:
         """The workload of a name.

@@ -65,7 +65,9 @@ def waiting_findings(session: Session, workload: Workload) -> Iterator[Finding]:
     refused = [pod for pod in pods if pod["status"].get("reason") == REASON]
     if refused:
         message = f"The kubelet refuses its pods: {refused[0]['status'].get('message', '')}."
-        fix = "Ask for one share: more give no more of the GPU. Or failRequestsGreaterThanOne: false."
+        fix = (
+            "Ask for one share: more give no more of the GPU. Or failRequestsGreaterThanOne: false."
+        )
         yield finding(codes.NOT_ADMITTED, at, message, fix)
     sample = next((pod for pod in pods if state_of(pod) == PENDING), None)
     if sample is not None:

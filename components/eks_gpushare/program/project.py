@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eks_gpushare.config.stack_file import PROJECT
 from eks_gpushare.config.yaml import read
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _PROJECT_FILE = "Pulumi.yaml"
 

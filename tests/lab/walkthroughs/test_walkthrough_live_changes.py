@@ -23,6 +23,7 @@ def by_hand(walk: Any, **data: str) -> None:
     kind = {"apiVersion": "v1", "kind": "ConfigMap"}
     metadata = {"name": "by-hand", "namespace": "nvidia-device-plugin"}
     walk.session.client.apply({**kind, "metadata": metadata, "data": data})
+    walk.session.touch()
 
 
 def lay_by_hand(walk: Any, half: Any, **values: Any) -> None:

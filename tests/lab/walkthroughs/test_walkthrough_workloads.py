@@ -68,9 +68,7 @@ def test_a_namespace_that_is_missing(walk: Any) -> None:
     (found,) = walk.see()["findings"]
     assert found["code"] == "GPU901"
     assert found["message"] == 'namespaces "nowhere" not found.'
-    assert found["fix"] == (
-        "Apply a Namespace nowhere first: put one at the top of the manifest."
-    )
+    assert found["fix"] == ("Apply a Namespace nowhere first: put one at the top of the manifest.")
 
 
 def test_a_container_without_an_image(walk: Any, messages_of: Any) -> None:

@@ -190,4 +190,6 @@ def _text(value: Any, name: str) -> str:  # noqa: ANN401 (any YAML)
 def _mistyped(value: Any, kind: str) -> ConfigFileError:  # noqa: ANN401 (any YAML)
     names = {dict: "object", list: "array", str: "string", bool: "bool"}
     given = names.get(type(value), "number")
-    return ConfigFileError(f"unmarshal error: cannot unmarshal {given} into Go value of type {kind}")
+    return ConfigFileError(
+        f"unmarshal error: cannot unmarshal {given} into Go value of type {kind}"
+    )

@@ -8,7 +8,7 @@ from pulumi_aws.cloudwatch import LogGroup
 from pulumi_aws.ec2 import FlowLog
 from pulumi_aws.iam import Role, RolePolicy
 
-from eks_gpushare.iam_documents import trusted_by, writes_logs
+from eks_gpushare.documents.iam import trusted_by, writes_logs
 
 _DAYS = 30
 

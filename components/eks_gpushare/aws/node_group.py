@@ -12,7 +12,7 @@ from pulumi_aws.ec2 import LaunchTemplate
 from pulumi_aws.eks import NodeGroup, NodeGroupTaintArgsDict
 from pulumi_aws.iam import Role, RolePolicyAttachment
 
-from eks_gpushare.iam_documents import trusted_by
+from eks_gpushare.documents.iam import trusted_by
 from eks_gpushare.sharing.nodes import Sizes
 
 NODE_POLICIES = {

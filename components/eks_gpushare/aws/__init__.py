@@ -1,0 +1,1 @@
+"""AWS resources that several components register in the same way."""
