@@ -15,9 +15,10 @@ from eks_gpushare.config.findings import Finding, dotted, finding, has_errors
 from eks_gpushare.config.parse import models
 from eks_gpushare.config.shape import shape_findings, similar
 from eks_gpushare.rules.building import for_building
+from eks_gpushare.rules.partial import certain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from eks_gpushare.config.findings import At
 
@@ -33,10 +34,18 @@ _SPECS: tuple[type[Model], ...] = (
     DevicePluginSpec,
 )
 _GONE = object()
+_ROUNDS = 20
+"""Each round takes out at least one wrong value; nesting is nowhere this deep."""
 
 
-def model_of(model: type[M], args_type: type, args: Mapping[str, Any]) -> M:
-    """The plain part of a component's arguments as a model.
+def checked(
+    model: type[M],
+    args_type: type,
+    args: Mapping[str, Any],
+    rules: Callable[[M], Iterable[Finding]],
+    below: At = (),
+) -> tuple[M, list[Finding]]:
+    """The plain part of a component's arguments as a model, and what is worth knowing about it.
 
     Arguments that the model does not have wire resources together and may be outputs.
 
@@ -44,6 +53,8 @@ def model_of(model: type[M], args_type: type, args: Mapping[str, Any]) -> M:
         model: What the plain part must be.
         args_type: The typed dictionary of the arguments, `<component>Args`.
         args: The arguments as they were given.
+        rules: What must agree with what in such a model.
+        below: Place in an environment of the block that the arguments are.
 
     Raises:
         pulumi.InputPropertiesError: Naming every wrong field by path.
@@ -52,23 +63,55 @@ def model_of(model: type[M], args_type: type, args: Mapping[str, Any]) -> M:
     keys = args_type.__annotations__
     wires = {key for key in keys if key not in model.model_fields}
     given = {key: args[key] for key in args if key in keys and key not in wires}
-    plain = _without_outputs(given, (), found)
-    outputs = [each.at for each in found]
+    plain = normalised(_without_outputs(given, (), found))
+    removed = [each.at for each in found]
     found += _strangers(args, keys)
     required: frozenset[str] = args_type.__required_keys__  # type: ignore[attr-defined]  # a TypedDict
     for wire in sorted(wires & required):
         if args.get(wire) is None:
             message = f"{wire} is required here."
             found.append(finding(codes.MISSING_KEY, (wire,), message, f"Add {wire}."))
-    try:
-        spec = model.model_validate(normalised(plain), by_alias=False, by_name=True)
-    except ValidationError as error:
-        shape = shape_findings(error, {*python_names().values(), *wires})
-        found += [f for f in shape if not any(f.at[: len(at)] == at for at in outputs)]
-    else:
-        if not found:
-            return spec
-    return refuse(args_type.__name__.removesuffix("Args"), found)
+    spec = _readable(model, plain, wires, found, removed)
+    if spec is not None:
+        ruled = for_building(rules(spec))
+        gone = tuple(_file_place(at) for at in removed)
+        found += certain(ruled, gone, below) if gone else ruled
+    if spec is None or has_errors(found):
+        refuse(args_type.__name__.removesuffix("Args"), found)
+    return spec, found
+
+
+def _readable(
+    model: type[M], plain: dict[str, Any], wires: set[str], found: list[Finding], removed: list[At]
+) -> M | None:
+    """The model without what is wrong, so that rules still see the rest; None if too much is."""
+    for _ in range(_ROUNDS):
+        try:
+            return model.model_validate(plain, by_alias=False, by_name=True)
+        except ValidationError as error:
+            shape = shape_findings(error, {*python_names().values(), *wires})
+            known = {*removed, *(f.at for f in found)}
+            found += [f for f in shape if not any(f.at[: len(at)] == at for at in known)]
+            wrong = [at for f in shape if (at := _take_out(plain, f.at))]
+            if not wrong:
+                return None
+            removed += wrong
+    return None
+
+
+def _take_out(plain: dict[str, Any], at: At) -> At | None:
+    """Delete the value at a place, or the list it is in; None if there is nothing to delete."""
+    node: Any = plain
+    for depth, part in enumerate(at):
+        inner = node.get(part, _GONE) if isinstance(node, dict) else _GONE
+        last = depth == len(at) - 1
+        if inner is _GONE:
+            return None
+        if last or not isinstance(inner, dict):
+            del node[part]
+            return at[: depth + 1]
+        node = inner
+    return None
 
 
 def _strangers(args: Mapping[str, Any], keys: Mapping[str, Any]) -> Iterator[Finding]:
@@ -101,22 +144,13 @@ def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
     )
 
 
-def accept(
-    component: str,
-    findings: Iterable[Finding],
-    resource: pulumi.Resource,
-    opts: pulumi.ResourceOptions | None,
+def warn(
+    found: Iterable[Finding], resource: pulumi.Resource, opts: pulumi.ResourceOptions | None
 ) -> None:
-    """Refuse errors; put warnings into the engine's log, on the component they are about.
+    """Put warnings into the engine's log, on the component they are about.
 
     A component inside one that checks its parts says nothing: it was said already.
-
-    Raises:
-        pulumi.InputPropertiesError: If one of the findings is an error.
     """
-    found = for_building(findings)
-    if has_errors(found):
-        refuse(component, found)
     if getattr(opts and opts.parent, "checks_its_parts", False):
         return
     for each in found:
@@ -151,6 +185,12 @@ def props(
 def python_place(at: At) -> At:
     """A place in the stack file as a place in arguments: `instanceTypes` is `instance_types`."""
     names = python_names()
+    return tuple(names.get(part, part) if isinstance(part, str) else part for part in at)
+
+
+def _file_place(at: At) -> At:
+    """The reverse: a place in arguments as rules name it."""
+    names = {name: key for key, name in python_names().items()}
     return tuple(names.get(part, part) if isinstance(part, str) else part for part in at)
 
 

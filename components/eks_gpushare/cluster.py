@@ -13,7 +13,7 @@ from pulumi_kubernetes import Provider
 
 from eks_gpushare.args import Addons, Endpoint, Taint
 from eks_gpushare.catalog import addon_versions
-from eks_gpushare.checked import accept, model_of, props
+from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config.parts import EksClusterSpec
 from eks_gpushare.config.taints import Taint as TaintModel
 from eks_gpushare.documents.iam import trusted_by
@@ -96,12 +96,12 @@ class EksCluster(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec = model_of(EksClusterSpec, EksClusterArgs, args)
+        spec, found = checked(EksClusterSpec, EksClusterArgs, args, check_cluster, ("cluster",))
         tags = dict(spec.tags)
         super().__init__(
             "eks-gpushare:index:EksCluster", name, props(spec, vpcId=args["vpc_id"]), opts
         )
-        accept("EksCluster", check_cluster(spec), self, opts)
+        warn(found, self, opts)
         protected = pulumi.ResourceOptions(parent=self, protect=spec.deletion_protection or None)
         key = spec.secrets_key_arn or _secrets_key(name, spec, tags, protected)
         cluster = _control_plane(name, spec, args, key, protected)

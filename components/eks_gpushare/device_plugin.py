@@ -8,7 +8,7 @@ from pulumi_kubernetes.helm.v3 import Release
 
 from eks_gpushare.args import Chart, Pool
 from eks_gpushare.catalog import versions
-from eks_gpushare.checked import accept, model_of, props
+from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config.device_plugin import DevicePluginSpec
 from eks_gpushare.config.environment import Chart as ChartModel
 from eks_gpushare.rules.parts import check_device_plugin
@@ -60,12 +60,12 @@ class DevicePlugin(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec = model_of(DevicePluginSpec, DevicePluginArgs, args)
+        spec, found = checked(DevicePluginSpec, DevicePluginArgs, args, check_device_plugin)
         pools = {pool: props(each, only=_SHARING) for pool, each in spec.pools.items()}
         super().__init__(
             "eks-gpushare:index:DevicePlugin", name, props(spec, "pools", pools=pools), opts
         )
-        accept("DevicePlugin", check_device_plugin(spec), self, opts)
+        warn(found, self, opts)
         child = pulumi.ResourceOptions(parent=self)
         namespace = Namespace(
             f"{name}-namespace",

@@ -8,14 +8,14 @@ from pulumi_kubernetes import Provider
 
 from eks_gpushare import args as plain
 from eks_gpushare.aws.wires import Wires
-from eks_gpushare.checked import accept, model_of, props, refuse
+from eks_gpushare.checked import checked, props, refuse, warn
 from eks_gpushare.cluster import EksCluster
 from eks_gpushare.config import codes
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import Model
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ClusterByName, NewCluster
 from eks_gpushare.config.environment import SystemNodes as SystemBlock
-from eks_gpushare.config.findings import finding
+from eks_gpushare.config.findings import Finding, finding
 from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.config.parts import EnvironmentSpec
 from eks_gpushare.config.pools import Pool
@@ -94,13 +94,12 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec = model_of(EnvironmentSpec, GpuSharingEnvironmentArgs, args)
+        spec, found = checked(EnvironmentSpec, GpuSharingEnvironmentArgs, args, _rules)
         region = spec.region
         super().__init__(
             "eks-gpushare:index:GpuSharingEnvironment", name, props(spec, *_LOOKED_UP), opts
         )
-        found = [*check_environment(spec, region=region), *looked_up.missing(spec)]
-        accept("GpuSharingEnvironment", found, self, opts)
+        warn(found, self, opts)
         catalog, _ = catalog_of(spec.catalog, region)
         self.plans: dict[str, PoolPlan] = plan_environment(spec, catalog, region)
         """What each pool will be, known before anything is made."""
@@ -129,6 +128,10 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             "kubeconfig": self.kubeconfig,
             "pools": self.pools,
         }
+
+
+def _rules(spec: EnvironmentSpec) -> list[Finding]:
+    return [*check_environment(spec, region=spec.region), *looked_up.missing(spec)]
 
 
 def _output(plan: PoolPlan) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pulumi_aws.ec2 import PlacementGroup
 from eks_gpushare import args as plain
 from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.catalog import Catalog, InstanceType, nvidia_ami
-from eks_gpushare.checked import accept, model_of, props
+from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config import codes
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.findings import Finding, finding
@@ -83,12 +83,14 @@ class GpuPool(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec = model_of(GpuPoolSpec, GpuPoolArgs, args)
-        catalog, found = catalog_of(spec.catalog, None)
+        block = ("pools", str(args.get("pool", "")))
+        spec, found = checked(
+            GpuPoolSpec, GpuPoolArgs, args, lambda spec: _rules(spec, args), block
+        )
+        catalog, _ = catalog_of(spec.catalog, None)
         inputs = props(spec, clusterName=args["cluster_name"])
         super().__init__("eks-gpushare:index:GpuPool", name, inputs, opts)
-        found += [*_named(check_pool(spec.pool, spec, catalog)), *_unmade(spec)]
-        accept("GpuPool", [*found, *_missing(spec, args)], self, opts)
+        warn(found, self, opts)
         plan = plan_pool(spec.pool, spec, catalog)
         child = pulumi.ResourceOptions(parent=self)
         parts = _Parts(name, spec, args, _first(spec, catalog), child)
@@ -203,6 +205,12 @@ def _first(pool: Pool, catalog: Catalog) -> InstanceType:
     if found is None:
         raise KeyError(pool.instance_types[0])
     return found
+
+
+def _rules(spec: GpuPoolSpec, args: GpuPoolArgs) -> list[Finding]:
+    catalog, found = catalog_of(spec.catalog, None)
+    found += _named(check_pool(spec.pool, spec, catalog))
+    return [*found, *_unmade(spec), *_missing(spec, args)]
 
 
 def _named(found: Iterable[Finding]) -> Iterator[Finding]:

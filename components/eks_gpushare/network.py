@@ -16,7 +16,7 @@ from pulumi_aws.ec2 import (
     VpcEndpoint,
 )
 
-from eks_gpushare.checked import accept, model_of, props
+from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config.parts import NetworkSpec
 from eks_gpushare.rules.parts import check_network
 from eks_gpushare.sharing.subnets import zone_subnets
@@ -70,9 +70,9 @@ class Network(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec = model_of(NetworkSpec, NetworkArgs, args)
+        spec, found = checked(NetworkSpec, NetworkArgs, args, check_network, ("network",))
         super().__init__("eks-gpushare:index:Network", name, props(spec), opts)
-        accept("Network", check_network(spec), self, opts)
+        warn(found, self, opts)
         parts = _Parts(name, dict(spec.tags), pulumi.ResourceOptions(parent=self))
         zones = sorted(spec.zones)
         vpc = parts.vpc(spec.cidr)

@@ -8,7 +8,7 @@ import pulumi
 from eks_gpushare.args import Nodes
 from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.catalog import Catalog, standard_ami
-from eks_gpushare.checked import accept, model_of, props
+from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config.parts import SystemNodesSpec
 from eks_gpushare.rules.parts import check_system_nodes
 from eks_gpushare.sharing.nodes import sizes
@@ -54,12 +54,14 @@ class SystemNodes(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec = model_of(SystemNodesSpec, SystemNodesArgs, args)
+        spec, found = checked(
+            SystemNodesSpec, SystemNodesArgs, args, check_system_nodes, ("system",)
+        )
         inputs = props(spec, clusterName=args["cluster_name"])
         super().__init__("eks-gpushare:index:SystemNodes", name, inputs, opts)
-        accept("SystemNodes", check_system_nodes(spec), self, opts)
-        found = Catalog().find(spec.instance_types[0])
-        ami = standard_ami("al2023", found.arch if found else "amd64")
+        warn(found, self, opts)
+        first = Catalog().find(spec.instance_types[0])
+        ami = standard_ami("al2023", first.arch if first else "amd64")
         group = register_group(
             GroupSpec(
                 name=name,

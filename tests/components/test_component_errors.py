@@ -200,6 +200,27 @@ def test_arguments_of_a_wrong_shape_are_named_all_at_once(
     golden(f"components/errors/shape-{case}.txt", f"{run.error}\n")
 
 
+def test_a_wrong_shape_does_not_hide_what_contradicts_elsewhere(
+    record: Callable[..., Run],
+) -> None:
+    args = {
+        "pool": "gpu",
+        "cluster_name": "demo",
+        "cluster_subnet_ids": ["subnet-1"],
+        "instance_types": ["g6.xlarge"],
+        "nodes": {"min": 1.5},
+        "sharing": {"mode": "timeSlicing", "replicas": 1},
+    }
+
+    run = refused(record, "GpuPool", args)
+
+    assert str(run.error).splitlines()[1:] == [
+        "  nodes.min: 1.5 is a number; a whole number is expected. Give a whole number. [GPU005]",
+        "  sharing.replicas: 1 is less than 2; a GPU is shared by at least two pods. "
+        "Set 2 or more, or mode: exclusive for a pod per GPU. [GPU201]",
+    ]
+
+
 @pytest.mark.parametrize("case", SHAPES)
 def test_arguments_of_a_wrong_shape_register_nothing(record: Callable[..., Run], case: str) -> None:
     assert refused(record, *SHAPES[case]).urns == ["pulumi:pulumi:Stack::demo-test"]

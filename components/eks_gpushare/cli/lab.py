@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from eks_gpushare.lab.lifecycle import Status
     from eks_gpushare.lab.state import Lab
 
-STEADY_SECONDS = 60.0
-"""How long `lab run` waits for everything to settle, unless it is told otherwise."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verbs of `lab` and their options."""
@@ -75,9 +72,8 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--until-steady",
         type=_seconds,
-        default=STEADY_SECONDS,
         metavar="SECONDS",
-        help=f"how long to wait until nothing changes any more (default: {STEADY_SECONDS:.0f})",
+        help="for how long nothing may have changed when the pods are counted (default: 1)",
     )
     parser.add_argument(
         "--expect",

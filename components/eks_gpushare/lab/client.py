@@ -111,7 +111,7 @@ class Client:
         self._kinds: dict[tuple[str, str], Resource] = {}
         self._discovering = threading.Lock()
 
-    def request(
+    def request(  # noqa: PLR0913 (what an HTTP request has)
         self,
         method: str,
         path: str,
@@ -221,7 +221,7 @@ class Client:
         """Close the connections."""
         self._pool.clear()
 
-    def _send(  # noqa: PLR0913
+    def _send(  # noqa: PLR0913, PLR0917 (the same)
         self,
         method: str,
         path: str,

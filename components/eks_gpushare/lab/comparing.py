@@ -1,4 +1,4 @@
-"""What nodes advertise against what their pools declare, and which link between the two is broken."""
+"""What nodes advertise against what their pools declare, and which link is broken."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def advertised_by(node: Object | None) -> dict[str, int]:
 
 
 def differs(declared: Mapping[str, int], advertised: Mapping[str, int]) -> bool:
-    """Whether two sets of counts differ; a resource that is absent is one of which there is none."""
+    """Whether two sets of counts differ; an absent resource is one of which there is none."""
     return any(
         declared.get(name, 0) != advertised.get(name, 0) for name in declared.keys() | advertised
     )

@@ -15,7 +15,7 @@ from eks_gpushare.lab.nodes import POOL, LabNode, UnknownTypeError, nodes_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eks_gpushare.config.findings import At
+    from eks_gpushare.config.findings import At, Code
     from eks_gpushare.lab.charts import Release
     from eks_gpushare.lab.client import Client, Object
     from eks_gpushare.lab.half import KubernetesHalf
@@ -132,7 +132,7 @@ class Layer:
             self._find(codes.WARNED, at, _sentence(warning), "Follow the warning.")
         return answer.object
 
-    def _find(self, code: codes.Code, at: At, message: str, fix: str) -> None:
+    def _find(self, code: Code, at: At, message: str, fix: str) -> None:
         self.findings.append(finding(code, at, message, fix))
 
     def _inventory(self) -> list[str]:

@@ -164,7 +164,6 @@ def _has_pod(session: Session, reach: Reach, node: str) -> bool:
     namespace, _, name = reach.name.partition("/")
     for pod in session.watches.pods.all():
         made_by = workload_of(pod)
-        if pod["spec"].get("nodeName") == node and made_by.name == name:
-            if made_by.namespace == namespace and made_by.kind == "DaemonSet":
-                return is_alive(pod) or pod["status"].get("phase") == "Pending"
+        if made_by == (namespace, "DaemonSet", name) and pod["spec"].get("nodeName") == node:
+            return is_alive(pod) or pod["status"].get("phase") == "Pending"
     return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Self
 
 from eks_gpushare.lab.agent.controller import Agent
@@ -155,8 +156,8 @@ class Session:
     def _complete(self) -> bool:
         """Whether every applied workload has its pods, or cannot have them."""
         for workload, wanted in self.applied.items():
-            counts = self.observer.counts.get(workload, {})
-            there = sum(counts.get(state, 0) for state in (RUNNING, PENDING, STARTING))
+            counts = self.observer.counts.get(workload, Counter())
+            there = counts[RUNNING] + counts[PENDING] + counts[STARTING]
             if wanted is not None and there < wanted and not self.refused(workload):
                 return False
         return True

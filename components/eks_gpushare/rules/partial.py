@@ -58,25 +58,29 @@ _ABOUT_ALL = {"GPU618"}
 """Findings about the stack, whose place is only where to begin reading."""
 
 
-def certain(found: Iterable[Finding], removed: tuple[At, ...]) -> list[Finding]:
+def certain(found: Iterable[Finding], removed: tuple[At, ...], below: At = ()) -> list[Finding]:
     """The errors that hold whatever the values are that could not be read.
 
     Args:
         found: What the rules say of the environment with its defaults.
         removed: Places whose values could not be read.
+        below: Place in an environment of what all the other places are within.
     """
+    gone = [(*below, *at) for at in removed]
     return [
         each
         for each in found
         if each.severity == "error"
-        and not any(_overlap(place, gone) for place in _places(each) for gone in removed)
+        and not any(
+            _overlap(place, at) for place in _places(each.code, (*below, *each.at)) for at in gone
+        )
     ]
 
 
-def _places(found: Finding) -> list[At]:
-    name = found.at[1] if len(found.at) > 1 else ""
-    others = _RESTS_ON.get(found.code, ())
-    own = [] if found.code in _ABOUT_ALL else [found.at]
+def _places(code: str, at: At) -> list[At]:
+    name = at[1] if len(at) > 1 else ""
+    others = _RESTS_ON.get(code, ())
+    own = [] if code in _ABOUT_ALL else [at]
     return [*own, *(tuple(name if part == "*" else part for part in at) for at in others)]
 
 

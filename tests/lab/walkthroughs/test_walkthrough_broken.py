@@ -8,11 +8,14 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
+# What conftest.py offers.
+Walk = Messages = Codes = Any
+
 GPU = "nvidia.com/gpu"
 PLUGIN = "nvidia-device-plugin/nvidia-device-plugin"
 
 
-def test_a_taint_that_no_daemonset_tolerates(walk: Any, messages_of: Any) -> None:
+def test_a_taint_that_no_daemonset_tolerates(walk: Walk, messages_of: Messages) -> None:
     walk.lay("taint-not-tolerated")
 
     report = walk.see()
@@ -28,7 +31,7 @@ def test_a_taint_that_no_daemonset_tolerates(walk: Any, messages_of: Any) -> Non
     )
 
 
-def test_a_renamed_share_needs_a_toleration_of_its_own(walk: Any, messages_of: Any) -> None:
+def test_a_renamed_share_needs_a_toleration_of_its_own(walk: Walk, messages_of: Messages) -> None:
     walk.lay("renamed")
     walk.apply("renamed/workloads.yaml")
 
@@ -45,13 +48,17 @@ def test_a_renamed_share_needs_a_toleration_of_its_own(walk: Any, messages_of: A
         "gpu-0: the pod does not tolerate nvidia.com/gpu=true:NoSchedule"
     )
     assert messages_of(report, "GPU924") == [
-        "It does not tolerate nvidia.com/gpu=true:NoSchedule, and no node with "
-        "nvidia.com/gpu.shared is without. EKS adds a toleration for the taint "
-        "nvidia.com/gpu.shared alone."
+        (
+            "It does not tolerate nvidia.com/gpu=true:NoSchedule, and no node with "
+            "nvidia.com/gpu.shared is without. EKS adds a toleration for the taint "
+            "nvidia.com/gpu.shared alone."
+        )
     ]
 
 
-def test_a_config_map_that_nobody_refers_to(walk: Any, codes_of: Any, messages_of: Any) -> None:
+def test_a_config_map_that_nobody_refers_to(
+    walk: Walk, codes_of: Codes, messages_of: Messages
+) -> None:
     walk.lay("exclusive")
     walk.apply("config-map-nobody-reads/config-map.yaml", "exclusive/cifar10.yaml")
 
@@ -66,40 +73,48 @@ def test_a_config_map_that_nobody_refers_to(walk: Any, codes_of: Any, messages_o
     assert codes_of(report) == ["GPU931"]
 
 
-def test_a_misspelt_key_in_a_config_map_of_ones_own(walk: Any, messages_of: Any) -> None:
+def test_a_misspelt_key_in_a_config_map_of_ones_own(walk: Walk, messages_of: Messages) -> None:
     walk.lay("misspelt-key")
 
     report = walk.see()
     assert report["pools"]["gpu"]["advertised"] == {GPU: 4}
     assert messages_of(report, "GPU913") == [
-        "nvidia.com/gpu: 40 declared, nvidia.com/gpu: 4 advertised: its device plugin read key "
-        "'gpu' of ConfigMap by-hand: nothing is shared. It dropped keys that it does not know: "
-        "sharing.timeSlicng (timeSlicing is meant?)."
+        (
+            "nvidia.com/gpu: 40 declared, nvidia.com/gpu: 4 advertised: its device plugin read key "
+            "'gpu' of ConfigMap by-hand: nothing is shared. It dropped keys that it does not know: "
+            "sharing.timeSlicng (timeSlicing is meant?)."
+        )
     ]
 
 
-def test_a_label_that_names_a_missing_key(walk: Any, messages_of: Any) -> None:
+def test_a_label_that_names_a_missing_key(walk: Walk, messages_of: Messages) -> None:
     walk.lay("other-key")
 
     report = walk.see()
     assert report["daemonsets"][PLUGIN]["pools"]["gpu"] == {"nodes": 1, "desired": 1, "ready": 0}
     assert messages_of(report, "GPU913") == [
-        "nvidia.com/gpu: 40 declared, nothing advertised: its device plugin is in "
-        "CrashLoopBackOff: specified config gpu does not exist. The label "
-        "nvidia.com/device-plugin.config names the key gpu; by-hand has any."
+        (
+            "nvidia.com/gpu: 40 declared, nothing advertised: its device plugin is in "
+            "CrashLoopBackOff: specified config gpu does not exist. The label "
+            "nvidia.com/device-plugin.config names the key gpu; by-hand has any."
+        )
     ]
 
 
-def test_a_node_with_another_label_loses_its_device_plugin(walk: Any, messages_of: Any) -> None:
+def test_a_node_with_another_label_loses_its_device_plugin(
+    walk: Walk, messages_of: Messages
+) -> None:
     walk.lay("time-slicing")
     walk.apply("relabelled-node/node.yaml")
 
     report = walk.see()
     node = walk.session.watches.nodes.get("gpu-0")
     assert messages_of(report, "GPU913") == [
-        f"nvidia.com/gpu: 40 declared, nothing advertised: no pod of {PLUGIN} is on it. On gpu-0: "
-        "affinity wants nvidia.com/device-plugin.config In gpu (the node has "
-        "nvidia.com/device-plugin.config=fast)."
+        (
+            f"nvidia.com/gpu: 40 declared, nothing advertised: no pod of {PLUGIN} is on it. On gpu-0: "
+            "affinity wants nvidia.com/device-plugin.config In gpu (the node has "
+            "nvidia.com/device-plugin.config=fast)."
+        )
     ]
     assert node["status"]["capacity"][GPU] == "40"
     assert node["status"]["allocatable"][GPU] == "0"

@@ -9,6 +9,9 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
+# What conftest.py offers.
+Walk = Messages = Half = Values = Any
+
 GPU = "nvidia.com/gpu"
 DAEMONS = "/api/v1/namespaces/nvidia-device-plugin"
 
@@ -18,7 +21,7 @@ def shares(replicas: int) -> str:
     return f"{{version: v1, sharing: {{timeSlicing: {{resources: [{resource}]}}}}}}"
 
 
-def by_hand(walk: Any, **data: str) -> None:
+def by_hand(walk: Walk, **data: str) -> None:
     """A ConfigMap of one's own under a name that stays."""
     kind = {"apiVersion": "v1", "kind": "ConfigMap"}
     metadata = {"name": "by-hand", "namespace": "nvidia-device-plugin"}
@@ -26,7 +29,7 @@ def by_hand(walk: Any, **data: str) -> None:
     walk.session.touch()
 
 
-def lay_by_hand(walk: Any, half: Any, **values: Any) -> None:
+def lay_by_hand(walk: Walk, half: Half, **values: Values) -> None:
     """A stack whose release reads that ConfigMap and goes to every labelled node."""
     stack = half("time-slicing")
     (release,) = stack.releases
@@ -36,13 +39,13 @@ def lay_by_hand(walk: Any, half: Any, **values: Any) -> None:
     walk.lay(replace(stack, releases=(replace(release, values={**changed, **affinity}),)))
 
 
-def advertised(walk: Any) -> int:
+def advertised(walk: Walk) -> int:
     assert walk.session.settle()
     count: int = walk.see()["nodes"]["gpu-0"]["advertised"].get(GPU, 0)
     return count
 
 
-def test_an_edited_config_map_goes_unnoticed_until_the_pods_roll(walk: Any, half: Any) -> None:
+def test_an_edited_config_map_goes_unnoticed_until_the_pods_roll(walk: Walk, half: Half) -> None:
     walk.lay("time-slicing")
     by_hand(walk, gpu=shares(3))
     lay_by_hand(walk, half)
@@ -54,7 +57,7 @@ def test_an_edited_config_map_goes_unnoticed_until_the_pods_roll(walk: Any, half
     assert (before, edited, advertised(walk)) == (12, 12, 20)
 
 
-def test_another_label_is_noticed(walk: Any, half: Any) -> None:
+def test_another_label_is_noticed(walk: Walk, half: Half) -> None:
     walk.lay("time-slicing")
     by_hand(walk, gpu=shares(3), fast=shares(2))
     lay_by_hand(walk, half)
@@ -65,7 +68,7 @@ def test_another_label_is_noticed(walk: Any, half: Any) -> None:
 
 
 def test_a_label_without_a_key_leaves_a_running_plugin_as_it_is(
-    walk: Any, half: Any, messages_of: Any
+    walk: Walk, half: Half, messages_of: Messages
 ) -> None:
     walk.lay("time-slicing")
     by_hand(walk, gpu=shares(10))
@@ -79,7 +82,7 @@ def test_a_label_without_a_key_leaves_a_running_plugin_as_it_is(
     )
 
 
-def test_a_crash_loop_ends_when_the_key_comes(walk: Any, half: Any) -> None:
+def test_a_crash_loop_ends_when_the_key_comes(walk: Walk, half: Half) -> None:
     walk.lay("time-slicing")
     by_hand(walk, other=shares(3))
     lay_by_hand(walk, half)
@@ -89,7 +92,7 @@ def test_a_crash_loop_ends_when_the_key_comes(walk: Any, half: Any) -> None:
     assert (before, advertised(walk)) == (0, 16)
 
 
-def test_a_config_map_that_is_not_there(walk: Any, half: Any, messages_of: Any) -> None:
+def test_a_config_map_that_is_not_there(walk: Walk, half: Half, messages_of: Messages) -> None:
     walk.lay("time-slicing")
     walk.session.client.delete(f"{DAEMONS}/configmaps/by-hand")
     lay_by_hand(walk, half)
@@ -101,7 +104,7 @@ def test_a_config_map_that_is_not_there(walk: Any, half: Any, messages_of: Any) 
     )
 
 
-def test_a_node_that_goes_takes_its_shares_with_it(walk: Any, half: Any) -> None:
+def test_a_node_that_goes_takes_its_shares_with_it(walk: Walk, half: Half) -> None:
     walk.lay("time-slicing")
     stack = half("time-slicing")
     pools = tuple(replace(pool, nodes=2) if pool.is_gpu_pool else pool for pool in stack.pools)

@@ -9,11 +9,14 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
+# What conftest.py offers.
+Walk = Messages = Half = Any
+
 GPU = "nvidia.com/gpu"
 DEPLOYMENT = "gpu-demo/tensorflow-cifar10-deployment"
 
 
-def test_four_of_five_pods_run_on_four_whole_gpus(walk: Any) -> None:
+def test_four_of_five_pods_run_on_four_whole_gpus(walk: Walk) -> None:
     walk.lay("exclusive")
     walk.apply("exclusive/cifar10.yaml")
 
@@ -36,7 +39,7 @@ def test_four_of_five_pods_run_on_four_whole_gpus(walk: Any) -> None:
     assert report["findings"] == []
 
 
-def test_twenty_pods_run_on_forty_shares(walk: Any) -> None:
+def test_twenty_pods_run_on_forty_shares(walk: Walk) -> None:
     walk.lay("time-slicing")
     walk.apply("exclusive/cifar10.yaml")
     five = walk.see()["workloads"][DEPLOYMENT]
@@ -58,7 +61,7 @@ def test_twenty_pods_run_on_forty_shares(walk: Any) -> None:
     assert report["findings"] == []
 
 
-def test_fewer_replicas_on_a_live_lab_evict_nobody(walk: Any) -> None:
+def test_fewer_replicas_on_a_live_lab_evict_nobody(walk: Walk) -> None:
     walk.lay("time-slicing")
     walk.apply("exclusive/cifar10.yaml")
     walk.scale("tensorflow-cifar10-deployment", 20)
@@ -74,7 +77,7 @@ def test_fewer_replicas_on_a_live_lab_evict_nobody(walk: Any) -> None:
     assert report["findings"] == []
 
 
-def test_a_change_of_replicas_replaces_the_config_map(walk: Any) -> None:
+def test_a_change_of_replicas_replaces_the_config_map(walk: Walk) -> None:
     names = []
     for stack in ("time-slicing", "fewer-replicas"):
         walk.lay(stack)
@@ -90,7 +93,7 @@ def test_a_change_of_replicas_replaces_the_config_map(walk: Any) -> None:
     assert names[0] != names[1]
 
 
-def test_labels_say_what_gpu_feature_discovery_would(walk: Any) -> None:
+def test_labels_say_what_gpu_feature_discovery_would(walk: Walk) -> None:
     walk.lay("time-slicing")
 
     labels = walk.session.watches.nodes.get("gpu-0")["metadata"]["labels"]
@@ -110,7 +113,7 @@ def test_labels_say_what_gpu_feature_discovery_would(walk: Any) -> None:
     }
 
 
-def test_nodes_are_as_eks_would_have_them(walk: Any) -> None:
+def test_nodes_are_as_eks_would_have_them(walk: Walk) -> None:
     walk.lay("time-slicing")
 
     node = walk.session.watches.nodes.get("gpu-0")
@@ -124,7 +127,7 @@ def test_nodes_are_as_eks_would_have_them(walk: Any) -> None:
     assert node["status"]["allocatable"]["cpu"] == "31850m"
 
 
-def test_mps_shares_come_with_the_daemon_that_discovery_lets_in(walk: Any) -> None:
+def test_mps_shares_come_with_the_daemon_that_discovery_lets_in(walk: Walk) -> None:
     walk.lay("mps")
 
     report = walk.see()
@@ -134,13 +137,17 @@ def test_mps_shares_come_with_the_daemon_that_discovery_lets_in(walk: Any) -> No
     assert report["findings"] == []
 
 
-def test_mps_without_discovery_advertises_nothing(walk: Any, half: Any, messages_of: Any) -> None:
+def test_mps_without_discovery_advertises_nothing(
+    walk: Walk, half: Half, messages_of: Messages
+) -> None:
     (release,) = half("mps").releases
     without = replace(release, values={**release.values, "gfd": {"enabled": False}})
     walk.lay(replace(half("mps"), releases=(without,)))
 
     assert messages_of(walk.see(), "GPU913") == [
-        "nvidia.com/gpu: 4 declared, nothing advertised: the MPS control daemon is not on it, and "
-        "the device plugin waits for it. On gpu-0: nodeSelector wants nvidia.com/mps.capable=true "
-        "and the node has no label nvidia.com/mps.capable."
+        (
+            "nvidia.com/gpu: 4 declared, nothing advertised: the MPS control daemon is not on it, and "
+            "the device plugin waits for it. On gpu-0: nodeSelector wants nvidia.com/mps.capable=true "
+            "and the node has no label nvidia.com/mps.capable."
+        )
     ]

@@ -8,6 +8,9 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
+# What conftest.py offers.
+Walk = Messages = Any
+
 GPU = "nvidia.com/gpu"
 
 
@@ -30,7 +33,9 @@ spec:
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: gpu-demo}\n---\n"
 
 
-def test_a_request_of_two_shares_is_refused_by_the_kubelet(walk: Any, messages_of: Any) -> None:
+def test_a_request_of_two_shares_is_refused_by_the_kubelet(
+    walk: Walk, messages_of: Messages
+) -> None:
     walk.lay("time-slicing")
     walk.apply(text=NAMESPACE + deployment("greedy", "{nvidia.com/gpu: 2}"))
 
@@ -38,30 +43,34 @@ def test_a_request_of_two_shares_is_refused_by_the_kubelet(walk: Any, messages_o
     assert report["workloads"]["gpu-demo/greedy"]["running"] == 0
     assert report["workloads"]["gpu-demo/greedy"]["peak"] == 0
     assert messages_of(report, "GPU922") == [
-        "The kubelet refuses its pods: Allocate failed due to rpc error: code = Unknown desc = "
-        "invalid allocation request for 'nvidia.com/gpu': invalid request: maximum request size "
-        "for shared resources is 1; found 2, which is unexpected."
+        (
+            "The kubelet refuses its pods: Allocate failed due to rpc error: code = Unknown desc = "
+            "invalid allocation request for 'nvidia.com/gpu': invalid request: maximum request size "
+            "for shared resources is 1; found 2, which is unexpected."
+        )
     ]
 
 
-def test_a_request_of_two_whole_gpus_runs(walk: Any) -> None:
+def test_a_request_of_two_whole_gpus_runs(walk: Walk) -> None:
     walk.lay("exclusive")
     walk.apply(text=NAMESPACE + deployment("pairs", "{nvidia.com/gpu: 2}"))
 
     assert walk.see()["workloads"]["gpu-demo/pairs"]["running"] == 2
 
 
-def test_a_resource_that_nobody_advertises(walk: Any, messages_of: Any) -> None:
+def test_a_resource_that_nobody_advertises(walk: Walk, messages_of: Messages) -> None:
     walk.lay("time-slicing")
     walk.apply(text=NAMESPACE + deployment("slices", "{nvidia.com/mig-1g.5gb: 1}"))
 
     assert messages_of(walk.see(), "GPU923") == [
-        "It asks for nvidia.com/mig-1g.5gb, which no node advertises; of NVIDIA's there is "
-        "nvidia.com/gpu."
+        (
+            "It asks for nvidia.com/mig-1g.5gb, which no node advertises; of NVIDIA's there is "
+            "nvidia.com/gpu."
+        )
     ]
 
 
-def test_a_namespace_that_is_missing(walk: Any) -> None:
+def test_a_namespace_that_is_missing(walk: Walk) -> None:
     walk.lay("exclusive")
     walk.apply(text=deployment("lost", "{nvidia.com/gpu: 1}", namespace="nowhere"))
 
@@ -71,7 +80,7 @@ def test_a_namespace_that_is_missing(walk: Any) -> None:
     assert found["fix"] == ("Apply a Namespace nowhere first: put one at the top of the manifest.")
 
 
-def test_a_container_without_an_image(walk: Any, messages_of: Any) -> None:
+def test_a_container_without_an_image(walk: Walk, messages_of: Messages) -> None:
     walk.lay("exclusive")
     pod = "kind: Pod\napiVersion: v1\nmetadata: {name: bare}\nspec: {containers: [{name: app}]}\n"
     walk.apply(text=pod)
@@ -81,7 +90,7 @@ def test_a_container_without_an_image(walk: Any, messages_of: Any) -> None:
     ]
 
 
-def test_a_field_that_kubernetes_does_not_know(walk: Any, messages_of: Any) -> None:
+def test_a_field_that_kubernetes_does_not_know(walk: Walk, messages_of: Messages) -> None:
     walk.lay("exclusive")
     limits = "{nvidia.com/gpu: 1}"
     walk.apply(text=NAMESPACE + deployment("odd", limits, more="\n      tolerationz: []"))
@@ -90,7 +99,7 @@ def test_a_field_that_kubernetes_does_not_know(walk: Any, messages_of: Any) -> N
     assert message.endswith(".spec.template.spec.tolerationz: field not declared in schema.")
 
 
-def test_pods_that_a_quota_refuses(walk: Any, messages_of: Any) -> None:
+def test_pods_that_a_quota_refuses(walk: Walk, messages_of: Messages) -> None:
     walk.lay("time-slicing")
     quota = f"""
 apiVersion: v1
@@ -112,7 +121,7 @@ spec: {{hard: {{requests.{GPU}: "1"}}}}
     )
 
 
-def test_the_api_server_warns_of_a_privileged_daemon(walk: Any, messages_of: Any) -> None:
+def test_the_api_server_warns_of_a_privileged_daemon(walk: Walk, messages_of: Messages) -> None:
     walk.lay("exclusive")
     walk.apply(
         text="""

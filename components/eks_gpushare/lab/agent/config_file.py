@@ -20,6 +20,24 @@ _LONGEST_NAME = 63
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _MIG_STRATEGIES = ("none", "single", "mixed")
 _LEAST_REPLICAS = 2
+_UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_DEVICE = re.compile(rf"\d+(:\d+)?|(GPU-|MIG-){_UUID}|MIG-GPU-{_UUID}/\d+/\d+")
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML with the numbers that Go's YAML package knows: 1e1 is one, and 12:30 is text."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":int", ":float"))]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+for _tag, _pattern in (
+    ("int", r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)"),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"),
+):
+    _whole = re.compile(rf"(?:{_pattern})\Z")
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _whole, list("-+0123456789."))
 
 
 class ConfigFileError(Exception):
@@ -67,7 +85,7 @@ def read(text: str, mig_strategy: str | None = None) -> Configuration:
         ConfigFileError: If the original would stop.
     """
     try:
-        document = yaml.safe_load(text)
+        document = next(yaml.load_all(text, Loader=_Loader), None)  # noqa: S506 (a SafeLoader)
     except yaml.YAMLError as error:
         raise ConfigFileError(f"unmarshal error: {error}") from None
     content = _mapping(document, "Config")
@@ -77,8 +95,9 @@ def read(text: str, mig_strategy: str | None = None) -> Configuration:
     flags = _mapping(_field(content, "flags"), "Config.flags")
     chosen = mig_strategy or _text(_field(flags, "migStrategy"), "migStrategy") or "none"
     sharing = _mapping(_field(content, "sharing"), "Config.sharing")
-    slicing = _block(_field(sharing, "timeSlicing"))
-    mps = _block(_field(sharing, "mps"))
+    # The one is a value and the other a pointer, so that an empty key means nothing for MPS only.
+    slicing = _block(_field(sharing, "timeSlicing")) if _has(sharing, "timeSlicing") else None
+    mps = _block(given) if (given := _field(sharing, "mps")) is not None else None
     if chosen not in _MIG_STRATEGIES:
         raise ConfigFileError(f"unknown MIG strategy: {chosen}")
     if mps is not None:
@@ -102,9 +121,7 @@ def _configuration(mig: str, strategy: str, block: _Block, *, fail_default: bool
     return Configuration(mig, strategy, block.resources, block.renamed, fail)
 
 
-def _block(value: Any) -> _Block | None:  # noqa: ANN401 (any YAML)
-    if value is None:
-        return None
+def _block(value: Any) -> _Block:  # noqa: ANN401 (any YAML)
     given = _mapping(value, "ReplicatedResources")
     resources = given.get("resources")
     if not resources:
@@ -134,7 +151,7 @@ def _replicated(value: Any) -> Replicated:  # noqa: ANN401 (any YAML)
         raise _mistyped(replicas, "int")
     if replicas < _LEAST_REPLICAS:
         raise ConfigFileError("unmarshal error: number of replicas must be >= 2")
-    if given.get("rename") is not None:
+    if "rename" in given:
         _resource_name(_text(given["rename"], "rename"))
     return Replicated(name, replicas)
 
@@ -150,12 +167,20 @@ def _resource_name(given: str) -> str:
 
 
 def _check_devices(devices: Any) -> None:  # noqa: ANN401 (any YAML)
-    if isinstance(devices, str) and devices != "all":
-        message = f"devices set as '{devices}' but the only valid string input is 'all'"
-        raise ConfigFileError(f"unmarshal error: {message}")
-    if isinstance(devices, int) and not isinstance(devices, bool) and devices <= 0:
-        message = f"devices set as '{devices}' but a count of devices must be > 0"
-        raise ConfigFileError(f"unmarshal error: {message}")
+    match devices:
+        case bool() | float() | dict():
+            raise ConfigFileError(f"unmarshal error: unrecognized type for devices spec: {devices}")
+        case None | str() if devices != "all":
+            message = f"devices set as '{devices or ''}' but the only valid string input is 'all'"
+            raise ConfigFileError(f"unmarshal error: {message}")
+        case int() if devices <= 0:
+            message = f"devices set as '{devices}' but a count of devices must be > 0"
+            raise ConfigFileError(f"unmarshal error: {message}")
+        case list():
+            for each in devices:
+                if not _DEVICE.fullmatch(str(each)):
+                    message = f"unsupported type for device in devices list: {each}"
+                    raise ConfigFileError(f"unmarshal error: {message}")
 
 
 def _mapping(value: Any, kind: str) -> dict[str, Any]:  # noqa: ANN401 (any YAML)
@@ -167,12 +192,16 @@ def _mapping(value: Any, kind: str) -> dict[str, Any]:  # noqa: ANN401 (any YAML
 
 
 def _field(content: dict[str, Any], name: str) -> Any:  # noqa: ANN401 (any YAML)
-    """The last key that is `name` in any case, as Go's JSON decoder takes it."""
+    """The last key that is `name` in any case: Go's decoder sees them sorted, and takes each."""
     found = None
-    for key, value in content.items():
+    for key in sorted(content):
         if key.casefold() == name.casefold():
-            found = value
+            found = content[key]
     return found
+
+
+def _has(content: dict[str, Any], name: str) -> bool:
+    return any(key.casefold() == name.casefold() for key in content)
 
 
 def _flag(value: Any) -> bool | None:  # noqa: ANN401 (any YAML)
