@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import random
-import time
 from pathlib import Path
 from typing import Any
 
@@ -500,14 +499,11 @@ GARBAGE: dict[str, str | bytes] = {
 
 
 @pytest.mark.parametrize("name", GARBAGE)
-def test_garbage_is_a_problem_within_a_second(name: str) -> None:
-    start = time.process_time()
+def test_garbage_is_a_problem(name: str) -> None:
     # Plain text is a YAML document too, if one that no stack file can be.
     document = read(GARBAGE[name])
-    seconds = time.process_time() - start
 
     assert document.problems or isinstance(document.value, str)
-    assert seconds < 1
 
 
 def test_a_number_of_a_million_digits_is_text_at_once() -> None:

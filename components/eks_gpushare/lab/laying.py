@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.findings import Finding, finding
@@ -13,7 +14,7 @@ from eks_gpushare.lab.helm_record import record_of
 from eks_gpushare.lab.nodes import POOL, LabNode, UnknownTypeError, nodes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from eks_gpushare.config.findings import At, Code
     from eks_gpushare.lab.charts import Release
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _INVENTORY = "/api/v1/namespaces/kube-system/configmaps/eks-gpushare-lab"
 _CONFLICT = 409
+_WORKERS = 8
 
 
 class Layer:
@@ -43,7 +45,10 @@ class Layer:
         """
         before = self._inventory()
         self._applied = []
-        nodes = list(self._nodes(half))
+        wanted = list(self._wanted(half))
+        with ThreadPoolExecutor(_WORKERS) as workers:
+            made = list(workers.map(self._node, wanted))
+        nodes = [node for node, there in zip(wanted, made, strict=True) if there]
         for each in half.objects:
             self._apply(each, ("objects", _name(each)))
         for release in half.releases:
@@ -63,17 +68,13 @@ class Layer:
                 found.append(accepted)
         return found
 
-    def _nodes(self, half: KubernetesHalf) -> Iterable[LabNode]:
+    def _wanted(self, half: KubernetesHalf) -> Iterator[LabNode]:
         for pool in half.pools:
             try:
-                nodes = list(nodes_of(pool))
+                yield from nodes_of(pool)
             except UnknownTypeError as error:
-                fix = "Add it to the environment's catalog.instanceTypes, or choose another."
+                fix = "Choose a type that the catalog knows."
                 self._find(codes.REFUSED, ("pools", pool.name), f"{error}.", fix)
-                continue
-            for node in nodes:
-                if self._node(node):
-                    yield node
 
     def _node(self, node: LabNode) -> bool:
         path = f"/api/v1/nodes/{node.name}"

@@ -46,6 +46,7 @@ STACK_RULES: tuple[StackRule, ...] = (
     names.tags,
     stack.pools,
     stack.region,
+    stack.any_subnet,
     stack.not_built,
     stack.charts,
     stack.undone_values,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import bucket
 from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.sharing.nodes import sizes
 
@@ -31,6 +32,13 @@ NO_REGION = Code(
     "A stack that makes something in AWS names its region.",
     "Pulumi would take the region of whoever runs it.",
     "https://www.pulumi.com/registry/packages/aws/installation-configuration/",
+)
+ANY_SUBNET = Code(
+    "GPU619",
+    "warning",
+    "Nodes in an existing cluster are told their subnets.",
+    "Without them the nodes go into any subnet of the cluster, public ones too.",
+    "https://docs.aws.amazon.com/eks/latest/best-practices/subnets.html",
 )
 NOT_BUILT = Code(
     "GPU701",
@@ -78,6 +86,7 @@ CHART_SOURCE = Code(
 CODES = (
     NO_POOL,
     NO_REGION,
+    ANY_SUBNET,
     NOT_BUILT,
     FLOATING_CHART,
     UNDONE_VALUE,
@@ -99,8 +108,24 @@ def region(ctx: Context) -> Iterator[Finding]:
     """GPU618."""
     if ctx.region is None and ctx.in_aws:
         message = "The stack file does not say in which region."
-        fix = "Add aws:region beside the environment, for example aws:region: us-west-2."
+        fix = "Add aws:region: us-west-2, or yours, beside the environment; in a program, give region."
         yield finding(NO_REGION, ("cluster",), message, fix)
+
+
+def any_subnet(ctx: Context) -> Iterator[Finding]:
+    """GPU619."""
+    network = ctx.environment.network
+    if ctx.named_cluster is None or isinstance(network, ExistingNetwork):
+        return
+    for name, pool in ctx.environment.pools.items():
+        if pool.provisioner == "managedNodeGroup" and pool.subnet_ids is None:
+            yield finding(
+                ANY_SUBNET,
+                ("pools", name, "subnetIds"),
+                "The nodes of this pool may go into every subnet of the cluster.",
+                "Give subnetIds with the private ones, or network with privateSubnetIds for all "
+                "pools.",
+            )
 
 
 def not_built(ctx: Context) -> Iterator[Finding]:

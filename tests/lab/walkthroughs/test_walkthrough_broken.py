@@ -111,8 +111,8 @@ def test_a_node_with_another_label_loses_its_device_plugin(
     node = walk.session.watches.nodes.get("gpu-0")
     assert messages_of(report, "GPU913") == [
         (
-            f"nvidia.com/gpu: 40 declared, nothing advertised: no pod of {PLUGIN} is on it. On gpu-0: "
-            "affinity wants nvidia.com/device-plugin.config In gpu (the node has "
+            f"nvidia.com/gpu: 40 declared, nothing advertised: no pod of {PLUGIN} is on it. "
+            "On gpu-0: affinity wants nvidia.com/device-plugin.config In gpu (the node has "
             "nvidia.com/device-plugin.config=fast)."
         )
     ]

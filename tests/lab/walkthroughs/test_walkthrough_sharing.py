@@ -146,8 +146,8 @@ def test_mps_without_discovery_advertises_nothing(
 
     assert messages_of(walk.see(), "GPU913") == [
         (
-            "nvidia.com/gpu: 4 declared, nothing advertised: the MPS control daemon is not on it, and "
-            "the device plugin waits for it. On gpu-0: nodeSelector wants nvidia.com/mps.capable=true "
-            "and the node has no label nvidia.com/mps.capable."
+            "nvidia.com/gpu: 4 declared, nothing advertised: the MPS control daemon is not on it, "
+            "and the device plugin waits for it. On gpu-0: nodeSelector wants "
+            "nvidia.com/mps.capable=true and the node has no label nvidia.com/mps.capable."
         )
     ]

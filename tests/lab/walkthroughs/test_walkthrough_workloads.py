@@ -45,8 +45,8 @@ def test_a_request_of_two_shares_is_refused_by_the_kubelet(
     assert messages_of(report, "GPU922") == [
         (
             "The kubelet refuses its pods: Allocate failed due to rpc error: code = Unknown desc = "
-            "invalid allocation request for 'nvidia.com/gpu': invalid request: maximum request size "
-            "for shared resources is 1; found 2, which is unexpected."
+            "invalid allocation request for 'nvidia.com/gpu': invalid request: maximum request "
+            "size for shared resources is 1; found 2, which is unexpected."
         )
     ]
 

@@ -85,7 +85,7 @@ def read(text: str, mig_strategy: str | None = None) -> Configuration:
         ConfigFileError: If the original would stop.
     """
     try:
-        document = next(yaml.load_all(text, Loader=_Loader), None)  # noqa: S506 (a SafeLoader)
+        document = next(yaml.load_all(text, Loader=_Loader), None)
     except yaml.YAMLError as error:
         raise ConfigFileError(f"unmarshal error: {error}") from None
     content = _mapping(document, "Config")

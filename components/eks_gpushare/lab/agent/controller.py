@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,12 @@ from eks_gpushare.lab.client import ApiError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eks_gpushare.lab.agent.instance import Instance
     from eks_gpushare.lab.client import Client, Object
     from eks_gpushare.lab.watches import Watches
 
 _RETRY_SECONDS = 0.5
+_WORKERS = 8
 
 
 class Agent:
@@ -44,6 +47,7 @@ class Agent:
         self._wake = threading.Condition()
         self._stopped = False
         self._idle = True
+        self._workers = ThreadPoolExecutor(_WORKERS, "node agent")
         self._thread = threading.Thread(target=self._run, name="node agent", daemon=True)
 
     def start(self) -> None:
@@ -59,6 +63,7 @@ class Agent:
             self._stopped = True
             self._wake.notify()
         self._thread.join(10)
+        self._workers.shutdown()
 
     @property
     def idle(self) -> bool:
@@ -115,14 +120,16 @@ class Agent:
                 self._idle = False
                 dirty, self._dirty = self._dirty, set()
                 asking = list(self._asking.values())
-            for name in dirty:
-                try:
-                    self._reconcile(name)
-                except (ApiError, OSError):
-                    threading.Timer(_RETRY_SECONDS, self._touch, (name,)).start()
+            list(self._workers.map(self._try, dirty))
             for pod in asking:
                 with suppress(ApiError, OSError):
                     self._admit(pod)
+
+    def _try(self, name: str) -> None:
+        try:
+            self._reconcile(name)
+        except (ApiError, OSError):
+            threading.Timer(_RETRY_SECONDS, self._touch, (name,)).start()
 
     def _has_work(self) -> bool:
         waiting = self._asking.keys() - self._due.keys()
@@ -150,21 +157,23 @@ class Agent:
         if relabel:
             self._client.patch(f"/api/v1/nodes/{name}", relabel)
         for each in simulated.instances.values():
-            self._show(each.uid, patches.pod_path(each), patches.instance_state(each))
+            self._show(each)
 
-    def _show(self, uid: str, path: str, state: tuple[object, object]) -> None:
+    def _show(self, instance: Instance) -> None:
         """Let a pod show what goes on in it, once for each change."""
-        annotation, make_status = state
+        uid, path = instance.uid, patches.pod_path(instance)
+        annotation, trouble = patches.instance_state(instance)
+        pod = self._programs[instance.node].get(uid)
+        if pod is None:
+            return
         if self._shown.get((uid, "log")) != annotation:
             self._client.patch(path, annotation)
             self._shown[uid, "log"] = annotation
-        pod = self._client.get(path)
-        if pod is None:
-            return
-        status = patches.pod_status(pod, make_status)
-        if status and self._shown.get((uid, "status")) != make_status:
-            self._client.patch(f"{path}/status", status)
-        self._shown[uid, "status"] = make_status
+        if self._shown.get((uid, "status")) != trouble:
+            status = patches.pod_status(pod, trouble)
+            if status:
+                self._client.patch(f"{path}/status", status)
+            self._shown[uid, "status"] = trouble
 
     def _admit(self, pod: Object) -> None:
         uid = pod["metadata"]["uid"]

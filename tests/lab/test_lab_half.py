@@ -1,0 +1,121 @@
+"""The Kubernetes half of the example stacks, as recorded."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eks_gpushare.lab.half import NodePool, kubernetes_half
+from eks_gpushare.lab.nodes import nodes_of
+from eks_gpushare.program.preview import locate, preview
+
+if TYPE_CHECKING:
+    from eks_gpushare.lab.half import KubernetesHalf
+
+STACKS = Path(__file__).parents[2] / "stacks"
+EXISTING = """
+config:
+  aws:region: us-west-2
+  eks-gpushare:environment:
+    cluster: {{existing: {{kubeconfig: {kubeconfig}}}}}
+    pools:
+      gpu:
+        provisioner: existing
+        instanceTypes: [g6.12xlarge]
+        nodes: {{desired: 2}}
+        labels: {{team: ml}}
+        sharing: {{mode: timeSlicing, replicas: 4}}
+"""
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: c
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: c, user: {}}]
+contexts: [{name: c, context: {cluster: c, user: c}}]
+"""
+
+
+@cache
+def half_of(file: str) -> KubernetesHalf:
+    previewed = preview(*locate(file, str(STACKS.parent)), known=True)
+    assert previewed.recording is not None, previewed.findings
+    assert previewed.recording.error is None, previewed.recording.error
+    return kubernetes_half(previewed.recording)
+
+
+def pool_of(file: str, name: str) -> NodePool:
+    return next(pool for pool in half_of(file).pools if pool.name == name)
+
+
+def stack(name: str) -> str:
+    return str(STACKS / f"Pulumi.{name}.yaml")
+
+
+def test_objects_and_releases_come_from_the_registrations() -> None:
+    half = half_of(stack("time-slicing"))
+
+    assert [each["kind"] for each in half.objects] == ["Namespace", "ConfigMap"]
+    assert [(each.chart, each.version) for each in half.releases] == [
+        ("nvidia-device-plugin", "0.20.0")
+    ]
+
+
+def test_node_groups_become_pools() -> None:
+    assert [(pool.name, pool.nodes) for pool in half_of(stack("prod")).pools] == [
+        ("system", 3),
+        ("inference", 2),
+        ("training", 2),
+    ]
+
+
+def test_taints_are_spelt_as_kubernetes_does() -> None:
+    assert pool_of(stack("prod"), "training").taints == (
+        {"key": "nvidia.com/gpu", "effect": "NoSchedule", "value": "true"},
+        {"key": "workload", "effect": "NoSchedule", "value": "training"},
+    )
+
+
+def test_only_gpu_pools_declare_shares() -> None:
+    assert pool_of(stack("prod"), "system").declared == {}
+    assert pool_of(stack("prod"), "inference").declared == {
+        "g6.12xlarge": {"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 16}
+    }
+
+
+def test_nodes_take_the_types_and_zones_of_their_pool_in_turn() -> None:
+    pool = pool_of(stack("prod"), "inference")
+    zones = [n.object["metadata"]["labels"]["topology.kubernetes.io/zone"] for n in nodes_of(pool)]
+
+    assert zones == ["us-west-2a", "us-west-2b"]
+
+
+def test_a_node_has_no_gpus_before_its_device_plugin() -> None:
+    (node,) = nodes_of(pool_of(stack("time-slicing"), "gpu"))
+    names = node.object["status"]["allocatable"]
+
+    assert sorted(names) == ["cpu", "ephemeral-storage", "memory", "pods"]
+
+
+@pytest.fixture
+def existing(tmp_path: Path) -> str:
+    kubeconfig, file = tmp_path / "kubeconfig", tmp_path / "Pulumi.existing.yaml"
+    kubeconfig.write_text(KUBECONFIG, encoding="utf-8")
+    file.write_text(EXISTING.format(kubeconfig=kubeconfig), encoding="utf-8")
+    return str(file)
+
+
+def test_nodes_that_are_there_have_what_the_stack_asks_of_them(existing: str) -> None:
+    (pool,) = half_of(existing).pools
+
+    assert pool.labels == {
+        "eks-gpushare/pool": "gpu",
+        "nvidia.com/device-plugin.config": "gpu",
+        "nvidia.com/gpu.present": "true",
+        "team": "ml",
+    }
+    assert pool.taints == ({"effect": "NoSchedule", "key": "nvidia.com/gpu", "value": "true"},)
+    assert [node.name for node in nodes_of(pool)] == ["gpu-0", "gpu-1"]

@@ -1,0 +1,207 @@
+"""The simulated node agent without a control plane: what it reads and what it makes of it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eks_gpushare.lab.agent import admission, advertising
+from eks_gpushare.lab.agent.choice import ChoiceError, choose
+from eks_gpushare.lab.agent.config_file import ConfigFileError, Configuration, Replicated, read
+from eks_gpushare.lab.agent.hardware import hardware_of
+
+COMPONENTS = Path(__file__).parents[2] / "components"
+AGENT = COMPONENTS / "eks_gpushare" / "lab" / "agent"
+# What the original (k8s-device-plugin v0.20.0, api/config/v1) makes of each document: its own Go
+# code was run on them, with sigs.k8s.io/yaml's lenient Unmarshal, as in parseConfigFrom.
+ORIGINAL = json.loads((Path(__file__).parent / "data" / "lenient-config.json").read_text())
+
+ALLOWED = ("eks_gpushare.catalog", "eks_gpushare.lab.agent", "eks_gpushare.lab.client")
+
+
+def own_imports(source: str) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.append(node.module)
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+    return [name for name in found if name.startswith("eks_gpushare")]
+
+
+def test_the_agent_imports_nothing_of_the_planner() -> None:
+    allowed = (*ALLOWED, "eks_gpushare.lab.watches")
+    found = [
+        f"{file.name}: {name}"
+        for file in AGENT.glob("*.py")
+        for name in own_imports(file.read_text(encoding="utf-8"))
+        if not name.startswith(allowed)
+    ]
+
+    assert found == []
+
+
+def test_the_agent_loads_nothing_of_the_planner() -> None:
+    code = (
+        "import sys, eks_gpushare.lab.agent.controller;"
+        "print([n for n in sys.modules if n.startswith(('eks_gpushare.sharing',"
+        "'eks_gpushare.config', 'eks_gpushare.rules', 'pulumi'))])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=COMPONENTS,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert answer.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", ORIGINAL)
+def test_a_configuration_is_read_as_the_original_reads_it(name: str) -> None:
+    document = ORIGINAL[name]["document"]
+    try:
+        found: dict[str, Any] | None = as_original(read(document))
+    except ConfigFileError:
+        found = None
+
+    assert found == ORIGINAL[name].get("read")
+
+
+def as_original(configuration: Configuration) -> dict[str, Any]:
+    suffix = {each.name: f"{each.name}.shared" for each in configuration.resources}
+    return {
+        "strategy": configuration.strategy,
+        "resources": {
+            each.name: [each.replicas, suffix[each.name] if configuration.renamed else ""]
+            for each in configuration.resources
+        },
+        "fail": configuration.fail_more_than_one,
+        "mig": configuration.mig_strategy,
+    }
+
+
+def test_the_environment_goes_over_the_file() -> None:
+    assert read("flags: {migStrategy: mixed}", "single").mig_strategy == "single"
+
+
+def test_mps_is_refused_with_mixed_mig() -> None:
+    text = "{flags: {migStrategy: mixed}, sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}}"
+
+    with pytest.raises(ConfigFileError, match="--mig-strategy=mixed is not supported with MPS"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("label", "default", "fallbacks", "keys", "chosen"),
+    [
+        ("a", "b", [], ["a", "b"], "a"),
+        ("", "b", ["single"], ["a", "b"], "b"),
+        ("", "", ["named", "single"], ["a", "default"], "default"),
+        ("", "", ["named", "single"], ["a"], "a"),
+        ("", "", ["empty"], ["a", "b"], ""),
+        ("", "", ["single", "empty"], ["a", "b"], ""),
+    ],
+)
+def test_a_key_is_chosen_by_label_default_and_fallbacks(
+    label: str, default: str, fallbacks: list[str], keys: list[str], chosen: str
+) -> None:
+    assert choose(label, default, fallbacks, keys) == chosen
+
+
+@pytest.mark.parametrize(
+    ("label", "default", "fallbacks", "keys", "message"),
+    [
+        ("a", "", [], ["b"], "specified config a does not exist"),
+        ("", "a", [], ["b"], "specified config  does not exist"),
+        ("a", "", [], [], "no configuration files available"),
+        ("", "", ["odd"], ["b"], "unknown fallback strategy: odd"),
+        (
+            "",
+            "",
+            ["named", "single"],
+            ["a", "b"],
+            "no config was set, no default was provided, and all fallbacks failed",
+        ),
+    ],
+)
+def test_without_a_key_the_config_manager_says_why(
+    label: str, default: str, fallbacks: list[str], keys: list[str], message: str
+) -> None:
+    with pytest.raises(ChoiceError) as raised:
+        choose(label, default, fallbacks, keys)
+
+    assert str(raised.value) == message
+
+
+def shared(replicas: int, *, renamed: bool = False, name: str = "nvidia.com/gpu") -> Configuration:
+    resources = (Replicated(name, replicas),)
+    return Configuration(
+        strategy="time-slicing", resources=resources, renamed=renamed, fail_more_than_one=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("configuration", "counts"),
+    [
+        (Configuration(), {"nvidia.com/gpu": 4}),
+        (shared(10), {"nvidia.com/gpu": 40}),
+        (shared(10, renamed=True), {"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 40}),
+        (shared(10, name="nvidia.com/gpus"), {"nvidia.com/gpu": 4}),
+    ],
+)
+def test_counts_follow_the_configuration(
+    configuration: Configuration, counts: dict[str, int]
+) -> None:
+    hardware = hardware_of("p3.8xlarge")
+    assert hardware is not None
+
+    assert advertising.advertised(hardware, configuration) == counts
+
+
+@pytest.mark.parametrize(
+    ("configuration", "product"),
+    [
+        (Configuration(), "Tesla-V100-SXM2-16GB"),
+        (shared(2), "Tesla-V100-SXM2-16GB-SHARED"),
+        (shared(2, renamed=True), "Tesla-V100-SXM2-16GB"),
+    ],
+)
+def test_a_product_is_marked_shared_unless_renamed(
+    configuration: Configuration, product: str
+) -> None:
+    hardware = hardware_of("p3.8xlarge")
+    assert hardware is not None
+
+    assert advertising.labels(hardware, configuration)["nvidia.com/gpu.product"] == product
+
+
+def test_a_machine_without_gpus_has_no_hardware() -> None:
+    assert hardware_of("t3.large") is None
+
+
+def pod(count: int, name: str = "nvidia.com/gpu") -> dict[str, Any]:
+    return {"spec": {"containers": [{"resources": {"limits": {name: str(count)}}}]}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "configuration", "refused"),
+    [
+        (pod(2), shared(4), True),
+        (pod(2, "nvidia.com/gpu.shared"), shared(4, renamed=True), True),
+        (pod(1), shared(4), False),
+        (pod(2), Configuration(), False),
+        (pod(2), Configuration("none", "mps", (Replicated("nvidia.com/gpu", 4),)), False),
+    ],
+)
+def test_more_than_one_share_is_refused_where_the_plugin_says_so(
+    asked: dict[str, Any], configuration: Configuration, *, refused: bool
+) -> None:
+    assert (admission.refusal(asked, configuration) is not None) is refused
