@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 

@@ -47,9 +47,16 @@ class Api:
             connection.close()
 
     def has(self, path: str) -> bool:
-        """Whether something is there; False too if nobody answers."""
+        """Whether something is there; False too if nobody answers.
+
+        Raises:
+            ssl.SSLCertVerificationError: Somebody else answers, and always will.
+
+        """
         try:
             return self.get(path)[0] == http.client.OK
+        except ssl.SSLCertVerificationError:
+            raise
         except OSError:
             return False
 

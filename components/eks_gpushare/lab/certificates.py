@@ -73,21 +73,11 @@ class _Authority:
     def __init__(self, name: str) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _name(name)
-        usage = x509.KeyUsage(
-            digital_signature=True,
-            key_cert_sign=True,
-            crl_sign=True,
-            content_commitment=False,
-            key_encipherment=False,
-            data_encipherment=False,
-            key_agreement=False,
-            encipher_only=False,
-            decipher_only=False,
-        )
-        authority = x509.BasicConstraints(ca=True, path_length=0)
         builder = self._builder(self._name, self._key.public_key())
-        builder = builder.add_extension(authority, critical=True)
-        self.certificate = self._sign(builder.add_extension(usage, critical=True))
+        constraints = x509.BasicConstraints(ca=True, path_length=0)
+        builder = builder.add_extension(constraints, critical=True)
+        builder = builder.add_extension(_usage(signs_certificates=True), critical=True)
+        self.certificate = self._sign(builder)
 
     def server(self) -> tuple[bytes, bytes]:
         """Certificate and key of the API server, for all the names it goes by."""
@@ -111,6 +101,10 @@ class _Authority:
     ) -> tuple[bytes, bytes]:
         key = ec.generate_private_key(ec.SECP256R1())
         builder = self._builder(subject, key.public_key())
+        builder = builder.add_extension(
+            x509.BasicConstraints(ca=False, path_length=None), critical=True
+        )
+        builder = builder.add_extension(_usage(signs_certificates=False), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage([use]), critical=False)
         if alternatives is not None:
             builder = builder.add_extension(alternatives, critical=False)
@@ -120,6 +114,8 @@ class _Authority:
         self, subject: x509.Name, key: ec.EllipticCurvePublicKey
     ) -> x509.CertificateBuilder:
         now = dt.datetime.now(dt.UTC)
+        # Both identifiers are what RFC 5280 wants, and Python's ssl since 3.13.
+        signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         return (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -128,11 +124,27 @@ class _Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - dt.timedelta(minutes=5))
             .not_valid_after(now + dt.timedelta(days=DAYS))
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+            .add_extension(signer, critical=False)
         )
 
     def _sign(self, builder: x509.CertificateBuilder) -> bytes:
         signed = builder.sign(self._key, hashes.SHA256())
         return signed.public_bytes(serialization.Encoding.PEM)
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
 
 
 def _name(name: str, group: str | None = None) -> x509.Name:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.config.findings import Finding, finding
 from eks_gpushare.lab import codes, manifests, state
-from eks_gpushare.lab.client import Client
+from eks_gpushare.lab.client import ApiError, Client
 from eks_gpushare.lab.control_plane import ControlPlane
+from eks_gpushare.lab.errors import LabError
 from eks_gpushare.lab.half import kubernetes_half
 from eks_gpushare.lab.report import Report, report_of
 from eks_gpushare.lab.session import STEADY_SECONDS, NoWorkloadError, Session
@@ -44,7 +45,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         previewed = preview(*locate(options.stack, options.program), known=True)
         given, before = manifests.read(list(options.apply or ()))
-    except (ProjectError, OSError) as error:
+    except OSError as error:
+        sys.stderr.write(f"eks-gpushare: {error.filename} cannot be read: {error.strerror}\n")
+        return WRONG_USAGE
+    except ProjectError as error:
         sys.stderr.write(f"eks-gpushare: {error}\n")
         return WRONG_USAGE
     if previewed.recording is None or not previewed.ok:
@@ -53,8 +57,11 @@ def run(options: argparse.Namespace) -> int:
         half = kubernetes_half(previewed.recording)
         with control_plane() as lab:
             client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
-            with Session(client) as session:
-                report = _run(session, half, given, before, options)
+            try:
+                with Session(client) as session:
+                    report = _run(session, half, given, before, options)
+            except (OSError, ApiError) as error:
+                raise LabError(f"the run stopped: {error}; see the logs in {lab.logs}") from error
     _print(report, options)
     if not previewed.report.readable:
         return WRONG_USAGE

@@ -9,7 +9,9 @@ import pytest
 pytestmark = pytest.mark.slow
 
 # What conftest.py offers.
-Walk = Messages = Codes = Any
+Walk = Any
+Messages = Any
+Codes = Any
 
 GPU = "nvidia.com/gpu"
 PLUGIN = "nvidia-device-plugin/nvidia-device-plugin"

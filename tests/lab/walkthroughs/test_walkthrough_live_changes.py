@@ -10,7 +10,10 @@ import pytest
 pytestmark = pytest.mark.slow
 
 # What conftest.py offers.
-Walk = Messages = Half = Values = Any
+Walk = Any
+Messages = Any
+Half = Any
+Values = Any
 
 GPU = "nvidia.com/gpu"
 DAEMONS = "/api/v1/namespaces/nvidia-device-plugin"

@@ -10,7 +10,9 @@ import pytest
 pytestmark = pytest.mark.slow
 
 # What conftest.py offers.
-Walk = Messages = Half = Any
+Walk = Any
+Messages = Any
+Half = Any
 
 GPU = "nvidia.com/gpu"
 DEPLOYMENT = "gpu-demo/tensorflow-cifar10-deployment"

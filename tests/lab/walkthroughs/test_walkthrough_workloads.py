@@ -9,7 +9,8 @@ import pytest
 pytestmark = pytest.mark.slow
 
 # What conftest.py offers.
-Walk = Messages = Any
+Walk = Any
+Messages = Any
 
 GPU = "nvidia.com/gpu"
 

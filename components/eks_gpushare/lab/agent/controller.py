@@ -43,6 +43,7 @@ class Agent:
         self._refused: dict[str, str] = {}
         self._refusals: dict[str, int] = defaultdict(int)
         self._due: dict[str, float] = {}
+        self._again: set[str] = set()
         self._shown: dict[tuple[str, str], object] = {}
         self._wake = threading.Condition()
         self._stopped = False
@@ -94,8 +95,11 @@ class Agent:
                 if kind == "DELETED" or pod["status"].get("phase") == "Failed":
                     self._asking.pop(uid, None)
                     self._due.pop(uid, None)
+                    self._again.discard(uid)
                 else:
                     self._asking[uid] = pod
+                    if uid in self._refused and patches.is_ready(pod):
+                        self._again.add(uid)
                     self._wake.notify()
 
     def _on_config_map(self, _kind: str, config_map: Object) -> None:
@@ -133,7 +137,7 @@ class Agent:
 
     def _has_work(self) -> bool:
         waiting = self._asking.keys() - self._due.keys()
-        return bool(self._stopped or self._dirty or waiting)
+        return bool(self._stopped or self._dirty or waiting or self._again)
 
     def _next_refusal(self) -> float | None:
         if not self._due:
@@ -188,6 +192,10 @@ class Agent:
             owner = admission.owner_of(pod)
             self._due[uid] = time.monotonic() + admission.pause(self._refusals[owner])
             self._refusals[owner] += 1
+            self._again.add(uid)
+        if uid in self._again:
+            # Once more where kwok, which knew an older state of the pod, has made it ready since.
+            self._again.discard(uid)
             self._client.patch(patches.status_path(pod), patches.not_ready(pod))
         if self._due.get(uid, 0.0) <= time.monotonic():
             self._client.patch(patches.status_path(pod), patches.failed(self._refused[uid]))

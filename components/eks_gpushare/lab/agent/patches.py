@@ -71,6 +71,12 @@ def pod_status(pod: Object, trouble: Any) -> Object | None:  # noqa: ANN401 (Tro
     }
 
 
+def is_ready(pod: Object) -> bool:
+    """Whether a pod shows that it is ready."""
+    conditions = pod["status"].get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
 def not_ready(pod: Object) -> Object:
     """Status of a pod that is about to fail."""
     return {"status": {"conditions": _conditions(pod, ready=False, reason=REASON)}}
