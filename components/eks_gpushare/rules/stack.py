@@ -108,7 +108,7 @@ def region(ctx: Context) -> Iterator[Finding]:
     """GPU618."""
     if ctx.region is None and ctx.in_aws:
         message = "The stack file does not say in which region."
-        fix = "Add aws:region: us-west-2, or yours, beside the environment; in a program, give region."
+        fix = "Add aws:region beside the environment; a program gives region as an argument."
         yield finding(NO_REGION, ("cluster",), message, fix)
 
 
