@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,6 @@ from eks_gpushare.lab import codes, manifests, placement
 from eks_gpushare.lab.charts import ChartError, Release, stand_ins
 from eks_gpushare.lab.config_keys import dropped, looks_like_one
 from eks_gpushare.lab.helm_record import record_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Values = Any
 
@@ -249,3 +247,12 @@ def test_codes_are_unique_and_of_the_lab() -> None:
 
     assert len(names) == len(set(names))
     assert all(name.startswith("GPU9") for name in names)
+
+
+def test_the_documentation_lists_every_finding_of_the_lab() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "lab.md").read_text(encoding="utf-8")
+
+    for code in codes.CODES:
+        why = f"{code.why} [Source]({code.source})"
+        row = f"| {code.code} | {code.severity} | {code.title} | {why} |"
+        assert row in page

@@ -81,19 +81,22 @@ def up(
         LabError: It cannot be built or started, or the one that is up is of no use.
 
     """
-    _, alive = state.find()
-    if not alive:
-        programs = control_plane.prepare(progress)
-        settings: dict[str, Any] = {"flags": {}, "environment": {}, "scheduler": {}}
-        try:
-            _, lab = control_plane.launch(
-                state.NAME, programs, settings, detach=True, report=report
-            )
-        except AlreadyUpError:
-            pass  # somebody else was faster
-        else:
-            return lab, True
-    return _reused(), False
+    while True:
+        if not state.find()[1]:
+            programs = control_plane.prepare(progress)
+            settings: dict[str, Any] = {"flags": {}, "environment": {}, "scheduler": {}}
+            try:
+                _, lab = control_plane.launch(
+                    state.NAME, programs, settings, detach=True, report=report
+                )
+            except AlreadyUpError:
+                pass  # somebody else was faster
+            else:
+                return lab, True
+        found = _awaited()
+        if found is not None:
+            _check(found)
+            return found, False
 
 
 def status() -> Status:
@@ -119,9 +122,8 @@ def down() -> Lab | None:
     return lab if was_up else None
 
 
-def _reused() -> Lab:
-    """The lab that is up, if it is of use."""
-    lab = _awaited()
+def _check(lab: Lab) -> None:
+    """Refuse a lab that is up but of no use."""
     wanted = {tool.name: tool.version for tool in versions.tools() if tool.commands}
     if lab.versions != wanted:
         theirs, ours = (_spoken(each) for each in (dict(lab.versions), wanted))
@@ -132,19 +134,20 @@ def _reused() -> Lab:
             text = f"a lab is up (pid {lab.pid}), but its API server is not ready"
             raise LabError(f"{text}; the logs are in {lab.logs}. {_DOWN}")
         time.sleep(0.2)
-    return lab
 
 
-def _awaited() -> Lab:
-    """The lab that is up, once it is no longer starting."""
+def _awaited() -> Lab | None:
+    """The lab that is up, once it is no longer starting; None if it has gone meanwhile."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         lab, alive = state.find()
-        if lab is not None and lab.phase == "ready" and alive:
-            return lab
         if not alive:
-            why = (lab and lab.error) or "it was stopped"
-            raise LabError(f"the lab that another process was starting did not come up: {why}")
+            if lab is not None and lab.phase == "failed":
+                message = "the lab that another process was starting did not come up"
+                raise LabError(f"{message}: {lab.error}")
+            return None
+        if lab is not None and lab.phase == "ready":
+            return lab
         time.sleep(0.1)
     raise LabError(f"another process is starting a lab and does not get on. {_DOWN}")
 
