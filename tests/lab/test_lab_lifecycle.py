@@ -206,9 +206,12 @@ def test_a_killed_supervisor_takes_everything_with_it(
 
 
 @pytest.mark.usefixtures("own_home")
-def test_after_a_killed_supervisor_a_lab_goes_up_afresh() -> None:
+def test_after_a_killed_supervisor_a_lab_goes_up_afresh(
+    runs: Callable[[int], bool], eventually: Callable[..., bool]
+) -> None:
     first = started()
     os.kill(first.pid, signal.SIGKILL)
+    assert eventually(lambda: not runs(first.pid), 5)
 
     second = started()
     assert second.pid != first.pid

@@ -94,8 +94,7 @@ def up(
             else:
                 return lab, True
         found = _awaited()
-        if found is not None:
-            _check(found)
+        if found is not None and _is_usable(found):
             return found, False
 
 
@@ -122,18 +121,21 @@ def down() -> Lab | None:
     return lab if was_up else None
 
 
-def _check(lab: Lab) -> None:
-    """Refuse a lab that is up but of no use."""
+def _is_usable(lab: Lab) -> bool:
+    """Whether a lab that is up is still there to use; one that is of no use is refused."""
     wanted = {tool.name: tool.version for tool in versions.tools() if tool.commands}
     if lab.versions != wanted:
         theirs, ours = (_spoken(each) for each in (dict(lab.versions), wanted))
         raise LabError(f"a lab is up with {theirs}; this version runs {ours}. {_DOWN}")
     deadline = time.monotonic() + ANSWER_SECONDS
     while not Api(lab).has("/readyz"):
+        if not state.find()[1]:
+            return False
         if time.monotonic() > deadline:
             text = f"a lab is up (pid {lab.pid}), but its API server is not ready"
             raise LabError(f"{text}; the logs are in {lab.logs}. {_DOWN}")
         time.sleep(0.2)
+    return True
 
 
 def _awaited() -> Lab | None:
