@@ -6,6 +6,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 ARGS ?=
+WORKLOAD := tensorflow-cifar10-deployment
 
 # Settings from outside that would put packages elsewhere than .venv, or mix others in.
 unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_DRY_RUN PIP_NO_DEPS PYTHONHOME PYTHONPATH
@@ -40,9 +41,12 @@ help: ## Show this list
 
 venv: $(DEV) $(COMPILED) ## Set up .venv with everything that tests and lint need
 
-demo: $(RUNTIME) $(COMPILED) ## Check every stack file and preview the time-slicing stack
+demo: $(RUNTIME) $(COMPILED) ## Check every stack, preview one, and run its pods on a simulated GPU node
 	$(VENV)/bin/eks-gpushare check stacks/*.yaml
 	$(VENV)/bin/eks-gpushare preview time-slicing
+	@if [ "$$(uname -s)" = Linux ]; then set -x; $(VENV)/bin/eks-gpushare lab run time-slicing \
+		--apply examples/lab/exclusive/cifar10.yaml --scale $(WORKLOAD)=20 --expect $(WORKLOAD)=20; \
+		else echo "The lab runs on Linux; on this machine the demo ends here."; fi
 
 test: $(DEV) $(COMPILED) $(MOTO) ## Run the tests; some of them: make test ARGS="tests/unit -k replicas"
 	EKS_GPUSHARE_CATALOG_CACHE=$(VENV)/catalog $(PY) -m pytest $(ARGS)

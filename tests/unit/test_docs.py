@@ -145,9 +145,11 @@ def globbed(word: str, directory: Path) -> list[str]:
 
 
 def demo_commands() -> list[str]:
+    """What the demo shows before its lab, which the walkthroughs of tests/lab run."""
     recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndemo:")[2]
-    lines = recipe.partition("\n\n")[0].splitlines()[1:]
-    return [line.strip().removeprefix("$(VENV)/bin/") for line in lines]
+    lines = [line.strip() for line in recipe.partition("\n\n")[0].splitlines()[1:]]
+    command = "$(VENV)/bin/"
+    return [line.removeprefix(command) for line in lines if line.startswith(command)]
 
 
 def sessions(text: str) -> list[tuple[str, list[str]]]:

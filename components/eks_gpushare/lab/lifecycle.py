@@ -105,7 +105,7 @@ def status() -> Status:
         return Status(lab, alive=False, healthy=False, memory={})
     memory = {name: processes.resident_bytes(pid) for name, pid in lab.processes.items()}
     memory["supervisor"] = processes.resident_bytes(lab.pid)
-    healthy = lab.phase == "ready" and Api(lab).has("/readyz")
+    healthy = lab.phase == "ready" and _answers(lab)
     return Status(lab, alive=True, healthy=healthy, memory=memory)
 
 
@@ -128,7 +128,7 @@ def _is_usable(lab: Lab) -> bool:
         theirs, ours = (_spoken(each) for each in (dict(lab.versions), wanted))
         raise LabError(f"a lab is up with {theirs}; this version runs {ours}. {_DOWN}")
     deadline = time.monotonic() + ANSWER_SECONDS
-    while not Api(lab).has("/readyz"):
+    while not _answers(lab):
         if not state.find()[1]:
             return False
         if time.monotonic() > deadline:
@@ -136,6 +136,14 @@ def _is_usable(lab: Lab) -> bool:
             raise LabError(f"{text}; the logs are in {lab.logs}. {_DOWN}")
         time.sleep(0.2)
     return True
+
+
+def _answers(lab: Lab) -> bool:
+    """Whether the API server says that it is ready."""
+    try:
+        return Api(lab).has("/readyz")
+    except OSError:  # its certificates have gone, or somebody else has its port: it is down
+        return False
 
 
 def _awaited() -> Lab | None:
