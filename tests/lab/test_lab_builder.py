@@ -361,7 +361,7 @@ def test_a_full_disk_is_called_one(
     assert str(caught.value).partition(" MB ")[0].startswith("the disk is full: ")
     assert int(str(caught.value).split()[4]) == pytest.approx(free, rel=0.05)
     assert str(caught.value).partition(" MB ")[2] == (
-        f"are free where {cache} is; make room (a build takes 4 GB with Go's caches), or set "
+        f"are free where {cache} is; make room (a build takes 5 GB with Go's caches), or set "
         "XDG_CACHE_HOME, GOCACHE and GOMODCACHE to another disk\n"
         f"tiny v1.2.3: the log is {cache / 'logs' / 'tiny-v1.2.3.log'}"
     )

@@ -164,7 +164,7 @@ class GoBuild:
         if "no space left on device" in text:
             free = shutil.disk_usage(self.folder).free >> 20
             message = f"the disk is full: {free} MB are free where {self.folder.parent.parent} is"
-            advice = "make room (a build takes 4 GB with Go's caches), or set XDG_CACHE_HOME"
+            advice = "make room (a build takes 5 GB with Go's caches), or set XDG_CACHE_HOME"
             return f"{message}; {advice}, GOCACHE and GOMODCACHE to another disk\n{where}"
         if code < 0:
             message = f"go {verb} was killed by signal {-code}"
