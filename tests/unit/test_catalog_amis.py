@@ -162,7 +162,7 @@ def test_the_second_driver_is_for_g7_alone() -> None:
 
 
 def test_a_newer_driver_is_refused_where_the_type_needs_an_old_one() -> None:
-    newer = dataclasses.replace(nvidia("al2023"), driver=595)
+    newer = nvidia("al2023")._replace(driver=595)
 
     assert newer.why_not(gpu_type("g6f.large")) == (
         "the image ships driver branch 595, g6f.large needs 580 or older"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from eks_gpushare.catalog.instances import Arch, InstanceType
@@ -30,8 +29,7 @@ _TYPES_SOURCE = "EKS API, AMITypes, as botocore 1.44.5 has it"
 _READ = "2026-11-21"
 
 
-@dataclass(frozen=True, slots=True)
-class SecondDriver:
+class SecondDriver(NamedTuple):
     """A further NVIDIA driver on an image, which picks one at a node's first boot.
 
     Attributes:
@@ -46,8 +44,7 @@ class SecondDriver:
     since: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ami:
+class Ami(NamedTuple):
     """One AMI type of EKS managed node groups.
 
     Attributes:

@@ -7,11 +7,10 @@ costs more for each cluster hour.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +21,7 @@ SOURCE = "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.h
 READ = date(2026, 11, 21)
 
 
-@dataclass(frozen=True, slots=True)
-class EksVersion:
+class EksVersion(NamedTuple):
     """One Kubernetes minor version on EKS.
 
     Attributes:

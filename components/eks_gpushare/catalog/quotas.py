@@ -7,8 +7,7 @@ families. Source: AWS, "Amazon EC2 instance type quotas", read 2026-11-21.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from eks_gpushare.catalog.instances import InstanceType
@@ -18,8 +17,7 @@ Capacity = Literal["onDemand", "spot", "reserved", "capacityBlock"]
 SOURCE = "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html"
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(NamedTuple):
     """One vCPU quota of the service code `ec2`.
 
     Attributes:

@@ -7,10 +7,9 @@ and image versions: each entry says how well it is known. `aws eks describe-addo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 Confidence = Literal["documented", "reported"]
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(NamedTuple):
     """A Helm chart.
 
     Attributes:
@@ -36,8 +34,7 @@ class Chart:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Addon:
+class Addon(NamedTuple):
     """The version of an EKS add-on for one Kubernetes minor version.
 
     Attributes:
