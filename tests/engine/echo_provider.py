@@ -99,7 +99,8 @@ class Run:
 
     def register(self, request: resource_pb2.RegisterResourceRequest) -> Resource:
         """Only a component has children."""
-        raise NotImplementedError(request.type)
+        message = f"the echo provider constructs no component by itself: {request.type}"
+        raise ValueError(message)
 
 
 class Construction(Run):
