@@ -256,6 +256,16 @@ def test_a_program_of_another_project_is_previewed_too(run: Run, other_program: 
     assert document.json["outputs"] == {"request": {"nvidia.com/gpu": 1}}
 
 
+def test_edits_of_another_projects_stack_are_announced_too(run: Run, other_program: Path) -> None:
+    """Its files have no environment of ours, and need none."""
+    before = other_program / "Pulumi.dev.yaml"
+
+    document = run("preview", "dev", "--before", str(before), "--json", cwd=other_program)
+
+    assert (document.code, document.err) == (0, "")
+    assert document.json["edits"] == []
+
+
 def test_an_error_in_a_program_points_at_the_line_of_its_author(
     run: Run, other_program: Path
 ) -> None:

@@ -110,9 +110,8 @@ def compared(previewed: Preview, before: Path) -> Preview:
     """
     from eks_gpushare.program.edits import edits  # noqa: PLC0415  (only for this option)
 
-    earlier = check_file(before)
-    if not earlier.ok:
-        first = next(f for f in earlier.findings if f.severity == "error")
+    errors = (f for f in _relevant(check_file(before), previewed.project) if f.severity == "error")
+    if first := next(errors, None):
         raise ProjectError(f"{before} has errors, so nothing can be compared with it. {first}")
     if previewed.recording is None:
         return previewed
@@ -140,8 +139,9 @@ def record(project: Project, file: Path, stack: str, *, known: bool = False) -> 
 
 def _pools(recording: Recording) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for environment in recording.of_type(ENVIRONMENT_TYPE):
+    environments = recording.of_type(ENVIRONMENT_TYPE)
+    several = len(environments) > 1
+    for environment in environments:
         pools = to_json(environment.outputs.get("pools", {}))
-        several = len(recording.of_type(ENVIRONMENT_TYPE)) > 1
         found |= {f"{environment.name}/{k}" if several else k: v for k, v in pools.items()}
     return found
