@@ -6,13 +6,10 @@ and would evaluate the text of each at every start.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 T = TypeVar("T")
 
@@ -42,11 +39,6 @@ def normalised(value: Any) -> Any:  # noqa: ANN401  (any YAML or JSON value)
     if isinstance(value, list | tuple):
         return [normalised(inner) for inner in value]
     return value
-
-
-def snake_keys(model: type[Model]) -> Mapping[str, str]:
-    """Python name of each field by its name in the file."""
-    return {field.alias or name: name for name, field in model.model_fields.items()}
 
 
 def given_keys(value: object) -> set[str]:

@@ -1,7 +1,7 @@
 """Taints and tolerations: one model, every spelling.
 
-Kubernetes writes `NoSchedule`, the EKS API `NO_SCHEDULE`, and the Cluster Autoscaler reads
-`value:NoSchedule` from a tag. All of them come from the one `Taint` of the stack file.
+Kubernetes writes `NoSchedule`, the EKS API `NO_SCHEDULE`. Both come from the one `Taint` of the
+stack file.
 """
 
 from typing import Literal, TypeAlias
@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias
 from eks_gpushare.config.base import Model
 
 Effect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
-EFFECTS: tuple[Effect, ...] = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 class Taint(Model):
@@ -34,13 +33,6 @@ class Taint(Model):
     def for_kubernetes(self) -> dict[str, str]:
         """The taint as a node's spec has it."""
         return {"key": self.key, "value": self.value, "effect": self.effect}
-
-    def for_autoscaler(self) -> tuple[str, str]:
-        """Key and value of the tag by which the Cluster Autoscaler learns of the taint."""
-        return (
-            f"k8s.io/cluster-autoscaler/node-template/taint/{self.key}",
-            f"{self.value}:{self.effect}",
-        )
 
     def toleration(self) -> dict[str, str]:
         """The narrowest toleration that lets a pod onto the node."""

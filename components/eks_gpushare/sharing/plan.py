@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.config.sharing import Exclusive
 from eks_gpushare.sharing import resources
 from eks_gpushare.sharing.labels import POOL_LABEL, node_labels
 from eks_gpushare.sharing.nodes import Sizes, sizes
@@ -157,8 +156,3 @@ def _cost(
         return None
     price, count = max(known)
     return Cost(round(price * size.desired, 4), round(price / count, 6))
-
-
-def shared(pool: Pool) -> bool:
-    """Whether more than one pod may use a GPU of this pool."""
-    return not isinstance(pool.sharing, Exclusive)
