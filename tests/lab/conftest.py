@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.lab import builder
-from eks_gpushare.lab.control_plane import ControlPlane
+from eks_gpushare.lab.control_plane.control_plane import ControlPlane
 from eks_gpushare.lab.errors import NoGoError
+from eks_gpushare.lab.programs import builder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eks_gpushare.lab.builder import Programs
-    from eks_gpushare.lab.state import Lab
+    from eks_gpushare.lab.control_plane.state import Lab
+    from eks_gpushare.lab.programs.builder import Programs
 
 COMPONENTS = Path(__file__).parents[2] / "components"
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eks_gpushare.lab import builder, folders, versions
+from eks_gpushare.lab.control_plane import folders
 from eks_gpushare.lab.errors import LabError, NoGoError
-from eks_gpushare.lab.toolchain import find_go
-from eks_gpushare.lab.versions import Command, Tool
+from eks_gpushare.lab.programs import builder, versions
+from eks_gpushare.lab.programs.toolchain import find_go
+from eks_gpushare.lab.programs.versions import Command, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -202,8 +203,8 @@ def test_another_version_on_path_is_not_taken(
 BUILD = textwrap.dedent("""
     import sys
     from pathlib import Path
-    from eks_gpushare.lab import builder
-    from eks_gpushare.lab.versions import Command, Tool
+    from eks_gpushare.lab.programs import builder
+    from eks_gpushare.lab.programs.versions import Command, Tool
     command = Command("tiny", "example.com/tiny", "tiny v1.2.3")
     tool = Tool("tiny", "v1.2.3", Path(sys.argv[1]), "example.com/tiny", (command,),
                 stamps=("main.version=v1.2.3",))
@@ -426,7 +427,8 @@ def test_a_lock_is_gone_with_its_process(
 ) -> None:
     file = tmp_path / "locks" / "x"
     hold = (
-        "import sys, time; from pathlib import Path; from eks_gpushare.lab.folders import locked\n"
+        "import sys, time; from pathlib import Path\n"
+        "from eks_gpushare.lab.control_plane.folders import locked\n"
         "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(300)"
     )
     holder = python("-c", hold, str(file))

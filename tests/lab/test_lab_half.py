@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eks_gpushare.lab.half import NodePool, kubernetes_half
-from eks_gpushare.lab.nodes import nodes_of
+from eks_gpushare.lab.laying.half import NodePool, kubernetes_half
+from eks_gpushare.lab.laying.nodes import nodes_of
 from eks_gpushare.program.preview import locate, preview
 
 if TYPE_CHECKING:
-    from eks_gpushare.lab.half import KubernetesHalf
+    from eks_gpushare.lab.laying.half import KubernetesHalf
 
 STACKS = Path(__file__).parents[2] / "stacks"
 EXISTING = """

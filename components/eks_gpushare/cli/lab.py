@@ -14,8 +14,8 @@ from eks_gpushare.cli import FINE, FOUND
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eks_gpushare.lab.lifecycle import Status
-    from eks_gpushare.lab.state import Lab
+    from eks_gpushare.lab.control_plane.lifecycle import Status
+    from eks_gpushare.lab.control_plane.state import Lab
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +105,7 @@ def _seconds(text: str) -> float:
 
 
 def _up(options: argparse.Namespace) -> int:
-    from eks_gpushare.lab import lifecycle
+    from eks_gpushare.lab.control_plane import lifecycle
 
     lab, started = lifecycle.up()
     if options.json:
@@ -120,7 +120,7 @@ def _up(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
-    from eks_gpushare.lab import lifecycle
+    from eks_gpushare.lab.control_plane import lifecycle
 
     status = lifecycle.status()
     if options.json:
@@ -131,7 +131,7 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _down(options: argparse.Namespace) -> int:
-    from eks_gpushare.lab import lifecycle
+    from eks_gpushare.lab.control_plane import lifecycle
 
     begun = time.monotonic()
     lab = lifecycle.down()

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.findings import Finding, finding
-from eks_gpushare.lab import codes, manifests, state
+from eks_gpushare.lab import codes
 from eks_gpushare.lab.client import ApiError, Client
-from eks_gpushare.lab.control_plane import ControlPlane
+from eks_gpushare.lab.control_plane import state
+from eks_gpushare.lab.control_plane.control_plane import ControlPlane
 from eks_gpushare.lab.errors import LabError
-from eks_gpushare.lab.half import kubernetes_half
-from eks_gpushare.lab.report import Report, report_of
+from eks_gpushare.lab.laying import manifests
+from eks_gpushare.lab.laying.half import kubernetes_half
+from eks_gpushare.lab.reporting.report import Report, report_of
 from eks_gpushare.lab.session import STEADY_SECONDS, NoWorkloadError, Session
 from eks_gpushare.program.preview import locate, preview
 from eks_gpushare.program.project import ProjectError
@@ -22,9 +24,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
 
-    from eks_gpushare.lab.half import KubernetesHalf
-    from eks_gpushare.lab.manifests import Manifest
-    from eks_gpushare.lab.state import Lab
+    from eks_gpushare.lab.control_plane.state import Lab
+    from eks_gpushare.lab.laying.half import KubernetesHalf
+    from eks_gpushare.lab.laying.manifests import Manifest
     from eks_gpushare.program.preview import Preview
 
 FINE, FOUND, WRONG_USAGE = 0, 1, 2
@@ -110,7 +112,7 @@ def _shown(session: Session, options: argparse.Namespace) -> Iterator[Callable[[
     if options.json or not sys.stdout.isatty():
         yield lambda: None
         return
-    from eks_gpushare.lab import tables  # noqa: PLC0415 (rich is for people only)
+    from eks_gpushare.lab.reporting import tables  # noqa: PLC0415 (rich is for people only)
 
     shown, show = tables.live(tables.make_console(), session)
     with shown:
@@ -122,7 +124,7 @@ def _print(report: Report, options: argparse.Namespace) -> None:
         json.dump(report.as_json(), sys.stdout, indent=2)
         sys.stdout.write("\n")
         return
-    from eks_gpushare.lab import tables  # noqa: PLC0415 (the same)
+    from eks_gpushare.lab.reporting import tables  # noqa: PLC0415 (the same)
 
     console = tables.make_console()
     if report.nodes:

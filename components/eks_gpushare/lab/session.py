@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 from eks_gpushare.lab.agent.controller import Agent
 from eks_gpushare.lab.client import ApiError
-from eks_gpushare.lab.laying import Layer
-from eks_gpushare.lab.observing import PENDING, RUNNING, STARTING, Observer, Workload
-from eks_gpushare.lab.watches import Watches
+from eks_gpushare.lab.laying.layer import Layer
+from eks_gpushare.lab.observing.observer import PENDING, RUNNING, STARTING, Observer, Workload
+from eks_gpushare.lab.observing.watches import Watches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from eks_gpushare.config.findings import Finding
     from eks_gpushare.lab.client import Client, Object
-    from eks_gpushare.lab.half import KubernetesHalf
-    from eks_gpushare.lab.manifests import Manifest
-    from eks_gpushare.lab.nodes import LabNode
+    from eks_gpushare.lab.laying.half import KubernetesHalf
+    from eks_gpushare.lab.laying.manifests import Manifest
+    from eks_gpushare.lab.laying.nodes import LabNode
 
 SCALABLE = {
     "Deployment": "/apis/apps/v1/namespaces/{}/deployments/{}",

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.lab import manifests
 from eks_gpushare.lab.client import ApiError, Client
-from eks_gpushare.lab.control_plane import ControlPlane
-from eks_gpushare.lab.half import kubernetes_half
-from eks_gpushare.lab.report import report_of
+from eks_gpushare.lab.control_plane.control_plane import ControlPlane
+from eks_gpushare.lab.laying import manifests
+from eks_gpushare.lab.laying.half import kubernetes_half
+from eks_gpushare.lab.reporting.report import report_of
 from eks_gpushare.lab.session import Session
 from eks_gpushare.program.preview import locate, preview
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eks_gpushare.lab.builder import Programs
-    from eks_gpushare.lab.half import KubernetesHalf
-    from eks_gpushare.lab.state import Lab
+    from eks_gpushare.lab.control_plane.state import Lab
+    from eks_gpushare.lab.laying.half import KubernetesHalf
+    from eks_gpushare.lab.programs.builder import Programs
 
 ROOT = Path(__file__).parents[3]
 WALKTHROUGHS = ROOT / "examples" / "lab"

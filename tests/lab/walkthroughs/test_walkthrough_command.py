@@ -15,7 +15,7 @@ import pytest
 from eks_gpushare.lab.run import run
 
 if TYPE_CHECKING:
-    from eks_gpushare.lab.builder import Programs
+    from eks_gpushare.lab.programs.builder import Programs
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.lab.agent.instance import Instance
     from eks_gpushare.lab.client import Client, Object
-    from eks_gpushare.lab.watches import Watches
+    from eks_gpushare.lab.observing.watches import Watches
 
 _RETRY_SECONDS = 0.5
 _WORKERS = 8

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.findings import Finding, finding
 from eks_gpushare.lab import codes
-from eks_gpushare.lab.charts import ChartError, knows, stand_ins
 from eks_gpushare.lab.client import ApiError, UnknownKindError
-from eks_gpushare.lab.helm_record import record_of
-from eks_gpushare.lab.nodes import POOL, LabNode, UnknownTypeError, nodes_of
+from eks_gpushare.lab.laying.charts import ChartError, knows, stand_ins
+from eks_gpushare.lab.laying.helm_record import record_of
+from eks_gpushare.lab.laying.nodes import POOL, LabNode, UnknownTypeError, nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from eks_gpushare.config.findings import At, Code
-    from eks_gpushare.lab.charts import Release
     from eks_gpushare.lab.client import Client, Object
-    from eks_gpushare.lab.half import KubernetesHalf
-    from eks_gpushare.lab.manifests import Manifest
+    from eks_gpushare.lab.laying.charts import Release
+    from eks_gpushare.lab.laying.half import KubernetesHalf
+    from eks_gpushare.lab.laying.manifests import Manifest
 
 _INVENTORY = "/api/v1/namespaces/kube-system/configmaps/eks-gpushare-lab"
 _CONFLICT = 409

@@ -12,8 +12,8 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from eks_gpushare.lab.control_plane.names import SERVICE_ADDRESSES
 from eks_gpushare.lab.errors import NO_CRYPTOGRAPHY, LabError
-from eks_gpushare.lab.names import SERVICE_ADDRESSES
 
 try:
     from cryptography import x509

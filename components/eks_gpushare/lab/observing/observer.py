@@ -7,11 +7,11 @@ import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.lab.placement import quantity
+from eks_gpushare.lab.observing.placement import quantity
 
 if TYPE_CHECKING:
     from eks_gpushare.lab.client import Object
-    from eks_gpushare.lab.watches import Watches
+    from eks_gpushare.lab.observing.watches import Watches
 
 RUNNING, PENDING, STARTING, FAILED, SUCCEEDED = "running", "pending", "starting", "failed", "done"
 """States of a pod: `pending` has no node, `starting` has one and is not ready."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eks_gpushare.lab import folders
+from eks_gpushare.lab.control_plane import folders
 from eks_gpushare.lab.errors import LabError, NoGoError
-from eks_gpushare.lab.versions import GO_PACKAGE
+from eks_gpushare.lab.programs.versions import GO_PACKAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

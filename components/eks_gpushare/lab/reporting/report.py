@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.findings import Finding, finding, has_errors
 from eks_gpushare.lab import codes
-from eks_gpushare.lab.comparing import (
+from eks_gpushare.lab.observing.observer import used_by_node
+from eks_gpushare.lab.reporting.comparing import (
     advertised_by,
     comparison_findings,
     trouble_findings,
     unread_findings,
 )
-from eks_gpushare.lab.observing import used_by_node
-from eks_gpushare.lab.reach import reach_findings, reach_of
+from eks_gpushare.lab.reporting.reach import reach_findings, reach_of
+from eks_gpushare.lab.reporting.waiting import reasons_of, waiting_findings
 from eks_gpushare.lab.session import NoWorkloadError
-from eks_gpushare.lab.waiting import reasons_of, waiting_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eks_gpushare.lab.observing import Workload
-    from eks_gpushare.lab.reach import Reach
+    from eks_gpushare.lab.observing.observer import Workload
+    from eks_gpushare.lab.reporting.reach import Reach
     from eks_gpushare.lab.session import Session
 
 _OF_WORKLOADS = {codes.NOT_CREATED.code, codes.NOT_ADMITTED.code, codes.NOT_ADVERTISED.code}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.lab.client import Object
-    from eks_gpushare.lab.half import NodePool
+    from eks_gpushare.lab.laying.half import NodePool
 
 SIMULATED = {"kwok.x-k8s.io/node": "fake"}
 """The annotation by which kwok plays the kubelet of a node."""

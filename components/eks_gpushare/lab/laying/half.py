@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.lab.charts import Release
+from eks_gpushare.lab.laying.charts import Release
 from eks_gpushare.program.values import plain
 
 if TYPE_CHECKING:

@@ -22,16 +22,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eks_gpushare.lab import folders, versions
+from eks_gpushare.lab.control_plane import folders
 from eks_gpushare.lab.errors import LabError
-from eks_gpushare.lab.go_build import BUILD_FLAGS, GoBuild
-from eks_gpushare.lab.progress import Estimate, Progress, default_progress
-from eks_gpushare.lab.toolchain import find_go
+from eks_gpushare.lab.programs import versions
+from eks_gpushare.lab.programs.go_build import BUILD_FLAGS, GoBuild
+from eks_gpushare.lab.programs.progress import Estimate, Progress, default_progress
+from eks_gpushare.lab.programs.toolchain import find_go
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from eks_gpushare.lab.versions import Command, Tool
+    from eks_gpushare.lab.programs.versions import Command, Tool
 
 LINK_SECONDS = 5.0
 """To link one program, on the machine where `Tool.seconds` was measured."""

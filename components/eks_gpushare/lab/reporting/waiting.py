@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from eks_gpushare.config.findings import Finding, finding
 from eks_gpushare.lab import codes
 from eks_gpushare.lab.agent.admission import REASON
-from eks_gpushare.lab.observing import PENDING, condition, state_of, workload_of
-from eks_gpushare.lab.placement import (
+from eks_gpushare.lab.observing.observer import PENDING, condition, state_of, workload_of
+from eks_gpushare.lab.observing.placement import (
     allocatable,
     mismatches,
     requested,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.lab.client import Object
-    from eks_gpushare.lab.observing import Workload
+    from eks_gpushare.lab.observing.observer import Workload
     from eks_gpushare.lab.session import Session
 
 _PREFIX = "nvidia.com/"

@@ -8,7 +8,7 @@ import ssl
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eks_gpushare.lab.state import Lab
+    from eks_gpushare.lab.control_plane.state import Lab
 
 
 class Api:

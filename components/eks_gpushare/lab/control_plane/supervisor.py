@@ -1,4 +1,4 @@
-"""The process that owns a control plane: `python -m eks_gpushare.lab.supervisor`.
+"""The process that owns a control plane: `python -m eks_gpushare.lab.control_plane.supervisor`.
 
 It reads one line of JSON from standard input and answers in lines of JSON on standard output:
 {"waiting": what for}, and at last {"ready": directory} or {"error": text}. Until then, and to the
@@ -21,8 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.lab import certificates, command_lines, processes, state
-from eks_gpushare.lab.api import Api
+from eks_gpushare.lab.control_plane import certificates, command_lines, processes, state
+from eks_gpushare.lab.control_plane.api import Api
 from eks_gpushare.lab.errors import LabError
 
 if TYPE_CHECKING:

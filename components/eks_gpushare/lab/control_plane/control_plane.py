@@ -20,18 +20,19 @@ import uuid
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from eks_gpushare.lab import builder, state
+from eks_gpushare.lab.control_plane import state
+from eks_gpushare.lab.control_plane.folders import make_private, state_folder
+from eks_gpushare.lab.control_plane.names import SIMULATED_NODE
 from eks_gpushare.lab.errors import NO_CRYPTOGRAPHY, AlreadyUpError, LabError
-from eks_gpushare.lab.folders import make_private, state_folder
-from eks_gpushare.lab.names import SIMULATED_NODE
+from eks_gpushare.lab.programs import builder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
-    from eks_gpushare.lab.builder import Programs
-    from eks_gpushare.lab.progress import Progress
-    from eks_gpushare.lab.state import Lab
+    from eks_gpushare.lab.control_plane.state import Lab
+    from eks_gpushare.lab.programs.builder import Programs
+    from eks_gpushare.lab.programs.progress import Progress
 
 __all__ = ["SIMULATED_NODE", "ControlPlane", "launch", "prepare"]
 
@@ -193,10 +194,10 @@ def launch(
         "stages": [str(path) for path in programs.stages],
         "versions": dict(programs.versions),
     }
-    source = str(Path(__file__).parents[2])
+    source = str(Path(__file__).parents[3])
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
     supervisor = subprocess.Popen(
-        [sys.executable, "-P", "-m", "eks_gpushare.lab.supervisor"],
+        [sys.executable, "-P", "-m", "eks_gpushare.lab.control_plane.supervisor"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

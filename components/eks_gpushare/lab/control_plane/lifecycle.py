@@ -6,15 +6,16 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.lab import control_plane, processes, state, versions
-from eks_gpushare.lab.api import Api
+from eks_gpushare.lab.control_plane import control_plane, processes, state
+from eks_gpushare.lab.control_plane.api import Api
 from eks_gpushare.lab.errors import AlreadyUpError, LabError
+from eks_gpushare.lab.programs import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eks_gpushare.lab.progress import Progress
-    from eks_gpushare.lab.state import Lab
+    from eks_gpushare.lab.control_plane.state import Lab
+    from eks_gpushare.lab.programs.progress import Progress
 
 ANSWER_SECONDS = 10
 """How long an API server that is up may be too busy to say so."""

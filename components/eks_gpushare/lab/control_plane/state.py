@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.lab.folders import locked, make_private, state_folder
+from eks_gpushare.lab.control_plane.folders import locked, make_private, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

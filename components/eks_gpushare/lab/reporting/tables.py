@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from eks_gpushare.lab.report import Report, counts_of, shares_of
+from eks_gpushare.lab.reporting.report import Report, counts_of, shares_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from eks_gpushare.config.findings import Finding
-    from eks_gpushare.lab.report import Counts, NodeShares
+    from eks_gpushare.lab.reporting.report import Counts, NodeShares
     from eks_gpushare.lab.session import Session
 
 _WIDTH_OF_A_LOG = 120

@@ -12,8 +12,8 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eks_gpushare.lab.charts import Release
     from eks_gpushare.lab.client import Object
+    from eks_gpushare.lab.laying.charts import Release
 
 _TYPE = "helm.sh/release.v1"
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from eks_gpushare.config.findings import Finding, finding
 from eks_gpushare.lab import codes
 from eks_gpushare.lab.agent.pods import DISCOVERY, MPS_DAEMON, PLUGIN, is_alive
-from eks_gpushare.lab.observing import RUNNING, state_of, workload_of
-from eks_gpushare.lab.placement import mismatches, untolerated
+from eks_gpushare.lab.observing.observer import RUNNING, state_of, workload_of
+from eks_gpushare.lab.observing.placement import mismatches, untolerated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eks_gpushare.lab.client import Object
-    from eks_gpushare.lab.nodes import LabNode
+    from eks_gpushare.lab.laying.nodes import LabNode
     from eks_gpushare.lab.session import Session
 
 _WORKER = "nfd-worker"

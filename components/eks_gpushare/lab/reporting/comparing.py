@@ -8,16 +8,16 @@ from eks_gpushare.config.findings import Finding, finding
 from eks_gpushare.lab import codes
 from eks_gpushare.lab.agent.patches import LOG
 from eks_gpushare.lab.agent.pods import MPS_DAEMON, PLUGIN, Program, program_of
-from eks_gpushare.lab.config_keys import dropped, looks_like_one
-from eks_gpushare.lab.placement import allocatable
-from eks_gpushare.lab.reach import why_not
+from eks_gpushare.lab.laying.config_keys import dropped, looks_like_one
+from eks_gpushare.lab.observing.placement import allocatable
+from eks_gpushare.lab.reporting.reach import why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.lab.client import Object
-    from eks_gpushare.lab.nodes import LabNode
-    from eks_gpushare.lab.reach import Reach
+    from eks_gpushare.lab.laying.nodes import LabNode
+    from eks_gpushare.lab.reporting.reach import Reach
     from eks_gpushare.lab.session import Session
 
 _PREFIX = "nvidia.com/"

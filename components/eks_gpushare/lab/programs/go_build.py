@@ -10,15 +10,15 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eks_gpushare.lab import processes
+from eks_gpushare.lab.control_plane import processes
 from eks_gpushare.lab.errors import LabError
-from eks_gpushare.lab.toolchain import go_environment
+from eks_gpushare.lab.programs.toolchain import go_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eks_gpushare.lab.toolchain import Go
-    from eks_gpushare.lab.versions import Command, Tool
+    from eks_gpushare.lab.programs.toolchain import Go
+    from eks_gpushare.lab.programs.versions import Command, Tool
 
 BUILD_FLAGS = ("-mod=readonly", "-buildvcs=false")
 """Nothing but the committed go.mod and go.sum decides what is built."""

@@ -1,0 +1,1 @@
+"""A Kubernetes control plane as plain processes, and who owns them."""

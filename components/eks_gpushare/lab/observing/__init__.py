@@ -1,0 +1,1 @@
+"""What is there and what runs, by watches."""

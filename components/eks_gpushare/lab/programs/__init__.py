@@ -1,0 +1,1 @@
+"""The programs of the control plane: found on PATH, or built from pinned Go modules once."""

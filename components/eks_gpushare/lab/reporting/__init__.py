@@ -1,0 +1,1 @@
+"""What came out, and why it differs from what was declared."""
