@@ -45,6 +45,14 @@ class CustomAmi(Model):
     """Whether the NVIDIA driver and container toolkit are in the image."""
 
 
+class Bottlerocket(Model):
+    """What only Bottlerocket nodes have."""
+
+    device_plugin: Literal["builtIn", "chart"] = "builtIn"
+    """Which device plugin advertises the GPUs: the image's own, configured by settings in the
+    user data, or the chart's, with the image's own switched off."""
+
+
 class Reservation(Model):
     """A capacity reservation or capacity block bought beforehand."""
 
@@ -65,6 +73,8 @@ class Pool(Model):
     """Which EKS-optimised NVIDIA AMI; `custom` needs `customAmi`."""
     custom_ami: CustomAmi | None = None
     """Only with `amiFamily: custom`."""
+    bottlerocket: Bottlerocket | None = None
+    """Only on Bottlerocket nodes. Default: their built-in device plugin."""
     ami_version: str | None = None
     """EKS AMI release version, for example `1.35.8-20260930`. Default: the newest at creation."""
     zones: Items[str] | None = None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.sharing.bottlerocket import served_by_chart
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -16,8 +18,11 @@ PRESENT_LABEL = "nvidia.com/gpu.present"
 (https://github.com/NVIDIA/k8s-device-plugin/issues/1085)."""
 POOL_LABEL = "eks-gpushare/pool"
 """Names the pool. Stable under every way of sharing, so it is the one for pods to select on."""
+OPERANDS_LABEL = "nvidia.com/gpu.deploy.operands"
+"""With the value false it keeps everything that the GPU Operator installs away from a node
+(https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/getting-started.html)."""
 
-DERIVED_LABELS = (CONFIG_LABEL, PRESENT_LABEL, POOL_LABEL)
+DERIVED_LABELS = (CONFIG_LABEL, PRESENT_LABEL, POOL_LABEL, OPERANDS_LABEL)
 """Labels that come from the plan and are refused in a pool's own `labels`."""
 
 OWNED_PREFIXES = (
@@ -38,6 +43,9 @@ def node_labels(name: str, pool: Pool) -> Mapping[str, str]:
     """All labels of the nodes of a pool, derived ones first.
 
     The key of the configuration is the pool's name. A key shared by equal pools, or one named
-    after its content, would relabel nodes whenever two pools stop matching.
+    after its content, would relabel nodes whenever two pools stop matching. Nodes with a device
+    plugin of their own get no label that would bring another one there.
     """
+    if not served_by_chart(pool):
+        return {POOL_LABEL: name, OPERANDS_LABEL: "false", **pool.labels}
     return {POOL_LABEL: name, CONFIG_LABEL: name, PRESENT_LABEL: "true", **pool.labels}

@@ -1,0 +1,144 @@
+"""Rules about MIG on Bottlerocket nodes, where the operating system makes the layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.catalog import bottlerocket as facts
+from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.config.sharing import Mig
+from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.config.findings import At, Finding
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.rules.context import Context
+
+_MIG_MANAGER = "https://github.com/bottlerocket-os/bottlerocket-kernel-kit/pull/35"
+_MIXED = "https://github.com/bottlerocket-os/bottlerocket/issues/4483"
+
+MIG_GPU = Code(
+    "GPU252",
+    "error",
+    "MIG on Bottlerocket is for the GPUs that its MIG manager is documented for.",
+    "The manager would make another layout or none, and the node would advertise something else.",
+    _MIG_MANAGER,
+)
+MIG_STRATEGY = Code(
+    "GPU253",
+    "error",
+    "MIG on Bottlerocket has the strategy single.",
+    "Its device plugin calls every MIG device nvidia.com/gpu; pods that ask for a profile by name "
+    "would stay Pending.",
+    _MIXED,
+)
+MIG_LAYOUT = Code(
+    "GPU254",
+    "error",
+    "MIG on Bottlerocket cuts every GPU of a node into as many devices of one profile as fit.",
+    "The settings have room for one profile per GPU model and for nothing else.",
+    _MIXED,
+)
+MIG_PROFILE = Code(
+    "GPU255",
+    "error",
+    "A MIG profile is one that Bottlerocket's MIG manager knows.",
+    "It takes any other for the whole GPU and says nothing.",
+    _MIG_MANAGER,
+)
+MIG_APPLY = Code(
+    "GPU256",
+    "error",
+    "Bottlerocket makes MIG layouts itself, at boot.",
+    "The GPU Operator's MIG manager needs a host that can be written to.",
+    "https://github.com/NVIDIA/mig-parted/pull/382",
+)
+CODES = (MIG_GPU, MIG_STRATEGY, MIG_LAYOUT, MIG_PROFILE, MIG_APPLY)
+_AL2023 = "use amiFamily: al2023"
+
+
+def bottlerocket_mig(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU252, GPU253, GPU256."""
+    at, sharing = ("pools", name, "sharing"), pool.sharing
+    if not _made_by_bottlerocket(pool) or not isinstance(sharing, Mig):
+        return
+    if sharing.apply == "migManager":
+        yield finding(
+            MIG_APPLY,
+            (*at, "apply"),
+            "The GPU Operator's MIG manager cannot run on Bottlerocket.",
+            f"Remove the key: the image makes the layout itself, at boot. Or {_AL2023}.",
+        )
+    if sharing.strategy != "single":
+        yield finding(
+            MIG_STRATEGY,
+            (*at, "strategy"),
+            f"The strategy is {sharing.strategy}, as it is unless the file says otherwise; "
+            "Bottlerocket calls every MIG device nvidia.com/gpu.",
+            f"Write strategy: single, or {_AL2023}.",
+        )
+    for found, gpu in ctx.gpu_types(pool):
+        model = ctx.catalog.mig_model(gpu)
+        if model and facts.bottlerocket_mig_gpu(model.name) is None:
+            yield finding(
+                MIG_GPU,
+                (*at, "mode"),
+                f"Bottlerocket documents MIG for A30, A100, H100 and H200; {found.name} has "
+                f"{gpu.model} ({model.name}).",
+                f"Use timeSlicing or mps, or {_AL2023}.",
+            )
+
+
+def bottlerocket_layout(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU254, GPU255; one finding, since types of one pool differ in nothing that matters here."""
+    if not _made_by_bottlerocket(pool) or not isinstance(pool.sharing, Mig):
+        return
+    for found, _ in ctx.gpu_types(pool):
+        fault = _layout_fault(ctx, ("pools", name, "sharing", "layout"), pool.sharing, found)
+        if fault is not None:
+            yield fault
+            return
+
+
+def _layout_fault(
+    ctx: Context, at: At, sharing: Mig, instance_type: InstanceType
+) -> Finding | None:
+    from eks_gpushare.sharing.mig.layout import LayoutError, node_layout  # noqa: PLC0415  (few have)
+
+    try:
+        layout = node_layout(sharing.layout, instance_type, ctx.catalog)
+    except LayoutError:  # has findings of its own
+        return None
+    gpu = facts.bottlerocket_mig_gpu(layout.model.name)
+    if gpu is None:
+        return None
+    names = ", ".join(f"all-{profile}" for profile in gpu.instances)
+    fix = f"Use one of {names}, or {_AL2023}."
+    profile = layout.uniform
+    if profile is None:
+        left = [f"{layout.whole} whole GPU" + "s" * (layout.whole > 1)] if layout.whole else []
+        parts = " and ".join([*layout.instances, *left])
+        message = f"This makes {parts}; Bottlerocket makes one profile on every GPU of a node."
+        return finding(MIG_LAYOUT, at, message, fix)
+    if profile not in gpu.instances:
+        instead = (
+            "its settings take no profile with an attribute"
+            if layout.model.profiles[profile].attributes
+            else f"it would make {gpu.whole} of it, the whole GPU, without a word"
+        )
+        message = f"Bottlerocket's MIG manager does not know {profile}: {instead}."
+        return finding(MIG_PROFILE, at, message, fix)
+    full = gpu.instances[profile]
+    fewest = min(each.devices.get(profile, 0) for each in layout.gpus)
+    if fewest == full:
+        return None
+    message = f"This makes {fewest} of {profile} on a GPU; Bottlerocket always makes {full}."
+    return finding(MIG_LAYOUT, at, message, f"Write layout: all-{profile}, or {_AL2023}.")
+
+
+def _made_by_bottlerocket(pool: Pool) -> bool:
+    """Whether the operating system's own MIG manager and device plugin are at work."""
+    return is_bottlerocket(pool) and not served_by_chart(pool)

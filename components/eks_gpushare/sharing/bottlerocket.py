@@ -1,0 +1,169 @@
+"""How Bottlerocket nodes share their GPUs: by settings in their user data, not by a ConfigMap.
+
+Two defaults are the reverse of NVIDIA's plugin there: shares are renamed and requests for several
+are refused. So both are always written. Source: bottlerocket-os/bottlerocket-core-kit,
+packages/nvidia-k8s-device-plugin (templates of 2026).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog import bottlerocket as facts
+from eks_gpushare.config.sharing import Exclusive, Mig, Mps, TimeSlicing
+from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX, renames, replicas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from eks_gpushare.catalog import Catalog, InstanceType
+    from eks_gpushare.config.pools import Pool
+
+
+class NotOnBottlerocketError(ValueError):
+    """A pool that Bottlerocket's settings cannot express; the rules refuse it beforehand."""
+
+
+def is_bottlerocket(pool: Pool) -> bool:
+    """Whether the nodes of a pool run Bottlerocket, EKS's or an image of the user's own."""
+    if pool.ami_family == "custom":
+        return pool.custom_ami is not None and pool.custom_ami.family == "bottlerocket"
+    return pool.ami_family == "bottlerocket"
+
+
+def served_by_chart(pool: Pool) -> bool:
+    """Whether the device plugin of a pool's nodes is the chart's, and not built into the image.
+
+    Two plugins on one node would advertise the same GPUs twice, so the chart keeps off a pool for
+    which this is False.
+    """
+    if not is_bottlerocket(pool):
+        return True
+    return pool.bottlerocket is not None and pool.bottlerocket.device_plugin == "chart"
+
+
+def chart_plugin_flags(pool: Pool) -> Mapping[str, str]:
+    """What the device plugin's configuration needs below `flags.plugin` for a pool; mostly nothing.
+
+    Bottlerocket's container runtime gives GPUs to an unprivileged container by a volume mount and
+    ignores the environment variable, which is the chart's default
+    (`settings.nvidia-container-runtime` of Bottlerocket 1.23 and later).
+    """
+    if is_bottlerocket(pool) and served_by_chart(pool):
+        return {"deviceListStrategy": "volume-mounts"}
+    return {}
+
+
+def bottlerocket_settings(
+    pool: Pool, types: Iterable[InstanceType], catalog: Catalog
+) -> dict[str, Any]:
+    """What goes below `settings.kubelet-device-plugins.nvidia`; nothing for whole GPUs.
+
+    Args:
+        pool: A Bottlerocket pool that the rules have accepted.
+        types: Its instance types.
+        catalog: Where MIG profiles and layouts are looked up.
+
+    Raises:
+        NotOnBottlerocketError: Bottlerocket cannot make this layout of one of the types.
+        eks_gpushare.sharing.mig.layout.LayoutError: A layout that does not fit a type's GPUs.
+    """
+    if served_by_chart(pool):
+        # Which runtime containers get follows the strategy: on Kubernetes 1.34 and later CDI by
+        # default, while the chart's plugin is told to use volume mounts.
+        return {"enabled": False, "device-list-strategy": "volume-mounts"}
+    sharing = pool.sharing
+    if isinstance(sharing, Exclusive):
+        return {}
+    if isinstance(sharing, Mps):
+        shares = {"replicas": sharing.replicas, "rename-by-default": renames(pool)}
+        return {"device-sharing-strategy": "mps", "mps": shares}
+    if isinstance(sharing, TimeSlicing):
+        return _time_slicing(pool, refuse_several=sharing.fail_requests_greater_than_one)
+    profiles = {}
+    for instance_type in types:
+        gpu, profile = bottlerocket_mig(sharing, instance_type, catalog)
+        profiles[gpu.key] = profile
+    turns = _time_slicing(pool, refuse_several=True) if sharing.time_slicing else {}
+    # Written out for every model: without its profile the manager takes the whole GPU.
+    return {"device-partitioning-strategy": "mig", **turns, "mig": {"profile": profiles}}
+
+
+def bottlerocket_advertised(
+    pool: Pool, instance_type: InstanceType, catalog: Catalog
+) -> Mapping[str, int]:
+    """Resources that one Bottlerocket node with the built-in plugin advertises.
+
+    MIG devices are always called `nvidia.com/gpu` there.
+
+    Raises:
+        NotOnBottlerocketError: Bottlerocket cannot make this layout of the type's GPUs.
+        eks_gpushare.sharing.mig.layout.LayoutError: A layout that does not fit them.
+    """
+    count = instance_type.gpu_count
+    if isinstance(pool.sharing, Mig):
+        gpu, profile = bottlerocket_mig(pool.sharing, instance_type, catalog)
+        count *= gpu.instances[profile]
+    count *= replicas(pool)
+    return {GPU: 0, GPU + SHARED_SUFFIX: count} if renames(pool) else {GPU: count}
+
+
+def bottlerocket_mig(
+    sharing: Mig, instance_type: InstanceType, catalog: Catalog
+) -> tuple[facts.MigGpu, str]:
+    """How the settings call a type's GPU, and the one profile that a layout makes on all of them.
+
+    Raises:
+        NotOnBottlerocketError: Bottlerocket cannot make this layout of the type's GPUs.
+        eks_gpushare.sharing.mig.layout.LayoutError: A layout that does not fit them.
+    """
+    from eks_gpushare.sharing.mig.layout import node_layout  # noqa: PLC0415  (few stacks use MIG)
+
+    layout = node_layout(sharing.layout, instance_type, catalog)
+    gpu, profile = facts.bottlerocket_mig_gpu(layout.model.name), layout.uniform
+    if gpu is None or profile is None or profile not in gpu.instances:
+        raise NotOnBottlerocketError(f"Bottlerocket cannot make this of {instance_type.name}.")
+    if any(dict(each.devices) != {profile: gpu.instances[profile]} for each in layout.gpus):
+        raise NotOnBottlerocketError(f"Bottlerocket fills every GPU of {instance_type.name}.")
+    return gpu, profile
+
+
+def needed_setting(
+    pool: Pool, types: Iterable[InstanceType], catalog: Catalog
+) -> facts.Setting | None:
+    """The setting for which a Bottlerocket pool needs the newest release, None if any will do.
+
+    A MIG layout that Bottlerocket cannot make counts as MIG.
+    """
+    if served_by_chart(pool):
+        return facts.SWITCH
+    sharing = pool.sharing
+    if isinstance(sharing, Mig):
+        found = [facts.MIG, *_later_profiles(sharing, types, catalog)]
+        return max(found, key=lambda setting: setting.since)
+    if isinstance(sharing, Mps):
+        return facts.MPS
+    return facts.TIME_SLICING if isinstance(sharing, TimeSlicing) else None
+
+
+def _later_profiles(
+    sharing: Mig, types: Iterable[InstanceType], catalog: Catalog
+) -> list[facts.Setting]:
+    found = []
+    for instance_type in types:
+        try:
+            gpu, profile = bottlerocket_mig(sharing, instance_type, catalog)
+        except ValueError:  # has findings of its own
+            continue
+        if profile in gpu.later:
+            found.append(gpu.later[profile])
+    return found
+
+
+def _time_slicing(pool: Pool, *, refuse_several: bool) -> dict[str, Any]:
+    shares = {
+        "replicas": replicas(pool),
+        "rename-by-default": renames(pool),
+        "fail-requests-greater-than-one": refuse_several,
+    }
+    return {"device-sharing-strategy": "time-slicing", "time-slicing": shares}
