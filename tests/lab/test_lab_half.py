@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,6 +99,25 @@ def test_a_node_has_no_gpus_before_its_device_plugin() -> None:
     names = node.object["status"]["allocatable"]
 
     assert sorted(names) == ["cpu", "ephemeral-storage", "memory", "pods"]
+
+
+def test_nodes_carry_what_they_were_launched_with() -> None:
+    (node,) = nodes_of(pool_of(stack("mig-uniform"), "gpu"))
+    metadata = node.object["metadata"]
+
+    assert metadata["annotations"]["lab.eks-gpushare/ami-type"] == "AL2023_x86_64_NVIDIA"
+    assert metadata["annotations"]["lab.eks-gpushare/user-data"]
+
+
+def test_the_version_of_a_bottlerocket_node_is_that_of_kubernetes() -> None:
+    pool = replace(
+        pool_of(stack("bottlerocket"), "slices"), nodes=1, version="1.35", release="1.57.0-1a2b"
+    )
+    (node,) = nodes_of(pool)
+    info = node.object["status"]["nodeInfo"]
+
+    assert info["kubeletVersion"] == "v1.35.0-eks-lab"
+    assert info["osImage"] == "Bottlerocket OS 1.57.0 (simulated)"
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ import pytest
 
 from eks_gpushare.lab import codes
 from eks_gpushare.lab.laying import manifests
-from eks_gpushare.lab.laying.charts import ChartError, Release, stand_ins
+from eks_gpushare.lab.laying.charts import stand_ins
 from eks_gpushare.lab.laying.config_keys import dropped, looks_like_one
 from eks_gpushare.lab.laying.helm_record import record_of
+from eks_gpushare.lab.laying.release import ChartError, Release
 from eks_gpushare.lab.observing import placement
 
 Values = Any

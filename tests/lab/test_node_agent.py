@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare.lab.agent import admission, advertising
+from eks_gpushare.lab.agent import admission, advertising, discovery
 from eks_gpushare.lab.agent.choice import ChoiceError, choose
 from eks_gpushare.lab.agent.config_file import ConfigFileError, Configuration, Replicated, read
+from eks_gpushare.lab.agent.gpus import whole
 from eks_gpushare.lab.agent.hardware import hardware_of
 
 COMPONENTS = Path(__file__).parents[2] / "components"
@@ -160,10 +161,7 @@ def shared(replicas: int, *, renamed: bool = False, name: str = "nvidia.com/gpu"
 def test_counts_follow_the_configuration(
     configuration: Configuration, counts: dict[str, int]
 ) -> None:
-    hardware = hardware_of("p3.8xlarge")
-    assert hardware is not None
-
-    assert advertising.advertised(hardware, configuration) == counts
+    assert advertising.advertised(whole(4), configuration) == counts
 
 
 @pytest.mark.parametrize(
@@ -179,8 +177,9 @@ def test_a_product_is_marked_shared_unless_renamed(
 ) -> None:
     hardware = hardware_of("p3.8xlarge")
     assert hardware is not None
+    found = discovery.labels(hardware, whole(4), configuration)
 
-    assert advertising.labels(hardware, configuration)["nvidia.com/gpu.product"] == product
+    assert found["nvidia.com/gpu.product"] == product
 
 
 def test_a_machine_without_gpus_has_no_hardware() -> None:

@@ -8,6 +8,9 @@ _APPLY = "https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-t
 _CHART = "https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm"
 _CONFIG = "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/cmd/config-manager/main.go"
 _PLUGIN = "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/README.md"
+_MIG_MANAGER = (
+    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/pkg/mig/reconfigure/reconfigure.go"
+)
 _SCHEDULER = "https://kubernetes.io/docs/concepts/scheduling-eviction/"
 
 PROGRAM_STOPPED = Code(
@@ -116,6 +119,70 @@ NOT_STEADY = Code(
     "The numbers are those of a moment.",
     _SCHEDULER,
 )
+NOT_JOINED = Code(
+    "GPU933",
+    "error",
+    "The machine of every node boots and joins.",
+    "Bottlerocket stops at a setting that it does not know, and EC2 bills a node that never comes.",
+    "https://bottlerocket.dev/en/os/latest/api/settings/kubelet-device-plugins/",
+)
+MIG_BOOT_FAILED = Code(
+    "GPU934",
+    "error",
+    "The MIG layout of a pool can be made when its nodes boot.",
+    "A node without its layout joins with a taint that no device plugin tolerates.",
+    "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html",
+)
+MIG_MANAGER_FAILED = Code(
+    "GPU935",
+    "error",
+    "MIG manager makes the layout that a node's label names.",
+    "It fails for a layout that does not fit, a name that is not there, GPUs in use, and on Ampere "
+    "without WITH_REBOOT; it does not try again.",
+    _MIG_MANAGER,
+)
+MIG_MANAGER_WAITS = Code(
+    "GPU936",
+    "error",
+    "MIG manager comes to its end and lets the device plugin run again.",
+    "What it has paused stays paused, and the node advertises nothing.",
+    "https://github.com/NVIDIA/gpu-operator/issues/2833",
+)
+MIG_NOT_MANAGED = Code(
+    "GPU937",
+    "error",
+    "A node with a MIG configuration in its label has a MIG manager.",
+    "Nobody else reads the label: the GPUs stay as they are.",
+    _MIG_MANAGER,
+)
+TAINT_STAYS = Code(
+    "GPU938",
+    "error",
+    "The startup taint is gone once the MIG layout is there.",
+    "Until then no pod lands on the node.",
+    "https://github.com/NVIDIA/gpu-operator/issues/2670",
+)
+TWO_PLUGINS = Code(
+    "GPU939",
+    "error",
+    "One device plugin serves a node.",
+    "Two of them register the same resource, and the later takes it from the other.",
+    "https://bottlerocket.dev/en/os/latest/api/settings/kubelet-device-plugins/",
+)
+ENGINE_FAILED = Code(
+    "GPU951",
+    "error",
+    "With --engine, `pulumi up` lays the stack's Kubernetes half on the lab.",
+    "It would fail on EKS in the same way, or waits for pods that do not get ready.",
+    "https://www.pulumi.com/docs/iac/cli/commands/pulumi_up/",
+)
+NOT_KUBERNETES = Code(
+    "GPU952",
+    "error",
+    "With --engine, a program on an existing cluster makes Kubernetes objects only.",
+    "The real engine would make the rest for real, in somebody's account.",
+    "https://www.pulumi.com/docs/iac/concepts/providers/",
+)
 
 CODES = (
     PROGRAM_STOPPED,
@@ -133,4 +200,13 @@ CODES = (
     NOT_TOLERATED,
     NOT_AS_EXPECTED,
     NOT_STEADY,
+    NOT_JOINED,
+    MIG_BOOT_FAILED,
+    MIG_MANAGER_FAILED,
+    MIG_MANAGER_WAITS,
+    MIG_NOT_MANAGED,
+    TAINT_STAYS,
+    TWO_PLUGINS,
+    ENGINE_FAILED,
+    NOT_KUBERNETES,
 )

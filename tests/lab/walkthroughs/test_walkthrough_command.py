@@ -25,7 +25,7 @@ CODE = """
 import sys
 from argparse import Namespace
 from eks_gpushare.lab.run import run
-sys.exit(run(Namespace(program=None, until_steady=None, json=True, stack=sys.argv[1],
+sys.exit(run(Namespace(program=None, until_steady=None, json=True, engine=False, stack=sys.argv[1],
     apply=[sys.argv[2]], scale=["tensorflow-cifar10-deployment=20"],
     expect=[("gpu-demo/tensorflow-cifar10-deployment", int(sys.argv[3]))])))
 """
@@ -74,6 +74,7 @@ def given(**options: Any) -> Namespace:  # noqa: ANN401 (any option)
         "scale": [],
         "expect": [],
         "until_steady": None,
+        "engine": False,
     }
     return Namespace(**{**common, "json": False, **options})
 

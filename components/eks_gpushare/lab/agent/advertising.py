@@ -1,74 +1,98 @@
-"""What a node advertises and how it is labelled, by its hardware and the plugin's configuration.
+"""What a node advertises, by its GPUs as they are cut and the plugin's configuration.
 
 Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/internal, `rm/device_map.go` and
-`lm/{nvml,resource}.go`.
+`plugin/mps.go`.
 """
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from eks_gpushare.lab.agent.config_file import Configuration
-    from eks_gpushare.lab.agent.hardware import Hardware
+    from eks_gpushare.lab.agent.gpus import Gpu
 
 PREFIX = "nvidia.com/"
 """What the names of all of NVIDIA's resources begin with."""
 GPU = "nvidia.com/gpu"
 """The resource of a GPU that is neither renamed nor split."""
+MIG = "nvidia.com/mig-"
+"""What the mixed strategy puts before the name of a profile."""
 SHARED = ".shared"
 """What renaming adds."""
-MPS_CAPABLE = "nvidia.com/mps.capable"
-"""The label that lets the MPS daemon run on a node."""
 
-_UNWANTED = re.compile(r"[^A-Za-z0-9-_. ]")
+_MAP = "error starting plugins: error getting plugins: unable to create plugins"
+_INVALID = (
+    f"{_MAP}: failed to construct resource managers: error building device map: "
+    "error building device map from config.resources"
+)
 
 
-def advertised(hardware: Hardware, configuration: Configuration) -> dict[str, int]:
+class DevicesError(Exception):
+    """The plugin stops: it cannot serve the GPUs as they are. The text is the original's."""
+
+
+def advertised(gpus: Sequence[Gpu], configuration: Configuration) -> dict[str, int]:
     """Resources and their counts.
 
     An entry for a resource that the node does not have is passed over, as the original does it:
     a misspelt name shares nothing.
+
+    Raises:
+        DevicesError: If the plugin would stop.
     """
-    count = hardware.count * configuration.replicas(GPU)
-    shared = any(each.name == GPU for each in configuration.resources)
-    if shared and configuration.renamed:
-        return {GPU: 0, GPU + SHARED: count}
-    return {GPU: count}
-
-
-def labels(hardware: Hardware, configuration: Configuration) -> dict[str, str]:
-    """Labels of GPU feature discovery, but for those of driver and CUDA versions."""
-    replicas = configuration.replicas(GPU)
-    shared = replicas > 1
-    product = "-".join(_UNWANTED.sub("", hardware.product).split())
-    if shared and not configuration.renamed:
-        product += "-SHARED"
-    major, minor = hardware.compute
-    found = {
-        "nvidia.com/gpu.product": product,
-        "nvidia.com/gpu.count": str(hardware.count),
-        "nvidia.com/gpu.replicas": str(replicas),
-        "nvidia.com/gpu.sharing-strategy": configuration.strategy if shared else "none",
-        "nvidia.com/gpu.family": _family(major, minor),
-        "nvidia.com/gpu.compute.major": str(major),
-        "nvidia.com/gpu.compute.minor": str(minor),
-        "nvidia.com/gpu.machine": hardware.machine,
-        "nvidia.com/gpu.mode": "compute",
-        "nvidia.com/mig.capable": str(hardware.mig_capable).lower(),
-        MPS_CAPABLE: str(configuration.strategy == "mps").lower(),
-    }
-    if hardware.memory_mib is not None:
-        found["nvidia.com/gpu.memory"] = str(hardware.memory_mib)
-    if configuration.mig_strategy != "none":
-        found["nvidia.com/mig.strategy"] = configuration.mig_strategy
+    found: dict[str, int] = {}
+    for name, count in devices(gpus, configuration.mig_strategy).items():
+        replicas = configuration.replicas(name)
+        shared = any(each.name == name for each in configuration.resources)
+        if shared and configuration.strategy == "mps" and _are_instances(gpus, configuration):
+            message = "sharing using MPS is not supported for MIG devices"
+            raise DevicesError(f"{_MAP}: failed to create plugin: {message}")
+        if shared and configuration.renamed:
+            found |= {name: 0, name + SHARED: count * replicas}
+        else:
+            found[name] = count * replicas
     return found
 
 
-def _family(major: int, minor: int) -> str:
-    if major == 7:  # noqa: PLR2004 (two families share it)
-        return "volta" if minor < 5 else "turing"  # noqa: PLR2004 (the same)
-    if major == 8:  # noqa: PLR2004 (the same)
-        return "ampere" if minor < 9 else "ada-lovelace"  # noqa: PLR2004 (the same)
-    return {9: "hopper", 10: "blackwell", 12: "blackwell"}.get(major, "undefined")
+def devices(gpus: Sequence[Gpu], strategy: str) -> dict[str, int]:
+    """Devices by resource before any is shared.
+
+    Args:
+        gpus: of the node.
+        strategy: none, single or mixed.
+
+    Raises:
+        DevicesError: If the strategy does not fit the GPUs.
+    """
+    if strategy == "none":
+        return {GPU: len(gpus)}
+    plain = sum(not gpu.mig for gpu in gpus)
+    whole = {GPU: plain} if plain else {}
+    instances = Counter(each.profile for gpu in gpus for each in gpu.instances)
+    if strategy == "mixed":
+        return whole | {resource(profile): count for profile, count in instances.items()}
+    empty = [number for number, gpu in enumerate(gpus) if gpu.mig and not gpu.instances]
+    if empty:
+        message = f"device {empty[0]} has no MIG devices configured"
+        where = "at least one device with migEnabled=true was not configured correctly"
+        raise DevicesError(f"{_INVALID}: invalid MIG configuration: {where}: {message}")
+    if len(instances) > 1:
+        message = "more than one MIG device type present on node"
+        raise DevicesError(f"{_INVALID}: invalid MIG configuration: {message}")
+    if plain and instances:
+        message = "all devices on the node must be configured with the same migEnabled value"
+        raise DevicesError(f"{_INVALID}: {message}")
+    return whole or {GPU: sum(instances.values())}
+
+
+def resource(profile: str) -> str:
+    """Resource of a profile under the mixed strategy: `+` is no letter for a resource."""
+    return MIG + profile.replace("+", ".")
+
+
+def _are_instances(gpus: Sequence[Gpu], configuration: Configuration) -> bool:
+    return configuration.mig_strategy != "none" and any(gpu.instances for gpu in gpus)

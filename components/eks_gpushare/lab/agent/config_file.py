@@ -15,6 +15,8 @@ from typing import Any
 
 import yaml
 
+from eks_gpushare.lab.agent.go_yaml import first_document
+
 _PREFIX = "nvidia.com/"
 _LONGEST_NAME = 63
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -22,22 +24,6 @@ _MIG_STRATEGIES = ("none", "single", "mixed")
 _LEAST_REPLICAS = 2
 _UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _DEVICE = re.compile(rf"\d+(:\d+)?|(GPU-|MIG-){_UUID}|MIG-GPU-{_UUID}/\d+/\d+")
-
-
-class _Loader(yaml.SafeLoader):
-    """PyYAML with the numbers that Go's YAML package knows: 1e1 is one, and 12:30 is text."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":int", ":float"))]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-for _tag, _pattern in (
-    ("int", r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)"),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"),
-):
-    _whole = re.compile(rf"(?:{_pattern})\Z")
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _whole, list("-+0123456789."))
 
 
 class ConfigFileError(Exception):
@@ -85,7 +71,7 @@ def read(text: str, mig_strategy: str | None = None) -> Configuration:
         ConfigFileError: If the original would stop.
     """
     try:
-        document = next(yaml.load_all(text, Loader=_Loader), None)
+        document = first_document(text)
     except yaml.YAMLError as error:
         raise ConfigFileError(f"unmarshal error: {error}") from None
     content = _mapping(document, "Config")

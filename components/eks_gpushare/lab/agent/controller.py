@@ -9,15 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from eks_gpushare.lab.agent import admission, patches
+from eks_gpushare.lab.agent import admission, operator, patches
 from eks_gpushare.lab.agent.node import SimulatedNode
-from eks_gpushare.lab.agent.pods import program_of
+from eks_gpushare.lab.agent.pods import OPERATOR, is_alive, role_of
+from eks_gpushare.lab.agent.taint_remover import config_map_of, is_remover, without_taint
 from eks_gpushare.lab.client import ApiError
+from eks_gpushare.lab.errors import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eks_gpushare.lab.agent.instance import Instance
+    from eks_gpushare.lab.agent.patches import Shown
     from eks_gpushare.lab.client import Client, Object
     from eks_gpushare.lab.observing.watches import Watches
 
@@ -38,6 +40,7 @@ class Agent:
         self._client, self._watches = client, watches
         self._nodes: dict[str, SimulatedNode] = {}
         self._programs: dict[str, dict[str, Object]] = defaultdict(dict)
+        self._controllers: dict[str, Object] = {}
         self._dirty: set[str] = set()
         self._asking: dict[str, Object] = {}
         self._refused: dict[str, str] = {}
@@ -68,7 +71,13 @@ class Agent:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is left to do about what has been seen; refusals go on by themselves."""
+        """Whether nothing is left to do about what has been seen; refusals go on by themselves.
+
+        Raises:
+            LabError: If it has stopped by a fault, whose traceback is on standard error.
+        """
+        if not self._thread.is_alive() and not self._stopped:
+            raise LabError("the lab's node agent has stopped by a fault of its own; see above")
         with self._wake:
             return self._idle and not self._dirty
 
@@ -83,8 +92,10 @@ class Agent:
         node = pod["spec"].get("nodeName")
         if not node:
             return
-        uid = pod["metadata"]["uid"]
-        if program_of(pod) is not None:
+        uid, role = pod["metadata"]["uid"], role_of(pod["spec"])
+        if role == OPERATOR or is_remover(pod):
+            self._on_controller(kind, pod)
+        elif role:
             if kind == "DELETED":
                 self._programs[node].pop(uid, None)
             else:
@@ -102,11 +113,21 @@ class Agent:
                         self._again.add(uid)
                     self._wake.notify()
 
+    def _on_controller(self, kind: str, pod: Object) -> None:
+        """A pod that acts on all nodes, wherever it is itself."""
+        uid = pod["metadata"]["uid"]
+        if kind != "DELETED" and is_alive(pod):
+            self._controllers[uid] = pod
+        else:
+            self._controllers.pop(uid, None)
+        for node in self._watches.nodes.all():
+            self._touch(node["metadata"]["name"])
+
     def _on_config_map(self, _kind: str, config_map: Object) -> None:
         """Only programs that do not run look again; `Instance.update` sees to that."""
         name = config_map["metadata"]["name"]
         for node in list(self._nodes.values()):
-            if any(each.program.config_map == name for each in node.instances.values()):
+            if node.reads(name):
                 self._touch(node.name)
 
     def _touch(self, node: str) -> None:
@@ -152,18 +173,49 @@ class Agent:
         node = self._watches.nodes.get(name)
         if node is None:
             return
-        simulated = self._nodes.setdefault(name, SimulatedNode(name))
+        uid = node["metadata"]["uid"]
+        simulated = self._nodes.get(name)
+        if simulated is None or simulated.uid != uid:
+            simulated = self._nodes[name] = SimulatedNode(name, uid)
         simulated.update(node, list(self._programs[name].values()), self._config_map)
+        manager = simulated.manager
+        # Only once the API server has the labels by which it stops the others.
+        if manager is not None and manager.waits and not manager.labels:
+            simulated.go_on(node, self._pods_on(name))
         change = patches.node_status(node, simulated)
         if change:
             self._client.patch(f"/api/v1/nodes/{name}/status", change)
-        relabel = patches.node_labels(node, simulated)
+        labels = {**simulated.labels, **self._operated(node), **simulated.changes}
+        relabel = patches.node_metadata(node, labels, simulated.notes)
         if relabel:
             self._client.patch(f"/api/v1/nodes/{name}", relabel)
-        for each in simulated.instances.values():
-            self._show(each)
+        simulated.written()
+        if not change and not relabel:
+            self._remove_taint(node)
+        for each in (*simulated.instances.values(), simulated.manager):
+            if each is not None:
+                self._show(each)
 
-    def _show(self, instance: Instance) -> None:
+    def _pods_on(self, node: str) -> list[Object]:
+        return [p for p in self._watches.pods.all() if p["spec"].get("nodeName") == node]
+
+    def _operated(self, node: Object) -> operator.Changes:
+        """What the operator changes of a node's labels, if it runs."""
+        for pod in list(self._controllers.values()):
+            if role_of(pod["spec"]) == OPERATOR:
+                there = node["metadata"].get("labels") or {}
+                return operator.changes(there, operator.policy_of(pod))
+        return {}
+
+    def _remove_taint(self, node: Object) -> None:
+        for pod in list(self._controllers.values()):
+            if not is_remover(pod):
+                continue
+            change = without_taint(node, self._config_map(*config_map_of(pod)))
+            if change:
+                self._client.patch(f"/api/v1/nodes/{node['metadata']['name']}", change)
+
+    def _show(self, instance: Shown) -> None:
         """Let a pod show what goes on in it, once for each change."""
         uid, path = instance.uid, patches.pod_path(instance)
         annotation, trouble = patches.instance_state(instance)

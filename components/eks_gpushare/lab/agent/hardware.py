@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import gpu_instance_types, mps_client_limit
+from eks_gpushare.catalog.mig import mig_model
+
+if TYPE_CHECKING:
+    from eks_gpushare.catalog.mig import MigModel
+
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+"""The label that says what the simulated machine is."""
 
 # What NVML calls the GPUs that EC2 calls so, by memory in MiB where that tells two apart. Names as
 # NVIDIA's driver reports them; public GPU feature discovery labels show the same.
@@ -32,7 +40,7 @@ _LARGER: dict[tuple[str, int], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """The GPUs of one node, all alike and none split by MIG."""
+    """The GPUs of one node, all alike. What MIG has cut them into is not here: see gpus.py."""
 
     count: int
     """How many the driver shows."""
@@ -48,6 +56,13 @@ class Hardware:
     """Clients that the MPS daemon allows on one."""
     machine: str
     """Instance type."""
+    mig: MigModel | None = None
+    """What MIG can make of one; None if it has no MIG or the catalog does not know its geometry."""
+
+    @property
+    def is_ampere(self) -> bool:
+        """Whether MIG mode changes only when the GPU is reset: on EC2, when the machine reboots."""
+        return self.compute[0] == 8  # noqa: PLR2004 (compute capability of Ampere)
 
 
 def hardware_of(instance_type: str) -> Hardware | None:
@@ -65,4 +80,5 @@ def hardware_of(instance_type: str) -> Hardware | None:
         gpu.mig_capable,
         mps_client_limit(gpu),
         instance_type,
+        mig_model(gpu),
     )

@@ -19,6 +19,8 @@ CRASH_LOOP = "CrashLoopBackOff"
 """Reason of a container that stops again and again."""
 NO_VOLUME = "ContainerCreating"
 """Reason of a container whose volume cannot be mounted."""
+GATED = "PodInitializing"
+"""Reason of a container whose init containers have not ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Trouble:
     """Why a container does not run."""
 
     reason: str
-    """CrashLoopBackOff or ContainerCreating."""
+    """CrashLoopBackOff, ContainerCreating or PodInitializing."""
     message: str
     """What it says before it stops."""
 
@@ -84,6 +86,12 @@ class Instance:
     def stop(self, message: str) -> None:
         """Stop for a reason that is not in the configuration."""
         self.trouble = Trouble(CRASH_LOOP, message)
+
+    def hold(self) -> None:
+        """Wait in the init container for the operator's validator, as long as nothing runs yet."""
+        if self.configuration is None:
+            message = "waiting for nvidia container stack to be setup"
+            self.trouble = Trouble(GATED, message)
 
     def _no_config_map(self, *, first: bool) -> None:
         # A volume that is mounted stays as it was when its ConfigMap goes.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from eks_gpushare.lab.agent.admission import REASON
 
 if TYPE_CHECKING:
-    from eks_gpushare.lab.agent.instance import Instance, Trouble
+    from collections.abc import Mapping
+
+    from eks_gpushare.lab.agent.instance import Trouble
     from eks_gpushare.lab.agent.node import SimulatedNode
     from eks_gpushare.lab.client import Object
 
@@ -15,6 +17,25 @@ LOG = "lab.eks-gpushare/log"
 """Annotation of a pod with what its program says about its configuration."""
 
 _READY = ("Ready", "ContainersReady")
+
+
+class Shown(Protocol):
+    """A program whose pod shows what goes on in it."""
+
+    uid: str
+    """UID of the pod."""
+    namespace: str
+    """Namespace of the pod."""
+    pod: str
+    """Name of the pod."""
+    node: str
+    """Its node."""
+    trouble: Trouble | None
+    """What stops it."""
+
+    def log(self) -> str:
+        """What it would have written to its log."""
+        ...
 
 
 def node_status(node: Object, simulated: SimulatedNode) -> Object | None:
@@ -29,14 +50,20 @@ def node_status(node: Object, simulated: SimulatedNode) -> Object | None:
     return {"status": change} if change else None
 
 
-def node_labels(node: Object, simulated: SimulatedNode) -> Object | None:
-    """Labels that differ from what the node has, or None."""
-    there = node["metadata"].get("labels", {})
-    new = {key: value for key, value in simulated.labels.items() if there.get(key) != value}
-    return {"metadata": {"labels": new}} if new else None
+def node_metadata(
+    node: Object, labels: Mapping[str, str | None], notes: Mapping[str, str]
+) -> Object | None:
+    """Labels and annotations that differ from what the node has, or None; a label None goes."""
+    metadata: Object = {}
+    for part, wanted in (("labels", labels), ("annotations", notes)):
+        there = node["metadata"].get(part) or {}
+        new = {key: value for key, value in wanted.items() if there.get(key) != value}
+        if new:
+            metadata[part] = new
+    return {"metadata": metadata} if metadata else None
 
 
-def pod_path(instance: Instance) -> str:
+def pod_path(instance: Shown) -> str:
     """Path of the pod of a program."""
     return f"/api/v1/namespaces/{instance.namespace}/pods/{instance.pod}"
 
@@ -47,7 +74,7 @@ def status_path(pod: Object) -> str:
     return f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status"
 
 
-def instance_state(instance: Instance) -> tuple[Object, Trouble | None]:
+def instance_state(instance: Shown) -> tuple[Object, Trouble | None]:
     """What a pod shows: its log as an annotation, and what stops it."""
     return {"metadata": {"annotations": {LOG: instance.log()}}}, instance.trouble
 

@@ -22,8 +22,21 @@ MPS_DAEMON = "mps-control-daemon"
 """Command of the MPS control daemon."""
 MANAGER = "config-manager"
 """Command of the sidecar that chooses the configuration."""
+WORKER = "nfd-worker"
+"""Command of node feature discovery on each node."""
+MIG_MANAGER = "nvidia-mig-manager"
+"""Command of the MIG manager."""
+OPERATOR = "gpu-operator"
+"""Command of the operator itself."""
+VALIDATOR = "nvidia-operator-validator"
+"""Command by which the lab marks the operator's validator."""
+EXPORTER = "dcgm-exporter"
+"""Command of the exporter of metrics."""
+OTHERS = (WORKER, MIG_MANAGER, OPERATOR, VALIDATOR, EXPORTER)
+"""Programs that do something else than advertise, or have to be told apart."""
 
 _PROGRAMS = (PLUGIN, DISCOVERY, MPS_DAEMON)
+_GATE = "toolkit-validation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +57,9 @@ class Program:
     """MIG_STRATEGY; None leaves it to the configuration."""
     mps_root: str
     """MPS_ROOT."""
+
+    gated: bool = False
+    """Whether it waits for the operator's validator on its node."""
 
     @property
     def lacks_mps_root(self) -> bool:
@@ -68,12 +84,40 @@ def program_of(pod: Object) -> Program | None:
         label=asked.get("NODE_LABEL", ""),
         mig_strategy=own.get("MIG_STRATEGY") or None,
         mps_root=own.get("MPS_ROOT", ""),
+        gated=_is_gated(pod),
     )
+
+
+def role_of(spec: Object) -> str:
+    """The program of a pod's spec by its command, `""` if it is none of NVIDIA's or NFD's."""
+    names = map(_command, spec["containers"])
+    return next((name for name in names if name in {*_PROGRAMS, *OTHERS}), "")
+
+
+def environment_of(pod: Object, command: str) -> dict[str, str]:
+    """The environment of a container by its command; empty without one."""
+    containers = pod["spec"]["containers"]
+    found = next((each for each in containers if _command(each) == command), None)
+    return dict(_environment(found)) if found else {}
+
+
+def mounted(pod: Object, path: str) -> str | None:
+    """The ConfigMap that a pod mounts at a path, or None."""
+    for container in pod["spec"]["containers"]:
+        found = _config_map(pod, container, path)
+        if found is not None:
+            return found
+    return None
 
 
 def is_alive(pod: Object) -> bool:
     """Whether a pod runs and is not about to go."""
     return pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]
+
+
+def _is_gated(pod: Object) -> bool:
+    before = pod["spec"].get("initContainers") or ()
+    return any(each["name"] == _GATE for each in before)
 
 
 def _command(container: dict[str, Any]) -> str:

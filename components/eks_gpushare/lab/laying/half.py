@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.lab.laying.charts import Release
+from eks_gpushare.lab.laying.release import Release
 from eks_gpushare.program.values import plain
 
 if TYPE_CHECKING:
@@ -61,6 +61,12 @@ class NodePool:
     """Kubernetes version, such as 1.35.8 or 1.35."""
     disk_gib: int = _DISK_GIB
     """Root volume."""
+    ami_type: str = ""
+    """AMI type of the node group, such as AL2023_x86_64_NVIDIA; `""` if somebody else chose it."""
+    release: str = ""
+    """Release of the AMI; `""` for the newest."""
+    user_data: str = ""
+    """User data of the launch template, base64."""
     declared: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By instance type, what a node of a GPU pool is to advertise."""
 
@@ -131,14 +137,17 @@ def _pools(recording: Recording) -> Iterator[NodePool]:
         str(subnet.id): str(plain(subnet.inputs).get("availabilityZone", ""))
         for subnet in recording.of_type("aws:ec2/subnet:Subnet")
     }
-    disks = dict(_disks(recording))
+    templates = {
+        str(template.id): plain(template.inputs)
+        for template in recording.of_type("aws:ec2/launchTemplate:LaunchTemplate")
+    }
     for group in recording.of_type(_NODE_GROUP):
         given = plain(group.inputs)
         environment = _above(recording, group, _ENVIRONMENT)
         pool = _above(recording, group, _POOL)
         name = _name(recording, group, pool)
         declared = _declared(environment, name) if pool else {}
-        template = given.get("launchTemplate") or {}
+        template = templates.get(str((given.get("launchTemplate") or {}).get("id")), {})
         region = _region(environment)
         yield NodePool(
             name=f"{environment.name}/{name}" if several and environment else name,
@@ -150,8 +159,11 @@ def _pools(recording: Recording) -> Iterator[NodePool]:
             capacity_type=_CAPACITY.get(given.get("capacityType", ""), "ON_DEMAND"),
             zones=tuple(sorted(filter(None, {subnets.get(s) for s in given.get("subnetIds", ())}))),
             region=region,
-            version=str(given.get("releaseVersion") or given.get("version") or ""),
-            disk_gib=disks.get(str(template.get("id")), _DISK_GIB),
+            version=_version(given),
+            disk_gib=_disk(template),
+            ami_type=_ami_type(given, template),
+            release=str(given.get("releaseVersion") or ""),
+            user_data=str(template.get("userData") or ""),
             declared=declared.get("perNode", {}),
         )
     for environment in environments:
@@ -202,12 +214,23 @@ def _taint(given: Mapping[str, str]) -> dict[str, str]:
     return {**taint, "value": given["value"]} if given.get("value") else taint
 
 
-def _disks(recording: Recording) -> Iterator[tuple[str, int]]:
-    """Size of the largest volume, by launch template: that is where pods' files are."""
-    for template in recording.of_type("aws:ec2/launchTemplate:LaunchTemplate"):
-        mappings = plain(template.inputs).get("blockDeviceMappings") or ()
-        sizes = [int((each.get("ebs") or {}).get("volumeSize", 0)) for each in mappings]
-        yield str(template.id), max(sizes, default=_DISK_GIB)
+def _disk(template: Mapping[str, Any]) -> int:
+    """Size of the largest volume of a launch template: that is where pods' files are."""
+    mappings = template.get("blockDeviceMappings") or ()
+    sizes = [int((each.get("ebs") or {}).get("volumeSize", 0)) for each in mappings]
+    return max(sizes, default=_DISK_GIB)
+
+
+def _version(group: Mapping[str, Any]) -> str:
+    """Kubernetes version; releases of Bottlerocket are counted otherwise."""
+    bottlerocket = str(group.get("amiType") or "").startswith("BOTTLEROCKET")
+    release = "" if bottlerocket else group.get("releaseVersion")
+    return str(release or group.get("version") or "")
+
+
+def _ami_type(group: Mapping[str, Any], template: Mapping[str, Any]) -> str:
+    """What EKS would say: an image in the launch template makes it CUSTOM."""
+    return "CUSTOM" if template.get("imageId") else str(group.get("amiType") or "")
 
 
 def _above(recording: Recording, resource: Resource, kind: str) -> Resource | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from eks_gpushare.lab.client import Object
-    from eks_gpushare.lab.laying.charts import Release
+    from eks_gpushare.lab.laying.release import Release
 
 _TYPE = "helm.sh/release.v1"
 

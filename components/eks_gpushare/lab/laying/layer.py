@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.findings import Finding, finding
 from eks_gpushare.lab import codes
+from eks_gpushare.lab.agent.boot import CONSOLE
+from eks_gpushare.lab.agent.gpus import STATE
+from eks_gpushare.lab.agent.user_data import AMI_TYPE, USER_DATA
 from eks_gpushare.lab.client import ApiError, UnknownKindError
-from eks_gpushare.lab.laying.charts import ChartError, knows, stand_ins
+from eks_gpushare.lab.laying import inventory
+from eks_gpushare.lab.laying.charts import knows, stand_ins
 from eks_gpushare.lab.laying.helm_record import record_of
+from eks_gpushare.lab.laying.inventory import Inventory
 from eks_gpushare.lab.laying.nodes import POOL, LabNode, UnknownTypeError, nodes_of
+from eks_gpushare.lab.laying.release import ChartError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from eks_gpushare.config.findings import At, Code
     from eks_gpushare.lab.client import Client, Object
-    from eks_gpushare.lab.laying.charts import Release
     from eks_gpushare.lab.laying.half import KubernetesHalf
     from eks_gpushare.lab.laying.manifests import Manifest
+    from eks_gpushare.lab.laying.release import Release
 
-_INVENTORY = "/api/v1/namespaces/kube-system/configmaps/eks-gpushare-lab"
 _CONFLICT = 409
+_FOUND_PREFIXES = (
+    "nvidia.com/gpu.",
+    "nvidia.com/mig.",
+    "nvidia.com/mig-",
+    "nvidia.com/mps.",
+    "feature.node.kubernetes.io/",
+)
+_CHOSEN = ("nvidia.com/gpu.present", "nvidia.com/mig.config", "nvidia.com/gpu.deploy.operands")
 _WORKERS = 8
 
 
@@ -35,29 +47,52 @@ class Layer:
         self._client = client
         self.findings: list[Finding] = []
         """What it refused and warned of."""
+        self.nodes: list[LabNode] = []
+        """The nodes of the stack that is laid."""
         self._applied: list[str] = []
 
-    def lay(self, half: KubernetesHalf) -> list[LabNode]:
+    def lay(self, half: KubernetesHalf, install: Callable[[], object] | None = None) -> None:
         """Make the lab what a stack says, and remove what an earlier stack had there.
 
-        Returns:
-            The nodes.
+        Args:
+            half: what a cluster would have of the stack.
+            install: makes objects and releases of the half by other means. Default: its objects
+                are applied, and stand-ins for its releases.
         """
-        before = self._inventory()
+        before = inventory.read(self._client)
+        inventory.remove_releases(self._client, before.releases)
         self._applied = []
         wanted = list(self._wanted(half))
         with ThreadPoolExecutor(_WORKERS) as workers:
             made = list(workers.map(self._node, wanted))
-        nodes = [node for node, there in zip(wanted, made, strict=True) if there]
-        for each in half.objects:
-            self._apply(each, ("objects", _name(each)))
-        for release in half.releases:
-            self._release(release)
-        for path in reversed(before):
+        self.nodes = [node for node, there in zip(wanted, made, strict=True) if there]
+        if install is None:
+            for each in half.objects:
+                self._apply(each, ("objects", _name(each)))
+            for release in half.releases:
+                self._release(release)
+            self._remove(before.paths)
+            inventory.keep(self._client, Inventory(self._applied))
+        else:
+            self._remove(before.paths)
+            inventory.await_gone(self._client, before.paths, kept=self._applied)
+            self._applied += filter(None, map(self._path, half.objects))
+            # First, so that what a run leaves that is killed meanwhile is found again.
+            releases = [(release.namespace, release.name) for release in half.releases]
+            inventory.keep(self._client, Inventory(self._applied, releases))
+            install()
+
+    def _path(self, given: Object) -> str | None:
+        """Path of an object; None for a custom resource, which goes with its definition."""
+        try:
+            return self._client.path_of(given)
+        except UnknownKindError:
+            return None
+
+    def _remove(self, paths: Iterable[str]) -> None:
+        for path in reversed(list(paths)):
             if path not in self._applied:
                 self._client.delete(path)
-        self._keep_inventory()
-        return nodes
 
     def apply(self, manifests: Iterable[Manifest]) -> list[Object]:
         """Apply manifests and return the objects that were accepted, as they are now."""
@@ -78,6 +113,9 @@ class Layer:
 
     def _node(self, node: LabNode) -> bool:
         path = f"/api/v1/nodes/{node.name}"
+        if not node.joins:
+            self._client.delete(path)  # the machine before it, which is replaced
+            return True
         try:
             self._client.create(node.object)
         except ApiError as error:
@@ -100,8 +138,10 @@ class Layer:
             return
         metadata, labels = wanted["metadata"], wanted["metadata"]["labels"]
         gone = {key: None for key in there["metadata"].get("labels", {}) if _ours(key, labels)}
+        machine = (STATE, CONSOLE)  # is as it is, whatever its node joined with
+        notes = {k: v for k, v in metadata["annotations"].items() if k not in machine}
         change: dict[str, Any] = {
-            "metadata": {"labels": {**gone, **labels}, "annotations": metadata["annotations"]},
+            "metadata": {"labels": {**gone, **labels}, "annotations": notes},
             "spec": {"taints": wanted["spec"]["taints"]},
         }
         self._client.patch(path, change)
@@ -136,34 +176,23 @@ class Layer:
     def _find(self, code: Code, at: At, message: str, fix: str) -> None:
         self.findings.append(finding(code, at, message, fix))
 
-    def _inventory(self) -> list[str]:
-        there = self._client.get(_INVENTORY)
-        return json.loads(there["data"]["paths"]) if there else []
-
-    def _keep_inventory(self) -> None:
-        name = _INVENTORY.rpartition("/")[2]
-        kept: Object = {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": "kube-system"},
-            "data": {"paths": json.dumps(self._applied)},
-        }
-        self._client.apply(kept)
-
 
 def _ours(key: str, wanted: Object) -> bool:
     """Whether a label of a node was the stack's and is not any more.
 
-    Labels of GPU feature discovery stay; they are its own.
+    Those of discovery, of the operator and of MIG manager stay; they are their own.
     """
-    discovered = key.startswith(("nvidia.com/gpu.", "nvidia.com/mig.", "nvidia.com/mps."))
-    return key not in wanted and (not discovered or key == "nvidia.com/gpu.present")
+    found = key.startswith(_FOUND_PREFIXES)
+    return key not in wanted and (not found or key in _CHOSEN)
 
 
 def _is_other_machine(there: Object, wanted: Object) -> bool:
+    """Whether EC2 would have to launch a new one: another type, image or user data."""
     kind = "node.kubernetes.io/instance-type"
     before, after = there["metadata"].get("labels", {}), wanted["metadata"]["labels"]
-    return POOL in there["metadata"].get("annotations", {}) and before.get(kind) != after[kind]
+    notes, new = there["metadata"].get("annotations", {}), wanted["metadata"]["annotations"]
+    launched = any(notes.get(key) != new.get(key) for key in (USER_DATA, AMI_TYPE))
+    return POOL in notes and (before.get(kind) != after[kind] or launched)
 
 
 def _name(given: Object) -> str:

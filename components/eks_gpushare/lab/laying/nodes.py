@@ -8,6 +8,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import Catalog
+from eks_gpushare.lab.agent.boot import boot
+from eks_gpushare.lab.agent.user_data import AMI_TYPE, USER_DATA
 from eks_gpushare.sharing.nodes import allocatable
 
 if TYPE_CHECKING:
@@ -41,6 +43,10 @@ class LabNode:
     """What it is to advertise; empty for a node that no GPU pool has."""
     object: Object
     """The node, as it joins."""
+    joins: bool = True
+    """Whether it joins at all: a machine may stop while it boots."""
+    said: str = ""
+    """What its boot said of its settings and GPUs."""
 
 
 class UnknownTypeError(Exception):
@@ -60,7 +66,16 @@ def nodes_of(pool: NodePool) -> Iterator[LabNode]:
             raise UnknownTypeError(f"instance type {kind} is not in the catalog")
         name = f"{pool.name.replace('/', '-').lower()}-{number}"
         node = _node(name, pool, found, number)
-        yield LabNode(name, pool.name, kind, pool.declared.get(kind, {}), node)
+        joining = boot(node)
+        yield LabNode(
+            name,
+            pool.name,
+            kind,
+            pool.declared.get(kind, {}),
+            joining.node or node,
+            joins=joining.node is not None,
+            said=joining.said,
+        )
 
 
 def _node(name: str, pool: NodePool, kind: InstanceType, number: int) -> Object:
@@ -82,13 +97,19 @@ def _node(name: str, pool: NodePool, kind: InstanceType, number: int) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": labels, "annotations": {**SIMULATED, POOL: pool.name}},
+        "metadata": {"name": name, "labels": labels, "annotations": _annotations(pool)},
         "spec": {
             "taints": [dict(taint) for taint in pool.taints],
             "providerID": f"aws:///{zones[number % len(zones)]}/i-{_instance_id(name)}",
         },
         "status": _status(name, pool, kind),
     }
+
+
+def _annotations(pool: NodePool) -> dict[str, str]:
+    """What the lab's agent has to know of the machine."""
+    launched = {AMI_TYPE: pool.ami_type, USER_DATA: pool.user_data}
+    return {**SIMULATED, POOL: pool.name, **{key: text for key, text in launched.items() if text}}
 
 
 def _status(name: str, pool: NodePool, kind: InstanceType) -> Object:
@@ -122,12 +143,20 @@ def _status(name: str, pool: NodePool, kind: InstanceType) -> Object:
             "kubeProxyVersion": "",
             "containerRuntimeVersion": "containerd://2.1.5",
             "kernelVersion": "6.12.0",
-            "osImage": "Amazon Linux 2023 (simulated)",
+            "osImage": _os_image(pool),
             "bootID": "",
             "machineID": "",
             "systemUUID": "",
         },
     }
+
+
+def _os_image(pool: NodePool) -> str:
+    """As the OS calls itself; Bottlerocket by its release, where that is known."""
+    if not pool.ami_type.startswith("BOTTLEROCKET"):
+        return "Amazon Linux 2023 (simulated)"
+    release = pool.release.partition("-")[0]
+    return f"Bottlerocket OS {release} (simulated)".replace("  ", " ")
 
 
 def _instance_id(name: str) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from eks_gpushare.config.findings import Finding, finding
 from eks_gpushare.lab import codes
 from eks_gpushare.lab.agent.patches import LOG
-from eks_gpushare.lab.agent.pods import MPS_DAEMON, PLUGIN, Program, program_of
+from eks_gpushare.lab.agent.pods import MPS_DAEMON, PLUGIN, Program, program_of, role_of
 from eks_gpushare.lab.laying.config_keys import dropped, looks_like_one
 from eks_gpushare.lab.observing.placement import allocatable
+from eks_gpushare.lab.reporting.machines import broken_machine
 from eks_gpushare.lab.reporting.reach import why_not
 
 if TYPE_CHECKING:
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
 _PREFIX = "nvidia.com/"
 _MPS_CAPABLE = "nvidia.com/mps.capable"
+_FIXES = {
+    "container stack to be setup": "Let the operator's validator run on the node.",
+    "invalid MIG configuration": "Cut every GPU alike, or let the MIG strategy be mixed.",
+    "same migEnabled value": "Cut every GPU alike, or let the MIG strategy be mixed.",
+    "MPS is not supported for MIG": "Share MIG devices by time slicing.",
+    "MPS sharing is not supported for mig": "Share MIG devices by time slicing.",
+}
 
 
 def advertised_by(node: Object | None) -> dict[str, int]:
@@ -53,12 +61,15 @@ def trouble_findings(session: Session) -> Iterator[Finding]:
     """Pods of NVIDIA's programs whose containers do not run."""
     for pod in session.watches.pods.all():
         program, trouble = program_of(pod), _waiting(pod)
-        if program is None or trouble is None:
+        name = program.name if program else role_of(pod["spec"])
+        if not name or trouble is None:
             continue
         node = pod["spec"].get("nodeName", "")
         pool = next((each.pool for each in session.nodes if each.name == node), "")
-        detail, fix = _explained(session, pod, program, trouble[1])
-        message = f"{program.name} is in {trouble[0]}: {detail}"
+        detail, fix = f"{trouble[1]}.", "See the message."
+        if program is not None:
+            detail, fix = _explained(session, pod, program, trouble[1])
+        message = f"{name} is in {trouble[0]}: {detail}"
         yield finding(codes.NOT_RUNNING, ("pools", pool, "nodes", node), message, fix)
 
 
@@ -87,6 +98,9 @@ def unread_findings(session: Session) -> Iterator[Finding]:
 def _broken_edge(
     session: Session, reaches: Sequence[Reach], node: LabNode, there: Object
 ) -> tuple[str, str]:
+    machine = broken_machine(session, there)
+    if machine is not None:
+        return machine
     pods = _programs_on(session, node.name)
     if PLUGIN not in pods:
         plugin = next((reach for reach in reaches if reach.role == PLUGIN), None)
@@ -156,6 +170,9 @@ def _explained(session: Session, pod: Object, program: Program, message: str) ->
         keys = ", ".join(sorted(data)) or "none"
         detail = f"{message}. The {source} names the key {key}; {program.config_map} has {keys}."
         return detail, f"Let the {source} name one of them."
+    fix = next((fix for words, fix in _FIXES.items() if words in message), "")
+    if fix:
+        return f"{message}.", fix
     return f"{message}.", f"Mend key {key} of {program.config_map}." if key else "See the message."
 
 

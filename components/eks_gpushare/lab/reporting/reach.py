@@ -10,6 +10,7 @@ from eks_gpushare.lab import codes
 from eks_gpushare.lab.agent.pods import DISCOVERY, MPS_DAEMON, PLUGIN, is_alive
 from eks_gpushare.lab.observing.observer import RUNNING, state_of, workload_of
 from eks_gpushare.lab.observing.placement import mismatches, untolerated
+from eks_gpushare.lab.reporting.machines import serves_itself
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -105,7 +106,7 @@ def reach_findings(session: Session, reaches: Sequence[Reach]) -> Iterator[Findi
     """Pools that a DaemonSet they need does not reach."""
     pools: dict[str, LabNode] = {}
     for node in session.nodes:
-        if node.declared:
+        if node.declared and node.joins and not serves_itself(node.object):
             pools.setdefault(node.pool, node)
     for pool in pools:
         for role, harm in _NEEDED.items():

@@ -15,6 +15,7 @@ from eks_gpushare.lab.reporting.comparing import (
     trouble_findings,
     unread_findings,
 )
+from eks_gpushare.lab.reporting.machines import machine_findings
 from eks_gpushare.lab.reporting.reach import reach_findings, reach_of
 from eks_gpushare.lab.reporting.waiting import reasons_of, waiting_findings
 from eks_gpushare.lab.session import NoWorkloadError
@@ -100,6 +101,8 @@ class Report:
     """DaemonSets and how far they reach."""
     findings: Sequence[Finding] = ()
     """What is wrong."""
+    engine: Mapping[str, Any] | None = None
+    """What the Pulumi engine did, if it laid the stack."""
 
     @property
     def ok(self) -> bool:
@@ -133,6 +136,7 @@ class Report:
             "workloads": {name: counts.as_json() for name, counts in self.workloads.items()},
             "daemonsets": {reach.name: reach.as_json() for reach in self.daemon_sets},
             "findings": [each.as_json() for each in self.findings],
+            **({} if self.engine is None else {"engine": dict(self.engine)}),
         }
 
 
@@ -182,6 +186,7 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
         *before,
         *session.findings,
         *_unsteady(session),
+        *machine_findings(session),
         *reach_findings(session, reaches),
         *trouble_findings(session),
         *comparison_findings(session, reaches),

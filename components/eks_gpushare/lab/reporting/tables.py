@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
@@ -55,6 +55,8 @@ def live(console: Console, session: Session) -> tuple[Live, Callable[[], None]]:
 
 def print_report(console: Console, report: Report) -> None:
     """Everything that a run found."""
+    if report.engine is not None:
+        console.print(_engine(report.engine))
     console.print(_nodes(report.nodes))
     console.print(_daemon_sets(report))
     if report.workloads:
@@ -72,6 +74,13 @@ def print_findings(console: Console, found: Sequence[Finding]) -> None:
         head = f"[{_COLOURS[each.severity]}]{each.severity}[/] {each.code}"
         console.print(f"{head} at {escape(each.path)}" if each.path else head)
         console.print(_indented([Text(each.message), Text(f"-> {each.fix}")]))
+
+
+def _engine(engine: Mapping[str, Any]) -> str:
+    """What laid the stack, in a line."""
+    done = ", ".join(f"{count} {change}" for change, count in engine["changes"].items())
+    versions = f"pulumi {engine['pulumi']}, kubernetes provider {engine['kubernetesProvider']}"
+    return f"Laid by {versions} in {engine['seconds']:.1f} s: {done or 'nothing changed'}"
 
 
 def _indented(lines: Iterable[RenderableType]) -> Padding:

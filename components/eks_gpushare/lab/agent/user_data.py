@@ -1,0 +1,95 @@
+"""User data of a simulated machine: what cloud-init and Bottlerocket would make of it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import email
+import gzip
+import re
+import shlex
+import tomllib
+import zlib
+from typing import Any
+
+USER_DATA = "lab.eks-gpushare/user-data"
+"""Annotation of a node: user data of its launch template, base64 as EC2 has it."""
+AMI_TYPE = "lab.eks-gpushare/ami-type"
+"""Annotation of a node: AMI type of its node group, such as AL2023_x86_64_NVIDIA or CUSTOM."""
+
+SHELL = "text/x-shellscript"
+"""Type of the parts that cloud-init runs."""
+
+MIG_ENVIRONMENT = "/etc/eks-gpushare/mig.env"
+"""The file that tells a node's boot which MIG layout to apply."""
+_UNIT = "eks-gpushare-mig.service"
+_HEREDOC = re.compile(
+    r"^[^\n#]*?cat\b(?P<line>[^\n]*<<-?\s*['\"]?(?P<end>\w+)['\"]?[^\n]*)\n(?P<text>.*?)^\s*(?P=end)$",
+    re.MULTILINE | re.DOTALL,
+)
+_GZIP = b"\x1f\x8b"
+
+
+class UserDataError(Exception):
+    """User data that nothing on the machine could read."""
+
+
+def decoded(given: str) -> str:
+    """The text of user data, unpacked if it is packed.
+
+    Raises:
+        UserDataError: If it is no base64, or no text.
+    """
+    try:
+        content = base64.b64decode(given, validate=True)
+        if content.startswith(_GZIP):
+            content = gzip.decompress(content)
+        return content.decode()
+    except (binascii.Error, UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
+        raise UserDataError(f"the user data cannot be read: {error}") from None
+
+
+def parts(text: str) -> list[tuple[str, str]]:
+    """Type and text of each part of user data for cloud-init, one part if it is no MIME."""
+    if text.startswith("#!"):
+        return [(SHELL, text)]
+    message = email.message_from_string(text)
+    return [
+        (each.get_content_type(), _text(each.get_payload(decode=True)))
+        for each in message.walk()
+        if not each.is_multipart()
+    ]
+
+
+def _text(payload: Any) -> str:  # noqa: ANN401 (what the library returns)
+    return payload.decode(errors="replace") if isinstance(payload, bytes) else ""
+
+
+def mig_environment(text: str) -> dict[str, str] | None:
+    """What the shell parts write into mig.env, or None if they write none or start no unit."""
+    scripts = [script for kind, script in parts(text) if kind == SHELL]
+    if not any("systemctl" in script and _UNIT in script for script in scripts):
+        return None
+    for script in scripts:
+        for found in _HEREDOC.finditer(script):
+            if MIG_ENVIRONMENT in found["line"]:
+                return _assignments(found["text"])
+    return None
+
+
+def toml(text: str) -> dict[str, Any] | None:
+    """User data as Bottlerocket takes it, or None if it is something else."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _assignments(text: str) -> dict[str, str]:
+    """KEY="VALUE" lines as a shell that sources them has them."""
+    found = {}
+    for word in shlex.split(text, comments=True):
+        key, equals, value = word.partition("=")
+        if equals:
+            found[key] = value
+    return found

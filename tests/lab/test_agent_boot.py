@@ -1,0 +1,156 @@
+"""A simulated machine boots with user data that applies a MIG layout, and joins, or not."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from typing import Any
+
+import pytest
+
+from eks_gpushare.lab.agent import mig_boot, user_data
+from eks_gpushare.lab.agent.boot import CONSOLE, boot
+from eks_gpushare.lab.agent.gpus import of_node
+from eks_gpushare.lab.agent.hardware import hardware_of
+
+P4D = "p4d.24xlarge"
+GPU = "nvidia.com/gpu"
+BALANCED = {"3g.20gb": 1, "2g.10gb": 1, "1g.5gb": 2}
+ENVIRONMENT = {
+    "MIG_LAYOUT": "*=9:4,14:2,19:0,19:1",
+    "MIG_GPUS": "8",
+    "MIG_PRODUCT": "A100-SXM4-40GB",
+    "MIG_TAINT": "eks-gpushare/mig=failed:NoSchedule",
+    "MIG_LABEL": "eks-gpushare/mig",
+    "MIG_HASH": "3f2a",
+}
+# By hand, as a reader of cloud-init's documentation would write it.
+USER_DATA = """MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="part"
+
+--part
+Content-Type: text/x-shellscript; charset="us-ascii"
+
+#!/bin/bash
+cat >/etc/systemd/system/eks-gpushare-mig.service <<'UNIT'
+[Unit]
+UNIT
+cat >/etc/eks-gpushare/mig.env <<'ENV'
+{environment}
+ENV
+systemctl daemon-reload
+systemctl enable eks-gpushare-mig.service
+systemctl start --no-block eks-gpushare-mig.service
+--part--
+"""
+
+
+def environment(**other: str) -> dict[str, str]:
+    return {**ENVIRONMENT, **other}
+
+
+def node(kind: str = P4D, text: str = "", **given: str) -> dict[str, Any]:
+    lines = "\n".join(f'{key}="{value}"' for key, value in environment(**given).items())
+    content = text or USER_DATA.replace("{environment}", lines)
+    return {
+        "metadata": {
+            "name": "n",
+            "labels": {"node.kubernetes.io/instance-type": kind},
+            "annotations": {
+                user_data.AMI_TYPE: "AL2023_x86_64_NVIDIA",
+                user_data.USER_DATA: base64.b64encode(content.encode()).decode(),
+            },
+        },
+        "spec": {"taints": [{"key": GPU, "value": "true", "effect": "NoSchedule"}]},
+        "status": {},
+    }
+
+
+def test_a_layout_is_there_when_the_node_joins() -> None:
+    joined = boot(node()).node
+    assert joined is not None
+    metadata = joined["metadata"]
+
+    assert metadata["labels"]["eks-gpushare/mig"] == "3f2a"
+    assert [gpu.counts() for gpu in of_node(joined, 8)] == [BALANCED] * 8
+    assert metadata["annotations"][CONSOLE] == "layout 3f2a is on all 8 GPUs"
+    assert len(joined["spec"]["taints"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "counts"),
+    [
+        ("0=19:0 3=9:0,9:4", [{"1g.5gb": 1}, {}, {}, {"3g.20gb": 2}, {}, {}, {}, {}]),
+        ("*=0:0 7=", [{"7g.40gb": 1}] * 7 + [{}]),
+        ("9=19:0", [{}] * 8),
+    ],
+)
+def test_each_gpu_has_its_own_entry(given: str, counts: list[dict[str, int]]) -> None:
+    outcome = mig_boot.apply(environment(MIG_LAYOUT=given), hardware_of(P4D))
+
+    assert [gpu.counts() for gpu in outcome.gpus] == counts
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "reason"),
+    [
+        ("g5.xlarge", {"MIG_GPUS": "1"}, "wrong-board"),
+        ("g5.xlarge", {"MIG_GPUS": "1", "MIG_PRODUCT": "A10G"}, "no-mig"),
+        ("t3.large", {}, "gpu-count"),
+        (P4D, {"MIG_GPUS": "4"}, "gpu-count"),
+        ("p4de.24xlarge", {}, "wrong-board"),
+        (P4D, {"MIG_LAYOUT": "*=9:0,9:4,19:6"}, "create"),
+        (P4D, {"MIG_LAYOUT": "*=1g.10gb+gfx:0"}, "create"),
+        (P4D, {"MIG_LAYOUT": "*=19"}, "create"),
+    ],
+)
+def test_a_node_whose_layout_failed_joins_with_the_taint_and_the_reason(
+    kind: str, given: dict[str, str], reason: str
+) -> None:
+    joined = boot(node(kind, **given)).node
+    assert joined is not None
+    found = joined["metadata"]["labels"]
+
+    assert (found["eks-gpushare/mig"], found["eks-gpushare/mig-reason"]) == ("failed", reason)
+    assert joined["spec"]["taints"] == [
+        {"key": GPU, "value": "true", "effect": "NoSchedule"},
+        {"key": "eks-gpushare/mig", "value": "failed", "effect": "NoSchedule"},
+    ]
+    assert not any(gpu.instances for gpu in of_node(joined, 8))
+
+
+def test_no_gpu_stays_cut_in_part() -> None:
+    outcome = mig_boot.apply(environment(MIG_LAYOUT="0=19:0 7=9:0,9:0"), hardware_of(P4D))
+
+    assert outcome.said == (
+        "FAILED (create): GPU 7: 9:0,9:0 cannot be made: "
+        "Failed to create GPU instances: Insufficient Resources"
+    )
+    assert [gpu.instances for gpu in outcome.gpus] == [()] * 8
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#!/bin/bash\necho hello\n",
+        "#!/bin/bash\ncat >/etc/eks-gpushare/mig.env <<'EOF'\nMIG_GPUS=8\nEOF\n",
+        USER_DATA.replace("text/x-shellscript", "text/plain"),
+    ],
+)
+def test_user_data_that_runs_no_layout_leaves_the_gpus_whole(text: str) -> None:
+    given = node(text=text)
+
+    assert boot(given).node == given
+
+
+def test_packed_user_data_is_read() -> None:
+    packed = base64.b64encode(gzip.compress(b"hello")).decode()
+
+    assert user_data.decoded(packed) == "hello"
+
+
+def test_user_data_that_cannot_be_read_stops_the_boot() -> None:
+    given = node()
+    given["metadata"]["annotations"][user_data.USER_DATA] = "#!"
+
+    assert boot(given).node is None
