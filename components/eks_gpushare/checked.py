@@ -12,6 +12,7 @@ from eks_gpushare.config import codes, parts
 from eks_gpushare.config.base import Model, normalised
 from eks_gpushare.config.device_plugin import DevicePluginSpec
 from eks_gpushare.config.findings import Finding, dotted, finding, has_errors
+from eks_gpushare.config.gpu_operator import GpuOperatorSpec
 from eks_gpushare.config.parse import models
 from eks_gpushare.config.shape import shape_findings, similar
 from eks_gpushare.rules.building import for_building
@@ -32,6 +33,7 @@ _SPECS: tuple[type[Model], ...] = (
     parts.ClusterFacts,
     parts.EnvironmentSpec,
     DevicePluginSpec,
+    GpuOperatorSpec,
 )
 _GONE = object()
 _ROUNDS = 20
@@ -177,8 +179,11 @@ def props(
     plain = model.model_dump(
         by_alias=True, exclude_none=True, include=only, exclude=set(without), mode="json"
     )
-    if not plain.get("tags"):
-        plain.pop("tags", None)
+    if "catalog" in plain:
+        plain["catalog"] = {key: value for key, value in plain["catalog"].items() if value}
+    for key in ("tags", "catalog"):
+        if not plain.get(key):
+            plain.pop(key, None)
     return {**plain, **{key: value for key, value in wiring.items() if value is not None}}
 
 

@@ -1,18 +1,19 @@
 """NVIDIA's device plugin, configured for the pools it serves."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
 from pulumi_kubernetes.helm.v3 import Release
 
-from eks_gpushare.args import Chart, Pool
+from eks_gpushare.args import CatalogAdditions, Chart, Pool
 from eks_gpushare.catalog import versions
 from eks_gpushare.checked import checked, props, warn
+from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.device_plugin import DevicePluginSpec
-from eks_gpushare.config.environment import Chart as ChartModel
 from eks_gpushare.rules.parts import check_device_plugin
-from eks_gpushare.sharing.charts import device_plugin_values, merged
+from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
+from eks_gpushare.sharing.charts import device_plugin_values, merged, release_source
 from eks_gpushare.sharing.device_plugin_config import config_map_data, content_hash
 
 DEFAULT_NAMESPACE = "nvidia-device-plugin"
@@ -21,17 +22,22 @@ _TIMEOUT_SECONDS = 600
 _KEPT_REVISIONS = 5
 _SHARING = {"provisioner", "instance_types", "sharing", "taints"}
 """What of a pool concerns the plugin; a new size or disk does not show it as changed."""
+_BOTTLEROCKET = {"ami_family", "custom_ami", "bottlerocket"}
+"""What more does where the image may bring a device plugin."""
 
 
 class DevicePluginArgs(TypedDict):
     """Which pools the plugin serves, and what is changed about its chart."""
 
     pools: dict[str, Pool]
-    """The pools, by name. Their nodes carry the label `nvidia.com/device-plugin.config`."""
+    """The pools, by name. Their nodes carry the label `nvidia.com/device-plugin.config`, but for
+    Bottlerocket's, which bring a device plugin of their own: those are passed over."""
     namespace: NotRequired[str]
     """Namespace, made by the component. Default: nvidia-device-plugin."""
     chart: NotRequired[Chart]
     """Version, mirror and values of the chart. Default: the version this release is for."""
+    catalog: NotRequired[CatalogAdditions]
+    """Instance types, MIG profiles and layouts that this release does not know. Default: none."""
 
 
 class DevicePlugin(pulumi.ComponentResource):
@@ -61,7 +67,11 @@ class DevicePlugin(pulumi.ComponentResource):
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
         spec, found = checked(DevicePluginSpec, DevicePluginArgs, args, check_device_plugin)
-        pools = {pool: props(each, only=_SHARING) for pool, each in spec.pools.items()}
+        served = {pool: each for pool, each in spec.pools.items() if served_by_chart(each)}
+        pools = {
+            pool: props(each, only=_SHARING | (_BOTTLEROCKET if is_bottlerocket(each) else set()))
+            for pool, each in served.items()
+        }
         super().__init__(
             "eks-gpushare:index:DevicePlugin", name, props(spec, "pools", pools=pools), opts
         )
@@ -76,7 +86,8 @@ class DevicePlugin(pulumi.ComponentResource):
             },
             opts=child,
         )
-        data = config_map_data(spec.pools)
+        catalog, _ = catalog_of(spec.catalog, None)
+        data = config_map_data(served, catalog)
         config = ConfigMap(
             f"{name}-config",
             metadata={
@@ -91,9 +102,9 @@ class DevicePlugin(pulumi.ComponentResource):
             f"{name}-release",
             name=RELEASE_NAME,
             namespace=namespace.metadata.name,
-            **_chart(spec.chart),
+            **release_source(spec.chart, versions.DEVICE_PLUGIN),
             values=merged(
-                device_plugin_values(spec.pools, spec.chart.values),
+                device_plugin_values(served, spec.chart.values),
                 {"config": {"name": config.metadata.name}},
             ),
             atomic=True,
@@ -105,15 +116,3 @@ class DevicePlugin(pulumi.ComponentResource):
         self.namespace = namespace.metadata.name
         self.config_map_name = config.metadata.name
         self.register_outputs({"namespace": self.namespace, "configMapName": self.config_map_name})
-
-
-def _chart(chart: ChartModel) -> dict[str, Any]:
-    """Where the chart comes from: a repository, an OCI registry, or the disk."""
-    default = versions.DEVICE_PLUGIN
-    if chart.path is not None:
-        return {"chart": chart.path}
-    repository = chart.repository or default.repository
-    version = chart.version or default.version
-    if repository.startswith("oci://"):  # such an address is the chart's own
-        return {"chart": repository, "version": version}
-    return {"chart": default.name, "version": version, "repository_opts": {"repo": repository}}

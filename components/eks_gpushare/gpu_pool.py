@@ -16,9 +16,9 @@ from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.findings import Finding, finding
 from eks_gpushare.config.parts import GpuPoolSpec
 from eks_gpushare.config.pools import Pool
-from eks_gpushare.documents.node_config import custom_ami_user_data
 from eks_gpushare.rules.parts import check_pool
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
+from eks_gpushare.sharing.user_data import node_user_data
 
 _CAPACITY_TYPES = {
     "onDemand": "ON_DEMAND",
@@ -93,7 +93,7 @@ class GpuPool(pulumi.ComponentResource):
         warn(found, self, opts)
         plan = plan_pool(spec.pool, spec, catalog)
         child = pulumi.ResourceOptions(parent=self)
-        parts = _Parts(name, spec, args, _first(spec, catalog), child)
+        parts = _Parts(name, spec, args, _first(spec, catalog), catalog, child)
         group = register_group(parts.group(plan), self)
         self.node_group_name = group.node_group_name
         self.request = pulumi.Output.from_input(dict(plan.request))
@@ -115,6 +115,7 @@ class _Parts:
     spec: GpuPoolSpec
     args: GpuPoolArgs
     instance_type: InstanceType
+    catalog: Catalog
     child: pulumi.ResourceOptions
 
     def group(self, plan: PoolPlan) -> GroupSpec:
@@ -143,6 +144,7 @@ class _Parts:
             delete_first=pool.reservation is not None,
             template={
                 **self._image(),
+                **self._user_data(),
                 **_reservation(pool),
                 **self._placement(),
                 **self._network(),
@@ -152,11 +154,17 @@ class _Parts:
         )
 
     def _image(self) -> dict[str, Any]:
+        return {"image_id": self.spec.custom_ami.id} if self.spec.custom_ami else {}
+
+    def _user_data(self) -> dict[str, Any]:
+        """What the nodes are told at boot; EKS adds the cluster's data where the AMI is its own."""
+        given = node_user_data(self.spec, self.catalog)
         if self.spec.custom_ami is None:
-            return {}
+            text = given.for_eks_image()
+            return {} if text is None else {"user_data": text}
         wires = (self.args["cluster_name"], *(self.args.get(wire) for wire in _IMAGE_WIRES))
-        user_data = pulumi.Output.all(*wires).apply(lambda known: custom_ami_user_data(*known))
-        return {"image_id": self.spec.custom_ami.id, "user_data": user_data}
+        joined = pulumi.Output.all(*wires).apply(lambda known: given.for_own_image(*known))
+        return {"user_data": joined}
 
     def _placement(self) -> dict[str, Any]:
         if not self.spec.placement_group:

@@ -24,7 +24,10 @@ TESTS = list((ROOT / "tests").rglob("*.py"))
 TOOLS = [path for top in ("tools", "benchmarks", "examples") for path in (ROOT / top).rglob("*.py")]
 EVERYTHING = [*LIBRARY, *TESTS, *TOOLS, *ROOT.glob("*.py")]
 
-COMPONENTS = ("network", "cluster", "system_nodes", "gpu_pool", "device_plugin", "environment")
+COMPONENTS = (
+    *("network", "cluster", "system_nodes", "gpu_pool"),
+    *("device_plugin", "gpu_operator", "gpu_manager", "environment"),
+)
 COMPONENT_FILES = [file for name in COMPONENTS if (file := PACKAGE / f"{name}.py").exists()]
 
 LAYERS = (
@@ -33,7 +36,7 @@ LAYERS = (
     ("sharing",),
     ("rules",),
     ("args", "checked"),
-    ("aws",),
+    ("aws", "in_cluster"),
     COMPONENTS,
     ("stack", "program"),
     ("lab",),

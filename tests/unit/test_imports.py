@@ -42,6 +42,11 @@ def loaded(*words: str) -> set[str]:
         ["check", "--help"],
         ["preview", "--help"],
         ["policy", "--help"],
+        ["mig", "--help"],
+        ["mig", "check", "--help"],
+        ["mig", "profiles", "p4d.24xlarge"],
+        ["mig", "layouts", "p4d.24xlarge"],
+        ["mig", "check", "--json", "p4d.24xlarge", "all-balanced"],
         [],
     ],
 )
@@ -49,8 +54,9 @@ def test_no_sdk_is_loaded_by(words: list[str]) -> None:
     assert {name for name in loaded(*words) if HEAVY.match(name)} == set()
 
 
-def test_help_needs_no_model() -> None:
-    assert {"pydantic", "yaml"} & loaded("--help") == set()
+@pytest.mark.parametrize("words", [["--help"], ["mig", "--help"]])
+def test_help_needs_no_model(words: list[str]) -> None:
+    assert {"pydantic", "yaml"} & loaded(*words) == set()
 
 
 def test_the_pattern_finds_what_it_is_meant_to() -> None:

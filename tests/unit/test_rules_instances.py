@@ -285,3 +285,18 @@ def test_the_gpu_operator_brings_a_driver() -> None:
     fragment = {"gpuStack": {"manager": "gpuOperator"}, "pools": {"gpu": keys}}
 
     assert findings(fragment, "GPU507") == []
+
+
+@pytest.mark.parametrize("given", ["1.35.8-20260930", "newest", "1.65"])
+def test_a_release_of_another_image_is_none_of_bottlerocket(given: str) -> None:
+    assert pool("GPU504", amiFamily="bottlerocket", amiVersion=given) == [
+        (
+            "pools.gpu.amiVersion",
+            f'"{given}" is not a Bottlerocket release such as 1.65.0-0be31b34.',
+        )
+    ]
+
+
+@pytest.mark.parametrize("given", ["1.65.0-0be31b34", "1.65.0", "1.65.0-12345678"])
+def test_a_release_of_bottlerocket_is_fine(given: str) -> None:
+    assert pool("GPU504", amiFamily="bottlerocket", amiVersion=given) == []

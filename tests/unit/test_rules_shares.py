@@ -165,3 +165,37 @@ def test_karpenter_pools_are_renamed_without_asking() -> None:
 def test_shares_of_whole_gpus_say_nothing_about_memory() -> None:
     for code in ("GPU205", "GPU206", "GPU207", "GPU208", "GPU209", "GPU210", "GPU211"):
         assert shares(code, "g5.xlarge", mode="exclusive") == []
+
+
+def test_pods_that_take_turns_on_a_mig_device_share_its_memory() -> None:
+    found = shares(
+        "GPU206", "p4d.24xlarge", mode="mig", layout="all-1g.5gb", timeSlicing={"replicas": 4}
+    )
+
+    assert found == [
+        (
+            "pools.gpu.sharing.timeSlicing",
+            (
+                "p4d.24xlarge: 4 pods on one MIG device, so 1216 MiB each of nvidia.com/mig-1g.5gb "
+                "if all keep to it; nothing enforces that, and a fault on a device reaches all of "
+                "its pods."
+            ),
+        )
+    ]
+
+
+def test_a_mig_device_of_one_pod_shares_nothing() -> None:
+    assert shares("GPU206", "p4d.24xlarge", mode="mig", layout="all-1g.5gb") == []
+
+
+def test_turns_on_mig_devices_stay_within_the_pods_of_a_node() -> None:
+    [(path, message)] = shares(
+        "GPU209", "p4d.24xlarge", mode="mig", layout="all-1g.5gb", timeSlicing={"replicas": 5}
+    )
+
+    assert path == "pools.gpu.sharing.timeSlicing.replicas"
+    assert message.startswith("p4d.24xlarge advertises 280 shares but takes 250 pods")
+
+
+def test_a_layout_that_does_not_fit_is_no_share_to_compare() -> None:
+    assert shares("GPU210", "p4d.24xlarge", mode="mig", layout={"3g.20gb": 3}) == []

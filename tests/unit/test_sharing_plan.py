@@ -24,7 +24,7 @@ from eks_gpushare.sharing.device_plugin_config import (
 )
 from eks_gpushare.sharing.nodes import SYSTEM_PODS, allocatable, sizes
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment, plan_pool
-from eks_gpushare.sharing.resources import NotPlannedError, advertised
+from eks_gpushare.sharing.resources import advertised
 from eks_gpushare.sharing.subnets import MOST_ZONES, cut, zone_subnets
 
 if TYPE_CHECKING:
@@ -124,11 +124,6 @@ def test_a_whole_gpu_on_karpenter_keeps_its_name() -> None:
     assert found.request == {"nvidia.com/gpu": 1}
 
 
-def test_mig_is_not_planned_yet() -> None:
-    with pytest.raises(NotPlannedError):
-        plan({"mode": "mig", "layout": "all-1g.5gb"}, "p4d.24xlarge")
-
-
 def test_a_type_that_nobody_knows_is_a_key_error() -> None:
     with pytest.raises(KeyError, match=r"g9\.xlarge"):
         plan(EXCLUSIVE, "g9.xlarge")
@@ -164,7 +159,9 @@ def test_a_taint_without_a_value_is_tolerated_by_its_key() -> None:
 
 
 def test_memory_of_a_share() -> None:
-    assert plan({"mode": "mps", "replicas": 10}).memory_per_share_mib == {"p3.8xlarge": 1638}
+    [share] = plan({"mode": "mps", "replicas": 10}).shares["p3.8xlarge"]
+
+    assert share.memory_mib == 1638
 
 
 def test_cost_of_a_share_is_the_price_of_a_node_over_its_shares() -> None:
@@ -215,6 +212,14 @@ def test_json_of_a_pool_is_that_of_the_contract() -> None:
         "atMax": {"nvidia.com/gpu": 80},
         "usdPerHour": None,
         "request": {"nvidia.com/gpu": 1},
+        "shares": [
+            {
+                "resource": "nvidia.com/gpu",
+                "perNode": {"p3.8xlarge": 40},
+                "memoryMiB": 1638,
+                "usdPerHour": None,
+            }
+        ],
         "nodeSelector": {"eks-gpushare/pool": "gpu"},
         "tolerations": [
             {"key": "nvidia.com/gpu", "operator": "Equal", "value": "true", "effect": "NoSchedule"}
@@ -262,7 +267,7 @@ def test_the_planner_agrees_with_itself_on_every_type() -> None:
     pool = pool_of({"mode": "timeSlicing", "replicas": 2})
 
     for instance in gpu_instance_types().values():
-        assert advertised(pool, instance) == {"nvidia.com/gpu": 2 * instance.gpu_count}
+        assert advertised(pool, instance, Catalog()) == {"nvidia.com/gpu": 2 * instance.gpu_count}
 
 
 PLUGIN_KEYS: dict[str, Any] = {
@@ -298,19 +303,19 @@ def unknown(value: Any, known: Any, at: str = "") -> list[str]:  # noqa: ANN401
 
 @given(POOLS)
 def test_a_document_holds_only_what_the_device_plugin_knows(raw: dict[str, Any]) -> None:
-    assert unknown(document(environment_of(gpu=raw).pools["gpu"]), PLUGIN_KEYS) == []
+    assert unknown(document(environment_of(gpu=raw).pools["gpu"], Catalog()), PLUGIN_KEYS) == []
 
 
 @given(POOLS)
 def test_a_document_reads_back_as_it_was_written(raw: dict[str, Any]) -> None:
-    written = document(environment_of(gpu=raw).pools["gpu"])
+    written = document(environment_of(gpu=raw).pools["gpu"], Catalog())
 
     assert yaml.safe_load(render(written)) == written
 
 
 @given(POOLS)
 def test_never_both_ways_of_sharing(raw: dict[str, Any]) -> None:
-    written = document(environment_of(gpu=raw).pools["gpu"])
+    written = document(environment_of(gpu=raw).pools["gpu"], Catalog())
 
     assert len(written.get("sharing", {})) == (0 if raw["sharing"] == EXCLUSIVE else 1)
 
@@ -319,7 +324,7 @@ def test_never_both_ways_of_sharing(raw: dict[str, Any]) -> None:
 def test_the_config_map_has_a_key_for_each_pool_and_a_default(
     raw: dict[str, dict[str, Any]],
 ) -> None:
-    data = config_map_data(environment_of(**raw).pools)
+    data = config_map_data(environment_of(**raw).pools, Catalog())
 
     assert set(data) == {"default", *raw}
 
@@ -328,8 +333,8 @@ def test_the_order_of_pools_does_not_change_the_config_map() -> None:
     one = {"instanceTypes": ["g5.xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 2}}
     other = {"instanceTypes": ["g6.xlarge"], "sharing": EXCLUSIVE}
 
-    assert list(config_map_data(environment_of(b=one, a=other).pools).items()) == list(
-        config_map_data(environment_of(a=other, b=one).pools).items()
+    assert list(config_map_data(environment_of(b=one, a=other).pools, Catalog()).items()) == list(
+        config_map_data(environment_of(a=other, b=one).pools, Catalog()).items()
     )
 
 
@@ -370,7 +375,7 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_the_document_of(name: str, golden: Callable[[str, str], None]) -> None:
-    golden(f"device-plugin/{name}.yaml", render(document(pool_of(DOCUMENTS[name]))))
+    golden(f"device-plugin/{name}.yaml", render(document(pool_of(DOCUMENTS[name]), Catalog())))
 
 
 def parsed_by_the_plugin() -> dict[str, Any]:
@@ -381,7 +386,7 @@ def parsed_by_the_plugin() -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_the_device_plugin_itself_read_this_very_document(name: str) -> None:
-    text = render(document(pool_of(DOCUMENTS[name])))
+    text = render(document(pool_of(DOCUMENTS[name]), Catalog()))
 
     assert parsed_by_the_plugin()[name]["document"] == text
 

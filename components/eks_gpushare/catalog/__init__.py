@@ -17,6 +17,14 @@ from eks_gpushare.catalog.instances import (
 )
 from eks_gpushare.catalog.kubernetes import EksVersion, eks_versions, support
 from eks_gpushare.catalog.lookup import Catalog
+from eks_gpushare.catalog.mig import (
+    MigModel,
+    Profile,
+    mig_model,
+    mig_models,
+    named_layouts,
+    why_no_mig,
+)
 from eks_gpushare.catalog.quotas import Quota, bucket
 from eks_gpushare.catalog.versions import Addon, Chart, addon_versions, ami_release
 
@@ -28,6 +36,8 @@ __all__ = [
     "EksVersion",
     "Gpu",
     "InstanceType",
+    "MigModel",
+    "Profile",
     "Quota",
     "addon_versions",
     "alternatives",
@@ -37,9 +47,13 @@ __all__ = [
     "eks_max_pods",
     "eks_versions",
     "gpu_instance_types",
+    "mig_model",
+    "mig_models",
     "mps_client_limit",
+    "named_layouts",
     "nvidia_ami",
     "other_instance_type",
     "standard_ami",
     "support",
+    "why_no_mig",
 ]

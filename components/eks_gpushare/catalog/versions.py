@@ -34,6 +34,28 @@ class Chart(NamedTuple):
     source: str
 
 
+class Image(NamedTuple):
+    """A container image.
+
+    Attributes:
+        repository: where it is pulled from.
+        tag: for people; the digest decides.
+        digest: of the index for all architectures.
+        source: where the two were seen together, with the date.
+
+    """
+
+    repository: str
+    tag: str
+    digest: str
+    source: str
+
+    @property
+    def reference(self) -> str:
+        """The image as a pod names it."""
+        return f"{self.repository}:{self.tag}@{self.digest}"
+
+
 class Addon(NamedTuple):
     """The version of an EKS add-on for one Kubernetes minor version.
 
@@ -87,6 +109,14 @@ KARPENTER_CRD = Chart(
     version="1.14.1",
     repository="oci://public.ecr.aws/karpenter/karpenter-crd",
     source="aws/karpenter-provider-aws v1.14.1 of 2026-08-20",
+)
+
+PYTHON = Image(
+    repository="public.ecr.aws/docker/library/python",
+    tag="3.13.16-slim",
+    digest="sha256:bf44cdfcb76cd3b41e879bc058fc37ec5872002ccfde7fcb765e218cde0cd79c",
+    source="Dockerfiles of several public repositories, this address and Docker Hub's; published "
+    "2026-10-06, read 2026-11-21",
 )
 
 

@@ -19,6 +19,7 @@ _VERBS = {
     "check": "validate stack files, without Pulumi, AWS or a network",
     "preview": "show what a stack would create, advertise and cost",
     "policy": "run the policy pack over a stack",
+    "mig": "list the MIG layouts that fit on a GPU, or say why one does not",
     "lab": "prove on a real control plane that the shares exist and the pods run",
     "schema": "print the JSON Schema of the environment",
 }

@@ -1,4 +1,4 @@
-"""`eks-gpushare lab up|run|status|down`."""
+"""`eks-gpushare lab up|run|status|down|clean`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from eks_gpushare.cli import FINE, FOUND
+from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,11 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--json", help="print one JSON document", **described)  # type: ignore[arg-type]  # keywords of argparse
         if verb == "run":
             _add_run_arguments(sub)
+        if verb == "clean":
+            sub.add_argument(
+                "--all", action="store_true", help="this version's programs too, but what runs"
+            )
 
 
 def run(options: argparse.Namespace) -> int:
     """Do what the verb says."""
-    from eks_gpushare.lab.errors import LabError
+    from eks_gpushare.lab.errors import LabError, NoEngineError
 
     # What ends this process from outside is to stop a build or a start in order too.
     previous = signal.signal(signal.SIGTERM, _terminate)
@@ -43,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
             _print_json({"error": str(error)})
         else:
             print(f"eks-gpushare: {error}", file=sys.stderr)
-        return FOUND
+        return WRONG_USAGE if isinstance(error, NoEngineError) else FOUND
     finally:
         signal.signal(signal.SIGTERM, previous)
     return code
@@ -60,6 +64,12 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help="manifests to apply, in this order",
+    )
+    parser.add_argument(
+        "--engine",
+        action="store_true",
+        help="lay the stack by a real `pulumi up`, charts included, instead of applying its "
+        "objects; needs pulumi, and the stack's charts from their repository or charts.*.path",
     )
     parser.add_argument(
         "--scale",
@@ -152,6 +162,31 @@ def _run(options: argparse.Namespace) -> int:
     return code
 
 
+def _clean(options: argparse.Namespace) -> int:
+    from eks_gpushare.lab.programs import builder
+    from eks_gpushare.lab.programs.progress import say
+
+    def waiting(_: str) -> None:
+        say("a lab is being started or built: waiting for it")
+
+    cleaned = builder.clean(everything=options.all, waiting=waiting)
+    freed = sum(each.size for each in cleaned.removed)
+    if options.json:
+        shown = {
+            "removed": [{"name": e.name, "bytes": e.size} for e in cleaned.removed],
+            "running": [{"name": e.name, "bytes": e.size} for e in cleaned.running],
+            "freedBytes": freed,
+        }
+        _print_json(shown)
+        return FINE
+    for each in cleaned.removed:
+        print(f"Removed {each.name}, {each.size >> 20} MB.")
+    for each in cleaned.running:
+        print(f"Kept {each.name}: it runs. `eks-gpushare lab down` stops the lab.")
+    print(f"{freed >> 20} MB are free again." if cleaned.removed else "Nothing was to be removed.")
+    return FINE
+
+
 def _print_status(status: Status) -> None:
     lab = status.lab
     if lab is None:
@@ -193,6 +228,7 @@ _SUMMARIES = {
     "run": "lay a stack on a control plane and see which of its pods run",
     "status": "show versions, address, memory and logs of the lab that is up",
     "down": "stop the lab that is up",
+    "clean": "remove programs that were built for other versions",
 }
 
 _VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -200,4 +236,5 @@ _VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
     "status": _status,
     "down": _down,
+    "clean": _clean,
 }

@@ -72,15 +72,16 @@ def _pools(pools: dict[str, Any]) -> Table:
 
 def _rows(name: str, pool: dict[str, Any]) -> Iterator[list[str]]:
     nodes, cost = pool["nodes"], pool["usdPerHour"]
-    sizes = f"{nodes['min']}/{nodes['desired']}/{nodes['max']}"
-    head = [name, "", sizes]
-    money = [_money(cost and cost["atDesired"], 2), _money(cost and cost["perShare"], 4)]
+    head = [name, "", f"{nodes['min']}/{nodes['desired']}/{nodes['max']}"]
+    money = _money(cost and cost["atDesired"], 2)
+    prices = {share["resource"]: share["usdPerHour"] for share in pool["shares"]}
     for instance_type, advertised in pool["perNode"].items():
         head[1] = instance_type
         for resource, count in advertised.items():
             desired, most = (str(pool[at][resource]) for at in ("atDesired", "atMax"))
-            yield [*head, resource, str(count), desired, most, *money]
-            head, money = ["", "", ""], ["", ""]
+            price = _money(prices[resource], 4) if resource in prices else ""
+            yield [*head, resource, str(count), desired, most, money, price]
+            head, money = ["", "", ""], ""
 
 
 def _money(amount: float | None, places: int) -> str:

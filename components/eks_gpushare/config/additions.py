@@ -1,4 +1,4 @@
-"""Instance types that a stack file adds to the catalog or corrects in it."""
+"""Instance types that a stack file adds to the catalog or corrects in it; with them, its MIG."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog, Gpu, InstanceType
 from eks_gpushare.config.findings import Code, Finding, finding
+from eks_gpushare.config.mig_additions import own_layouts, own_mig_models
 
 if TYPE_CHECKING:
     from eks_gpushare.config.environment import CatalogAdditions, CatalogGpu, CatalogInstanceType
@@ -47,7 +48,9 @@ def catalog_of(additions: CatalogAdditions, region: str | None) -> tuple[Catalog
             found.append(finding(INCOMPLETE_TYPE, (*at, *wrong[0]), wrong[1], "Correct it."))
         else:
             overrides[name] = _merged(name, entry, base, region)
-    return Catalog(overrides), found
+    mig_models = own_mig_models(additions.mig_profiles, found)
+    layouts = own_layouts(additions.mig_layouts, found)
+    return Catalog(overrides, mig_models, layouts), found
 
 
 def _missing(entry: CatalogInstanceType, base: InstanceType | None) -> list[str]:

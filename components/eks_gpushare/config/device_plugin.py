@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eks_gpushare.config.base import Model
-from eks_gpushare.config.environment import Chart
+from eks_gpushare.config.environment import CatalogAdditions, Chart
 from eks_gpushare.config.pools import Pool
 
 
@@ -16,3 +16,5 @@ class DevicePluginSpec(Model):
     """Namespace. Default: nvidia-device-plugin."""
     chart: Chart = Chart.model_construct()
     """Version, mirror and values of the chart."""
+    catalog: CatalogAdditions = CatalogAdditions.model_construct()
+    """Instance types, MIG profiles and layouts this release does not know or has wrong."""

@@ -32,6 +32,9 @@ class GpuStack(Model):
     """NVIDIA's device plugin chart, or NVIDIA's GPU Operator."""
     namespace: str | None = None
     """Namespace of the chart. Default: `nvidia-device-plugin` or `gpu-operator`."""
+    mig_taint_remover_image: str | None = None
+    """Image with Python 3.11 or later, by tag or digest, for the controller that frees nodes once
+    MIG manager has made their layout. Default: Python's own on Amazon's public registry."""
 
 
 class Chart(Model):
@@ -90,11 +93,31 @@ class CatalogInstanceType(Model):
     """Its GPUs."""
 
 
+class CatalogMigProfile(Model):
+    """One kind of MIG instance of a GPU, as `nvidia-smi mig -lgip` and `-lgipp` show it."""
+
+    compute_slices: int
+    """Compute slices that an instance takes: 3 of `3g.20gb`."""
+    memory_slices: int
+    """Memory slices that an instance takes; more than `computeSlices` on most GPUs."""
+    memory_gb: int = Field(alias="memoryGB")
+    """Memory in GB as in the name: 20 of `3g.20gb`."""
+    max_count: int
+    """Most instances on one GPU."""
+    placements: Items[int]
+    """Memory slices at which an instance may begin, from 0."""
+
+
 class CatalogAdditions(Model):
     """Facts this release does not have, or has wrong."""
 
     instance_types: dict[str, CatalogInstanceType] = Field(default_factory=dict)
     """Instance types by name."""
+    mig_profiles: dict[str, dict[str, CatalogMigProfile]] = Field(default_factory=dict)
+    """MIG profiles by GPU, such as `A100-40GB`, and profile. Of a GPU that is not known, all of
+    them, under the name that `instanceTypes` has as its `gpu.model`."""
+    mig_layouts: dict[str, dict[str, int]] = Field(default_factory=dict)
+    """Layouts for `layout` by name: MIG devices per GPU by profile."""
 
 
 class Environment(Model):
@@ -113,6 +136,6 @@ class Environment(Model):
     charts: Charts = Charts.model_construct()
     """Chart versions, mirrors and values."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
-    """Instance types this release does not know or has wrong."""
+    """Instance types and MIG profiles this release does not know or has wrong, and own layouts."""
     tags: dict[str, str] = Field(default_factory=dict)
     """AWS tags of everything the stack makes, but instances and volumes."""

@@ -109,7 +109,8 @@ def _take_out(given: dict[str, Any], at: At) -> At | None:
         if isinstance(owner, list):  # keep the indexes of the others: the whole list goes
             continue
         stand_in = _stand_in(gone)
-        if stand_in is not None:
+        # Where it stands already it did not help: the key belongs to another kind of block.
+        if stand_in is not None and owner.get(key) != stand_in:
             owner[key] = stand_in
             return gone
         if key in owner:

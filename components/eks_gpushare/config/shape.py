@@ -10,6 +10,7 @@ from eks_gpushare.config import codes
 from eks_gpushare.config.blocks import keys_of_block
 from eks_gpushare.config.findings import At, Finding, finding
 from eks_gpushare.config.sharing import MODES
+from eks_gpushare.config.sharing_keys import of_another_mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,7 +63,8 @@ def shape_findings(
     for detail in error.errors(include_url=False):
         if detail["type"] == "extra_forbidden":
             block = keys_of_block(model, detail["loc"][:-1]) if model else ()
-            found.append(_unknown_key(place(detail["loc"]), block, names))
+            foreign = of_another_mode(detail["loc"], block)
+            found.append(foreign or _unknown_key(place(detail["loc"]), block, names))
         else:
             found.append(_one(detail, spelled))
     return found

@@ -1,4 +1,4 @@
-"""User data of nodes with an AMI of the user's own.
+"""User data of AL2023 nodes, as MIME multipart.
 
 EKS adds the cluster's data itself where the AMI is its own; with another image the node has to be
 told. Source: https://awslabs.github.io/amazon-eks-ami/nodeadm (NodeConfig, v1alpha1).
@@ -8,42 +8,78 @@ from __future__ import annotations
 
 import base64
 import json
+from typing import TYPE_CHECKING
 
-_BOUNDARY = "eks-gpushare"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+USER_DATA_LIMIT = 12 * 1024
+"""Most bytes of user data before base64. EC2 takes 16 KB; EKS puts a NodeConfig of its own into it,
+with the certificate authority and the labels of the node group, for which 4 KB are left
+(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html)."""
+
+_BOUNDARY = "eks-gpushare"  # the same always: another one would roll every node
+_NODE_CONFIG = "application/node.eks.aws"
+_SHELL = 'text/x-shellscript; charset="us-ascii"'
 
 
-def custom_ami_user_data(name: str, endpoint: str, authority: str, service_cidr: str) -> str:
-    """User data by which an AL2023 node joins a cluster, base64 as launch templates want it.
+def user_data(script: str | None = None, cluster: tuple[str, str, str, str] | None = None) -> str:
+    """User data of a node, base64 as launch templates want it.
+
+    Args:
+        script: Shell script that cloud-init runs once, after everything else. Default: none.
+        cluster: Name, URL, certificate authority and range of services of the cluster, only for an
+            image of the user's own; in a node group with an AMI type they are EKS's to add.
+    """
+    return base64.b64encode(_multipart(_parts(script, cluster)).encode()).decode()
+
+
+def custom_ami_user_data(
+    name: str, endpoint: str, authority: str, service_cidr: str, script: str | None = None
+) -> str:
+    """User data by which an AL2023 node with an image of the user's own joins a cluster, base64.
 
     Args:
         name: Name of the EKS cluster.
         endpoint: URL of the API server.
         authority: Its certificate authority, base64.
         service_cidr: Address range of Kubernetes services.
+        script: Shell script that cloud-init runs once. Default: none.
     """
-    config = {
-        "apiVersion": "node.eks.aws/v1alpha1",
-        "kind": "NodeConfig",
-        "spec": {
-            "cluster": {
-                "name": name,
-                "apiServerEndpoint": endpoint,
-                "certificateAuthority": authority,
-                "cidr": service_cidr,
-            }
-        },
-    }
-    text = "\n".join(
-        [
-            "MIME-Version: 1.0",
-            f'Content-Type: multipart/mixed; boundary="{_BOUNDARY}"',
-            "",
-            f"--{_BOUNDARY}",
-            "Content-Type: application/node.eks.aws",
-            "",
-            json.dumps(config, indent=2),  # JSON is YAML, and nothing in it needs quoting with care
-            f"--{_BOUNDARY}--",
-            "",
-        ]
-    )
-    return base64.b64encode(text.encode()).decode()
+    return user_data(script, (name, endpoint, authority, service_cidr))
+
+
+def user_data_bytes(user_data: str) -> int:
+    """Size of user data before base64, which is what EC2 limits."""
+    return len(base64.b64decode(user_data))
+
+
+def _parts(
+    script: str | None, cluster: tuple[str, str, str, str] | None
+) -> Iterator[tuple[str, str]]:
+    if cluster is not None:
+        name, endpoint, authority, service_cidr = cluster
+        config = {
+            "apiVersion": "node.eks.aws/v1alpha1",
+            "kind": "NodeConfig",
+            "spec": {
+                "cluster": {
+                    "name": name,
+                    "apiServerEndpoint": endpoint,
+                    "certificateAuthority": authority,
+                    "cidr": service_cidr,
+                }
+            },
+        }
+        yield _NODE_CONFIG, json.dumps(config, indent=2)  # JSON is YAML that needs no care
+    if script is not None:
+        yield _SHELL, script
+
+
+def _multipart(parts: Iterator[tuple[str, str]]) -> str:
+    lines = ["MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{_BOUNDARY}"', ""]
+    for kind, content in parts:
+        if f"\n--{_BOUNDARY}" in f"\n{content}":
+            raise ValueError(f"a line of the {kind} part begins like the boundary of parts")
+        lines += [f"--{_BOUNDARY}", f"Content-Type: {kind}", "", content]
+    return "\n".join([*lines, f"--{_BOUNDARY}--", ""])

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 from eks_gpushare.config import additions, codes
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.rules import (
+    bottlerocket,
+    bottlerocket_mig,
     buying,
+    chart_values,
+    charts,
     cluster,
     images,
     instances,
+    mig,
+    mig_boot,
+    mig_manager,
     names,
     network,
     shares,
@@ -49,7 +56,11 @@ STACK_RULES: tuple[StackRule, ...] = (
     stack.any_subnet,
     stack.not_built,
     stack.charts,
-    stack.undone_values,
+    charts.undone_values,
+    charts.idle_chart,
+    charts.drivers,
+    chart_values.values_read,
+    mig_manager.remover_image,
     stack.vcpu_demand,
     stack.prices,
 )
@@ -80,6 +91,30 @@ POOL_RULES: tuple[PoolRule, ...] = (
     images.ami_serves,
     images.ami_version,
     images.disk,
+    mig.layout_fits,
+    mig.one_profile,
+    mig.same_meaning,
+    mig.mig_driver,
+    mig.proven_geometry,
+    mig.slices_used,
+    mig.mig_toleration,
+    mig_boot.boot_provisioner,
+    mig_boot.boot_driver,
+    mig_boot.boot_counts,
+    mig_boot.boot_size,
+    mig_boot.boot_reboots,
+    bottlerocket.bottlerocket_block,
+    bottlerocket.bottlerocket_release,
+    bottlerocket.bottlerocket_mps,
+    bottlerocket_mig.bottlerocket_mig,
+    bottlerocket_mig.bottlerocket_layout,
+    bottlerocket.bottlerocket_driver,
+    bottlerocket.bottlerocket_user_data,
+    mig_manager.needs_operator,
+    mig_manager.stops_kubelet,
+    mig_manager.own_startup_taint,
+    mig_manager.reboot_repaired,
+    mig_manager.foreign_nodes,
     names.pool_labels,
     names.pool_taints,
 )
@@ -87,7 +122,23 @@ POOL_RULES: tuple[PoolRule, ...] = (
 
 def all_codes() -> tuple[Code, ...]:
     """Every kind of finding, by number."""
-    modules = (buying, cluster, images, instances, names, network, shares, stack)
+    modules = (
+        bottlerocket,
+        bottlerocket_mig,
+        buying,
+        chart_values,
+        charts,
+        cluster,
+        images,
+        instances,
+        mig,
+        mig_boot,
+        mig_manager,
+        names,
+        network,
+        shares,
+        stack,
+    )
     found = [*codes.CODES, additions.INCOMPLETE_TYPE]
     found += [code for module in modules for code in module.CODES]
     return tuple(sorted(found))

@@ -90,6 +90,7 @@ ROOMY_GIB = 100
 _LARGEST_GIB = 16384
 _RELEASE = re.compile(r"(\d+\.\d+)\.\d+-\d{8}")
 _BOTTLEROCKET_RELEASE = re.compile(r"\d+\.\d+\.\d+(-[0-9a-f]{8})?")
+_AL2023_DATE = re.compile(r"-20[2-9]\d(0[1-9]|1[0-2])[0-3]\d$")
 _BOTTLEROCKET, _AL2023 = "1.65.0-0be31b34", "1.35.8-20260930"
 """What releases look like, for messages."""
 _AMI_ID = re.compile(r"ami-[0-9a-f]{8}([0-9a-f]{9})?")
@@ -159,7 +160,9 @@ def ami_version(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         message = "A custom AMI has no release version of EKS."
         yield finding(AMI_VERSION, at, message, "Remove amiVersion.")
     elif pool.ami_family == "bottlerocket":
-        if not _BOTTLEROCKET_RELEASE.fullmatch(pool.ami_version):
+        # A date could be a commit, but no commit of Bottlerocket's has been one.
+        al2023 = _AL2023_DATE.search(pool.ami_version)
+        if al2023 or not _BOTTLEROCKET_RELEASE.fullmatch(pool.ami_version):
             message = f'"{pool.ami_version}" is not a Bottlerocket release such as {_BOTTLEROCKET}.'
             fix = "Take one from the Bottlerocket releases."
             yield finding(AMI_VERSION, at, message, fix)

@@ -20,6 +20,8 @@ _PROVISIONER: At = ("pools", "*", "provisioner")
 _CAPACITY: At = ("pools", "*", "capacityType")
 _AMI: tuple[At, ...] = (("pools", "*", "amiFamily"), ("pools", "*", "customAmi"), _PROVISIONER)
 _RELEASE: At = ("pools", "*", "amiVersion")
+_TYPES: At = ("pools", "*", "instanceTypes")
+_LAYOUT: At = ("pools", "*", "sharing")
 _MANAGER: At = ("gpuStack", "manager")
 
 _RESTS_ON: dict[str, tuple[At, ...]] = {
@@ -30,6 +32,23 @@ _RESTS_ON: dict[str, tuple[At, ...]] = {
     "GPU106": (_CAPACITY,),
     "GPU202": (("catalog",),),
     "GPU203": (("catalog",),),
+    "GPU220": (("catalog",), _TYPES),
+    "GPU221": (("catalog",), _TYPES),
+    "GPU222": (("catalog",), _TYPES),
+    "GPU223": (("catalog",), _TYPES),
+    "GPU224": (("catalog",), _TYPES),
+    "GPU225": (("catalog",), _TYPES),
+    "GPU226": (("catalog",), _TYPES),
+    "GPU227": (("catalog",), _TYPES),
+    "GPU228": (("catalog",), _TYPES),
+    "GPU229": (("catalog",), _PROVISIONER, _LAYOUT),
+    "GPU233": (("catalog",), *_AMI, _RELEASE),
+    "GPU234": (("catalog",), _TYPES),
+    "GPU240": (("catalog",), _TYPES, *_AMI),
+    "GPU241": (("catalog",), _PROVISIONER, *_AMI, _LAYOUT),
+    "GPU242": (*_AMI, _LAYOUT),
+    "GPU243": (*_AMI, _LAYOUT),
+    "GPU270": (_MANAGER, *_AMI),
     "GPU401": (_PROVISIONER,),
     "GPU404": (_CAPACITY,),
     "GPU405": (*_NETWORK, _CAPACITY),
@@ -51,6 +70,9 @@ _RESTS_ON: dict[str, tuple[At, ...]] = {
     "GPU616": (_CLUSTER_KIND,),
     "GPU618": (_CLUSTER_KIND,),
     "GPU703": (_MANAGER,),
+    "GPU710": (_MANAGER,),
+    "GPU711": (_MANAGER, ("charts", "*", "version"), ("charts", "*", "path")),
+    "GPU716": (_MANAGER, ("pools",)),
 }
 """What else a rule looks at besides the place of its finding."""
 

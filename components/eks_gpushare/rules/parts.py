@@ -11,14 +11,22 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import Catalog
+from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.cluster import ClusterByName, ExistingCluster, NewCluster
 from eks_gpushare.config.environment import Charts, Environment, GpuStack
 from eks_gpushare.config.findings import dotted, finding
 from eks_gpushare.rules import (
+    bottlerocket,
+    bottlerocket_mig,
     buying,
+    chart_values,
+    charts,
     cluster,
     images,
     instances,
+    mig,
+    mig_boot,
+    mig_manager,
     names,
     network,
     shares,
@@ -32,9 +40,10 @@ if TYPE_CHECKING:
     from eks_gpushare.config.device_plugin import DevicePluginSpec
     from eks_gpushare.config.environment import SystemNodes
     from eks_gpushare.config.findings import Finding
+    from eks_gpushare.config.gpu_operator import GpuOperatorSpec
     from eks_gpushare.config.network import NewNetwork
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.rules.context import PoolRule
+    from eks_gpushare.rules.context import PoolRule, StackRule
 
 _ELSEWHERE = ExistingCluster.model_construct(
     existing=ClusterByName.model_construct(name="elsewhere")
@@ -59,9 +68,47 @@ _POOL_RULES: tuple[PoolRule, ...] = (
     images.custom_ami,
     images.ami_serves,
     images.disk,
+    mig.layout_fits,
+    mig.one_profile,
+    mig.mig_driver,
+    mig_boot.boot_driver,
+    mig_boot.boot_size,
+    bottlerocket.bottlerocket_block,
+    bottlerocket.bottlerocket_release,
+    bottlerocket.bottlerocket_mps,
+    bottlerocket_mig.bottlerocket_mig,
+    bottlerocket_mig.bottlerocket_layout,
+    mig_manager.stops_kubelet,
+    mig_manager.own_startup_taint,
+    mig_manager.reboot_repaired,
+    mig_manager.freed_elsewhere,
     names.pool_labels,
     names.pool_taints,
 )
+
+
+_CHART_RULES: tuple[StackRule, ...] = (
+    names.namespace,
+    stack.charts,
+    charts.undone_values,
+    chart_values.values_read,
+)
+_OPERATOR_RULES: tuple[StackRule, ...] = (
+    *_CHART_RULES,
+    charts.drivers,
+    mig_manager.remover_image,
+)
+_SHARING_RULES: tuple[PoolRule, ...] = (
+    names.pool_name,
+    instances.known_gpu_types,
+    shares.enough_replicas,
+    shares.mps_clients,
+    shares.mig_capable,
+    mig.layout_fits,
+    mig.one_profile,
+    mig.same_meaning,
+)
+"""What makes a pool's configuration, wherever its nodes come from."""
 
 
 def check_pool(name: str, pool: Pool, catalog: Catalog | None = None) -> list[Finding]:
@@ -129,16 +176,37 @@ def check_device_plugin(spec: DevicePluginSpec) -> list[Finding]:
         charts=Charts.model_construct(device_plugin=spec.chart),
         gpu_stack=GpuStack.model_construct(namespace=spec.namespace),
     )
-    ctx = Context(environment, Catalog(), None, _today())
-    found = [*names.namespace(ctx), *stack.charts(ctx), *stack.undone_values(ctx)]
-    found = [_renamed(each) for each in found]
+    catalog, found = catalog_of(spec.catalog, None)
+    ctx = Context(environment, catalog, None, _today())
+    found += [_renamed(each) for rule in _CHART_RULES for each in rule(ctx)]
     for name, pool in spec.pools.items():
-        rules = (names.pool_name, shares.enough_replicas, shares.mps_clients)
-        found += [f for rule in rules for f in rule(ctx, name, pool)]
-    return found + [f for f in stack.not_built(ctx) if f.at[-1] == "mode"]
+        found += [f for rule in _SHARING_RULES for f in rule(ctx, name, pool)]
+    return found
+
+
+def check_gpu_operator(spec: GpuOperatorSpec) -> list[Finding]:
+    """Findings about the GPU Operator and the sharing of the pools it serves."""
+    environment = Environment.model_construct(
+        cluster=_ELSEWHERE,
+        pools=spec.pools,
+        charts=Charts.model_construct(gpu_operator=spec.chart),
+        gpu_stack=GpuStack.model_construct(
+            manager="gpuOperator",
+            namespace=spec.namespace,
+            mig_taint_remover_image=spec.mig_taint_remover_image,
+        ),
+    )
+    catalog, found = catalog_of(spec.catalog, None)
+    ctx = Context(environment, catalog, None, _today())
+    ruled = [_renamed(each) for rule in _OPERATOR_RULES for each in rule(ctx)]
+    for name, pool in spec.pools.items():
+        ruled += [f for rule in _SHARING_RULES for f in rule(ctx, name, pool)]
+    return [*found, *ruled]
 
 
 def _renamed(found: Finding) -> Finding:
     """What is `charts.devicePlugin` and `gpuStack.namespace` in a stack file has no block here."""
+    if found.at[0] == "pools":
+        return found
     cut = ("chart", *found.at[2:]) if found.at[0] == "charts" else found.at[1:]
     return replace(found, at=cut, path=dotted(cut))

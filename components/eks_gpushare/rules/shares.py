@@ -8,7 +8,7 @@ from eks_gpushare.catalog import mps_client_limit
 from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
 from eks_gpushare.sharing.nodes import SYSTEM_PODS, allocatable
-from eks_gpushare.sharing.resources import GPU, renames
+from eks_gpushare.sharing.resources import GPU, renames, replicas, shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.rules.context import Context
+    from eks_gpushare.sharing.resources import Share
 
 _REPLICAS = "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/api/config/v1/replicas.go"
 _AWS_ADVICE = (
@@ -184,6 +185,9 @@ def several_shares(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
 def memory_per_share(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """GPU206, GPU207."""
     sharing = pool.sharing
+    if isinstance(sharing, Mig):
+        yield from _memory_per_turn(ctx, name, pool, sharing)
+        return
     if not isinstance(sharing, TimeSlicing | Mps) or sharing.replicas < FEWEST_REPLICAS:
         return
     for instance_type, gpu in ctx.gpu_types(pool):
@@ -210,6 +214,37 @@ def memory_per_share(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             )
 
 
+def _memory_per_turn(ctx: Context, name: str, pool: Pool, sharing: Mig) -> Iterator[Finding]:
+    """GPU206 for the pods on one MIG device."""
+    turns = sharing.time_slicing
+    if turns is None or turns.replicas < FEWEST_REPLICAS:
+        return
+    for instance_type, _ in ctx.gpu_types(pool):
+        for share in _shares(ctx, pool, instance_type):
+            if share.memory_mib is None or share.of_node == 1 / instance_type.gpu_count:
+                continue
+            yield finding(
+                MEMORY_SHARED,
+                _sharing(name, "timeSlicing"),
+                f"{instance_type.name}: {turns.replicas} pods on one MIG device, so "
+                f"{share.memory_mib} MiB each of {share.resource} if all keep to it; nothing "
+                "enforces that, and a fault on a device reaches all of its pods.",
+                "Give tenants that must not disturb each other devices of their own.",
+            )
+
+
+def _shares(ctx: Context, pool: Pool, instance_type: InstanceType) -> tuple[Share, ...]:
+    """The shares of a node; none where the layout is wrong, which has a finding of its own."""
+    if not isinstance(pool.sharing, Mig):
+        return shares(pool, instance_type, ctx.catalog)
+    from eks_gpushare.sharing.mig.layout import LayoutError  # noqa: PLC0415  (few stacks use MIG)
+
+    try:
+        return shares(pool, instance_type, ctx.catalog)
+    except LayoutError:
+        return ()
+
+
 def advised_replicas(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """GPU208."""
     sharing = pool.sharing
@@ -224,21 +259,23 @@ def advised_replicas(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
 
 def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """GPU209, GPU210."""
-    sharing = pool.sharing
-    if not isinstance(sharing, TimeSlicing | Mps) or sharing.replicas < FEWEST_REPLICAS:
+    if replicas(pool) < FEWEST_REPLICAS and not isinstance(pool.sharing, Mig):
         return
     for instance_type, _ in ctx.gpu_types(pool):
-        shares = instance_type.gpu_count * sharing.replicas
+        found = _shares(ctx, pool, instance_type)
+        count = sum(share.per_node for share in found)
+        if not count:
+            continue
         room = allocatable(instance_type)
-        who = f"{instance_type.name} advertises {shares} shares"
-        if room.pods is not None and shares > room.pods - SYSTEM_PODS:
+        who = f"{instance_type.name} advertises {count} shares"
+        if room.pods is not None and count > room.pods - SYSTEM_PODS:
             yield finding(
                 TOO_FEW_PODS,
-                _sharing(name, "replicas"),
+                _lever(name, pool),
                 f"{who} but takes {room.pods} pods, about {SYSTEM_PODS} of them the node's own.",
-                _fewer(instance_type, room.pods - SYSTEM_PODS),
+                _fewer(count // replicas(pool), room.pods - SYSTEM_PODS),
             )
-        cpu, memory = room.cpu_millis // shares, room.memory_mib // shares
+        cpu, memory = room.cpu_millis // count, room.memory_mib // count
         thin = [
             text
             for text, short in (
@@ -250,7 +287,7 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if thin:
             yield finding(
                 THIN_SHARES,
-                _sharing(name, "replicas"),
+                _lever(name, pool),
                 f"{who}; of the node's {room.cpu_millis}m CPU and {room.memory_mib} MiB each gets "
                 f"{cpu}m and {memory} MiB, less than {' and '.join(thin)}.",
                 "Let pods request no more than that, set fewer replicas, or take a type with more "
@@ -258,8 +295,16 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             )
 
 
-def _fewer(instance_type: InstanceType, room: int) -> str:
-    most = room // instance_type.gpu_count
+def _lever(name: str, pool: Pool) -> At:
+    """The place of what says how many shares there are."""
+    if not isinstance(pool.sharing, Mig):
+        return _sharing(name, "replicas")
+    turns = pool.sharing.time_slicing is not None
+    return _sharing(name, *(("timeSlicing", "replicas") if turns else ("layout",)))
+
+
+def _fewer(devices: int, room: int) -> str:
+    most = room // devices
     if most < FEWEST_REPLICAS:
         return "Take a larger instance type."
     return f"Set {most} or fewer, or take a larger instance type."

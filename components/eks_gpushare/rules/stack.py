@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import bucket
 from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.config.network import ExistingNetwork
-from eks_gpushare.config.sharing import Mig
 from eks_gpushare.sharing.nodes import sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.rules.context import Context
-
-_CHART = "https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm"
 
 NO_POOL = Code(
     "GPU617",
@@ -54,13 +51,6 @@ FLOATING_CHART = Code(
     "A range is resolved anew at every update, and the chart changes under the stack.",
     "https://www.pulumi.com/registry/packages/kubernetes/api-docs/helm/v3/release/",
 )
-UNDONE_VALUE = Code(
-    "GPU703",
-    "error",
-    "Chart values do not undo what is derived from the pools.",
-    "Shares, labels and tolerations would no longer be those of the plan.",
-    _CHART,
-)
 VCPU_DEMAND = Code(
     "GPU801",
     "info",
@@ -89,7 +79,6 @@ CODES = (
     ANY_SUBNET,
     NOT_BUILT,
     FLOATING_CHART,
-    UNDONE_VALUE,
     CHART_SOURCE,
     VCPU_DEMAND,
     NO_PRICE,
@@ -130,20 +119,10 @@ def any_subnet(ctx: Context) -> Iterator[Finding]:
 
 def not_built(ctx: Context) -> Iterator[Finding]:
     """GPU701."""
-    if ctx.environment.gpu_stack.manager == "gpuOperator":
-        at: At = ("gpuStack", "manager")
-        yield _not_yet(at, "install the GPU Operator", "devicePlugin")
     for name, pool in ctx.environment.pools.items():
-        if isinstance(pool.sharing, Mig):
-            at = ("pools", name, "sharing", "mode")
-            yield _not_yet(at, "build MIG pools", "exclusive, timeSlicing or mps")
         if pool.provisioner == "karpenter":
-            at = ("pools", name, "provisioner")
+            at: At = ("pools", name, "provisioner")
             yield _not_yet(at, "build Karpenter pools", "managedNodeGroup")
-        family = pool.custom_ami.family if pool.custom_ami else pool.ami_family
-        if family == "bottlerocket":
-            at = ("pools", name, *(("customAmi", "family") if pool.custom_ami else ("amiFamily",)))
-            yield _not_yet(at, "build Bottlerocket pools", "al2023")
 
 
 def _not_yet(at: At, what: str, instead: str) -> Finding:
@@ -170,47 +149,6 @@ def charts(ctx: Context) -> Iterator[Finding]:
         if chart.path is not None and chart.repository is not None:
             message = "Both path and repository are given."
             yield finding(CHART_SOURCE, at, message, "Keep one of the two.")
-
-
-_DERIVED: dict[str, str] = {
-    "affinity": "sends the plugin to the nodes of the pools",
-    "config": "names the ConfigMap of the pools",
-    "gfd.enabled": "labels the nodes with what they share",
-    "migStrategy": "comes with each pool's configuration",
-    "nodeSelector": "would narrow the nodes that the plugin reaches",
-    "tolerations": "holds the taints of the pools",
-    "devicePlugin.enabled": "is what advertises the shares",
-    "namespaceOverride": "is the namespace of the ConfigMap too",
-    "nfd.worker.affinity": "sends NFD's worker to the nodes of the pools",
-    "nfd.worker.tolerations": "holds the taints of the pools",
-}
-"""Values that come from the plan, and what they do. A path covers what is below it."""
-
-
-def undone_values(ctx: Context) -> Iterator[Finding]:
-    """GPU703."""
-    if ctx.environment.gpu_stack.manager != "devicePlugin":
-        return
-    given = ctx.environment.charts.device_plugin.values
-    for path in _paths(given):
-        dotted = ".".join(path)
-        for derived, role in _DERIVED.items():
-            # `gfd: null` undoes gfd.enabled as well.
-            if f"{dotted}.".startswith(f"{derived}.") or f"{derived}.".startswith(f"{dotted}."):
-                yield finding(
-                    UNDONE_VALUE,
-                    ("charts", "devicePlugin", "values", *path),
-                    f"{derived} is derived from the pools: it {role}.",
-                    "Remove it, and change the pools instead.",
-                )
-
-
-def _paths(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    for key, value in values.items():
-        if isinstance(value, dict):  # an empty one changes nothing
-            yield from _paths(value, (*above, str(key)))
-        else:
-            yield (*above, str(key))
 
 
 def vcpu_demand(ctx: Context) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Values of NVIDIA's device plugin chart, derived from the pools it serves.
+"""Helm charts: where they come from, how values merge, and the device plugin's own values.
 
 Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm. Lists in Helm
 values replace the chart's own as a whole.
@@ -15,6 +15,8 @@ from eks_gpushare.sharing.resources import GPU
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eks_gpushare.catalog.versions import Chart as Pinned
+    from eks_gpushare.config.environment import Chart
     from eks_gpushare.config.pools import Pool
 
 
@@ -25,16 +27,16 @@ def device_plugin_values(pools: Mapping[str, Pool], given: Mapping[str, Any]) ->
         pools: The pools it serves, by name.
         given: The user's values, which go over the derived ones.
     """
-    reach = _reach(pools)
-    tolerations = _tolerations(pools)
+    nodes = reach(pools)
+    tolerated = tolerations(pools)
     derived: dict[str, Any] = {
         "config": {"default": DEFAULT_KEY},
         # Labels nodes with what they share, and lets the MPS daemon find its nodes.
         "gfd": {"enabled": True},
-        "affinity": reach,
-        "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}, *tolerations],
+        "affinity": nodes,
+        "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}, *tolerated],
         # The subchart's worker tolerates `nvidia.com/gpu=present` only.
-        "nfd": {"worker": {"affinity": reach, "tolerations": tolerations}},
+        "nfd": {"worker": {"affinity": nodes, "tolerations": tolerated}},
     }
     return merged(derived, given)
 
@@ -51,7 +53,23 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     return result
 
 
-def _reach(pools: Mapping[str, Pool]) -> dict[str, Any]:
+def release_source(chart: Chart, default: Pinned) -> dict[str, Any]:
+    """Where a Release takes its chart from: a repository, an OCI registry, or the disk.
+
+    Args:
+        chart: What the user changes about the chart.
+        default: The chart that this release of the package is for.
+    """
+    if chart.path is not None:
+        return {"chart": chart.path}
+    repository = chart.repository or default.repository
+    version = chart.version or default.version
+    if repository.startswith("oci://"):  # such an address is the chart's own
+        return {"chart": repository, "version": version}
+    return {"chart": default.name, "version": version, "repository_opts": {"repo": repository}}
+
+
+def reach(pools: Mapping[str, Pool]) -> dict[str, Any]:
     """Exactly the nodes of the pools, not every node with a GPU in the cluster."""
     chosen = {"key": CONFIG_LABEL, "operator": "In", "values": sorted(pools)}
     terms = [{"matchExpressions": [chosen]}]
@@ -59,7 +77,7 @@ def _reach(pools: Mapping[str, Pool]) -> dict[str, Any]:
     return {"nodeAffinity": required}
 
 
-def _tolerations(pools: Mapping[str, Pool]) -> list[dict[str, str]]:
+def tolerations(pools: Mapping[str, Pool]) -> list[dict[str, str]]:
     """Every taint of every pool, whatever its value, and the usual one."""
     taints = {(taint.key, taint.effect) for pool in pools.values() for taint in pool.taints}
     wanted = sorted(taints | {(GPU, "NoSchedule")})

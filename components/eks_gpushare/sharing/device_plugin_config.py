@@ -14,11 +14,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
-from eks_gpushare.sharing.resources import GPU, NotPlannedError, renames
+from eks_gpushare.sharing.bottlerocket import chart_plugin_flags
+from eks_gpushare.sharing.resources import GPU, mig_resource, renames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eks_gpushare.catalog import Catalog
     from eks_gpushare.config.pools import Pool
 
 DEFAULT_KEY = "default"
@@ -26,30 +28,67 @@ DEFAULT_KEY = "default"
 _HASH_LENGTH = 10
 
 
-def document(pool: Pool) -> dict[str, Any]:
+def document(pool: Pool, catalog: Catalog) -> dict[str, Any]:
     """The device plugin's configuration for the nodes of a pool.
 
+    Args:
+        pool: A pool that the rules have accepted.
+        catalog: Where MIG profiles and layouts are looked up.
+
     Raises:
-        NotPlannedError: For MIG.
+        eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
     sharing = pool.sharing
     if isinstance(sharing, Mig):
-        raise NotPlannedError
-    plain: dict[str, Any] = {"version": "v1", "flags": {"migStrategy": "none"}}
+        return _mig_document(pool, sharing, catalog)
+    plain = _plain("none", pool)
     if not isinstance(sharing, TimeSlicing | Mps):
         return plain
-    shared = {
+    refuse_several = sharing.fail_requests_greater_than_one
+    resources = [{"name": GPU, "replicas": sharing.replicas}]
+    return {**plain, "sharing": {sharing.mode: _shared(pool, resources, refuse_several)}}
+
+
+def _mig_document(pool: Pool, sharing: Mig, catalog: Catalog) -> dict[str, Any]:
+    """MIG devices, with time slicing on top of each kind of them where it is asked for."""
+    plain = _plain(sharing.strategy, pool)
+    if sharing.time_slicing is None:
+        return plain
+    names = [GPU] if sharing.strategy == "single" else _mixed_names(pool, sharing, catalog)
+    resources = [{"name": name, "replicas": sharing.time_slicing.replicas} for name in names]
+    return {**plain, "sharing": {"timeSlicing": _shared(pool, resources, refuse_several=True)}}
+
+
+def _mixed_names(pool: Pool, sharing: Mig, catalog: Catalog) -> list[str]:
+    """One type stands for all: the rules have seen to it that a layout means the same on each."""
+    from eks_gpushare.sharing.mig.layout import node_layout  # noqa: PLC0415  (few stacks use MIG)
+
+    instance_type = catalog.find(pool.instance_types[0])
+    if instance_type is None:
+        raise KeyError(pool.instance_types[0])
+    layout = node_layout(sharing.layout, instance_type, catalog)
+    return [mig_resource(profile) for profile in sorted(layout.instances)]
+
+
+def _plain(strategy: str, pool: Pool | None = None) -> dict[str, Any]:
+    flags: dict[str, Any] = {"migStrategy": strategy}
+    if pool is not None and (plugin := chart_plugin_flags(pool)):
+        flags["plugin"] = dict(plugin)
+    return {"version": "v1", "flags": flags}
+
+
+def _shared(pool: Pool, resources: list[Any], refuse_several: bool) -> dict[str, Any]:  # noqa: FBT001  (a key of the document)
+    return {
         "renameByDefault": renames(pool),
-        "failRequestsGreaterThanOne": sharing.fail_requests_greater_than_one,
-        "resources": [{"name": GPU, "replicas": sharing.replicas}],
+        "failRequestsGreaterThanOne": refuse_several,
+        "resources": resources,
     }
-    return {**plain, "sharing": {sharing.mode: shared}}
 
 
-def config_map_data(pools: Mapping[str, Pool]) -> dict[str, str]:
+def config_map_data(pools: Mapping[str, Pool], catalog: Catalog) -> dict[str, str]:
     """The data of the ConfigMap: a document per pool, and a safe default."""
-    documents = {DEFAULT_KEY: {"version": "v1", "flags": {"migStrategy": "none"}}}
-    documents |= {name: document(pool) for name, pool in sorted(pools.items())}
+    documents = {DEFAULT_KEY: _plain("none")}
+    documents |= {name: document(pool, catalog) for name, pool in sorted(pools.items())}
     return {key: render(value) for key, value in documents.items()}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.config.sharing import Mig
 from eks_gpushare.sharing import resources
 from eks_gpushare.sharing.labels import POOL_LABEL, node_labels
 from eks_gpushare.sharing.nodes import Sizes, sizes
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.config.taints import Taint
+    from eks_gpushare.sharing.resources import Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,10 @@ class Cost:
     at_desired: float
     """All nodes of the desired size."""
     per_share: float
-    """One share of one GPU: the price of a node over the shares on it."""
+    """One share of the kind that `request` names: the price of a node over the shares on it."""
+    by_share: Mapping[str, float]
+    """One share of each kind, by its resource; what a MIG layout leaves unused is in the price of
+    the devices beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +45,13 @@ class PoolPlan:
     per_node: Mapping[str, Mapping[str, int]]
     """Resources a node advertises, by instance type."""
     request: Mapping[str, int]
-    """What a pod asks for to get one share."""
-    memory_per_share_mib: Mapping[str, int | None]
-    """GPU memory over the shares of a GPU, by instance type. Only MPS enforces it."""
+    """What a pod asks for to get one share: of several kinds, the most numerous."""
+    shares: Mapping[str, tuple[Share, ...]]
+    """Every kind of share on a node, by instance type, the one of `request` first."""
     labels: Mapping[str, str]
     """All labels of the nodes."""
     taints: tuple[Taint, ...]
-    """All taints of the nodes."""
+    """All taints that the nodes join with."""
     node_selector: Mapping[str, str]
     """What a pod selects to land on this pool and no other."""
     tolerations: tuple[Mapping[str, str], ...]
@@ -79,9 +84,25 @@ class PoolPlan:
             "atMax": self.at(self.sizes.max),
             "usdPerHour": cost and {"atDesired": cost.at_desired, "perShare": cost.per_share},
             "request": dict(self.request),
+            "shares": self._kinds(),
             "nodeSelector": dict(self.node_selector),
             "tolerations": [dict(toleration) for toleration in self.tolerations],
         }
+
+    def _kinds(self) -> list[dict[str, Any]]:
+        """Every kind of share as JSON; of types that differ, the least memory."""
+        kinds: dict[str, dict[str, Any]] = {}
+        for instance_type, shares in self.shares.items():
+            for share in shares:
+                kind = kinds.setdefault(
+                    share.resource,
+                    {"resource": share.resource, "perNode": {}, "memoryMiB": share.memory_mib},
+                )
+                kind["perNode"][instance_type] = share.per_node
+                if share.memory_mib is None or share.memory_mib < (kind["memoryMiB"] or 0):
+                    kind["memoryMiB"] = share.memory_mib
+        prices = self.cost.by_share if self.cost else {}
+        return [{**kind, "usdPerHour": prices.get(name)} for name, kind in kinds.items()]
 
 
 def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None) -> PoolPlan:
@@ -95,25 +116,41 @@ def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None
 
     Raises:
         KeyError: For an instance type that the catalog does not have.
-        NotPlannedError: For a way of sharing that is not built yet.
+        eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
     types = [_known(catalog, instance_type) for instance_type in pool.instance_types]
-    shares = resources.replicas(pool)
+    shares = {t.name: resources.shares(pool, t, catalog) for t in types}
     size = sizes(pool.nodes)
     return PoolPlan(
         name=name,
         pool=pool,
         sizes=size,
         gpus_per_node={t.name: t.gpu_count for t in types},
-        per_node={t.name: resources.advertised(pool, t) for t in types},
-        request={resources.request_name(pool): 1},
-        memory_per_share_mib={t.name: _memory_share(t, shares) for t in types},
-        labels=node_labels(name, pool),
-        taints=pool.taints,
+        per_node={t.name: resources.advertised(pool, t, catalog) for t in types},
+        request={shares[types[0].name][0].resource: 1},
+        shares=shares,
+        labels={**node_labels(name, pool), **_mig_labels(pool, catalog)},
+        taints=(*pool.taints, *_startup_taints(pool)),
         node_selector={POOL_LABEL: name},
         tolerations=tuple(taint.toleration() for taint in pool.taints),
         cost=_cost(pool, types, shares, size, region),
     )
+
+
+def _mig_labels(pool: Pool, catalog: Catalog) -> Mapping[str, str]:
+    if not isinstance(pool.sharing, Mig):
+        return {}
+    from eks_gpushare.sharing.mig_manager import mig_labels  # noqa: PLC0415  (few stacks use MIG)
+
+    return mig_labels(pool, catalog)
+
+
+def _startup_taints(pool: Pool) -> tuple[Taint, ...]:
+    if not isinstance(pool.sharing, Mig):
+        return ()
+    from eks_gpushare.sharing.mig_manager import startup_taints  # noqa: PLC0415  (the same)
+
+    return startup_taints(pool)
 
 
 def plan_environment(
@@ -123,7 +160,7 @@ def plan_environment(
 
     Raises:
         KeyError: For an instance type that the catalog does not have.
-        NotPlannedError: For a way of sharing that is not built yet.
+        eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
     return {
         name: plan_pool(name, pool, catalog, region) for name, pool in environment.pools.items()
@@ -137,22 +174,20 @@ def _known(catalog: Catalog, name: str) -> InstanceType:
     return found
 
 
-def _memory_share(instance_type: InstanceType, shares: int) -> int | None:
-    gpu = instance_type.gpu
-    if gpu is None or gpu.memory_mib is None:
-        return None
-    return gpu.memory_mib // shares
-
-
 def _cost(
-    pool: Pool, types: list[InstanceType], shares: int, size: Sizes, region: str | None
+    pool: Pool,
+    types: list[InstanceType],
+    shares: Mapping[str, tuple[Share, ...]],
+    size: Sizes,
+    region: str | None,
 ) -> Cost | None:
     """The dearest type of the pool, for any of them may be what is launched."""
     if region is None or pool.capacity_type in {"spot", "capacityBlock"}:
         return None
-    prices = [(t.price(region), t.gpu_count * shares) for t in types]
-    known = [(price, count) for price, count in prices if price is not None and count]
+    prices = [(t.price(region), t.gpu_count, t.name) for t in types]
+    known = [(price, gpus, name) for price, gpus, name in prices if price is not None and gpus]
     if not known or len(known) < len(prices):
         return None
-    price, count = max(known)
-    return Cost(round(price * size.desired, 4), round(price / count, 6))
+    price, _, name = max(known)
+    by_share = {share.resource: round(price * share.of_node, 6) for share in shares[name]}
+    return Cost(round(price * size.desired, 4), by_share[shares[name][0].resource], by_share)

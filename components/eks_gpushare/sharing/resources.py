@@ -6,24 +6,44 @@ Source: https://github.com/NVIDIA/k8s-device-plugin v0.20.0, `internal/rm` and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.config.sharing import Exclusive, Mig, Mps, TimeSlicing
+from eks_gpushare.config.sharing import Exclusive, Mig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.catalog import Catalog, InstanceType
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.sharing.mig.layout import NodeLayout
 
 GPU = "nvidia.com/gpu"
 """The resource of a whole GPU, or of a share of one that keeps the name."""
 SHARED_SUFFIX = ".shared"
 """What `renameByDefault` adds to a resource's name."""
+MIG_PREFIX = "nvidia.com/mig-"
+"""What the mixed strategy puts before the name of a profile."""
 
 
-class NotPlannedError(Exception):
-    """A way of sharing that this version checks but does not build yet."""
+class Share(NamedTuple):
+    """One kind of share on a node: what a pod asks for, and of what it is a part."""
+
+    resource: str
+    """Name that a pod requests."""
+    plain: str
+    """Name without what renaming adds; advertised as 0 where the two differ."""
+    per_node: int
+    """How many of them a node has."""
+    of_node: float
+    """Part of the node's GPUs that one of them stands for, above 0 and at most 1."""
+    memory_mib: int | None
+    """GPU memory of one if all pods keep to it; None if unknown. MPS and MIG enforce it, time
+    slicing does not."""
+
+
+def mig_resource(profile: str) -> str:
+    """The resource of a MIG profile under the mixed strategy; `+` is no letter for a resource."""
+    return MIG_PREFIX + profile.replace("+", ".")
 
 
 def renames(pool: Pool) -> bool:
@@ -39,30 +59,87 @@ def renames(pool: Pool) -> bool:
 
 
 def replicas(pool: Pool) -> int:
-    """Shares per GPU; 1 where a GPU is not shared."""
-    sharing = pool.sharing
-    return sharing.replicas if isinstance(sharing, TimeSlicing | Mps) else 1
+    """Pods per GPU, or per MIG device; 1 where it is not shared."""
+    sharing = pool.sharing.time_slicing if isinstance(pool.sharing, Mig) else pool.sharing
+    if sharing is None or isinstance(sharing, Exclusive):
+        return 1
+    return sharing.replicas
 
 
-def request_name(pool: Pool) -> str:
-    """The resource a pod asks for to get one share.
+def shares(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> tuple[Share, ...]:
+    """The shares that one node of the given type has, the one to ask for by default first.
+
+    Args:
+        pool: A pool that the rules have accepted.
+        instance_type: Type of the node.
+        catalog: Where MIG profiles and layouts are looked up.
 
     Raises:
-        NotPlannedError: For MIG.
+        eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
     if isinstance(pool.sharing, Mig):
-        raise NotPlannedError
-    return GPU + SHARED_SUFFIX if renames(pool) else GPU
+        from eks_gpushare.sharing.mig.layout import node_layout  # noqa: PLC0415  (few stacks use MIG)
+
+        layout = node_layout(pool.sharing.layout, instance_type, catalog)
+        return _mig(pool, pool.sharing, layout, _whole(instance_type, layout.whole))
+    return (_named(_whole(instance_type, instance_type.gpu_count), pool),)
 
 
-def advertised(pool: Pool, instance_type: InstanceType) -> Mapping[str, int]:
+def advertised(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> Mapping[str, int]:
     """Resources that one node of the given type advertises.
 
     With renamed shares the plain resource stays and shows 0, as the device plugin does it.
 
     Raises:
-        NotPlannedError: For MIG.
+        eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
-    shares = instance_type.gpu_count * replicas(pool)
-    name = request_name(pool)
-    return {name: shares} if name == GPU else {GPU: 0, name: shares}
+    found = shares(pool, instance_type, catalog)
+    zero = {GPU: 0} | {share.plain: 0 for share in found if share.plain != share.resource}
+    return zero | {share.resource: share.per_node for share in found}
+
+
+def _whole(instance_type: InstanceType, count: int) -> Share:
+    gpus = instance_type.gpu_count
+    memory = instance_type.gpu.memory_mib if instance_type.gpu else None
+    return Share(GPU, GPU, count, 1 / gpus if gpus else 1.0, memory)
+
+
+def _named(share: Share, pool: Pool) -> Share:
+    """A GPU or MIG device as the pods that take turns on it see it."""
+    turns = replicas(pool)
+    return Share(
+        share.plain + SHARED_SUFFIX if renames(pool) else share.plain,
+        share.plain,
+        share.per_node * turns,
+        share.of_node / turns,
+        None if share.memory_mib is None else share.memory_mib // turns,
+    )
+
+
+def _mig(pool: Pool, sharing: Mig, layout: NodeLayout, whole: Share) -> tuple[Share, ...]:
+    """The most numerous devices first; GPUs left whole are last, and time slicing leaves them."""
+    single = sharing.strategy == "single"
+    devices = []
+    for name, count in layout.instances.items():
+        profile = layout.model.profiles[name]
+        memory = profile.memory_mib or profile.memory_gb * 1024
+        resource = GPU if single else mig_resource(name)
+        part = _part_of_node(layout, name)
+        devices.append(_named(Share(resource, resource, count, part, memory), pool))
+    devices.sort(key=lambda share: (-share.per_node, share.of_node, share.resource))
+    return (*devices, *((whole,) if layout.whole else ()))
+
+
+def _part_of_node(layout: NodeLayout, profile: str) -> float:
+    """What one device of a profile stands for, on average where GPUs are cut differently.
+
+    Slices that a layout leaves unused count as those of its devices, by their compute.
+    """
+    profiles = layout.model.profiles
+    part, count = 0.0, 0
+    for gpu in layout.gpus:
+        used = sum(n * profiles[name].compute_slices for name, n in gpu.devices.items())
+        if gpu.devices.get(profile):
+            part += gpu.devices[profile] * profiles[profile].compute_slices / used
+            count += gpu.devices[profile]
+    return part / count / len(layout.gpus)

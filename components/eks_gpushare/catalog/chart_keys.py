@@ -1,0 +1,108 @@
+"""Which values the charts of this release read.
+
+Helm takes any value without a word, also one that no template looks at. The table is made from the
+templates by `tools/catalog/chart_keys.py`, for one version of each chart.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from eks_gpushare.catalog._data import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Kind = Literal["read", "whole", "block", "idle"]
+"""read: one value. whole: passed on with whatever is below it. block: has values below it, and is
+none itself. idle: stands in values.yaml, and no template reads it."""
+Place = tuple[str, ...]
+
+
+class ChartKeys(NamedTuple):
+    """The values of one version of a chart, subcharts included.
+
+    Attributes:
+        chart: name of the chart.
+        version: the version that the keys are those of.
+        source: where the chart's templates stand.
+        places: what is known of each place, by its keys from the top; blocks are not among them.
+        blocks: the places that have others below them.
+        subcharts: the charts that this one brings along, by their key in the values.
+        hints: what to write instead of a value that is often tried, by place.
+
+    """
+
+    chart: str
+    version: str
+    source: str
+    places: Mapping[Place, Kind]
+    blocks: frozenset[Place]
+    subcharts: Mapping[str, ChartKeys]
+    hints: Mapping[Place, str]
+
+    def kind(self, place: Place) -> Kind | None:
+        """Return what the chart does with the value at a place; None if nothing."""
+        if (own := self._own(place)) is not None or not place:
+            return own
+        if place[0] == "global":  # which Helm hands to every subchart
+            found = (each.kind(place) for each in self.subcharts.values())
+            return next((kind for kind in found if kind is not None), None)
+        inner = self.subcharts.get(place[0])
+        return inner.kind(place[1:]) if inner is not None else None
+
+    def hint(self, place: Place) -> str | None:
+        """Return what to write instead, where that is known."""
+        if place in self.hints:
+            return self.hints[place]
+        inner = self.subcharts.get(place[0]) if place else None
+        return inner.hint(place[1:]) if inner is not None else None
+
+    def below(self, block: Place) -> tuple[str, ...]:
+        """Return the keys right below a block, sorted."""
+        depth = len(block)
+        found = {each[depth] for each in self.all() if len(each) > depth and each[:depth] == block}
+        return tuple(sorted(found))
+
+    def all(self) -> Iterator[Place]:
+        """Yield every place that has a value which some template reads."""
+        for place, kind in self.places.items():
+            if kind != "idle":
+                yield place
+        for key, inner in self.subcharts.items():
+            yield from ((key, *place) for place in inner.all())
+
+    def _own(self, place: Place) -> Kind | None:
+        exact = self.places.get(place)
+        if exact is not None:
+            return exact
+        for length in range(1, len(place)):
+            if (above := self.places.get(place[:length])) in {"whole", "idle"}:
+                return above
+        return "block" if place in self.blocks or not place else None
+
+
+@cache
+def chart_keys(chart: str) -> ChartKeys | None:
+    """Return the values that a chart such as "gpu-operator" reads; None if they are not known."""
+    table = load("chart-keys.json").get(chart)
+    if table is None:
+        return None
+    kinds: tuple[Kind, ...] = ("read", "whole", "idle")
+    places = {_place(text): kind for kind in kinds for text in table[kind]}
+    inner = {key: chart_keys(name) for key, name in table["subcharts"].items()}
+    return ChartKeys(
+        chart=chart,
+        version=table["version"],
+        source=table["source"],
+        places=MappingProxyType(places),
+        blocks=frozenset(place[:n] for place in places for n in range(1, len(place))),
+        subcharts={key: keys for key, keys in inner.items() if keys is not None},
+        hints={_place(text): hint for text, hint in table["hints"].items()},
+    )
+
+
+def _place(dotted: str) -> Place:
+    return tuple(dotted.split("."))

@@ -1,0 +1,1 @@
+"""Kubernetes objects of this project's own that components register."""

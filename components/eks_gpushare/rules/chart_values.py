@@ -1,0 +1,125 @@
+"""Rules about chart values that no template reads. Helm takes them without a word."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog import versions
+from eks_gpushare.catalog.chart_keys import chart_keys
+from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.config.shape import similar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.catalog.chart_keys import ChartKeys, Place
+    from eks_gpushare.config.environment import Chart
+    from eks_gpushare.config.findings import Finding
+    from eks_gpushare.rules.context import Context
+
+_HELM = "https://helm.sh/docs/chart_template_guide/values_files/"
+
+UNKNOWN_VALUE = Code(
+    "GPU711",
+    "error",
+    "Every chart value is one that the chart reads.",
+    "Helm ignores others in silence: a misspelt setting is simply not in force.",
+    _HELM,
+)
+IDLE_VALUE = Code(
+    "GPU712",
+    "warning",
+    "Every chart value has an effect.",
+    "It stands among the chart's defaults, and no template reads it.",
+    _HELM,
+)
+UNCHECKED_VALUES = Code(
+    "GPU713",
+    "info",
+    "The values that the chart reads are known.",
+    "Of another version, a misspelt value is not found.",
+    _HELM,
+)
+
+CODES = (UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
+_MOST_OTHERS = 3
+"""More places with the same key say nothing about which one was meant."""
+
+
+def values_read(ctx: Context) -> Iterator[Finding]:
+    """GPU711, GPU712, GPU713, for the chart that is installed."""
+    charts = ctx.environment.charts
+    if ctx.environment.gpu_stack.manager == "gpuOperator":
+        yield from _of_chart("gpuOperator", charts.gpu_operator, versions.GPU_OPERATOR)
+    else:
+        yield from _of_chart("devicePlugin", charts.device_plugin, versions.DEVICE_PLUGIN)
+
+
+def _of_chart(key: str, chart: Chart, default: versions.Chart) -> Iterator[Finding]:
+    if not chart.values:
+        return
+    at = ("charts", key, "values")
+    keys = chart_keys(default.name)
+    version = (chart.version or default.version).removeprefix("v")
+    known = keys.version.removeprefix("v") if keys else ""
+    if keys is None or chart.path is not None or version != known:
+        which = "a chart on disk" if chart.path is not None else f"version {version}"
+        message = f"Which values {which} reads is not known, so they are not checked."
+        fix = f"Compare them with the chart's templates; those of {known} are known."
+        yield finding(UNCHECKED_VALUES, at, message, fix)
+        return
+    for place, kind in _wrong(chart.values, keys):
+        yield from _finding(at, keys, place, kind)
+
+
+def _wrong(
+    values: Mapping[str, Any], keys: ChartKeys, above: Place = ()
+) -> Iterator[tuple[Place, str]]:
+    """Places whose value does nothing, and why: they are unknown, idle, or a block."""
+    for key, value in values.items():
+        place = (*above, str(key))
+        kind = keys.kind(place)
+        if kind is None:
+            yield place, "unknown"
+        elif kind == "idle":
+            yield place, "idle"
+        elif kind == "block":
+            if isinstance(value, dict):
+                yield from _wrong(value, keys, place)
+            elif value is not None:  # null takes the block's defaults away
+                yield place, "block"
+
+
+def _finding(at: tuple[str, ...], keys: ChartKeys, place: Place, kind: str) -> Iterator[Finding]:
+    name, chart = ".".join(place), f"{keys.chart} {keys.version.removeprefix('v')}"
+    if kind == "idle":
+        message = f"{name} is among the defaults of {chart}, but no template reads it."
+        yield finding(IDLE_VALUE, (*at, *place), message, _instead(keys, place) or "Remove it.")
+    elif kind == "block":
+        message = f"{name} is a block of values in {chart}, not one value."
+        some = ", ".join(keys.below(place)[:5])
+        yield finding(UNKNOWN_VALUE, (*at, *place), message, f"Give what is in it, such as {some}.")
+    else:
+        message = f"{name} is no value of {chart}: no template reads it."
+        fix = _instead(keys, place) or _meant(keys, place) or "Remove it."
+        yield finding(UNKNOWN_VALUE, (*at, *place), message, fix)
+
+
+def _instead(keys: ChartKeys, place: Place) -> str | None:
+    hint = keys.hint(place)
+    return f"{hint[0].upper()}{hint[1:]}." if hint else None
+
+
+def _meant(keys: ChartKeys, place: Place) -> str | None:
+    """What may have been meant: an environment variable, a neighbour, or the key elsewhere."""
+    block, key = place[:-1], place[-1]
+    if _VARIABLE.fullmatch(key) and keys.kind((*block, "env")) is not None:
+        return f"Put it into {'.'.join((*block, 'env'))} as an item {{name: {key}, value: ...}}."
+    if (close := similar(key, keys.below(block))) is not None:
+        return f"Did you mean {'.'.join((*block, close))}?"
+    others = sorted({".".join(each) for each in keys.all() if each[-1] == key})
+    if 0 < len(others) <= _MOST_OTHERS:
+        return f"The chart reads {' and '.join(others)}."
+    return None

@@ -1,0 +1,205 @@
+"""Rules about what a stack changes about the charts, and who installs the driver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
+from eks_gpushare.sharing.charts import device_plugin_values, merged
+from eks_gpushare.sharing.gpu_operator import brings_driver, derived_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.config.findings import At, Finding
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.rules.context import Context
+
+_PLUGIN = "https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm"
+_OPERATOR = "https://github.com/NVIDIA/gpu-operator/tree/v26.7.0/deployments/gpu-operator"
+_ON_EKS = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html"
+
+UNDONE_VALUE = Code(
+    "GPU703",
+    "error",
+    "Chart values do not undo what is derived from the pools.",
+    "Shares, labels and tolerations would no longer be those of the plan.",
+    _PLUGIN,
+)
+UNDONE_OPERATOR_VALUE = Code(
+    "GPU710",
+    "error",
+    "Values of the GPU Operator do not undo what is derived from the pools.",
+    "Nodes would not share what the plan says, or lose the driver that is in their image.",
+    _OPERATOR,
+)
+IDLE_CHART = Code(
+    "GPU714",
+    "warning",
+    "What is changed about a chart is of one that the stack installs.",
+    "The block has no effect; whoever wrote it meant the other manager.",
+    _OPERATOR,
+)
+TWO_KINDS_OF_DRIVER = Code(
+    "GPU716",
+    "error",
+    "All images have the driver, or none has.",
+    "The operator has one switch for all nodes. On, it takes the operating system of one GPU node "
+    "for that of all, and rewrites containerd's configuration where the image has its own.",
+    _ON_EKS,
+)
+DRIVER_IMAGE = Code(
+    "GPU717",
+    "warning",
+    "NVIDIA has a driver image for the operating system.",
+    "The driver's pods cannot pull their image, and nodes advertise nothing.",
+    "https://github.com/NVIDIA/gpu-operator/issues/686",
+)
+
+CODES = (
+    UNDONE_VALUE,
+    UNDONE_OPERATOR_VALUE,
+    IDLE_CHART,
+    TWO_KINDS_OF_DRIVER,
+    DRIVER_IMAGE,
+)
+
+_OF_PLUGIN: dict[str, str] = {
+    "affinity": "sends the plugin to the nodes of the pools",
+    "config": "names the ConfigMap of the pools",
+    "gfd.enabled": "labels the nodes with what they share",
+    "migStrategy": "comes with each pool's configuration",
+    "nodeSelector": "would narrow the nodes that the plugin reaches",
+    "tolerations": "holds the taints of the pools",
+    "devicePlugin.enabled": "is what advertises the shares",
+    "namespaceOverride": "is the namespace of the ConfigMap too",
+    "nfd.worker.affinity": "sends NFD's worker to the nodes of the pools",
+    "nfd.worker.tolerations": "holds the taints of the pools",
+}
+"""Values that come from the plan, and what they do. A path covers what is below it."""
+_DRIVER = {
+    "driver.enabled": "is on only where no image has a driver",
+    "toolkit.enabled": "is on only where no image has the container toolkit",
+}
+_OF_OPERATOR: dict[str, str] = {
+    **_DRIVER,
+    "clusterPolicy.deployCR": "is what the operator works from",
+    "daemonsets.tolerations": "holds the taints of the pools",
+    "devicePlugin.config": "names the ConfigMap of the pools",
+    "devicePlugin.enabled": "is what advertises the shares",
+    "gfd.enabled": "labels the nodes with what they share",
+    "gpuCluster.deployCR": "would hand out GPUs by claims, not as the resources of the plan",
+    "mig.strategy": "stays empty, or it would win over the strategy of every pool",
+    "migManager.config": "holds the layouts of the pools and no default, which would take away "
+    "the MIG devices of other nodes",
+    "migManager.enabled": "is on only where a pool has apply: migManager",
+    "node-feature-discovery.worker.affinity": "sends NFD's worker to the nodes of the pools",
+    "node-feature-discovery.worker.tolerations": "holds the taints of the pools",
+}
+_NOTHING = object()
+
+
+def undone_values(ctx: Context) -> Iterator[Finding]:
+    """GPU703, GPU710."""
+    pools, charts = _served(ctx), ctx.environment.charts
+    if ctx.environment.gpu_stack.manager == "devicePlugin":
+        given, derived = charts.device_plugin.values, device_plugin_values(pools, {})
+        yield from _undone(UNDONE_VALUE, "devicePlugin", given, derived, _OF_PLUGIN)
+        return
+    given = charts.gpu_operator.values
+    derived = derived_values(pools)
+    # What is in the image of nodes that others make, only they know.
+    unknown = any(pool.provisioner == "existing" for pool in pools.values())
+    roles = {at: role for at, role in _OF_OPERATOR.items() if not (unknown and at in _DRIVER)}
+    yield from _undone(UNDONE_OPERATOR_VALUE, "gpuOperator", given, derived, roles)
+
+
+def _served(ctx: Context) -> dict[str, Pool]:
+    """The pools that the chart serves: not those with a device plugin of their own."""
+    return {n: pool for n, pool in ctx.environment.pools.items() if served_by_chart(pool)}
+
+
+def _undone(
+    code: Code,
+    chart: str,
+    given: Mapping[str, Any],
+    derived: Mapping[str, Any],
+    roles: Mapping[str, str],
+) -> Iterator[Finding]:
+    result = merged(derived, given)
+    for path in _paths(given):
+        dotted = ".".join(path)
+        for place, role in roles.items():
+            # `gfd: null` undoes gfd.enabled as well.
+            touched = f"{dotted}.".startswith(f"{place}.") or f"{place}.".startswith(f"{dotted}.")
+            own = _value(derived, place)
+            if touched and (own is _NOTHING or _value(result, place) != own):
+                yield finding(
+                    code,
+                    ("charts", chart, "values", *path),
+                    f"{place} is derived from the pools: it {role}.",
+                    "Remove it, and change the pools instead.",
+                )
+
+
+def _value(values: Mapping[str, Any], dotted: str) -> object:
+    found: Any = values
+    for key in dotted.split("."):
+        found = found.get(key, _NOTHING) if isinstance(found, dict) else _NOTHING
+    return found
+
+
+def _paths(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for key, value in values.items():
+        if isinstance(value, dict):  # an empty one changes nothing
+            yield from _paths(value, (*above, str(key)))
+        else:
+            yield (*above, str(key))
+
+
+def idle_chart(ctx: Context) -> Iterator[Finding]:
+    """GPU714."""
+    manager = ctx.environment.gpu_stack.manager
+    charts = ctx.environment.charts
+    key, idle = (
+        ("gpuOperator", charts.gpu_operator)
+        if manager == "devicePlugin"
+        else ("devicePlugin", charts.device_plugin)
+    )
+    if idle.model_dump(exclude_defaults=True):
+        yield finding(
+            IDLE_CHART,
+            ("charts", key),
+            f"gpuStack.manager is {manager}, so this chart is not installed.",
+            f"Remove the block, or set gpuStack: {{manager: {key}}}.",
+        )
+
+
+def drivers(ctx: Context) -> Iterator[Finding]:
+    """GPU716, GPU717."""
+    if ctx.environment.gpu_stack.manager != "gpuOperator":
+        return
+    pools = _served(ctx)
+    equipped = [name for name, pool in pools.items() if brings_driver(pool)]
+    for name, pool in pools.items():
+        if brings_driver(pool) or is_bottlerocket(pool):  # which has a rule of its own
+            continue
+        at: At = ("pools", name, "customAmi", "driverIncluded")
+        if equipped:
+            yield finding(
+                TWO_KINDS_OF_DRIVER,
+                at,
+                f"This image has no NVIDIA driver, but nodes of {', '.join(equipped)} have one.",
+                "Put driver and container toolkit into the AMI, or keep these nodes in a stack "
+                "and a cluster of their own.",
+            )
+        else:
+            yield finding(
+                DRIVER_IMAGE,
+                at,
+                "The operator installs the driver from an image, which NVIDIA has for Ubuntu and "
+                "Red Hat, not for Amazon Linux.",
+                "Put driver and container toolkit into an AMI of Amazon Linux, and set "
+                "driverIncluded: true.",
+            )

@@ -1,0 +1,359 @@
+"""Rules about MIG layouts and the GPUs they are for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.catalog import nvidia_ami, why_no_mig
+from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.config.mig_additions import WRONG_MIG_ADDITION
+from eks_gpushare.config.sharing import Mig
+from eks_gpushare.sharing.mig.geometry import unused
+from eks_gpushare.sharing.mig.layout import LayoutError, node_layout, written
+from eks_gpushare.sharing.resources import GPU, shares
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from eks_gpushare.catalog import InstanceType, MigModel
+    from eks_gpushare.config.findings import At, Finding
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.rules.context import Context
+    from eks_gpushare.sharing.mig.geometry import Unused
+    from eks_gpushare.sharing.mig.layout import NodeLayout
+
+_GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"
+_NAMES = "https://github.com/NVIDIA/mig-parted/tree/v0.15.0/pkg/mig/builder"
+_STRATEGIES = "https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0#mig_strategy"
+_EKS_PLATFORM = "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html"
+
+UNKNOWN_LAYOUT = Code(
+    "GPU220",
+    "error",
+    "A named MIG layout is one of the pool's GPU.",
+    "MIG manager leaves the GPUs as they are and the node advertises none of the devices.",
+    _NAMES,
+)
+UNKNOWN_PROFILE = Code(
+    "GPU221",
+    "error",
+    "A MIG profile is one of the pool's GPU.",
+    "Profiles are named by the memory of the board, so those of one are unknown to another; the "
+    "driver refuses them when the node is up and paid for.",
+    _GUIDE,
+)
+NO_ROOM = Code(
+    "GPU222",
+    "error",
+    "The devices of a MIG layout fit on a GPU together.",
+    "The driver makes the first ones and refuses the rest, when the node is up and paid for.",
+    _GUIDE,
+)
+MEDIA_TWICE = Code(
+    "GPU223",
+    "error",
+    "One MIG device of a GPU has the media engines.",
+    "The driver refuses the second +me device, when the node is up and paid for.",
+    _GUIDE,
+)
+NO_SUCH_GPU = Code(
+    "GPU224",
+    "error",
+    "A MIG layout names GPUs that the instance type has.",
+    "The layout is not applied, or applied to fewer GPUs than were meant.",
+    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/README.md",
+)
+GPU_TWICE = Code(
+    "GPU225",
+    "error",
+    "A GPU stands in a MIG layout once.",
+    "mig-parted applies the entries in order, so the later one would silently win.",
+    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/README.md",
+)
+NO_DEVICES = Code(
+    "GPU226",
+    "error",
+    "A MIG layout makes devices.",
+    "MIG would be switched on for nothing, or not at all.",
+    _NAMES,
+)
+WRONG_COUNT = Code(
+    "GPU227",
+    "error",
+    "A MIG layout has one device or more of each profile it names.",
+    "mig-parted refuses negative counts, and takes a count of 0 for a profile that is not there.",
+    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/api/spec/v1/spec.go",
+)
+SINGLE_STRATEGY = Code(
+    "GPU228",
+    "error",
+    "With strategy single all GPUs of a node are cut into devices of one profile.",
+    "The device plugin advertises nothing on such a node, or calls unequal devices the same.",
+    _STRATEGIES,
+)
+UNLIKE_GPUS = Code(
+    "GPU229",
+    "error",
+    "A MIG layout means the same on every instance type of a pool.",
+    "Nodes of one pool would advertise different resources, and a pod would fit on some of them.",
+    _STRATEGIES,
+)
+MIG_TOLERATION = Code(
+    "GPU230",
+    "info",
+    "Pods that ask for a MIG device by its profile write the toleration themselves.",
+    "EKS adds a toleration by itself only for a taint that has the name of the requested "
+    "resource; without one these pods stay Pending.",
+    _EKS_PLATFORM,
+)
+UNUSED_SLICES = Code(
+    "GPU231",
+    "info",
+    "A MIG layout uses all of a GPU.",
+    "Slices without a device are paid for and never used.",
+    _GUIDE,
+)
+UNPROVEN_GEOMETRY = Code(
+    "GPU232",
+    "warning",
+    "The MIG profiles of a GPU are published.",
+    "Names or placements may differ on the node; the layout is then refused there.",
+    _GUIDE,
+)
+MIG_DRIVER = Code(
+    "GPU233",
+    "error",
+    "The AMI's driver has MIG for the GPU.",
+    "The driver finds no profiles and the layout fails on every node.",
+    "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-gpus.html",
+)
+UNKNOWN_GEOMETRY = Code(
+    "GPU234",
+    "error",
+    "The MIG profiles of a GPU are known.",
+    "Nothing could be said of the layout before the node is paid for.",
+    _GUIDE,
+)
+
+CODES = (
+    UNKNOWN_LAYOUT,
+    UNKNOWN_PROFILE,
+    NO_ROOM,
+    MEDIA_TWICE,
+    NO_SUCH_GPU,
+    GPU_TWICE,
+    NO_DEVICES,
+    WRONG_COUNT,
+    SINGLE_STRATEGY,
+    UNLIKE_GPUS,
+    MIG_TOLERATION,
+    UNUSED_SLICES,
+    UNPROVEN_GEOMETRY,
+    MIG_DRIVER,
+    UNKNOWN_GEOMETRY,
+    WRONG_MIG_ADDITION,
+)
+_BY_KIND = {
+    "unknownGpu": UNKNOWN_GEOMETRY,
+    "name": UNKNOWN_LAYOUT,
+    "profile": UNKNOWN_PROFILE,
+    "fit": NO_ROOM,
+    "group": MEDIA_TWICE,
+    "gpu": NO_SUCH_GPU,
+    "twice": GPU_TWICE,
+    "empty": NO_DEVICES,
+    "count": WRONG_COUNT,
+}
+
+
+def layout_fits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU220 to GPU227, GPU234."""
+    said: set[tuple[At, str]] = set()
+    for found, outcome in _outcomes(ctx, pool):
+        if not isinstance(outcome, LayoutError):
+            continue
+        at: At = ("pools", name, "sharing", "layout")
+        for problem in outcome.problems:
+            code = _BY_KIND.get(problem.kind)
+            text = problem.message.replace(found.name, "the type")
+            if code is not None and (problem.at, text) not in said:
+                said.add((problem.at, text))
+                yield finding(code, (*at, *problem.at), problem.message, problem.fix)
+
+
+def one_profile(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU228."""
+    if not isinstance(pool.sharing, Mig) or pool.sharing.strategy != "single":
+        return
+    for found, layout in _layouts(ctx, pool):
+        if layout.uniform is not None:
+            continue
+        profiles = list(layout.instances)
+        if len(profiles) > 1:
+            message = f"The layout makes {_listed(profiles)} on {found.name}; single knows one."
+        else:
+            whole = ", ".join(str(i) for i, gpu in enumerate(layout.gpus) if not gpu.devices)
+            gpus = f"GPU {whole} stays" if layout.whole == 1 else f"GPUs {whole} stay"
+            message = f"On {found.name} {gpus} whole beside {profiles[0]}; single needs all cut."
+        yield finding(
+            SINGLE_STRATEGY,
+            ("pools", name, "sharing", "strategy"),
+            message,
+            f"Set strategy: mixed, or cut every GPU into {profiles[0]} alone.",
+        )
+        return
+
+
+def same_meaning(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU229."""
+    if pool.provisioner == "managedNodeGroup":
+        return  # its types have the same GPUs, or a finding of their own
+    layouts = list(_layouts(ctx, pool))
+    listed = isinstance(pool.sharing, Mig) and isinstance(pool.sharing.layout, tuple)
+    kinds: dict[str, list[str]] = {}
+    for found, layout in layouts:
+        kind = layout.model.name + (f" x {len(layout.gpus)}" if listed else "")
+        kinds.setdefault(kind, []).append(found.name)
+    if len(kinds) > 1:
+        differ = "; ".join(f"{', '.join(types)}: {kind}" for kind, types in kinds.items())
+        yield finding(
+            UNLIKE_GPUS,
+            ("pools", name, "instanceTypes"),
+            f"The layout means something else on each kind of GPU: {differ}.",
+            "Make a pool of each kind.",
+        )
+
+
+def mig_toleration(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU230."""
+    taints = [t for t in pool.taints if t.key == GPU and t.effect != "PreferNoSchedule"]
+    if not taints:
+        return
+    asked: dict[str, None] = {}
+    for found, _ in _layouts(ctx, pool):
+        asked |= dict.fromkeys(
+            share.resource
+            for share in shares(pool, found, ctx.catalog)
+            if share.resource != GPU and share.per_node
+        )
+    if asked:
+        yield finding(
+            MIG_TOLERATION,
+            ("pools", name, "sharing", "strategy"),
+            f"Pods ask for {_listed(asked)} here, for which EKS adds no toleration of the taint "
+            f"{GPU}.",
+            f"Give such pods tolerations: [{{key: {GPU}, operator: Exists}}].",
+        )
+
+
+def slices_used(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU231."""
+    for _, layout in _first_of_each_model(ctx, pool):
+        model = layout.model
+        for devices in _distinct(layout):
+            left = unused(model, devices)
+            if not left.compute_slices and not left.memory_slices:
+                continue
+            yield finding(
+                UNUSED_SLICES,
+                ("pools", name, "sharing", "layout"),
+                f"{written(devices)} leaves {_left(left, model)} of the {model.name} unused.",
+                f"Add {_listed(left.addable, 'or')}, unless this is meant."
+                if left.addable
+                else "Nothing more fits beside these devices; keep it if they are what you need.",
+            )
+
+
+def _left(left: Unused, model: MigModel) -> str:
+    parts = []
+    if left.compute_slices:
+        parts.append(f"{left.compute_slices} of {model.compute_slices} compute slices")
+    if left.memory_slices:
+        of_all = f"{left.memory_slices} of {model.memory_slices} memory slices"
+        parts.append(f"{of_all} ({left.memory_gb} GB)")
+    return " and ".join(parts)
+
+
+def proven_geometry(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU232."""
+    for found, layout in _first_of_each_model(ctx, pool):
+        model = layout.model
+        if model.confidence != "verified":
+            yield finding(
+                UNPROVEN_GEOMETRY,
+                ("pools", name, "sharing", "layout"),
+                f"The MIG geometry of the {model.name} in {found.name} is {model.confidence}. "
+                f"{' '.join(model.notes)}",
+                "Compare with nvidia-smi mig -lgip and -lgipp on one node first; correct it under "
+                "catalog.migProfiles.",
+            )
+
+
+def mig_driver(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU233."""
+    unknown_image = pool.ami_family == "custom" or pool.provisioner == "existing"
+    if not isinstance(pool.sharing, Mig) or unknown_image:
+        return
+    for index, wanted in enumerate(pool.instance_types):
+        found = ctx.catalog.find(wanted)
+        model = _usable_model(ctx, found)
+        ami = nvidia_ami(pool.ami_family, found.arch) if found else None
+        driver = ami.driver_for(found, pool.ami_version) if ami and found else None
+        if found is None or model is None or driver is None or model.driver_min is None:
+            continue
+        if driver < (found.driver_min or 0):
+            continue  # the GPU itself is unknown to the driver, which has a rule of its own
+        if driver < model.driver_min:
+            yield finding(
+                MIG_DRIVER,
+                ("pools", name, "instanceTypes", index),
+                f"MIG on the {model.name} of {wanted} needs driver {model.driver_min} or later; "
+                f"the {pool.ami_family} AMI of EKS has {driver}.",
+                f"Use amiFamily: custom with an AMI that has driver {model.driver_min}.",
+            )
+
+
+def _usable_model(ctx: Context, found: InstanceType | None) -> MigModel | None:
+    if found is None or found.gpu is None or why_no_mig(found) is not None:
+        return None
+    return ctx.catalog.mig_model(found.gpu)
+
+
+def _outcomes(ctx: Context, pool: Pool) -> Iterator[tuple[InstanceType, NodeLayout | LayoutError]]:
+    """What the layout makes of each type of a pool; types without MIG have rules of their own."""
+    if not isinstance(pool.sharing, Mig):
+        return
+    for found, _ in ctx.gpu_types(pool):
+        if why_no_mig(found) is not None:
+            continue
+        try:
+            yield found, node_layout(pool.sharing.layout, found, ctx.catalog)
+        except LayoutError as error:
+            yield found, error
+
+
+def _layouts(ctx: Context, pool: Pool) -> Iterator[tuple[InstanceType, NodeLayout]]:
+    for found, outcome in _outcomes(ctx, pool):
+        if not isinstance(outcome, LayoutError):
+            yield found, outcome
+
+
+def _first_of_each_model(ctx: Context, pool: Pool) -> Iterator[tuple[InstanceType, NodeLayout]]:
+    seen: set[str] = set()
+    for found, layout in _layouts(ctx, pool):
+        if layout.model.name not in seen:
+            seen.add(layout.model.name)
+            yield found, layout
+
+
+def _distinct(layout: NodeLayout) -> list[dict[str, int]]:
+    kinds: list[dict[str, int]] = []
+    for gpu in layout.gpus:
+        if gpu.devices and gpu.devices not in kinds:
+            kinds.append(dict(gpu.devices))
+    return kinds
+
+
+def _listed(words: Iterable[str], last: str = "and") -> str:
+    *most, final = words
+    return f"{', '.join(most)} {last} {final}" if most else final

@@ -1,0 +1,198 @@
+"""Rules about MIG layouts that the GPU Operator's MIG manager makes.
+
+What Bottlerocket cannot do is in bottlerocket.py; labels that MIG manager reads are refused in a
+pool with all of NVIDIA's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.sharing.bottlerocket import is_bottlerocket
+from eks_gpushare.sharing.mig_manager import (
+    STARTUP_TAINT_KEY,
+    applies,
+    needs_reboot,
+    startup_taint,
+    uses_mig_manager,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.config.findings import Finding
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.rules.context import Context
+
+_AL2023 = "https://github.com/NVIDIA/gpu-operator/issues/2415"
+
+NO_OPERATOR = Code(
+    "GPU270",
+    "error",
+    "MIG manager comes with the GPU Operator.",
+    "Nobody would make the layout, and the nodes would keep their startup taint.",
+    "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html",
+)
+STOPS_KUBELET = Code(
+    "GPU271",
+    "warning",
+    "On AL2023 a node makes its MIG layout at boot.",
+    "MIG manager stops the kubelet to switch MIG on, after which nodes with AL2023 were seen to "
+    "stay NotReady for good; and it drains no pods before it changes a layout.",
+    _AL2023,
+)
+STARTUP_TAINT = Code(
+    "GPU272",
+    "error",
+    "A pool does not set the taint that this project sets and removes.",
+    "The controller would remove it, or leave a second one that keeps every pod away.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+)
+REBOOT_REPAIRED = Code(
+    "GPU273",
+    "warning",
+    "EKS does not repair nodes while MIG manager reboots them.",
+    "Node repair takes a GPU that is away for ten minutes for broken, and replaces the node.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/node-health.html",
+)
+FOREIGN_NODES = Code(
+    "GPU274",
+    "info",
+    "Nodes of MIG manager join with the startup taint, and lose it to this project's controller.",
+    "Without the taint, pods get whole GPUs that MIG manager is about to cut; without the "
+    "controller, they never start.",
+    "https://github.com/NVIDIA/gpu-operator/issues/2670",
+)
+FLOATING_IMAGE = Code(
+    "GPU275",
+    "error",
+    "An image names a version.",
+    "What the pod runs would change whenever it is started anew.",
+    "https://kubernetes.io/docs/concepts/containers/images/",
+)
+IDLE_IMAGE = Code(
+    "GPU276",
+    "warning",
+    "The image of the controller is named where the controller runs.",
+    "The key has no effect.",
+    "https://github.com/NVIDIA/gpu-operator/issues/2670",
+)
+
+CODES = (
+    NO_OPERATOR,
+    STOPS_KUBELET,
+    STARTUP_TAINT,
+    REBOOT_REPAIRED,
+    FOREIGN_NODES,
+    FLOATING_IMAGE,
+    IDLE_IMAGE,
+)
+_DIGEST = re.compile(r".+@sha256:[0-9a-f]{64}")
+_TAG = re.compile(r"[^@]*[^/:@]:(?P<tag>[\w][\w.-]{0,127})")
+
+
+def needs_operator(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU270."""
+    manager = ctx.environment.gpu_stack.manager
+    if applies(pool) and manager != "gpuOperator" and not is_bottlerocket(pool):
+        yield finding(
+            NO_OPERATOR,
+            ("pools", name, "sharing", "apply"),
+            f"apply is migManager, but gpuStack.manager is {manager}, which brings no MIG manager.",
+            "Set gpuStack.manager: gpuOperator, or apply: boot, by which the nodes make the layout "
+            "themselves.",
+        )
+
+
+def stops_kubelet(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU271."""
+    if applies(pool) and not is_bottlerocket(pool):
+        yield finding(
+            STOPS_KUBELET,
+            ("pools", name, "sharing", "apply"),
+            "MIG manager stops the kubelet of an AL2023 node to switch MIG on, after which the "
+            "node may stay NotReady; when the layout changes, it does not drain running pods.",
+            "Set apply: boot, which is done before the kubelet starts. To keep migManager, drain "
+            "nodes before a change, and replace those that stay NotReady.",
+        )
+
+
+def own_startup_taint(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU272."""
+    for index, taint in enumerate(pool.taints):
+        if taint.key == STARTUP_TAINT_KEY:
+            yield finding(
+                STARTUP_TAINT,
+                ("pools", name, "taints", index),
+                f"{STARTUP_TAINT_KEY} is this project's taint for nodes whose MIG layout is not "
+                "there yet.",
+                "Remove it: pools with apply: migManager have it by themselves. Use another key "
+                "for a taint of your own.",
+            )
+
+
+def reboot_repaired(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU273."""
+    if not applies(pool) or pool.provisioner != "managedNodeGroup" or not pool.node_repair:
+        return
+    rebooting = [(t.name, gpu.model) for t, gpu in ctx.gpu_types(pool) if needs_reboot(gpu)]
+    for instance_type, model in rebooting[:1]:
+        yield finding(
+            REBOOT_REPAIRED,
+            ("pools", name, "nodeRepair"),
+            f"MIG manager reboots {instance_type}, for the {model} switches MIG on by a reboot, "
+            "and node repair acts on GPUs that are away for 10 minutes.",
+            "Set nodeRepair: false for this pool, or apply: boot, which reboots before the node "
+            "joins.",
+        )
+
+
+def foreign_nodes(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU274."""
+    served = ctx.environment.gpu_stack.manager == "gpuOperator"
+    if served and applies(pool) and pool.provisioner == "existing":
+        taint = startup_taint()
+        yield finding(
+            FOREIGN_NODES,
+            ("pools", name, "provisioner"),
+            "This stack does not make these nodes, so whoever does gives them the startup taint.",
+            f"Let them join with the taint {taint.key}={taint.value}:{taint.effect} and the labels "
+            "that the stack's output pools shows.",
+        )
+
+
+def freed_elsewhere(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU274, for nodes that are made apart from the operator."""
+    if applies(pool):
+        yield finding(
+            FOREIGN_NODES,
+            ("pools", name, "sharing", "apply"),
+            f"These nodes join with the taint {STARTUP_TAINT_KEY}, which the controller that "
+            "GpuOperator installs removes.",
+            "Give this pool to the GpuOperator of the cluster as well, with the same sharing.",
+        )
+
+
+def remover_image(ctx: Context) -> Iterator[Finding]:
+    """GPU275, GPU276."""
+    image = ctx.environment.gpu_stack.mig_taint_remover_image
+    if image is None:
+        return
+    at = ("gpuStack", "migTaintRemoverImage")
+    tag = _TAG.fullmatch(image)
+    if not _DIGEST.fullmatch(image) and (tag is None or tag["tag"] == "latest"):
+        yield finding(
+            FLOATING_IMAGE,
+            at,
+            f'"{image}" has neither a digest nor a tag other than latest.',
+            "Write it like registry.example.com/python:3.13.16-slim.",
+        )
+    if not uses_mig_manager(ctx.environment.pools):
+        yield finding(
+            IDLE_IMAGE,
+            at,
+            "No pool has apply: migManager, so the controller is not installed.",
+            "Remove the key.",
+        )

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from eks_gpushare.catalog import Catalog
+from eks_gpushare.config.pools import Pool
+from eks_gpushare.documents.mig_parted import Item, mig_parted_document, mig_parted_text
+from eks_gpushare.sharing.mig_manager import mig_parted_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "mig-parted"
+OFF = {"devices": "all", "mig-enabled": False}
+
+LAYOUTS = {
+    "uniform": ("p4d.24xlarge", "all-1g.5gb"),
+    "balanced": ("p4d.24xlarge", "all-balanced"),
+    "media": ("p4d.24xlarge", "all-1g.5gb.me"),
+    "same-name": ("p4d.24xlarge", "all-1g.10gb"),
+    "same-name-elsewhere": ("p5.48xlarge", "all-1g.10gb"),
+    "own": ("p5en.48xlarge", {"1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1}),
+    "by-gpu": (
+        "p4d.24xlarge",
+        [{"gpus": [0, 1], "devices": {"1g.5gb": 7}}, {"gpus": [4, 5], "devices": {"3g.20gb": 2}}],
+    ),
+    "workstation": ("g7e.48xlarge", {"1g.24gb+gfx": 4}),
+}
+
+
+def document() -> str:
+    pools = {
+        name: Pool.model_validate(
+            {
+                "instanceTypes": [instance_type],
+                "sharing": {"mode": "mig", "layout": layout, "apply": "migManager"},
+            }
+        )
+        for name, (instance_type, layout) in LAYOUTS.items()
+    }
+    return mig_parted_data(pools, Catalog())["config.yaml"]
+
+
+def test_a_document_of_many_layouts(golden: Callable[[str, str], None]) -> None:
+    golden("mig-parted/config.yaml", document())
+
+
+def test_mig_parted_itself_takes_every_configuration_of_that_document() -> None:
+    """Verdicts of the real program, which needs cgo: recorded for exactly this document.
+
+    For each name: `nvidia-mig-parted assert --valid-config -f config.yaml -c NAME`. A document that
+    changes wants new ones.
+    """
+    recorded = json.loads((GOLDEN / "verdicts.json").read_text(encoding="utf-8"))
+
+    assert recorded["sha256"] == hashlib.sha256(document().encode()).hexdigest()
+    assert recorded["verdicts"] == dict.fromkeys(
+        yaml.safe_load(document())["mig-configs"], "Selected MIG configuration is valid"
+    )
+
+
+def test_mig_off_is_always_there() -> None:
+    assert mig_parted_document({}) == {"version": "v1", "mig-configs": {"all-disabled": [OFF]}}
+
+
+def test_an_item_for_all_gpus_of_a_board() -> None:
+    item = Item({"3g.20gb": 1, "1g.5gb": 2}, device_ids=("0x20b0", "0x20F1"))
+
+    assert mig_parted_document({"x": [item]})["mig-configs"]["x"] == [
+        {
+            "device-filter": ["0x20B010DE", "0x20F110DE"],
+            "devices": "all",
+            "mig-enabled": True,
+            "mig-devices": {"1g.5gb": 2, "3g.20gb": 1},
+        }
+    ]
+
+
+def test_gpus_that_stay_whole_have_no_devices() -> None:
+    items = [Item({"1g.5gb": 7}, (0, 1)), Item({}, (2, 3))]
+
+    assert mig_parted_document({"x": items})["mig-configs"]["x"] == [
+        {"devices": [0, 1], "mig-enabled": True, "mig-devices": {"1g.5gb": 7}},
+        {"devices": [2, 3], "mig-enabled": False},
+    ]
+
+
+def test_the_order_of_configurations_and_profiles_changes_nothing() -> None:
+    one = mig_parted_text({"a": [Item({"1g.5gb": 2, "2g.10gb": 1})], "b": [Item({})]})
+    other = mig_parted_text({"b": [Item({})], "a": [Item({"2g.10gb": 1, "1g.5gb": 2})]})
+
+    assert one == other
+
+
+@pytest.mark.parametrize("device_id", ["A100", "0x20B010DE", "20B0", "0x20G0", ""])
+def test_an_id_that_would_match_no_gpu_is_refused(device_id: str) -> None:
+    with pytest.raises(ValueError, match="is not a PCI device id such as 0x20B0"):
+        mig_parted_document({"x": [Item({"1g.5gb": 7}, device_ids=(device_id,))]})
+
+
+def test_a_configuration_without_items_is_refused() -> None:
+    with pytest.raises(ValueError, match="x has no items, which mig-parted refuses"):
+        mig_parted_document({"x": []})

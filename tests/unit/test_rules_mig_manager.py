@@ -1,0 +1,130 @@
+"""Rules about layouts that the GPU Operator's MIG manager makes, on both sides of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from finding_examples import findings
+
+from eks_gpushare.config.pools import Pool
+from eks_gpushare.rules.parts import check_pool
+
+OPERATOR = {"manager": "gpuOperator"}
+A100 = {"instanceTypes": ["p4d.24xlarge"], "sharing": {"layout": "all-1g.5gb"}}
+H100 = {"instanceTypes": ["p5.48xlarge"], "sharing": {"layout": "all-1g.10gb"}}
+
+
+def stack(
+    board: dict[str, Any],
+    apply: str = "migManager",
+    *,
+    gpu_stack: dict[str, str] | None = None,
+    **pool: Any,  # noqa: ANN401 - keys of a pool
+) -> dict[str, Any]:
+    sharing = {"mode": "mig", "apply": apply, **board["sharing"]}
+    made = {**board, "sharing": sharing, **pool}
+    return {"gpuStack": OPERATOR if gpu_stack is None else gpu_stack, "pools": {"gpu": made}}
+
+
+def paths(given: dict[str, Any], code: str) -> list[str]:
+    return [path for path, _ in findings(given, code)]
+
+
+@pytest.mark.parametrize("board", [A100, H100])
+def test_mig_manager_wants_the_operator(board: dict[str, Any]) -> None:
+    message = (
+        "apply is migManager, but gpuStack.manager is devicePlugin, which brings no MIG manager."
+    )
+    given = stack(board, gpu_stack={"manager": "devicePlugin"})
+
+    assert findings(given, "GPU270") == [("pools.gpu.sharing.apply", message)]
+    assert paths(stack(board), "GPU270") == []
+
+
+def test_the_boot_wants_no_operator() -> None:
+    assert paths(stack(A100, "boot", gpu_stack={}), "GPU270") == []
+
+
+def test_on_bottlerocket_the_operator_would_not_help() -> None:
+    """There another finding says that the image makes its layout itself."""
+    given = stack(A100, gpu_stack={}, amiFamily="bottlerocket", amiVersion=None)
+
+    assert paths(given, "GPU270") == paths(given, "GPU271") == []
+
+
+def test_al2023_is_warned_of() -> None:
+    assert paths(stack(H100), "GPU271") == ["pools.gpu.sharing.apply"]
+    assert paths(stack(H100, "boot"), "GPU271") == []
+
+
+@pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute"])
+def test_the_startup_taint_is_not_a_pools_own(effect: str) -> None:
+    taint = {"key": "eks-gpushare/mig-layout", "effect": effect}
+
+    assert paths({"pools": {"gpu": {"taints": [taint]}}}, "GPU272") == ["pools.gpu.taints[0]"]
+
+
+def test_a_label_that_mig_manager_reads_is_not_a_pools_own() -> None:
+    labels = {"nvidia.com/mig.config": "all-1g.5gb"}
+
+    assert paths({"pools": {"gpu": {"labels": labels}}}, "GPU301") == [
+        'pools.gpu.labels["nvidia.com/mig.config"]'
+    ]
+
+
+def test_a_reboot_and_node_repair_are_told_apart_by_nobody() -> None:
+    assert paths(stack(A100), "GPU273") == ["pools.gpu.nodeRepair"]
+    assert paths(stack(A100, nodeRepair=False), "GPU273") == []
+    assert paths(stack(A100, "boot"), "GPU273") == []
+    assert paths(stack(H100), "GPU273") == []
+
+
+def test_nodes_of_others_are_to_have_the_startup_taint() -> None:
+    assert paths(stack(H100, provisioner="existing"), "GPU274") == ["pools.gpu.provisioner"]
+    assert paths(stack(H100), "GPU274") == []
+    assert paths(stack(H100, "boot", provisioner="existing"), "GPU274") == []
+
+
+def test_a_pool_alone_is_told_who_frees_its_nodes() -> None:
+    given = stack(H100)["pools"]["gpu"]
+
+    found = [f for f in check_pool("gpu", Pool.model_validate(given)) if f.code.startswith("GPU27")]
+
+    message = (
+        "These nodes join with the taint eks-gpushare/mig-layout, which the controller that "
+        "GpuOperator installs removes."
+    )
+    assert [(f.code, f.path, f.message) for f in found if f.severity == "info"] == [
+        ("GPU274", "sharing.apply", message)
+    ]
+    assert [f.code for f in found if f.severity == "error"] == []
+
+
+DIGEST = "sha256:" + "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("image", "exact"),
+    [
+        ("python", False),
+        ("python:latest", False),
+        ("registry.example.com:5000/python", False),
+        ("registry.example.com/python@sha256:abc", False),
+        ("python:3.13.16-slim", True),
+        ("registry.example.com:5000/library/python:3.13", True),
+        (f"python@{DIGEST}", True),
+        (f"registry.example.com/python:latest@{DIGEST}", True),
+    ],
+)
+def test_an_image_is_exact_by_tag_or_digest(image: str, exact: bool) -> None:  # noqa: FBT001
+    given = stack(H100, gpu_stack={**OPERATOR, "migTaintRemoverImage": image})
+
+    assert paths(given, "GPU275") == ([] if exact else ["gpuStack.migTaintRemoverImage"])
+    assert paths(given, "GPU276") == []
+
+
+def test_an_image_that_nothing_pulls_is_said() -> None:
+    given = stack(H100, "boot", gpu_stack={**OPERATOR, "migTaintRemoverImage": "python:3.13"})
+
+    assert paths(given, "GPU276") == ["gpuStack.migTaintRemoverImage"]
