@@ -41,8 +41,9 @@ help: ## Show this list
 
 venv: $(DEV) $(COMPILED) ## Set up .venv with everything that tests and lint need
 
-demo: $(RUNTIME) $(COMPILED) ## Check every stack, preview one, and run its pods on a simulated GPU node
+demo: $(RUNTIME) $(COMPILED) ## Check every stack, draw a MIG layout, preview a stack, and run its pods on a simulated GPU node
 	$(VENV)/bin/eks-gpushare check stacks/*.yaml
+	$(VENV)/bin/eks-gpushare mig check p4d.24xlarge all-balanced
 	$(VENV)/bin/eks-gpushare preview time-slicing
 	@if [ "$$(uname -s)" = Linux ]; then set -x; $(VENV)/bin/eks-gpushare lab run time-slicing \
 		--apply examples/lab/exclusive/cifar10.yaml --scale $(WORKLOAD)=20 --expect $(WORKLOAD)=20; \

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from eks_gpushare.cluster import EksCluster, EksClusterArgs
     from eks_gpushare.device_plugin import DevicePlugin, DevicePluginArgs
     from eks_gpushare.environment import GpuSharingEnvironment, GpuSharingEnvironmentArgs
+    from eks_gpushare.gpu_operator import GpuOperator, GpuOperatorArgs
     from eks_gpushare.gpu_pool import GpuPool, GpuPoolArgs
     from eks_gpushare.network import Network, NetworkArgs
     from eks_gpushare.system_nodes import SystemNodes, SystemNodesArgs
@@ -24,6 +25,8 @@ __all__ = [
     "DevicePluginArgs",
     "EksCluster",
     "EksClusterArgs",
+    "GpuOperator",
+    "GpuOperatorArgs",
     "GpuPool",
     "GpuPoolArgs",
     "GpuSharingEnvironment",
@@ -38,6 +41,7 @@ __all__ = [
 _MODULES = {
     "DevicePlugin": "device_plugin",
     "EksCluster": "cluster",
+    "GpuOperator": "gpu_operator",
     "GpuPool": "gpu_pool",
     "GpuSharingEnvironment": "environment",
     "Network": "network",

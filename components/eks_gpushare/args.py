@@ -73,6 +73,13 @@ class CustomAmi(TypedDict):
     """Whether the NVIDIA driver and container toolkit are in the image."""
 
 
+class Bottlerocket(TypedDict):
+    """What only Bottlerocket nodes have."""
+
+    device_plugin: NotRequired[str]
+    """builtIn, or chart with the built-in device plugin switched off. Default: builtIn."""
+
+
 class Reservation(TypedDict):
     """A capacity reservation or capacity block bought beforehand."""
 
@@ -93,6 +100,8 @@ class Pool(TypedDict):
     """al2023, bottlerocket or custom. Default: al2023."""
     custom_ami: NotRequired[CustomAmi]
     """Only with `ami_family` custom."""
+    bottlerocket: NotRequired[Bottlerocket]
+    """Only on Bottlerocket nodes. Default: their built-in device plugin."""
     ami_version: NotRequired[str]
     """EKS AMI release version. Default: the newest at creation."""
     zones: NotRequired[list[str]]
@@ -190,11 +199,30 @@ class CatalogInstanceType(TypedDict):
     """Its GPUs."""
 
 
+class CatalogMigProfile(TypedDict):
+    """One kind of MIG instance of a GPU, as `nvidia-smi mig -lgip` and `-lgipp` show it."""
+
+    compute_slices: int
+    """Compute slices that an instance takes: 3 of `3g.20gb`."""
+    memory_slices: int
+    """Memory slices that an instance takes; more than `compute_slices` on most GPUs."""
+    memory_gb: int
+    """Memory in GB as in the name: 20 of `3g.20gb`."""
+    max_count: int
+    """Most instances on one GPU."""
+    placements: list[int]
+    """Memory slices at which an instance may begin, from 0."""
+
+
 class CatalogAdditions(TypedDict):
     """Facts this release does not have, or has wrong."""
 
     instance_types: NotRequired[dict[str, CatalogInstanceType]]
     """Instance types by name."""
+    mig_profiles: NotRequired[dict[str, dict[str, CatalogMigProfile]]]
+    """MIG profiles by GPU, such as `A100-40GB`, and profile."""
+    mig_layouts: NotRequired[dict[str, dict[str, int]]]
+    """Layouts for `layout` by name: MIG devices per GPU by profile."""
 
 
 class ExistingCluster(TypedDict):
@@ -272,6 +300,8 @@ class GpuStack(TypedDict):
     """devicePlugin or gpuOperator. Default: devicePlugin."""
     namespace: NotRequired[str]
     """Namespace of the chart."""
+    mig_taint_remover_image: NotRequired[str]
+    """Image for the controller that frees nodes once MIG manager has made their layout."""
 
 
 class Charts(TypedDict):

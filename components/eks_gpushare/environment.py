@@ -19,12 +19,12 @@ from eks_gpushare.config.findings import Finding, finding
 from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.config.parts import EnvironmentSpec
 from eks_gpushare.config.pools import Pool
-from eks_gpushare.device_plugin import DevicePlugin
 from eks_gpushare.documents.kubeconfig import KubeconfigError, eks_kubeconfig, read_kubeconfig
+from eks_gpushare.gpu_manager import register_manager
 from eks_gpushare.gpu_pool import GpuPool
 from eks_gpushare.network import Network
 from eks_gpushare.rules import check_environment, looked_up
-from eks_gpushare.sharing.plan import PoolPlan, plan_environment
+from eks_gpushare.sharing.plan import PoolPlan, plan_environment, startup_taints
 from eks_gpushare.system_nodes import SystemNodes
 
 
@@ -106,7 +106,7 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         parts = _Parts(name, spec, args, pulumi.ResourceOptions(parent=self))
         wires = parts.cluster()
         nodes = [*parts.system_nodes(wires), *parts.gpu_pools(wires)]
-        parts.device_plugin(wires, nodes)
+        register_manager(name, spec, wires.provider, nodes, pulumi.ResourceOptions(parent=self))
         self.provider = wires.provider
         self.cluster_name = pulumi.Output.from_input(wires.label)
         self.kubeconfig = pulumi.Output.secret(wires.kubeconfig)
@@ -301,22 +301,6 @@ class _Parts:
         topology = _plain(pool, "zones", "subnet_ids")  # these have become cluster_subnet_ids
         return GpuPool(f"{self._name}-{name}", {**topology, **known}, self._child)  # type: ignore[typeddict-item]  # the model's own fields
 
-    def device_plugin(self, wires: Wires, nodes: list[pulumi.Resource]) -> None:
-        """The device plugin, which goes before its nodes do when the stack is destroyed."""
-        spec = self._spec
-        stack = {"namespace": spec.gpu_stack.namespace} if spec.gpu_stack.namespace else {}
-        DevicePlugin(
-            f"{self._name}-device-plugin",
-            {
-                "pools": {name: _shared(pool) for name, pool in spec.pools.items()},
-                "chart": _plain(spec.charts.device_plugin),
-                **stack,  # type: ignore[typeddict-item]  # the model's own fields
-            },
-            pulumi.ResourceOptions.merge(
-                self._child, pulumi.ResourceOptions(providers=[wires.provider], depends_on=nodes)
-            ),
-        )
-
 
 def _read(spec: ClusterByKubeconfig) -> str:
     try:
@@ -325,12 +309,6 @@ def _read(spec: ClusterByKubeconfig) -> str:
         at = ("cluster", "existing", "kubeconfig")
         unread = finding(codes.WRONG_TYPE, at, str(error), "Give the path of a kubeconfig file.")
         refuse("GpuSharingEnvironment", [unread])
-
-
-def _shared(pool: Pool) -> plain.Pool:
-    """What the device plugin has to know of a pool; a new size or disk does not change it."""
-    kept = {"provisioner", "instance_types", "sharing", "taints"}
-    return pool.model_dump(exclude_unset=True, include=kept, mode="json")  # type: ignore[return-value]  # the model's own fields
 
 
 def _subnets(
@@ -344,8 +322,9 @@ def _subnets(
 
 
 def _gpu_taints(pools: dict[str, Pool]) -> list[plain.Taint]:
-    """Every taint of every pool once, whatever its value, in one order."""
-    wanted = sorted({(t.key, t.effect) for pool in pools.values() for t in pool.taints})
+    """Every taint that nodes join with once, whatever its value, in one order."""
+    taints = (t for pool in pools.values() for t in (*pool.taints, *startup_taints(pool)))
+    wanted = sorted({(t.key, t.effect) for t in taints})
     return [{"key": key, "effect": effect} for key, effect in wanted]
 
 

@@ -40,6 +40,14 @@ def test_json_has_the_keys_of_the_contract_and_nothing_else_is_printed(run: Run)
         "atMax": {"nvidia.com/gpu": 40},
         "usdPerHour": {"atDesired": 12.24, "perShare": 0.306},
         "request": {"nvidia.com/gpu": 1},
+        "shares": [
+            {
+                "resource": "nvidia.com/gpu",
+                "perNode": {"p3.8xlarge": 40},
+                "memoryMiB": 1638,
+                "usdPerHour": 0.306,
+            }
+        ],
         "nodeSelector": {"eks-gpushare/pool": "gpu"},
         "tolerations": [
             {"key": "nvidia.com/gpu", "operator": "Equal", "value": "true", "effect": "NoSchedule"}
@@ -99,16 +107,16 @@ def test_what_cannot_be_built_yet_is_an_error_here(
     run: Run, tmp_path: Path, time_slicing: str
 ) -> None:
     """`check` lets such a file through with a warning; a preview would be of half a stack."""
-    file = tmp_path / "Pulumi.mig.yaml"
-    mig = "{mode: mig, layout: all-1g.5gb}"
-    text = time_slicing.replace("{mode: timeSlicing, replicas: 10}", mig)
-    file.write_text(text.replace("p3.8xlarge", "p4d.24xlarge"))
+    file = tmp_path / "Pulumi.karpenter.yaml"
+    text = time_slicing.replace("instanceTypes: [p3.8xlarge]", "instanceTypes: [g5.xlarge]")
+    text = text.replace("nodes: {min: 1, desired: 1, max: 1}", "nodes: {max: 1}")
+    file.write_text(text.replace("sharing:", "provisioner: karpenter\n        sharing:"))
 
     ran = run("preview", str(file), "--program", str(ROOT), "--json")
 
     errors = [(f["code"], f["path"]) for f in ran.json["findings"] if f["severity"] == "error"]
     assert run("check", str(file)).code == 0
-    assert (ran.code, errors) == (1, [("GPU701", "pools.gpu.sharing.mode")])
+    assert (ran.code, errors) == (1, [("GPU701", "pools.gpu.provisioner")])
 
 
 def test_an_unreadable_stack_file_is_exit_code_two(run: Run, tmp_path: Path) -> None:
@@ -181,6 +189,11 @@ def test_manifests_that_cannot_be_written_are_said_so(run: Run, tmp_path: Path) 
             "    gpuStack: {namespace: gpu}\n    pools:",
             [("gpushare-device-plugin-release", "replace")],
         ),
+        (
+            "    pools:",
+            "    gpuStack: {manager: gpuOperator}\n    pools:",
+            [("gpushare-gpu-operator", "replace")],
+        ),
         ("", "", []),
     ],
 )
@@ -205,6 +218,66 @@ def test_an_edit_is_announced_by_what_it_does_to_nodes(  # noqa: PLR0913, PLR091
         assert {kind for _, kind in found} == {"update"}
     else:
         assert found == effect
+
+
+@pytest.mark.parametrize(
+    ("managers", "says"),
+    [
+        (
+            ("devicePlugin", "gpuOperator"),
+            "gpushare-gpu-operator: the GPU Operator takes over from the device plugin's chart",
+        ),
+        (
+            ("gpuOperator", "devicePlugin"),
+            "gpushare-device-plugin: the device plugin's chart takes over from the GPU Operator",
+        ),
+    ],
+)
+def test_another_manager_is_announced_with_what_restarts(
+    run: Run, tmp_path: Path, time_slicing: str, managers: tuple[str, str], says: str
+) -> None:
+    files = [tmp_path / f"Pulumi.{name}.yaml" for name in ("before", "after")]
+    for file, manager in zip(files, managers, strict=True):
+        file.write_text(
+            time_slicing.replace("    pools:", f"    gpuStack: {{manager: {manager}}}\n    pools:")
+        )
+    before, after = map(str, files)
+
+    ran = run("preview", after, "--program", str(ROOT), "--before", before, "--json")
+
+    assert [edit["message"] for edit in ran.json["edits"]] == [
+        (
+            f"{says}: device plugin and feature discovery are removed from the nodes of every pool "
+            "and come back; nodes and running pods stay and keep their GPUs, but no new pod gets "
+            "one until the new device plugin has registered (gpuStack.manager)."
+        )
+    ]
+
+
+MANAGED = "{mode: mig, layout: all-1g.5gb, apply: migManager}"
+
+
+@pytest.mark.parametrize(
+    ("stack", "edit", "effect"),
+    [
+        ("mig-uniform", ("layout: all-1g.5gb", "layout: all-balanced"), ("gpu", "roll")),
+        ("gpu-operator", ("layout: all-1g.5gb", "layout: all-2g.10gb"), ("mig", "recut")),
+        ("gpu-operator", (MANAGED, "{mode: mig, layout: all-1g.5gb}"), ("mig", "roll")),
+        ("bottlerocket", ("replicas: 4", "replicas: 2"), ("slices", "roll")),
+    ],
+)
+def test_another_layout_is_announced_by_what_it_does_to_nodes(
+    run: Run, tmp_path: Path, stack: str, edit: tuple[str, str], effect: tuple[str, str]
+) -> None:
+    before = ROOT / "stacks" / f"Pulumi.{stack}.yaml"
+    after = tmp_path / "Pulumi.after.yaml"
+    after.write_text(before.read_text().replace(*edit))
+
+    ran = run("preview", str(after), "--program", str(ROOT), "--before", str(before), "--json")
+
+    found = [(each["name"].removeprefix("gpushare-"), each["effect"]) for each in ran.json["edits"]]
+    assert effect in found
+    assert "replace" not in {kind for _, kind in found}
 
 
 def test_an_earlier_file_with_errors_cannot_be_compared_with(

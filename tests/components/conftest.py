@@ -225,6 +225,13 @@ def device_plugin(record: Callable[..., Run]) -> Callable[..., Run]:
 
 
 @pytest.fixture
+def gpu_operator(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`gpu_operator(key=value)` runs GpuOperator alone, with a provider for an own cluster."""
+    pool = {"instance_types": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4}}
+    return _alone(record, "GpuOperator", {"pools": {"gpu": pool}}, provider=True)
+
+
+@pytest.fixture
 def environment(record: Callable[..., Run]) -> Callable[..., Run]:
     """`environment(key=value)` runs GpuSharingEnvironment alone, on a cluster of its own."""
     return _alone(

@@ -48,6 +48,14 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
             "name_space": "a",
         },
     ),
+    "gpu-operator": (
+        "GpuOperator",
+        {
+            "pools": {"gpu": {**G6, "root_volume": 100}},
+            "chart": {"version": 26.7},
+            "image": "a",
+        },
+    ),
     "environment": (
         "GpuSharingEnvironment",
         {
@@ -136,6 +144,28 @@ RULES: dict[str, tuple[str, dict[str, Any]]] = {
             "namespace": "Plugin",
         },
     ),
+    "gpu-operator": (
+        "GpuOperator",
+        {
+            "pools": {
+                "gpu": {**G6, "sharing": {"mode": "timeSlicing", "replicas": 1}},
+                "mig": {
+                    "instance_types": ["p4d.24xlarge"],
+                    "sharing": {"mode": "mig", "layout": {"1g.5gb": 8}, "apply": "migManager"},
+                },
+                "bare": {
+                    **G6,
+                    "ami_family": "custom",
+                    "custom_ami": {"id": "ami-0", "family": "al2023", "driver_included": False},
+                },
+            },
+            "chart": {
+                "version": "v26.7",
+                "values": {"toolkit": {"enabled": True}, "mig": {"strategie": "mixed"}},
+            },
+            "namespace": "default",
+        },
+    ),
     "environment-by-name": (
         "GpuSharingEnvironment",
         {
@@ -165,10 +195,11 @@ RULES: dict[str, tuple[str, dict[str, Any]]] = {
             "network": {"zones": ["us-west-2a", "us-west-2b"]},
             "region": "us-west-2",
             "pools": {
+                "spare": {**G6, "provisioner": "karpenter", "nodes": {"max": 2}},
                 "mig": {
                     "instance_types": ["p4d.24xlarge"],
-                    "sharing": {"mode": "mig", "layout": "all-1g.5gb"},
-                }
+                    "sharing": {"mode": "mig", "layout": {"3g.20gb": 3}},
+                },
             },
         },
     ),

@@ -16,6 +16,7 @@ import eks_gpushare
 from eks_gpushare import args
 from eks_gpushare.config import cluster, environment, network, parts, pools, sharing, taints
 from eks_gpushare.config.device_plugin import DevicePluginSpec
+from eks_gpushare.config.gpu_operator import GpuOperatorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 COMPONENTS = [
     "DevicePlugin",
     "EksCluster",
+    "GpuOperator",
     "GpuPool",
     "GpuSharingEnvironment",
     "Network",
@@ -36,6 +38,7 @@ COMPONENTS = [
 SPECS: dict[str, type[Model]] = {
     "DevicePlugin": DevicePluginSpec,
     "EksCluster": parts.EksClusterSpec,
+    "GpuOperator": GpuOperatorSpec,
     "GpuPool": parts.GpuPoolSpec,
     "GpuSharingEnvironment": parts.EnvironmentSpec,
     "Network": parts.NetworkSpec,
@@ -45,9 +48,11 @@ ELSEWHERE = {"SystemNodes": {"zones"}}
 """Fields of a stack file's block that its program has turned into subnets."""
 BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.Addons, (cluster.Addons,)),
+    (args.Bottlerocket, (pools.Bottlerocket,)),
     (args.CatalogAdditions, (environment.CatalogAdditions,)),
     (args.CatalogGpu, (environment.CatalogGpu,)),
     (args.CatalogInstanceType, (environment.CatalogInstanceType,)),
+    (args.CatalogMigProfile, (environment.CatalogMigProfile,)),
     (args.Chart, (environment.Chart,)),
     (args.Charts, (environment.Charts,)),
     (args.Cluster, (cluster.NewCluster, cluster.ExistingCluster)),
@@ -129,7 +134,8 @@ def test_registered_outputs_are_the_described_ones(
     kind = getattr(eks_gpushare, component)
     described = {camel(name) for name in kind.__annotations__ if name != "provider"}
 
-    found = environment(preview=False).all(component)
+    manager = "gpuOperator" if component == "GpuOperator" else "devicePlugin"
+    found = environment(preview=False, gpu_stack={"manager": manager}).all(component)
     assert {frozenset(each.outputs) for each in found} == {frozenset(described)}
 
 

@@ -19,9 +19,15 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 
 TEACHES = {
+    "bottlerocket": set(),
     "dev": {"GPU210"},  # CPU and memory per share of a small type
     "exclusive": {"GPU104"},  # p3 is retired
+    "gpu-operator": {"GPU271"},  # MIG manager and the kubelet
+    "mig-balanced": set(),
+    "mig-time-slicing": {"GPU210"},
+    "mig-uniform": set(),
     "mps": set(),
+    "multi-tenant": set(),
     "prod": set(),
     "time-slicing": {"GPU104", "GPU210"},
 }

@@ -43,6 +43,15 @@ def test_a_chart_without_one_exact_version_is_refused(
     ]
 
 
+@pytest.mark.parametrize(("version", "count"), [("v26.7.0", 0), ("v26.7", 1), (">=v26.3", 1)])
+def test_the_operator_s_chart_is_judged_like_any_other(
+    version: str, count: int, violations: Callable[..., list[str]]
+) -> None:
+    props = {"chart": "gpu-operator", "version": version, "namespace": "gpu-operator"}
+
+    assert len(violations(CHART_VERSIONS_PINNED, RELEASE, props)) == count
+
+
 @pytest.mark.parametrize("version", ["0.20.0", "v26.7.0", "1.0.0-rc.1", "1.0.0+build.5"])
 def test_an_exact_version_passes(version: str, violations: Callable[..., list[str]]) -> None:
     props = {"chart": "nvidia-device-plugin", "version": version}
@@ -143,6 +152,12 @@ def test_documents_in_the_values_of_a_chart_count_too(
     assert violations(TIME_SLICING_REPLICAS, RELEASE, {"values": values}) == [
         _too_many("The key gpu of the values of gpu", "nvidia.com/gpu", 16)
     ]
+
+
+def test_mig_configurations_hold_no_time_slices(violations: Callable[..., list[str]]) -> None:
+    text = "version: v1\nmig-configs:\n  all-1g.5gb:\n  - devices: all\n    mig-enabled: true\n"
+
+    assert violations(TIME_SLICING_REPLICAS, CONFIG_MAP, {"data": {"config.yaml": text}}) == []
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def children_in_the_table() -> set[tuple[str, str]]:
 
 def everything() -> None:
     """Make every component with every option that adds a child."""
-    from eks_gpushare import GpuSharingEnvironment
+    from eks_gpushare import GpuOperator, GpuSharingEnvironment
 
     GpuSharingEnvironment(
         "NAME",
@@ -71,20 +71,24 @@ def everything() -> None:
             },
         },
     )
-    GpuSharingEnvironment(
-        "lab",
-        {
-            "cluster": {"existing": {"kubeconfig": "kubeconfig"}},
-            "kubeconfig": "{}",
-            "pools": {
-                "pool": {
-                    "provisioner": "existing",
-                    "instance_types": ["g6.xlarge"],
-                    "sharing": {"mode": "timeSlicing", "replicas": 2},
-                }
+    for manager in ("devicePlugin", "gpuOperator"):
+        GpuSharingEnvironment(
+            manager,
+            {
+                "cluster": {"existing": {"kubeconfig": "kubeconfig"}},
+                "kubeconfig": "{}",
+                "gpu_stack": {"manager": manager},
+                "pools": {
+                    "pool": {
+                        "provisioner": "existing",
+                        "instance_types": ["g6.xlarge"],
+                        "sharing": {"mode": "timeSlicing", "replicas": 2},
+                    }
+                },
             },
-        },
-    )
+        )
+    layout = {"mode": "mig", "layout": "all-1g.5gb", "apply": "migManager"}
+    GpuOperator("mig", {"pools": {"a": {"instance_types": ["p4d.24xlarge"], "sharing": layout}}})
 
 
 def newest() -> str:

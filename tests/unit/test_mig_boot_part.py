@@ -25,8 +25,9 @@ from eks_gpushare.documents.node_config import (
     user_data_bytes,
 )
 from eks_gpushare.lab.agent.user_data import mig_environment
+from eks_gpushare.sharing.labels import MIG_LABEL
 from eks_gpushare.sharing.mig.layout import node_layout
-from eks_gpushare.sharing.mig_boot import MIG_FAILED_TAINT, MIG_LABEL, boot_script, mig_boot
+from eks_gpushare.sharing.mig_boot import MIG_FAILED_TAINT, boot_script, mig_boot
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -178,8 +178,14 @@ def test_nothing_fits_anywhere() -> None:
     assert place(A100, {"1g.5gb": 0, "9g.99gb": 0}) == ()
 
 
-def test_instances_are_placed_as_nvidias_driver_places_them() -> None:
-    # NVIDIA MIG User Guide, "Creating GPU Instances": 3g on 4:4, 2g on 0:2, 1g on 2:1.
+def test_an_instance_leaves_as_much_room_as_it_can() -> None:
+    # Public output of `nvidia-smi mig -lgi` shows the same places: 4:4 of a first 3g, 6:1 of a
+    # first 1g.
+    assert place(A100, {"3g.20gb": 1}) == (Placement("3g.20gb", 4),)
+    assert place(A100, {"1g.5gb": 1}) == (Placement("1g.5gb", 6),)
+
+
+def test_large_instances_are_made_first() -> None:
     assert place(A100, {"1g.5gb": 1, "2g.10gb": 1, "3g.20gb": 1}) == (
         Placement("3g.20gb", 4),
         Placement("2g.10gb", 0),

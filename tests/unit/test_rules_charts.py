@@ -46,8 +46,8 @@ def of_plugin(code: str, values: object, **chart: Any) -> list[tuple[str, str]]:
             {"migManager": {"config": {"default": "all-1g.5gb"}}},
             "migManager.config.default",
             (
-                "holds the layouts of the pools and no default, which would take away the MIG devices "
-                "of other nodes"
+                "holds the layouts of the pools and no default, which would take away the MIG "
+                "devices of other nodes"
             ),
         ),
         (
@@ -225,8 +225,8 @@ def test_a_default_that_no_template_reads_is_told() -> None:
         (
             "charts.gpuOperator.values.devicePlugin.mps.root",
             (
-                "devicePlugin.mps.root is among the defaults of gpu-operator 26.7.0, but no template "
-                "reads it."
+                "devicePlugin.mps.root is among the defaults of gpu-operator 26.7.0, but no "
+                "template reads it."
             ),
         )
     ]
@@ -312,8 +312,8 @@ def test_an_image_without_driver_has_to_be_of_a_system_that_nvidia_has_one_for()
         (
             "pools.gpu.customAmi.driverIncluded",
             (
-                "The operator installs the driver from an image, which NVIDIA has for Ubuntu and Red "
-                "Hat, not for Amazon Linux."
+                "The operator installs the driver from an image, which NVIDIA has for Ubuntu and "
+                "Red Hat, not for Amazon Linux."
             ),
         )
     ]
@@ -322,3 +322,38 @@ def test_an_image_without_driver_has_to_be_of_a_system_that_nvidia_has_one_for()
 @pytest.mark.parametrize("code", ["GPU716", "GPU717"])
 def test_the_device_plugin_has_another_rule_for_images_without_driver(code: str) -> None:
     assert findings({"pools": {"gpu": bare()}}, code) == []
+
+
+@pytest.mark.parametrize("part", ["devicePlugin", "gfd"])
+def test_a_strategy_in_the_environment_would_win_over_that_of_pools(part: str) -> None:
+    env = [{"name": "MIG_STRATEGY", "value": "single"}]
+
+    assert of_operator("GPU710", {part: {"env": env}}) == [
+        (
+            f"charts.gpuOperator.values.{part}.env",
+            "MIG_STRATEGY would win over the strategy of every pool.",
+        )
+    ]
+
+
+CUT = {
+    "pools": {
+        "gpu": {
+            "instanceTypes": ["p4d.24xlarge"],
+            "sharing": {"mode": "mig", "layout": "all-1g.5gb", "apply": "migManager"},
+        }
+    }
+}
+
+
+def test_own_variables_of_mig_manager_keep_its_leave_to_reboot() -> None:
+    env = [{"name": "LOG_LEVEL", "value": "debug"}]
+
+    assert of_operator("GPU710", {"migManager": {"env": env}}, **CUT) == [
+        (
+            "charts.gpuOperator.values.migManager.env",
+            "This list replaces the derived one, without which A100 GPUs do not switch MIG on.",
+        )
+    ]
+    env.append({"name": "WITH_REBOOT", "value": "true"})
+    assert of_operator("GPU710", {"migManager": {"env": env}}, **CUT) == []

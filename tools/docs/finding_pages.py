@@ -21,7 +21,8 @@ _WIDTH = 100
 _INTRODUCTION = """\
 What `eks-gpushare check` and `preview` say about a stack file. Codes are stable: what one means
 does not change, and none is used twice. An *error* refuses the stack, a *warning* lets it through
-and says so, an *info* is worth knowing.\
+and says so, an *info* is worth knowing. `eks-gpushare findings CODE` explains one in the terminal.
+What `lab run` finds is with [the lab](../lab.md#findings-of-the-lab).\
 """
 _GROUPS = {
     "0": "The file",

@@ -22,6 +22,7 @@ _VERBS = {
     "mig": "list the MIG layouts that fit on a GPU, or say why one does not",
     "lab": "prove on a real control plane that the shares exist and the pods run",
     "schema": "print the JSON Schema of the environment",
+    "findings": "explain findings by their codes, or list all there are",
 }
 
 

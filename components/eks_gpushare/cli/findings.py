@@ -1,4 +1,4 @@
-"""Findings as text in a terminal."""
+"""Findings as text in a terminal, and `eks-gpushare findings [CODE...]`, which explains them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,80 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, TextIO
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from eks_gpushare.cli import FINE, WRONG_USAGE
 
-    from eks_gpushare.config.findings import Finding
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from eks_gpushare.config.findings import Code, Finding
 
 _COLOURS = {"error": "31;1", "warning": "33;1", "info": "36"}
 _NARROW, _USUAL, _WIDE = 60, 100, 110
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `findings`."""
+    parser.add_argument(
+        "codes", nargs="*", metavar="CODE", help="such as GPU201 (default: all that there are)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Explain kinds of findings, or list all."""
+    from eks_gpushare.lab import codes as lab
+    from eks_gpushare.rules import all_codes
+
+    known = {code.code: ("check, preview", code) for code in all_codes()}
+    known |= {code.code: ("lab run", code) for code in lab.CODES}
+    wanted = [each.upper() for each in options.codes] or sorted(known)
+    unknown = [each for each in wanted if each not in known]
+    if unknown:
+        listed = "`eks-gpushare findings` lists all"
+        print(f"eks-gpushare: there is no finding {', '.join(unknown)}; {listed}", file=sys.stderr)
+        return WRONG_USAGE
+    chosen = {name: known[name] for name in wanted}
+    if options.json:
+        import json
+
+        shown = [_as_json(said_by, code) for said_by, code in chosen.values()]
+        json.dump({"findings": shown}, sys.stdout, indent=2)
+        print()
+    elif options.codes:
+        print("\n\n".join(_explained(said_by, code) for said_by, code in chosen.values()))
+    else:
+        _print_all(chosen)
+    return FINE
+
+
+def _as_json(said_by: str, code: Code) -> dict[str, str]:
+    return {
+        "code": code.code,
+        "severity": code.severity,
+        "rule": code.title,
+        "why": code.why,
+        "saidBy": said_by,
+        "source": code.source,
+    }
+
+
+def _explained(said_by: str, code: Code) -> str:
+    width = max(_NARROW, min(_WIDE, _columns(sys.stdout))) - 1
+    head = f"{code.code}, {code.severity}, said by {said_by}"
+    indented = (
+        textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")
+        for text in (code.title, code.why)
+    )
+    return "\n".join([head, *indented, f"  {code.source}"])
+
+
+def _print_all(codes: Mapping[str, tuple[str, Code]]) -> None:
+    said = ""
+    for said_by, code in codes.values():
+        if said_by != said:
+            print(f"{chr(10) if said else ''}Said by {said_by}")
+            said = said_by
+        print(f"  {code.code}  {code.severity:7}  {code.title}")
 
 
 def print_findings(

@@ -147,6 +147,8 @@ def _layouts(options: argparse.Namespace, target: Target) -> int:
     return _without_mig(target)
 
 
+_NUMBERS = {"most", "compute", "memory", "compute left", "memory left"}
+"""Headings of columns that stand to the right."""
 _UNUSED_KEYS = ("computeSlices", "memorySlices", "memoryGB")
 
 
@@ -232,14 +234,12 @@ def _print_wrapped(text: str, indent: str = "  ") -> None:
 
 
 def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Columns as wide as what stands in them; numbers to the right."""
-    columns = list(zip(headings, *rows, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    number = [all(cell.isdigit() for cell in column[1:]) for column in columns]
+    """Columns as wide as what stands in them."""
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     for row in (headings, *rows):
         cells = [
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, number, strict=True)
+            cell.rjust(width) if heading in _NUMBERS else cell.ljust(width)
+            for cell, width, heading in zip(row, widths, headings, strict=True)
         ]
         print(("  " + "  ".join(cells)).rstrip())
 

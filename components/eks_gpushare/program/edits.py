@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from eks_gpushare.program.recording import Recording, Resource
 
-Effect: TypeAlias = Literal["replace", "roll", "restart", "update", "create", "delete"]
+Effect: TypeAlias = Literal["replace", "roll", "recut", "restart", "update", "create", "delete"]
 """replace: new nodes, the old ones go. roll: every node is exchanged in place, its pods evicted.
-restart: pods of the device plugin restart, nodes and other pods stay. update: no node is touched.
-create, delete: the nodes are new, or go for good."""
+recut: MIG manager cuts the GPUs of running nodes anew, and may reboot them. restart: pods of the
+device plugin restart, nodes and other pods stay. update: no node is touched. create, delete: the
+nodes are new, or go for good."""
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -43,6 +44,7 @@ _REPLACING = frozenset(
 _ROLLING = frozenset({"releaseVersion", "version"})
 _NO_NEW_VERSION = frozenset({"tags", "tagsAll", "updateDefaultVersion", "description", "name"})
 """Properties of a launch template that are no part of its versions."""
+_MIG_CONFIG = "nvidia.com/mig.config"
 _CLUSTER = "eks:index:Cluster"
 _FORCED_BY: dict[str, frozenset[str]] = {
     "aws:ec2/vpc:Vpc": frozenset({"cidrBlock"}),
@@ -56,6 +58,8 @@ _SAYS: dict[Effect, str] = {
     "replace": "its nodes are replaced: new ones start, then the old ones are drained and go, so "
     "for a while there are twice as many",
     "roll": "each of its nodes is exchanged for a new one, and the pods on it are evicted",
+    "recut": "MIG manager cuts the GPUs of its running nodes anew, and reboots a node where that "
+    "takes it; it drains no pods, and one that holds a GPU makes it fail: drain the nodes first",
     "restart": "the device plugin restarts on the nodes of every pool; nodes and running pods stay",
     "update": "it changes in place; no node is touched",
     "create": "its nodes are new",
@@ -68,6 +72,15 @@ _ANOTHER_CLUSTER = "the cluster is replaced, and with it everything that runs on
 _ANOTHER_RELEASE = (
     "the device plugin is removed and installed anew; nodes and running pods stay, but no new pod "
     "gets a GPU meanwhile"
+)
+_MANAGERS = {
+    "eks-gpushare:index:DevicePlugin": "the device plugin's chart",
+    "eks-gpushare:index:GpuOperator": "the GPU Operator",
+}
+_ANOTHER_MANAGER = (
+    "{new} takes over from {old}: device plugin and feature discovery are removed from the nodes "
+    "of every pool and come back; nodes and running pods stay and keep their GPUs, but no new pod "
+    "gets one until the new device plugin has registered"
 )
 
 
@@ -108,6 +121,7 @@ def edits(before: Recording, after: Recording) -> list[Edit]:
             found += _of_group(old[urn], group, before, after, gone.get(group.urn, ()))
     clusters = (c for c in after.of_type(_CLUSTER) if c.urn in gone)
     found += [_edit(c.name, "replace", gone[c.urn], _ANOTHER_CLUSTER) for c in clusters]
+    found += _of_managers(before, after)
     releases = _by_urn(before, _RELEASE)
     for urn, release in _by_urn(after, _RELEASE).items():
         if release.urn in gone:
@@ -115,6 +129,20 @@ def edits(before: Recording, after: Recording) -> list[Edit]:
         elif urn in releases and (changed := _changed(releases[urn], release)):
             found.append(_edit(release.name, "restart", changed))
     return found
+
+
+def _of_managers(before: Recording, after: Recording) -> Iterator[Edit]:
+    """One who runs the device plugin gone, and the other one there."""
+    old, new = (
+        {token: parts for token in _MANAGERS if (parts := run.of_type(token))}
+        for run in (before, after)
+    )
+    for token, parts in new.items():
+        gone = [other for other in old if other not in new]
+        if token in old or not gone:
+            continue
+        says = _ANOTHER_MANAGER.format(new=_MANAGERS[token], old=_MANAGERS[gone[0]])
+        yield from (_edit(part.name, "replace", ("gpuStack.manager",), says) for part in parts)
 
 
 def _replaced(before: Recording, after: Recording) -> dict[str, tuple[str, ...]]:
@@ -147,7 +175,14 @@ def _of_group(
     elif rolling := [*sorted(changed & _ROLLING), *template]:
         yield _edit(new.name, "roll", tuple(rolling))
     elif changed:
-        yield _edit(new.name, "update", tuple(sorted(changed)))
+        recut = _mig_config(old) != _mig_config(new)
+        yield _edit(new.name, "recut" if recut else "update", tuple(sorted(changed)))
+
+
+def _mig_config(group: Resource) -> object:
+    """The layout that the node label names to MIG manager; labels reach running nodes."""
+    labels = to_json(group.inputs).get("labels")
+    return labels.get(_MIG_CONFIG) if isinstance(labels, dict) else None
 
 
 def _template_changes(

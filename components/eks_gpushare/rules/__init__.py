@@ -7,18 +7,12 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.config import additions, codes
 from eks_gpushare.config.additions import catalog_of
+from eks_gpushare.config.sharing import Mig
 from eks_gpushare.rules import (
-    bottlerocket,
-    bottlerocket_mig,
     buying,
-    chart_values,
-    charts,
     cluster,
     images,
     instances,
-    mig,
-    mig_boot,
-    mig_manager,
     names,
     network,
     shares,
@@ -26,14 +20,19 @@ from eks_gpushare.rules import (
 )
 from eks_gpushare.rules.context import Context
 from eks_gpushare.rules.partial import certain
+from eks_gpushare.sharing.bottlerocket import is_bottlerocket
+from eks_gpushare.sharing.labels import OWN_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.config.findings import At, Code, Finding
+    from eks_gpushare.config.pools import Pool
     from eks_gpushare.rules.context import PoolRule, StackRule
 
+# Most stacks have no MIG, no Bottlerocket and no values of their own: `check` then starts without
+# the modules of the rules about them, which `_stack_rules` and `_pool_rules` bring in.
 STACK_RULES: tuple[StackRule, ...] = (
     cluster.version,
     cluster.endpoint,
@@ -56,11 +55,6 @@ STACK_RULES: tuple[StackRule, ...] = (
     stack.any_subnet,
     stack.not_built,
     stack.charts,
-    charts.undone_values,
-    charts.idle_chart,
-    charts.drivers,
-    chart_values.values_read,
-    mig_manager.remover_image,
     stack.vcpu_demand,
     stack.prices,
 )
@@ -91,37 +85,49 @@ POOL_RULES: tuple[PoolRule, ...] = (
     images.ami_serves,
     images.ami_version,
     images.disk,
-    mig.layout_fits,
-    mig.one_profile,
-    mig.same_meaning,
-    mig.mig_driver,
-    mig.proven_geometry,
-    mig.slices_used,
-    mig.mig_toleration,
-    mig_boot.boot_provisioner,
-    mig_boot.boot_driver,
-    mig_boot.boot_counts,
-    mig_boot.boot_size,
-    mig_boot.boot_reboots,
-    bottlerocket.bottlerocket_block,
-    bottlerocket.bottlerocket_release,
-    bottlerocket.bottlerocket_mps,
-    bottlerocket_mig.bottlerocket_mig,
-    bottlerocket_mig.bottlerocket_layout,
-    bottlerocket.bottlerocket_driver,
-    bottlerocket.bottlerocket_user_data,
-    mig_manager.needs_operator,
-    mig_manager.stops_kubelet,
-    mig_manager.own_startup_taint,
-    mig_manager.reboot_repaired,
-    mig_manager.foreign_nodes,
     names.pool_labels,
     names.pool_taints,
 )
 
 
+def _stack_rules(environment: Environment) -> Iterator[StackRule]:
+    yield from STACK_RULES
+    if environment.gpu_stack.manager != "devicePlugin" or environment.charts.model_fields_set:
+        from eks_gpushare.rules import chart_values, charts  # noqa: PLC0415  (few stacks)
+
+        yield from (charts.undone_values, charts.idle_chart, charts.drivers)
+        yield chart_values.values_read
+    if environment.gpu_stack.mig_taint_remover_image is not None:
+        from eks_gpushare.rules import mig_manager  # noqa: PLC0415  (few stacks)
+
+        yield mig_manager.remover_image
+
+
+def _pool_rules(pool: Pool) -> Iterator[PoolRule]:
+    yield from POOL_RULES
+    own_taints = any(taint.key.startswith(OWN_PREFIX) for taint in pool.taints)
+    if isinstance(pool.sharing, Mig) or own_taints:
+        from eks_gpushare.rules import mig, mig_boot, mig_manager  # noqa: PLC0415  (few pools)
+
+        yield from (*mig.POOL_RULES, *mig_boot.POOL_RULES, *mig_manager.POOL_RULES)
+    if pool.bottlerocket is not None or is_bottlerocket(pool):
+        from eks_gpushare.rules import bottlerocket, bottlerocket_mig  # noqa: PLC0415  (few pools)
+
+        yield from (*bottlerocket.POOL_RULES, *bottlerocket_mig.POOL_RULES)
+
+
 def all_codes() -> tuple[Code, ...]:
     """Every kind of finding, by number."""
+    from eks_gpushare.rules import (  # noqa: PLC0415  (a check asks for few of them)
+        bottlerocket,
+        bottlerocket_mig,
+        chart_values,
+        charts,
+        mig,
+        mig_boot,
+        mig_manager,
+    )
+
     modules = (
         bottlerocket,
         bottlerocket_mig,
@@ -167,8 +173,8 @@ def check_environment(
 
 
 def _run(ctx: Context) -> Iterator[Finding]:
-    for stack_rule in STACK_RULES:
+    for stack_rule in _stack_rules(ctx.environment):
         yield from stack_rule(ctx)
     for name, pool in ctx.environment.pools.items():
-        for pool_rule in POOL_RULES:
+        for pool_rule in _pool_rules(pool):
             yield from pool_rule(ctx, name, pool)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.rules.context import Context
+    from eks_gpushare.rules.context import Context, PoolRule
 
 _SETTINGS = "https://bottlerocket.dev/en/os/1.57.x/api/settings/kubelet-device-plugins/"
 _ISSUES = "https://github.com/bottlerocket-os/bottlerocket/issues"
@@ -251,3 +251,13 @@ def _lines(table: Mapping[str, Any], above: str = "") -> Iterator[str]:
 
 def _types(ctx: Context, pool: Pool) -> list[InstanceType]:
     return [found for found, _ in ctx.gpu_types(pool)]
+
+
+POOL_RULES: tuple[PoolRule, ...] = (
+    bottlerocket_block,
+    bottlerocket_release,
+    bottlerocket_mps,
+    bottlerocket_driver,
+    bottlerocket_user_data,
+)
+"""The rules of a stack's pools."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.rules.context import Context
+    from eks_gpushare.rules.context import Context, PoolRule
 
 _MIG_MANAGER = "https://github.com/bottlerocket-os/bottlerocket-kernel-kit/pull/35"
 _MIXED = "https://github.com/bottlerocket-os/bottlerocket/issues/4483"
@@ -142,3 +142,10 @@ def _layout_fault(
 def _made_by_bottlerocket(pool: Pool) -> bool:
     """Whether the operating system's own MIG manager and device plugin are at work."""
     return is_bottlerocket(pool) and not served_by_chart(pool)
+
+
+POOL_RULES: tuple[PoolRule, ...] = (
+    bottlerocket_mig,
+    bottlerocket_layout,
+)
+"""The rules of a stack's pools."""

@@ -8,6 +8,7 @@ from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
 from eks_gpushare.sharing.charts import device_plugin_values, merged
 from eks_gpushare.sharing.gpu_operator import brings_driver, derived_values
+from eks_gpushare.sharing.mig_manager import mig_manager_env
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -97,6 +98,8 @@ _OF_OPERATOR: dict[str, str] = {
     "node-feature-discovery.worker.affinity": "sends NFD's worker to the nodes of the pools",
     "node-feature-discovery.worker.tolerations": "holds the taints of the pools",
 }
+_STRATEGY = "MIG_STRATEGY"
+"""Variable by which the chart would set one MIG strategy for all nodes."""
 _NOTHING = object()
 
 
@@ -113,6 +116,43 @@ def undone_values(ctx: Context) -> Iterator[Finding]:
     unknown = any(pool.provisioner == "existing" for pool in pools.values())
     roles = {at: role for at, role in _OF_OPERATOR.items() if not (unknown and at in _DRIVER)}
     yield from _undone(UNDONE_OPERATOR_VALUE, "gpuOperator", given, derived, roles)
+    yield from _undone_env(ctx, given)
+
+
+def _undone_env(ctx: Context, given: Mapping[str, Any]) -> Iterator[Finding]:
+    """Lists of environment variables, which replace those that are derived as a whole."""
+    for part in ("devicePlugin", "gfd"):
+        if _STRATEGY in _env(given, part):
+            yield finding(
+                UNDONE_OPERATOR_VALUE,
+                ("charts", "gpuOperator", "values", part, "env"),
+                f"{_STRATEGY} would win over the strategy of every pool.",
+                f"Remove {_STRATEGY}; set strategy in the pool's sharing instead.",
+            )
+    wanted = mig_manager_env(ctx.environment.pools, ctx.catalog)
+    given_env = _env(given, "migManager")
+    missing = [each for each in wanted if given_env.get(each["name"]) != each["value"]]
+    if given_env and missing:
+        listed = ", ".join(
+            f'{{name: {each["name"]}, value: "{each["value"]}"}}' for each in missing
+        )
+        yield finding(
+            UNDONE_OPERATOR_VALUE,
+            ("charts", "gpuOperator", "values", "migManager", "env"),
+            "This list replaces the derived one, without which A100 GPUs do not switch MIG on.",
+            f"Add {listed} to it.",
+        )
+
+
+def _env(values: Mapping[str, Any], part: str) -> dict[str, str]:
+    """The environment variables that values give a part of the chart."""
+    given = _value(values, f"{part}.env")
+    items = given if isinstance(given, list) else []
+    return {
+        str(each.get("name")): str(each.get("value", ""))
+        for each in items
+        if isinstance(each, dict)
+    }
 
 
 def _served(ctx: Context) -> dict[str, Pool]:

@@ -8,8 +8,6 @@ from eks_gpushare.catalog import nvidia_ami, why_no_mig
 from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.config.mig_additions import WRONG_MIG_ADDITION
 from eks_gpushare.config.sharing import Mig
-from eks_gpushare.sharing.mig.geometry import unused
-from eks_gpushare.sharing.mig.layout import LayoutError, node_layout, written
 from eks_gpushare.sharing.resources import GPU, shares
 
 if TYPE_CHECKING:
@@ -18,9 +16,9 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog import InstanceType, MigModel
     from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.rules.context import Context
+    from eks_gpushare.rules.context import Context, PoolRule
     from eks_gpushare.sharing.mig.geometry import Unused
-    from eks_gpushare.sharing.mig.layout import NodeLayout
+    from eks_gpushare.sharing.mig.layout import LayoutProblem, NodeLayout
 
 _GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"
 _NAMES = "https://github.com/NVIDIA/mig-parted/tree/v0.15.0/pkg/mig/builder"
@@ -169,11 +167,9 @@ _BY_KIND = {
 def layout_fits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """GPU220 to GPU227, GPU234."""
     said: set[tuple[At, str]] = set()
-    for found, outcome in _outcomes(ctx, pool):
-        if not isinstance(outcome, LayoutError):
-            continue
+    for found, _, problems in _outcomes(ctx, pool):
         at: At = ("pools", name, "sharing", "layout")
-        for problem in outcome.problems:
+        for problem in problems:
             code = _BY_KIND.get(problem.kind)
             text = problem.message.replace(found.name, "the type")
             if code is not None and (problem.at, text) not in said:
@@ -248,6 +244,11 @@ def mig_toleration(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 
 def slices_used(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """GPU231."""
+    if not isinstance(pool.sharing, Mig):
+        return
+    from eks_gpushare.sharing.mig.geometry import unused  # noqa: PLC0415  (few stacks use MIG)
+    from eks_gpushare.sharing.mig.layout import written  # noqa: PLC0415
+
     for _, layout in _first_of_each_model(ctx, pool):
         model = layout.model
         for devices in _distinct(layout):
@@ -319,23 +320,27 @@ def _usable_model(ctx: Context, found: InstanceType | None) -> MigModel | None:
     return ctx.catalog.mig_model(found.gpu)
 
 
-def _outcomes(ctx: Context, pool: Pool) -> Iterator[tuple[InstanceType, NodeLayout | LayoutError]]:
+def _outcomes(
+    ctx: Context, pool: Pool
+) -> Iterator[tuple[InstanceType, NodeLayout | None, list[LayoutProblem]]]:
     """What the layout makes of each type of a pool; types without MIG have rules of their own."""
     if not isinstance(pool.sharing, Mig):
         return
+    from eks_gpushare.sharing.mig.layout import LayoutError, node_layout  # noqa: PLC0415  (few stacks use MIG)
+
     for found, _ in ctx.gpu_types(pool):
         if why_no_mig(found) is not None:
             continue
         try:
-            yield found, node_layout(pool.sharing.layout, found, ctx.catalog)
+            yield found, node_layout(pool.sharing.layout, found, ctx.catalog), []
         except LayoutError as error:
-            yield found, error
+            yield found, None, error.problems
 
 
 def _layouts(ctx: Context, pool: Pool) -> Iterator[tuple[InstanceType, NodeLayout]]:
-    for found, outcome in _outcomes(ctx, pool):
-        if not isinstance(outcome, LayoutError):
-            yield found, outcome
+    for found, layout, _ in _outcomes(ctx, pool):
+        if layout is not None:
+            yield found, layout
 
 
 def _first_of_each_model(ctx: Context, pool: Pool) -> Iterator[tuple[InstanceType, NodeLayout]]:
@@ -357,3 +362,15 @@ def _distinct(layout: NodeLayout) -> list[dict[str, int]]:
 def _listed(words: Iterable[str], last: str = "and") -> str:
     *most, final = words
     return f"{', '.join(most)} {last} {final}" if most else final
+
+
+POOL_RULES: tuple[PoolRule, ...] = (
+    layout_fits,
+    one_profile,
+    same_meaning,
+    mig_driver,
+    proven_geometry,
+    slices_used,
+    mig_toleration,
+)
+"""The rules of a stack's pools."""

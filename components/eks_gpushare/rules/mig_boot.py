@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog import Gpu, InstanceType
     from eks_gpushare.config.findings import Finding
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.rules.context import Context
+    from eks_gpushare.rules.context import Context, PoolRule
     from eks_gpushare.sharing.mig.layout import NodeLayout
 
 _GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/getting-started-with-mig.html"
@@ -153,3 +153,13 @@ def _layouts(ctx: Context, pool: Pool) -> Iterator[tuple[InstanceType, NodeLayou
                 yield found, node_layout(pool.sharing.layout, found, ctx.catalog)
             except LayoutError:
                 continue
+
+
+POOL_RULES: tuple[PoolRule, ...] = (
+    boot_provisioner,
+    boot_driver,
+    boot_counts,
+    boot_size,
+    boot_reboots,
+)
+"""The rules of a stack's pools."""

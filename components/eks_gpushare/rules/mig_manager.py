@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.config.findings import Finding
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.rules.context import Context
+    from eks_gpushare.rules.context import Context, PoolRule
 
 _AL2023 = "https://github.com/NVIDIA/gpu-operator/issues/2415"
 
@@ -196,3 +196,13 @@ def remover_image(ctx: Context) -> Iterator[Finding]:
             "No pool has apply: migManager, so the controller is not installed.",
             "Remove the key.",
         )
+
+
+POOL_RULES: tuple[PoolRule, ...] = (
+    needs_operator,
+    stops_kubelet,
+    own_startup_taint,
+    reboot_repaired,
+    foreign_nodes,
+)
+"""The rules of a stack's pools."""

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from eks_gpushare.config.pools import Pool
 
+OWN_PREFIX = "eks-gpushare/"
+"""What the keys of our own labels and taints begin with."""
 CONFIG_LABEL = "nvidia.com/device-plugin.config"
 """Names the key of the device plugin's ConfigMap that configures a node."""
 PRESENT_LABEL = "nvidia.com/gpu.present"
@@ -21,9 +23,20 @@ POOL_LABEL = "eks-gpushare/pool"
 OPERANDS_LABEL = "nvidia.com/gpu.deploy.operands"
 """With the value false it keeps everything that the GPU Operator installs away from a node
 (https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/getting-started.html)."""
+MIG_LABEL = "eks-gpushare/mig"
+"""Label that a node gives itself at boot: the hash of its MIG layout, or `failed`."""
+MIG_REASON_LABEL = "eks-gpushare/mig-reason"
+"""Label by which a node says why it could not make its MIG layout."""
 
-DERIVED_LABELS = (CONFIG_LABEL, PRESENT_LABEL, POOL_LABEL, OPERANDS_LABEL)
-"""Labels that come from the plan and are refused in a pool's own `labels`."""
+DERIVED_LABELS = (
+    CONFIG_LABEL,
+    PRESENT_LABEL,
+    POOL_LABEL,
+    OPERANDS_LABEL,
+    MIG_LABEL,
+    MIG_REASON_LABEL,
+)
+"""Labels that come from the plan or from a node's boot and are refused in a pool's own `labels`."""
 
 OWNED_PREFIXES = (
     "nvidia.com/gpu.",

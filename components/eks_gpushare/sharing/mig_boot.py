@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.documents.mig_boot import MigBoot, mig_boot_part
+from eks_gpushare.sharing.labels import MIG_LABEL
 from eks_gpushare.sharing.mig.layout import node_layout
 
 if TYPE_CHECKING:
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.sharing.mig.layout import NodeLayout
 
-MIG_LABEL = "eks-gpushare/mig"
-"""Label that a node gives itself at boot: the hash of its layout, or `failed`."""
-MIG_FAILED_TAINT = "eks-gpushare/mig=failed:NoSchedule"
+MIG_FAILED_TAINT = f"{MIG_LABEL}=failed:NoSchedule"
 """Taint of a node that could not cut its GPUs. Not `nvidia.com/gpu`: the device plugin's chart and
 EKS's admission tolerate that one."""
 

@@ -19,7 +19,7 @@ from eks_gpushare.documents.mig_parted import Item, mig_parted_text
 from eks_gpushare.sharing.resources import advertised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.catalog import Catalog, Gpu, InstanceType
     from eks_gpushare.config.pools import Pool
@@ -128,9 +128,24 @@ def mig_manager_values(
     # `all-disabled` as the default would label every node that can do MIG and has no label yet,
     # so MIG manager would undo the layouts that nodes made at boot.
     config = {"create": False, "name": config_map_name, "default": ""}
-    reboots = any(needs_reboot(gpu) for pool in pools.values() for gpu in _gpus(pool, catalog))
-    env = [{"name": "WITH_REBOOT", "value": "true"}] if reboots else []
+    env = mig_manager_env(pools, catalog)
     return {"migManager": {"enabled": True, "config": config, "env": env}}
+
+
+def mig_manager_env(pools: Mapping[str, Pool], catalog: Catalog) -> list[dict[str, str]]:
+    """MIG manager's environment variables: whether it may reboot nodes, where GPUs need that.
+
+    Types that the catalog does not have count for nothing.
+    """
+    types = (
+        found
+        for pool in pools.values()
+        if applies(pool)
+        for name in pool.instance_types
+        if (found := catalog.find(name)) is not None
+    )
+    reboots = any(found.gpu is not None and needs_reboot(found.gpu) for found in types)
+    return [{"name": "WITH_REBOOT", "value": "true"}] if reboots else []
 
 
 def needs_reboot(gpu: Gpu) -> bool:
@@ -174,11 +189,6 @@ def _types(pool: Pool, catalog: Catalog) -> Iterator[InstanceType]:
         if found is None:
             raise KeyError(name)
         yield found
-
-
-def _gpus(pool: Pool, catalog: Catalog) -> Iterable[Gpu]:
-    types = _types(pool, catalog) if applies(pool) else ()
-    return (each.gpu for each in types if each.gpu is not None)
 
 
 def _layouts(pool: Pool, catalog: Catalog) -> list[NodeLayout]:

@@ -130,7 +130,7 @@ def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None
         request={shares[types[0].name][0].resource: 1},
         shares=shares,
         labels={**node_labels(name, pool), **_mig_labels(pool, catalog)},
-        taints=(*pool.taints, *_startup_taints(pool)),
+        taints=(*pool.taints, *startup_taints(pool)),
         node_selector={POOL_LABEL: name},
         tolerations=tuple(taint.toleration() for taint in pool.taints),
         cost=_cost(pool, types, shares, size, region),
@@ -145,12 +145,13 @@ def _mig_labels(pool: Pool, catalog: Catalog) -> Mapping[str, str]:
     return mig_labels(pool, catalog)
 
 
-def _startup_taints(pool: Pool) -> tuple[Taint, ...]:
+def startup_taints(pool: Pool) -> tuple[Taint, ...]:
+    """Taints that nodes join with and lose once their MIG layout is there; pods tolerate none."""
     if not isinstance(pool.sharing, Mig):
         return ()
-    from eks_gpushare.sharing.mig_manager import startup_taints  # noqa: PLC0415  (the same)
+    from eks_gpushare.sharing import mig_manager  # noqa: PLC0415  (the same)
 
-    return startup_taints(pool)
+    return mig_manager.startup_taints(pool)
 
 
 def plan_environment(

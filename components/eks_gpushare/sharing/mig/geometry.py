@@ -50,8 +50,8 @@ class Unused(NamedTuple):
 def place(model: MigModel, devices: Mapping[str, int]) -> tuple[Placement, ...] | None:
     """Return where the instances lie on an empty GPU, in the order to create them.
 
-    Large instances come first. Each is put where it leaves the most places for others, which is
-    what NVIDIA's driver does as well; only where that leads nowhere is another place tried.
+    Large instances come first. Each is put where it leaves the most places for others, much as the
+    driver does if it may choose; only where that leads nowhere is another place tried.
 
     Args:
         model: The GPU.

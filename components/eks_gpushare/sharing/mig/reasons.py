@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog.mig import MigModel, Profile
 
-_PROFILE = re.compile(r"(?:nvidia\.com/)?(?:mig-)?(\d+)g\.?(\d+)gb?((?:[+.-][a-z.]+)?)")
+_PROFILE = r"(?:nvidia\.com/)?(?:mig-)?(\d+)g\.?(\d+)gb?((?:[+.-][a-z.]+)?)"
+"""The name of a profile, also as part of a resource's; compiled when it is first needed."""
 _NEAREST = 3
 _MOST_NAMED = 12
 """Instances of one set that are told apart when sets are compared; no GPU holds more."""
@@ -59,7 +60,7 @@ def meant_profile(model: MigModel, name: str) -> str | None:
     It has as many compute slices and the same attributes. Where there are two of them, with one
     memory slice and with two, it is the one that `name` is on the boards that have it.
     """
-    matched = _PROFILE.fullmatch(name.strip().lower())
+    matched = re.fullmatch(_PROFILE, name.strip().lower())
     if matched is None:
         return None
     compute, memory = int(matched[1]), int(matched[2])
@@ -214,7 +215,9 @@ def _short_engine(model: MigModel, devices: Mapping[str, int]) -> str:
         need = sum(model.profiles[n].engines.get(engine, 0) * c for n, c in devices.items())
         if need > most:
             named = _listed(f"{c} x {n}" for n, c in devices.items() if c)
-            return f"{named} need {need} {engine.upper()} media engines; the {model.name} has {most}."
+            return (
+                f"{named} need {need} {engine.upper()} media engines; the {model.name} has {most}."
+            )
     return ""
 
 

@@ -1,0 +1,160 @@
+"""NVIDIA's GPU Operator, configured for the pools it serves."""
+
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
+from pulumi_kubernetes.helm.v3 import Release
+
+from eks_gpushare.args import CatalogAdditions, Chart, Pool
+from eks_gpushare.catalog import Catalog, versions
+from eks_gpushare.checked import checked, props, warn
+from eks_gpushare.config.additions import catalog_of
+from eks_gpushare.config.gpu_operator import GpuOperatorSpec
+from eks_gpushare.in_cluster.mig_taint_remover import register_mig_taint_remover
+from eks_gpushare.rules.parts import check_gpu_operator
+from eks_gpushare.sharing.bottlerocket import served_by_chart
+from eks_gpushare.sharing.charts import release_source
+from eks_gpushare.sharing.device_plugin_config import config_map_data, content_hash
+from eks_gpushare.sharing.gpu_operator import gpu_operator_values
+from eks_gpushare.sharing.mig_manager import expected_nodes, mig_parted_data, uses_mig_manager
+
+DEFAULT_NAMESPACE = "gpu-operator"
+RELEASE_NAME = "gpu-operator"
+_TIMEOUT_SECONDS = 900
+_KEPT_REVISIONS = 5
+_CONCERNS = {
+    *("provisioner", "instance_types", "sharing", "taints"),
+    *("ami_family", "custom_ami", "bottlerocket"),
+}
+"""What of a pool concerns the operator; a new size or disk does not show it as changed."""
+
+
+class GpuOperatorArgs(TypedDict):
+    """Which pools the operator serves, and what is changed about its chart."""
+
+    pools: dict[str, Pool]
+    """The pools, by name. Their nodes carry the label `nvidia.com/device-plugin.config`; those of
+    Bottlerocket with its own device plugin do not, and are left alone."""
+    namespace: NotRequired[str]
+    """Namespace, made by the component. Default: gpu-operator."""
+    chart: NotRequired[Chart]
+    """Version, mirror and values of the chart. Default: the version this release is for."""
+    mig_taint_remover_image: NotRequired[str]
+    """Image with Python 3.11 or later for the controller that frees nodes with MIG layouts.
+    Default: Python's own on Amazon's public registry. Unused where no layout is MIG manager's."""
+    catalog: NotRequired[CatalogAdditions]
+    """Instance types, MIG profiles and layouts that this release does not know. Default: none."""
+
+
+class GpuOperator(pulumi.ComponentResource):
+    """The GPU Operator, with device plugin, feature discovery and DCGM exporter, for the pools.
+
+    Configurations are immutable ConfigMaps named after their content. The operator does not watch
+    them, so a change is a new name, which rolls the device plugin's pods and no node.
+    A cluster has room for one. Needs a Kubernetes provider:
+    `opts=ResourceOptions(providers=[cluster.provider])`.
+    """
+
+    namespace: pulumi.Output[str]
+    """Namespace of the release."""
+    config_map_name: pulumi.Output[str]
+    """Name of the device plugin's ConfigMap with a key per pool."""
+
+    def __init__(
+        self, name: str, args: GpuOperatorArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Install the operator.
+
+        Args:
+            name: Name of the component, which its children's names start with.
+            args: Which pools it serves.
+            opts: Pulumi's resource options, with a Kubernetes provider among `providers`.
+
+        Raises:
+            pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
+        """
+        spec, found = checked(GpuOperatorSpec, GpuOperatorArgs, args, check_gpu_operator)
+        served = {pool: each for pool, each in spec.pools.items() if served_by_chart(each)}
+        pools = {pool: props(each, only=_CONCERNS) for pool, each in served.items()}
+        super().__init__(
+            "eks-gpushare:index:GpuOperator", name, props(spec, "pools", pools=pools), opts
+        )
+        warn(found, self, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        namespace = Namespace(
+            f"{name}-namespace",
+            metadata={
+                "name": spec.namespace or DEFAULT_NAMESPACE,
+                # What the operator starts works on the nodes' drivers, files and devices.
+                "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
+            },
+            opts=child,
+        )
+        catalog, _ = catalog_of(spec.catalog, None)
+        data = config_map_data(served, catalog)
+        config = _config_map(f"{name}-config", "device-plugin-config", namespace, data, child)
+        mig_config = _mig_manager(name, spec, catalog, namespace, child)
+        Release(
+            f"{name}-release",
+            name=RELEASE_NAME,
+            namespace=namespace.metadata.name,
+            **release_source(spec.chart, versions.GPU_OPERATOR),
+            values=gpu_operator_values(
+                served,
+                catalog,
+                spec.chart.values,
+                config.metadata.name,
+                mig_config.metadata.name if mig_config else None,
+            ),
+            atomic=True,
+            timeout=_TIMEOUT_SECONDS,
+            max_history=_KEPT_REVISIONS,
+            # Its name is fixed, so a replacement cannot stand beside it. Hooks stay on: one of them
+            # upgrades the custom resource definitions, which Helm itself never does.
+            opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
+        )
+        self.namespace = namespace.metadata.name
+        self.config_map_name = config.metadata.name
+        self.register_outputs({"namespace": self.namespace, "configMapName": self.config_map_name})
+
+
+def _mig_manager(
+    name: str,
+    spec: GpuOperatorSpec,
+    catalog: Catalog,
+    namespace: Namespace,
+    opts: pulumi.ResourceOptions,
+) -> ConfigMap | None:
+    """What MIG manager applies, and who frees the nodes afterwards; None if no pool wants it."""
+    if not uses_mig_manager(spec.pools):
+        return None
+    register_mig_taint_remover(
+        name,
+        namespace.metadata.name,
+        spec.mig_taint_remover_image,
+        expected_nodes(spec.pools, catalog),
+        opts,
+    )
+    data = mig_parted_data(spec.pools, catalog)
+    return _config_map(f"{name}-mig-config", "mig-parted-config", namespace, data, opts)
+
+
+def _config_map(
+    name: str,
+    prefix: str,
+    namespace: Namespace,
+    data: dict[str, str],
+    opts: pulumi.ResourceOptions,
+) -> ConfigMap:
+    """A ConfigMap named after its content, which the operator looks for in its own namespace."""
+    return ConfigMap(
+        name,
+        metadata={
+            "name": f"{prefix}-{content_hash(data)}",
+            "namespace": namespace.metadata.name,
+        },
+        immutable=True,
+        data=data,
+        opts=opts,
+    )

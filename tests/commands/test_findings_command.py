@@ -1,0 +1,61 @@
+"""`eks-gpushare findings`, which explains codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from eks_gpushare.cli import main
+from eks_gpushare.lab import codes as lab
+from eks_gpushare.rules import all_codes
+
+Output = pytest.CaptureFixture[str]
+
+
+def test_a_code_stands_for_one_kind_in_checks_and_lab_together() -> None:
+    every = [code.code for code in (*all_codes(), *lab.CODES)]
+
+    assert len(set(every)) == len(every)
+
+
+def test_a_code_is_explained(capsys: Output) -> None:
+    assert main(["findings", "GPU903"]) == 0
+    assert capsys.readouterr().out == (
+        "GPU903, warning, said by lab run\n"
+        "  The API server warns of nothing that is applied.\n"
+        "  It accepts the object and expects trouble with it; kubectl shows such warnings once.\n"
+        "  https://kubernetes.io/blog/2020/09/03/warnings/\n"
+    )
+
+
+def test_codes_are_explained_in_the_order_in_which_they_are_given(capsys: Output) -> None:
+    assert main(["findings", "gpu903", "gpu201"]) == 0
+    heads = [line for line in capsys.readouterr().out.splitlines() if line.startswith("GPU")]
+
+    assert heads == ["GPU903, warning, said by lab run", "GPU201, error, said by check, preview"]
+
+
+def test_without_a_code_all_are_listed(capsys: Output) -> None:
+    assert main(["findings"]) == 0
+    out = capsys.readouterr().out
+
+    assert [code.code for code in (*all_codes(), *lab.CODES) if f"  {code.code}  " not in out] == []
+
+
+def test_an_unknown_code_ends_with_2(capsys: Output) -> None:
+    assert main(["findings", "GPU903", "GPU999"]) == 2
+    said = capsys.readouterr()
+
+    assert said.out == ""
+    assert said.err == (
+        "eks-gpushare: there is no finding GPU999; `eks-gpushare findings` lists all\n"
+    )
+
+
+def test_json_says_who_says_it(capsys: Output) -> None:
+    assert main(["findings", "--json", "GPU201"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+
+    assert found.keys() == {"code", "severity", "rule", "why", "saidBy", "source"}
+    assert found["saidBy"] == "check, preview"

@@ -1,0 +1,209 @@
+"""Make the table of Helm values that the templates of the charts read.
+
+    python tools/catalog/chart_keys.py --out components/eks_gpushare/catalog/data \
+        --gpu-operator v26.7.0=FOLDER --device-plugin 0.20.0=FOLDER
+
+A FOLDER is a chart as `helm pull --untar` leaves it, or as it stands in its repository, with its
+subcharts in `charts`, unpacked or not. The version is given because a repository has none in
+Chart.yaml. What no template tells stands in chart-hints.json. A second run writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tarfile
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+from template_reads import merged, reads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from template_reads import Path as Place
+
+FILE = "chart-keys.json"
+NFD = "node-feature-discovery"
+_HINTS = Path(__file__).with_name("chart-hints.json")
+_SOURCES = {
+    "gpu-operator": "https://github.com/NVIDIA/gpu-operator/tree/{}/deployments/gpu-operator",
+    "nvidia-device-plugin": (
+        "https://github.com/NVIDIA/k8s-device-plugin/tree/v{}/deployments/helm/nvidia-device-plugin"
+    ),
+    NFD: (
+        "https://github.com/kubernetes-sigs/node-feature-discovery/tree/v{}/deployment/helm/"
+        "node-feature-discovery"
+    ),
+}
+_ABOUT = (
+    "Helm values that the templates of a chart read. read: one value each. whole: passed on with "
+    "whatever is below it. idle: stands in values.yaml, and no template reads it. subcharts: key "
+    "in the values, and chart. hints: what to write instead. Made by tools/catalog/chart_keys.py."
+)
+
+
+class ChartError(Exception):
+    """Why a chart cannot be read, for the person at the keyboard."""
+
+
+class Chart(NamedTuple):
+    """A chart and the charts in it, as text."""
+
+    files: Mapping[str, str]
+    """Content by path within the chart."""
+
+    def below(self, folder: str) -> Chart:
+        """The chart in a folder of this one."""
+        start = f"{folder}/"
+        inner = {k.removeprefix(start): v for k, v in self.files.items() if k.startswith(start)}
+        return Chart(inner)
+
+    def document(self, name: str) -> dict[str, Any]:
+        """A YAML file of the chart."""
+        if name not in self.files:
+            raise ChartError(f"there is no {name} in it")
+        return yaml.safe_load(self.files[name]) or {}
+
+    def dependencies(self) -> list[dict[str, Any]]:
+        """The charts that this one brings along, as Chart.yaml has them."""
+        return list(self.document("Chart.yaml").get("dependencies", []))
+
+
+def read_chart(folder: Path) -> Chart:
+    """The files of a chart, those of packed subcharts too."""
+    files: dict[str, str] = {}
+    for file in sorted(folder.rglob("*")):
+        name = file.relative_to(folder).as_posix()
+        if file.suffix == ".tgz":
+            files |= {f"charts/{inner}": text for inner, text in _unpacked(file)}
+        elif file.is_file() and file.suffix in {".yaml", ".yml", ".tpl"}:
+            files[name] = file.read_text(encoding="utf-8")
+    return Chart(files)
+
+
+def _unpacked(file: Path) -> Iterator[tuple[str, str]]:
+    with tarfile.open(file) as archive:
+        for member in archive:
+            content = archive.extractfile(member)
+            if content and PurePosixPath(member.name).suffix in {".yaml", ".yml", ".tpl"}:
+                yield member.name, content.read().decode()
+
+
+def table(charts: Mapping[str, tuple[str, Chart]], hints: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of each chart, and of the subcharts they bring along.
+
+    Args:
+        charts: Version and files by name.
+        hints: What stands in chart-hints.json.
+    """
+    found: dict[str, Any] = {"_about": _ABOUT}
+    subcharts: dict[str, tuple[str, Chart]] = {}
+    for name, (version, chart) in charts.items():
+        wanted = chart.dependencies()
+        inner_names = {_alias(each): each["name"] for each in wanted}
+        found[name] = {**keys(name, version, chart, hints[name]), "subcharts": inner_names}
+        for each in wanted:
+            inner = (str(each["version"]), chart.below(f"charts/{each['name']}"))
+            before = subcharts.setdefault(each["name"], inner)
+            if before[0] != inner[0]:
+                raise ChartError(f"{each['name']} is there as {before[0]} and as {inner[0]}")
+    for name, (version, chart) in subcharts.items():
+        found[name] = {**keys(name, version, chart, hints[name]), "subcharts": {}}
+    return found
+
+
+def keys(name: str, version: str, chart: Chart, hints: Mapping[str, Any]) -> dict[str, Any]:
+    """What the templates of one chart read."""
+    templates = [text for file, text in chart.files.items() if file.startswith("templates/")]
+    if not templates:
+        raise ChartError(f"{name} has no templates")
+    places = merged(read for text in templates for read in reads(text))
+    for each in chart.dependencies():
+        conditions = each.get("condition", "").split(",")
+        places |= {_place(condition): False for condition in conditions if condition}
+    # What a block passes on, its defaults show.
+    stated = set(_leaves(chart.document("values.yaml")))
+    by_parts = {_place(each) for each in hints["byParts"]}
+    passed = {place for place, whole in places.items() if whole}
+    whole = passed - by_parts
+    read = set(places) | {leaf for leaf in stated if _below(leaf, passed)}
+    read -= {_place(each) for each in hints["unused"]}
+    ends = {
+        place for place in read if not any(len(o) > len(place) and _below(o, {place}) for o in read)
+    }
+    # Keys of subcharts are theirs.
+    theirs: set[Place] = {(_alias(each),) for each in chart.dependencies()}
+    idle = {leaf for leaf in stated if not _below(leaf, read) and not _below(leaf, theirs)}
+    return {
+        "version": version,
+        "source": _SOURCES[name].format(version),
+        "read": _texts(place for place in ends if not _below(place, whole)),
+        "whole": _texts(place for place in whole if not _below(place, whole - {place})),
+        "idle": _texts(idle),
+        "hints": dict(sorted(hints["hints"].items())),
+    }
+
+
+def _alias(dependency: Mapping[str, str]) -> str:
+    """The key of a subchart's values."""
+    return dependency.get("alias", dependency["name"])
+
+
+def _leaves(values: Mapping[str, Any], above: Place = ()) -> Iterator[Place]:
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, (*above, str(key)))
+        else:
+            yield (*above, str(key))
+
+
+def _below(place: Place, tops: set[Place]) -> bool:
+    return any(place[:length] in tops for length in range(1, len(place) + 1))
+
+
+def _place(dotted: str) -> Place:
+    return tuple(dotted.strip().split("."))
+
+
+def _texts(places: Iterable[Place]) -> list[str]:
+    return sorted(".".join(place) for place in places)
+
+
+def render(found: Mapping[str, Any]) -> str:
+    """The table as the text of the data file."""
+    return json.dumps(found, indent=1) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the generator; return 0, or 1 after one line that says what is wrong."""
+    options = _parser().parse_args(arguments)
+    given = {"gpu-operator": options.gpu_operator, "nvidia-device-plugin": options.device_plugin}
+    charts = {}
+    try:
+        for name, text in given.items():
+            version, _, folder = text.partition("=")
+            charts[name] = (version, read_chart(Path(folder)))
+        text = render(table(charts, json.loads(_HINTS.read_text(encoding="utf-8"))))
+    except (ChartError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    (options.out / FILE).write_text(text, encoding="utf-8", newline="\n")
+    sys.stdout.write(f"{options.out / FILE}: {len(text.encode())} bytes\n")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description="Make the table of Helm values that the templates of the charts read."
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder for the data file")
+    for name in ("--gpu-operator", "--device-plugin"):
+        parser.add_argument(name, required=True, metavar="VERSION=FOLDER", help="the chart")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
