@@ -3,7 +3,6 @@
 from typing import NotRequired, TypedDict
 
 import pulumi
-from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
 from pulumi_kubernetes.helm.v3 import Release
 
 from eks_gpushare.args import CatalogAdditions, Chart, Pool
@@ -11,10 +10,11 @@ from eks_gpushare.catalog import versions
 from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.device_plugin import DevicePluginSpec
+from eks_gpushare.in_cluster.chart_parts import content_config_map, privileged_namespace
 from eks_gpushare.rules.parts import check_device_plugin
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
 from eks_gpushare.sharing.charts import device_plugin_values, merged, release_source
-from eks_gpushare.sharing.device_plugin_config import config_map_data, content_hash
+from eks_gpushare.sharing.device_plugin_config import config_map_data
 
 DEFAULT_NAMESPACE = "nvidia-device-plugin"
 RELEASE_NAME = "nvidia-device-plugin"
@@ -77,27 +77,12 @@ class DevicePlugin(pulumi.ComponentResource):
         )
         warn(found, self, opts)
         child = pulumi.ResourceOptions(parent=self)
-        namespace = Namespace(
-            f"{name}-namespace",
-            metadata={
-                "name": spec.namespace or DEFAULT_NAMESPACE,
-                # The plugin talks to the kubelet through the host's file system.
-                "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
-            },
-            opts=child,
-        )
+        called = spec.namespace or DEFAULT_NAMESPACE
+        namespace = privileged_namespace(f"{name}-namespace", called, child)
         catalog, _ = catalog_of(spec.catalog, None)
         data = config_map_data(served, catalog)
-        config = ConfigMap(
-            f"{name}-config",
-            metadata={
-                "name": f"{RELEASE_NAME}-config-{content_hash(data)}",
-                "namespace": namespace.metadata.name,
-            },
-            immutable=True,
-            data=data,
-            opts=child,
-        )
+        prefix = f"{RELEASE_NAME}-config"
+        config = content_config_map(f"{name}-config", prefix, namespace, data, child)
         Release(
             f"{name}-release",
             name=RELEASE_NAME,

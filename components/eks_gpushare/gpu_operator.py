@@ -11,11 +11,12 @@ from eks_gpushare.catalog import Catalog, versions
 from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.gpu_operator import GpuOperatorSpec
+from eks_gpushare.in_cluster.chart_parts import content_config_map, privileged_namespace
 from eks_gpushare.in_cluster.mig_taint_remover import register_mig_taint_remover
 from eks_gpushare.rules.parts import check_gpu_operator
 from eks_gpushare.sharing.bottlerocket import served_by_chart
 from eks_gpushare.sharing.charts import release_source
-from eks_gpushare.sharing.device_plugin_config import config_map_data, content_hash
+from eks_gpushare.sharing.device_plugin_config import config_map_data
 from eks_gpushare.sharing.gpu_operator import gpu_operator_values
 from eks_gpushare.sharing.mig_manager import expected_nodes, mig_parted_data, uses_mig_manager
 
@@ -82,18 +83,13 @@ class GpuOperator(pulumi.ComponentResource):
         )
         warn(found, self, opts)
         child = pulumi.ResourceOptions(parent=self)
-        namespace = Namespace(
-            f"{name}-namespace",
-            metadata={
-                "name": spec.namespace or DEFAULT_NAMESPACE,
-                # What the operator starts works on the nodes' drivers, files and devices.
-                "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
-            },
-            opts=child,
-        )
+        called = spec.namespace or DEFAULT_NAMESPACE
+        namespace = privileged_namespace(f"{name}-namespace", called, child)
         catalog, _ = catalog_of(spec.catalog, None)
         data = config_map_data(served, catalog)
-        config = _config_map(f"{name}-config", "device-plugin-config", namespace, data, child)
+        config = content_config_map(
+            f"{name}-config", "device-plugin-config", namespace, data, child
+        )
         mig_config = _mig_manager(name, spec, catalog, namespace, child)
         Release(
             f"{name}-release",
@@ -137,24 +133,4 @@ def _mig_manager(
         opts,
     )
     data = mig_parted_data(spec.pools, catalog)
-    return _config_map(f"{name}-mig-config", "mig-parted-config", namespace, data, opts)
-
-
-def _config_map(
-    name: str,
-    prefix: str,
-    namespace: Namespace,
-    data: dict[str, str],
-    opts: pulumi.ResourceOptions,
-) -> ConfigMap:
-    """A ConfigMap named after its content, which the operator looks for in its own namespace."""
-    return ConfigMap(
-        name,
-        metadata={
-            "name": f"{prefix}-{content_hash(data)}",
-            "namespace": namespace.metadata.name,
-        },
-        immutable=True,
-        data=data,
-        opts=opts,
-    )
+    return content_config_map(f"{name}-mig-config", "mig-parted-config", namespace, data, opts)

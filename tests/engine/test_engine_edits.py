@@ -206,3 +206,17 @@ def _launch_templates(project: Project) -> dict[str, Any]:
     resources = project.state(STACK)["deployment"]["resources"]
     groups = [r for r in resources if r["type"] == "aws:eks/nodeGroup:NodeGroup"]
     return {group["urn"]: group["inputs"]["launchTemplate"] for group in groups}
+
+
+def test_the_gpu_operator_comes_when_the_device_plugin_has_gone(
+    project: Project, running: StackFile, edited: Edit
+) -> None:
+    """Both charts have a feature discovery in them, and one's clean-up would undo the other's."""
+    steps = project.preview(STACK, edited(running, "gpuStack", {"manager": "gpuOperator"})).steps
+    releases = [step for step in steps if step[1].startswith("Release ")]
+
+    assert releases == [
+        ("delete-replaced", "Release gpushare-device-plugin-release"),
+        ("replace", "Release gpushare-gpu-operator-release"),
+        ("create-replacement", "Release gpushare-gpu-operator-release"),
+    ]

@@ -79,6 +79,14 @@ def test_a_stack_says_where_it_is_and_what_its_pools_offer(by_kubeconfig: Result
         "atMax": {"nvidia.com/gpu": 4},
         "usdPerHour": {"atDesired": 1.006, "perShare": 0.2515},
         "request": {"nvidia.com/gpu": 1},
+        "shares": [
+            {
+                "resource": "nvidia.com/gpu",
+                "perNode": {"g5.xlarge": 4},
+                "memoryMiB": 5722,
+                "usdPerHour": 0.2515,
+            }
+        ],
         "nodeSelector": {"eks-gpushare/pool": "gpu"},
         "tolerations": [
             {

@@ -16,6 +16,7 @@ from eks_gpushare.lab.agent.choice import ChoiceError, choose
 from eks_gpushare.lab.agent.config_file import ConfigFileError, Configuration, Replicated, read
 from eks_gpushare.lab.agent.gpus import whole
 from eks_gpushare.lab.agent.hardware import hardware_of
+from eks_gpushare.lab.agent.node import SimulatedNode
 
 COMPONENTS = Path(__file__).parents[2] / "components"
 AGENT = COMPONENTS / "eks_gpushare" / "lab" / "agent"
@@ -37,7 +38,7 @@ def own_imports(source: str) -> list[str]:
 
 
 def test_the_agent_imports_nothing_of_the_planner() -> None:
-    allowed = (*ALLOWED, "eks_gpushare.lab.observing.watches")
+    allowed = (*ALLOWED, "eks_gpushare.lab.observing", "eks_gpushare.lab.errors")
     found = [
         f"{file.name}: {name}"
         for file in AGENT.glob("*.py")
@@ -204,3 +205,20 @@ def test_more_than_one_share_is_refused_where_the_plugin_says_so(
     asked: dict[str, Any], configuration: Configuration, *, refused: bool
 ) -> None:
     assert (admission.refusal(asked, configuration) is not None) is refused
+
+
+def test_a_node_of_a_thousand_shares_is_taken_over() -> None:
+    """The API server writes 1000 as 1k."""
+    counts = {"nvidia.com/gpu": "1k", "cpu": "96"}
+    node = SimulatedNode("n")
+    node.update(
+        {
+            "metadata": {"name": "n", "labels": {}},
+            "spec": {},
+            "status": {"capacity": counts, "allocatable": counts},
+        },
+        [],
+        lambda namespace, name: None,  # noqa: ARG005  (there is no ConfigMap)
+    )
+
+    assert node.capacity == {"nvidia.com/gpu": 1000}

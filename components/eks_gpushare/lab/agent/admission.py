@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.lab.agent.advertising import SHARED
+from eks_gpushare.lab.observing.placement import quantity
 
 if TYPE_CHECKING:
     from eks_gpushare.lab.agent.config_file import Configuration
@@ -30,7 +31,7 @@ def requests(pod: Object) -> dict[str, int]:
     for container in pod["spec"]["containers"]:
         for name, count in ((container.get("resources") or {}).get("limits") or {}).items():
             if name.startswith("nvidia.com/") and str(count).isdigit():
-                found[name] = max(found.get(name, 0), int(count))
+                found[name] = max(found.get(name, 0), int(quantity(count)))
     return found
 
 

@@ -21,6 +21,7 @@ from eks_gpushare.lab.agent.pods import (
     program_of,
     role_of,
 )
+from eks_gpushare.lab.observing.placement import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -128,7 +129,7 @@ class SimulatedNode:
         for part, counts in (("capacity", self.capacity), ("allocatable", self.allocatable)):
             for name, count in node["status"].get(part, {}).items():
                 if name.startswith(advertising.PREFIX):
-                    counts[name] = int(count)
+                    counts[name] = int(quantity(count))
 
     def _programs(self, pods: Iterable[Object]) -> None:
         alive: dict[str, Instance] = {}

@@ -13,6 +13,7 @@ from eks_gpushare.lab.agent.hardware import INSTANCE_TYPE
 from eks_gpushare.lab.agent.mig_manager import STATE, SUCCESS
 from eks_gpushare.lab.agent.operator import MIG_CONFIG
 from eks_gpushare.lab.agent.pods import mounted
+from eks_gpushare.lab.observing.placement import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,8 +65,8 @@ def _waits(node: Object, pools: Mapping[str, Any]) -> bool:
         return True
     there = node["status"].get("allocatable") or {}
     found = {
-        name: int(count)
+        name: int(quantity(count))
         for name, count in there.items()
-        if name.startswith(_PREFIXES) and int(count) > 0
+        if name.startswith(_PREFIXES) and int(quantity(count)) > 0
     }
     return bool(found != pool["advertises"].get(labels.get(INSTANCE_TYPE, "")))
