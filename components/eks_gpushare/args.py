@@ -179,7 +179,7 @@ class CatalogGpu(TypedDict):
     compute_capability: NotRequired[str]
     """CUDA compute capability, for example 8.9."""
     mig: NotRequired[bool]
-    """Whether the GPU has MIG."""
+    """Whether the GPU has MIG. Default: as other GPUs of the model in the catalog."""
 
 
 class CatalogInstanceType(TypedDict):

@@ -98,7 +98,8 @@ def _release(args: ResourceValidationArgs) -> Iterator[str]:
 
 def _pool(args: ResourceValidationArgs) -> Iterator[str]:
     # Bottlerocket's own device plugin takes the number from user data, not from a ConfigMap.
-    if read(args.props, "amiFamily") != "bottlerocket":
+    families = (read(args.props, "amiFamily"), read(args.props, "customAmi", "family"))
+    if "bottlerocket" not in families:
         return
     sharing = read(args.props, "sharing")
     slices = sharing if read(sharing, "mode") == "timeSlicing" else read(sharing, "timeSlicing")

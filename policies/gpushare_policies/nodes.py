@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # AWS spells effects NO_SCHEDULE, Kubernetes NoSchedule.
 _KEEPS_PODS_OUT = {"noschedule", "noexecute"}
+_MIG_CONFIG = "nvidia.com/mig.config"
 
 
 def _keeps_pods_out(args: ResourceValidationArgs) -> bool:
@@ -163,11 +164,17 @@ AMI_VERSIONS_PINNED = Rule(
 )
 
 
+def _cut_by_mig_manager(args: ResourceValidationArgs) -> bool:
+    # It reboots nodes, which repair takes for a broken GPU: there the stack file's own rules advise
+    # against repair.
+    return any(key == _MIG_CONFIG for key in read(args.props, "labels") or ())
+
+
 def _repaired(args: ResourceValidationArgs) -> Iterator[str]:
     if not is_gpu_node_group(args.props):
         return
     enabled = read(args.props, "nodeRepairConfig", "enabled")
-    if not is_true(enabled):
+    if not is_true(enabled) and not _cut_by_mig_manager(args):
         yield (
             f"Node repair of the GPU nodes of {args.name} is {shown(enabled)}. It must be on, so "
             f"that EKS replaces a node whose GPU has failed. Set `pools.<pool>.nodeRepair: true` "

@@ -280,6 +280,22 @@ def test_another_layout_is_announced_by_what_it_does_to_nodes(
     assert "replace" not in {kind for _, kind in found}
 
 
+def test_nodes_that_mig_manager_no_longer_cuts_stay_as_they_are(run: Run, tmp_path: Path) -> None:
+    before = ROOT / "stacks" / "Pulumi.gpu-operator.yaml"
+    after = tmp_path / "Pulumi.after.yaml"
+    after.write_text(before.read_text().replace(MANAGED, "{mode: exclusive}"))
+
+    ran = run("preview", str(after), "--program", str(ROOT), "--before", str(before), "--json")
+
+    assert [edit["message"] for edit in ran.json["edits"] if edit["name"] == "gpushare-mig"] == [
+        (
+            "gpushare-mig: no layout is named to MIG manager any more, which then leaves the GPUs "
+            "of running nodes cut, so they advertise something else than new nodes: replace them "
+            "(labels, taints)."
+        )
+    ]
+
+
 def test_an_earlier_file_with_errors_cannot_be_compared_with(
     run: Run, tmp_path: Path, time_slicing: str
 ) -> None:

@@ -183,3 +183,20 @@ def test_the_cluster_s_provider_reaches_every_object(device_plugin: Callable[...
 def test_a_replaced_release_is_deleted_first(device_plugin: Callable[..., Run]) -> None:
     """Its name is fixed, so two cannot stand side by side."""
     assert device_plugin().one("Release").options["deleteBeforeReplace"] is True
+
+
+def test_mig_devices_of_unlike_types_are_refused(device_plugin: Callable[..., Run]) -> None:
+    """Its configuration names profiles, which are those of one GPU."""
+    sharing = {"mode": "mig", "layout": "all-balanced", "time_slicing": {"replicas": 2}}
+    pool = {"instance_types": ["p4d.24xlarge", "p5.48xlarge"], "sharing": sharing}
+
+    assert "GPU103" in device_plugin(pools={"gpu": pool}, fails=True).error
+
+
+def test_a_layout_of_mig_manager_is_refused(device_plugin: Callable[..., Run]) -> None:
+    sharing = {"mode": "mig", "layout": "all-1g.5gb", "apply": "migManager"}
+    pool = {"instance_types": ["p4d.24xlarge"], "sharing": sharing}
+
+    error = device_plugin(pools={"gpu": pool}, fails=True).error
+
+    assert "apply is migManager, but DevicePlugin brings no MIG manager." in error

@@ -249,3 +249,16 @@ def test_the_namespace_and_the_chart_of_an_environment_reach_the_operator(
 
     release = made.inputs("Release")
     assert (release["namespace"], release["values"]["dcgm"]) == ("gpus", values["dcgm"])
+
+
+def test_mig_manager_on_bottlerocket_is_refused(gpu_operator: Callable[..., Run]) -> None:
+    sharing = {"mode": "mig", "layout": "all-1g.5gb", "apply": "migManager", "strategy": "single"}
+    pool = {**MIG, "ami_family": "bottlerocket", "sharing": sharing}
+
+    assert "GPU256" in gpu_operator(pools={"b": pool}, fails=True).error
+
+
+def test_the_operators_plugin_on_bottlerocket_is_refused(gpu_operator: Callable[..., Run]) -> None:
+    pool = shared(4, ami_family="bottlerocket", bottlerocket={"device_plugin": "chart"})
+
+    assert "GPU259" in gpu_operator(pools={"b": pool}, fails=True).error

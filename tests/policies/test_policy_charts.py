@@ -190,3 +190,15 @@ def test_other_pools_are_judged_by_their_config_map(
     props: dict[str, Any], violations: Callable[..., list[str]]
 ) -> None:
     assert violations(TIME_SLICING_REPLICAS, OUR_POOL, props) == []
+
+
+def test_a_pool_with_a_bottlerocket_image_of_ones_own_is_judged_itself(
+    violations: Callable[..., list[str]],
+) -> None:
+    image = {"id": "ami-0123456789abcdef0", "family": "bottlerocket", "driverIncluded": True}
+    sharing = {"mode": "timeSlicing", "replicas": 12.0}
+    props = {"amiFamily": "custom", "customAmi": image, "sharing": sharing}
+
+    assert violations(TIME_SLICING_REPLICAS, OUR_POOL, props) == [
+        _too_many("The pool gpu", "each GPU or MIG device", 12)
+    ]

@@ -274,3 +274,12 @@ def test_gpu_nodes_without_repair_are_reported(
 
 def test_nodes_without_gpus_need_no_repair(violations: Callable[..., list[str]]) -> None:
     assert violations(NODE_REPAIR_ON, NODE_GROUP, {"instanceTypes": ["t3.large"]}) == []
+
+
+def test_nodes_that_mig_manager_reboots_need_no_repair(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    labels = {"nvidia.com/mig.config": "all-1g.5gb"}
+    props = {**valid(NODE_GROUP), "labels": labels, "nodeRepairConfig": {"enabled": False}}
+
+    assert violations(NODE_REPAIR_ON, NODE_GROUP, props) == []

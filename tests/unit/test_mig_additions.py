@@ -10,7 +10,7 @@ from finding_examples import base, checked, findings, merged, stack_file_text
 from eks_gpushare.catalog import Catalog, mig_models
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.environment import CatalogAdditions
-from eks_gpushare.sharing.mig.geometry import all_layouts
+from eks_gpushare.sharing.mig.geometry import all_layouts, place
 
 SLICE = {
     "computeSlices": 1,
@@ -196,3 +196,40 @@ def test_a_key_that_a_profile_does_not_have_is_refused() -> None:
 
     assert path == 'catalog.migProfiles.B400["1g.40gb"].starts'
     assert message == "starts is not a key of this block."
+
+
+THREE = {
+    "computeSlices": 3,
+    "memorySlices": 4,
+    "memoryGB": 144,
+    "maxCount": 2,
+    "placements": [4, 0],
+}
+NEW_TYPE: dict[str, Any] = {
+    "vcpus": 192,
+    "memoryMiB": 2097152,
+    "arch": "amd64",
+    "gpu": {"model": "R100", "count": 8, "memoryMiB": 294912, "computeCapability": "12.0"},
+}
+
+
+def test_a_new_gpu_has_room_for_the_most_instances_of_each_profile() -> None:
+    """The profile of the whole GPU need not be listed, and placements stand in any order."""
+    found = catalog(migProfiles={"R100": {"3g.144gb": THREE}}).mig_models()["R100"]
+
+    assert (found.compute_slices, found.memory_slices, found.memory_gb) == (6, 8, 288)
+    assert place(found, {"3g.144gb": 2}) is not None
+
+
+@pytest.mark.parametrize(
+    ("model", "has"), [("R100", True), ("H100", True), ("A30-24GB", True), ("L4", False)]
+)
+def test_a_new_type_has_mig_as_its_gpu_has(model: str, has: bool) -> None:  # noqa: FBT001
+    added = {**NEW_TYPE, "gpu": {**NEW_TYPE["gpu"], "model": model}}
+    found = catalog(
+        instanceTypes={"p9.48xlarge": added}, migProfiles={"R100": {"3g.144gb": THREE}}
+    ).find("p9.48xlarge")
+
+    assert found is not None
+    assert found.gpu is not None
+    assert found.gpu.mig_capable is has

@@ -9,6 +9,8 @@ import pytest
 import yaml
 
 from eks_gpushare.catalog import Catalog
+from eks_gpushare.config.additions import catalog_of
+from eks_gpushare.config.environment import CatalogAdditions
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.sharing.mig_manager import (
     expected_nodes,
@@ -202,3 +204,53 @@ def test_the_single_strategy_is_told_apart_from_whole_gpus_by_the_count() -> Non
 def test_a_type_that_nobody_knows_is_said() -> None:
     with pytest.raises(KeyError, match="p9"):
         mig_config_name(pool(OWN, "p9.huge"), CATALOG)
+
+
+SLICES = {
+    "computeSlices": 1,
+    "memorySlices": 1,
+    "memoryGB": 36,
+    "maxCount": 7,
+    "placements": [0, 1, 2, 3, 4, 5, 6],
+}
+OWN_GPU = CatalogAdditions.model_validate(
+    {
+        "instanceTypes": {
+            "p9.48xlarge": {
+                "vcpus": 192,
+                "memoryMiB": 2097152,
+                "arch": "amd64",
+                "gpu": {
+                    "model": "R100",
+                    "count": 8,
+                    "memoryMiB": 294912,
+                    "computeCapability": "12.0",
+                },
+            }
+        },
+        "migProfiles": {"R100": {"1g.36gb": SLICES}},
+        "migLayouts": {"few": {"1g.36gb": 2}},
+    }
+)
+
+
+def test_a_board_without_known_ids_shares_no_configuration_with_others() -> None:
+    """mig-parted would make its devices on every board of a node that follows the name."""
+    catalog, _ = catalog_of(OWN_GPU, None)
+    own = pool("few", "p9.48xlarge")
+
+    name = mig_config_name(own, catalog)
+
+    assert re.fullmatch("layout-[0-9a-f]{10}", name)
+    data = mig_parted_data({"a": own}, catalog)["config.yaml"]
+    assert yaml.safe_load(data)["mig-configs"][name] == [
+        {"devices": "all", "mig-enabled": True, "mig-devices": {"1g.36gb": 2}}
+    ]
+
+
+def test_the_unknown_board_of_g7_is_not_filtered_by_another_ones_id() -> None:
+    assert [
+        "device-filter" in item
+        for items in configs(a=pool("all-1g.16gb", "g7.48xlarge")).values()
+        for item in items
+    ] == [False]

@@ -357,3 +357,44 @@ def test_own_variables_of_mig_manager_keep_its_leave_to_reboot() -> None:
     ]
     env.append({"name": "WITH_REBOOT", "value": "true"})
     assert of_operator("GPU710", {"migManager": {"env": env}}, **CUT) == []
+
+
+@pytest.mark.parametrize("env", [[], None])
+def test_no_environment_at_all_undoes_the_derived_one_too(env: object) -> None:
+    assert [path for path, _ in of_operator("GPU710", {"migManager": {"env": env}}, **CUT)] == [
+        "charts.gpuOperator.values.migManager.env"
+    ]
+
+
+def test_a_new_cluster_needs_the_node_feature_discovery_of_the_chart() -> None:
+    values = {"nfd": {"enabled": False}}
+    only = "A new cluster has no node feature discovery but that of this chart"
+
+    assert of_operator("GPU710", values) == [
+        (
+            "charts.gpuOperator.values.nfd.enabled",
+            f"{only}: without it the operator finds no node with a GPU.",
+        )
+    ]
+    assert of_plugin("GPU703", values) == [
+        (
+            "charts.devicePlugin.values.nfd.enabled",
+            (
+                f"{only}: without it no label of GPU feature discovery gets to a node, and no MPS "
+                "daemon starts."
+            ),
+        )
+    ]
+
+
+def test_a_cluster_of_others_may_have_node_feature_discovery() -> None:
+    cluster = {"existing": {"name": "theirs"}}
+    values = {"nfd": {"enabled": False}}
+    stack = {
+        **base(),
+        "cluster": cluster,
+        **OPERATOR,
+        "charts": {"gpuOperator": {"values": values}},
+    }
+
+    assert "GPU710" not in {each.code for each in checked(stack_file_text(stack)).findings}

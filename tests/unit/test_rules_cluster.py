@@ -220,7 +220,7 @@ def values(**given: Any) -> list[str]:  # noqa: ANN401
 
 def test_values_of_ones_own_are_fine() -> None:
     assert (
-        values(priorityClassName="x", gfd={"priorityClassName": "x"}, nfd={"enabled": False}) == []
+        values(priorityClassName="x", gfd={"priorityClassName": "x"}, nfd={"enabled": True}) == []
     )
 
 

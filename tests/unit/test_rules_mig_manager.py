@@ -128,3 +128,24 @@ def test_an_image_that_nothing_pulls_is_said() -> None:
     given = stack(H100, "boot", gpu_stack={**OPERATOR, "migTaintRemoverImage": "python:3.13"})
 
     assert paths(given, "GPU276") == ["gpuStack.migTaintRemoverImage"]
+
+
+def test_the_taint_of_nodes_without_their_layout_is_not_a_pools_own() -> None:
+    """The device plugin would tolerate it, and share whole GPUs on such nodes."""
+    taint = {"key": "eks-gpushare/mig", "effect": "NoSchedule"}
+    message = (
+        "eks-gpushare/mig is this project's taint for nodes that could not make their MIG layout; "
+        "what a pool is tainted with, the device plugin tolerates."
+    )
+
+    assert findings({"pools": {"gpu": {"taints": [taint]}}}, "GPU272") == [
+        ("pools.gpu.taints[0]", message)
+    ]
+
+
+@pytest.mark.parametrize(("count", "said"), [(49, []), (50, ["pools.gpu.taints"])])
+def test_the_startup_taint_counts_among_those_that_eks_takes(count: int, said: list[str]) -> None:
+    taints = [{"key": f"t{n}", "effect": "NoSchedule"} for n in range(count)]
+
+    assert paths(stack(H100, taints=taints), "GPU304") == said
+    assert paths(stack(H100, "boot", taints=taints), "GPU304") == []

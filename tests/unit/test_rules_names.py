@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from finding_examples import findings
 
@@ -21,8 +23,8 @@ def test_a_label_value_has_up_to_63_characters() -> None:
 
 
 def test_a_label_name_has_up_to_63_characters() -> None:
-    assert label(f"example.com/{'a' * 63}", "x") == []
-    assert label(f"example.com/{'a' * 64}", "x") == [
+    assert label("a" * 63, "x") == []
+    assert label("a" * 64, "x") == [
         (
             f'"{"a" * 64}" is not 1 to 63 letters, digits, -, _ and . with a letter or digit at '
             "both ends."
@@ -30,8 +32,33 @@ def test_a_label_name_has_up_to_63_characters() -> None:
     ]
 
 
-def test_a_label_value_may_be_empty() -> None:
-    assert label("team", "") == []
+def of_others(**pool: Any) -> dict[str, Any]:  # noqa: ANN401 - keys of a pool
+    return {"pools": {"gpu": {"provisioner": "existing", **pool}}}
+
+
+def test_a_label_has_a_value_where_eks_makes_the_nodes() -> None:
+    assert label("team", "") == ["team has no value, and EKS takes no such label."]
+    assert findings(of_others(labels={"team": ""}), "GPU302") == []
+
+
+def test_eks_counts_what_is_before_the_slash_of_a_label() -> None:
+    key = f"example.com/{'a' * 52}"
+    message = f"{key} has 64 characters; EKS takes 63, with what is before /."
+
+    assert label(key[:-1], "x") == []
+    assert label(key, "x") == [message]
+    assert findings(of_others(labels={key: "x"}), "GPU302") == []
+
+
+def test_eks_counts_what_is_before_the_slash_of_a_taint() -> None:
+    key = f"example.com/{'a' * 52}"
+    taints = [{"key": key, "effect": "NoSchedule"}]
+    message = f"{key} has 64 characters; EKS takes 63, with what is before /."
+
+    assert findings({"pools": {"gpu": {"taints": taints}}}, "GPU304") == [
+        ("pools.gpu.taints[0]", message)
+    ]
+    assert findings(of_others(taints=taints), "GPU304") == []
 
 
 @pytest.mark.parametrize("value", ["-a", "a-", "a b", "ä", "a/b", "a\n"])
@@ -208,7 +235,7 @@ def test_there_is_room_for_the_tags_of_others(count: int, fits: bool) -> None:  
         ("a.b", False),
         ("default", False),
         ("kube-public", False),
-        ("kube-system", True),
+        ("kube-system", False),
     ],
 )
 def test_namespaces(name: str, fits: bool) -> None:  # noqa: FBT001

@@ -85,7 +85,8 @@ class MigModel:
         memory_gb: memory of the GPU in GB.
         profiles: its profiles by name, the small ones first.
         gpus: EC2's names of GPUs that may be this model, told apart by memory.
-        device_ids: PCI device ids of the boards, such as "0x20B0".
+        device_ids: PCI device ids of the boards, such as "0x20B0"; empty if that of EC2's is not
+            known.
         product: a part of the name that nvidia-smi shows and that no other model's name has.
         driver_min: oldest NVIDIA driver branch with MIG for it; None if unknown.
         engines: media engines of the GPU, by name; empty if instances do not compete for them.

@@ -6,11 +6,14 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.catalog import Catalog, Gpu, InstanceType
+from eks_gpushare.catalog import Catalog, Gpu, InstanceType, mig_models
+from eks_gpushare.catalog.instances import gpu_instance_types
 from eks_gpushare.config.findings import Code, Finding, finding
 from eks_gpushare.config.mig_additions import own_layouts, own_mig_models
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from eks_gpushare.config.environment import CatalogAdditions, CatalogGpu, CatalogInstanceType
 
 INCOMPLETE_TYPE = Code(
@@ -47,7 +50,7 @@ def catalog_of(additions: CatalogAdditions, region: str | None) -> tuple[Catalog
         elif wrong:
             found.append(finding(INCOMPLETE_TYPE, (*at, *wrong[0]), wrong[1], "Correct it."))
         else:
-            overrides[name] = _merged(name, entry, base, region)
+            overrides[name] = _merged(name, entry, base, region, additions.mig_profiles)
     mig_models = own_mig_models(additions.mig_profiles, found)
     layouts = own_layouts(additions.mig_layouts, found)
     return Catalog(overrides, mig_models, layouts), found
@@ -86,7 +89,11 @@ def _impossible(entry: CatalogInstanceType) -> tuple[tuple[str, ...], str] | Non
 
 
 def _merged(
-    name: str, entry: CatalogInstanceType, base: InstanceType | None, region: str | None
+    name: str,
+    entry: CatalogInstanceType,
+    base: InstanceType | None,
+    region: str | None,
+    own_mig: Iterable[str],
 ) -> InstanceType:
     known = base or InstanceType(name=name, vcpus=0, memory_mib=0, arch="amd64")
     changes: dict[str, Any] = {
@@ -96,7 +103,7 @@ def _merged(
         "max_pods": entry.max_pods,
     }
     if entry.gpu is not None:
-        changes["gpu"] = _gpu(entry.gpu, known.gpu)
+        changes["gpu"] = _gpu(entry.gpu, known.gpu, own_mig)
         changes["gpu_count"] = entry.gpu.count
         changes["api_gpu_count"] = entry.gpu.count
     if entry.price_usd_per_hour is not None and region is not None:
@@ -105,15 +112,26 @@ def _merged(
     return replace(known, **given, sources={**known.sources, **dict.fromkeys(given, _SOURCE)})
 
 
-def _gpu(entry: CatalogGpu, base: Gpu | None) -> Gpu:
+def _gpu(entry: CatalogGpu, base: Gpu | None, own_mig: Iterable[str]) -> Gpu:
     capability = entry.compute_capability and _capability(entry.compute_capability)
     return Gpu(
         model=entry.model or (base.model if base else ""),
         memory_mib=entry.memory_mib or (base.memory_mib if base else None),
         architecture=base.architecture if base and not entry.model else "",
         compute_capability=capability or (base.compute_capability if base else _DEFAULT_CAPABILITY),
-        mig_capable=entry.mig if entry.mig is not None else bool(base and base.mig_capable),
+        mig_capable=_has_mig(entry, base, own_mig) if entry.mig is None else entry.mig,
     )
+
+
+def _has_mig(entry: CatalogGpu, base: Gpu | None, own_mig: Iterable[str]) -> bool:
+    """Whether the GPU has MIG, where the entry does not say: as others of its model do."""
+    model = entry.model or (base.model if base else "")
+    if base is not None and base.model == model:
+        return base.mig_capable
+    if model in own_mig or model in mig_models():
+        return True
+    known = (found.gpu for found in gpu_instance_types().values())
+    return any(gpu is not None and gpu.model == model and gpu.mig_capable for gpu in known)
 
 
 def _capability(text: str) -> tuple[int, int] | None:

@@ -73,7 +73,7 @@ class CatalogGpu(Model):
     compute_capability: str | None = None
     """CUDA compute capability, quoted: `"8.9"`."""
     mig: bool | None = None
-    """Whether the GPU has MIG."""
+    """Whether the GPU has MIG. Default: as other GPUs of the model in the catalog."""
 
 
 class CatalogInstanceType(Model):

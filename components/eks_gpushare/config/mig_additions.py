@@ -180,9 +180,10 @@ def _merged(name: str, profiles: dict[str, Profile], known: MigModel | None) -> 
         )
     return MigModel(
         name=name,
-        compute_slices=max(profile.compute_slices for profile in profiles.values()),
-        memory_slices=max(p.starts[-1] + p.memory_slices for p in profiles.values()),
-        memory_gb=max(profile.memory_gb for profile in profiles.values()),
+        # Nobody has to list the profile of the whole GPU: there is room for the most of each.
+        compute_slices=max(p.compute_slices * p.max_count for p in profiles.values()),
+        memory_slices=max(max(p.starts) + p.memory_slices for p in profiles.values()),
+        memory_gb=max(p.memory_gb * p.max_count for p in profiles.values()),
         profiles=profiles,
         confidence="verified",
         source=_SOURCE,

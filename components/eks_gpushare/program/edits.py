@@ -68,6 +68,10 @@ _SAYS: dict[Effect, str] = {
 _DELETED_FIRST = (
     "its nodes are replaced: the old ones are drained and go, and only then new ones start"
 )
+_STILL_CUT = (
+    "no layout is named to MIG manager any more, which then leaves the GPUs of running nodes cut, "
+    "so they advertise something else than new nodes: replace them"
+)
 _ANOTHER_CLUSTER = "the cluster is replaced, and with it everything that runs on it"
 _ANOTHER_RELEASE = (
     "the device plugin is removed and installed anew; nodes and running pods stay, but no new pod "
@@ -175,8 +179,11 @@ def _of_group(
     elif rolling := [*sorted(changed & _ROLLING), *template]:
         yield _edit(new.name, "roll", tuple(rolling))
     elif changed:
-        recut = _mig_config(old) != _mig_config(new)
-        yield _edit(new.name, "recut" if recut else "update", tuple(sorted(changed)))
+        was, now = _mig_config(old), _mig_config(new)
+        if was is not None and now is None:
+            yield _edit(new.name, "update", tuple(sorted(changed)), _STILL_CUT)
+        else:
+            yield _edit(new.name, "update" if was == now else "recut", tuple(sorted(changed)))
 
 
 def _mig_config(group: Resource) -> object:

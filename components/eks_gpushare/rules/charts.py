@@ -98,6 +98,12 @@ _OF_OPERATOR: dict[str, str] = {
     "node-feature-discovery.worker.affinity": "sends NFD's worker to the nodes of the pools",
     "node-feature-discovery.worker.tolerations": "holds the taints of the pools",
 }
+_LOST = {
+    "devicePlugin": "without it no label of GPU feature discovery gets to a node, and "
+    "no MPS daemon starts",
+    "gpuOperator": "without it the operator finds no node with a GPU",
+}
+"""What a chart cannot do without node feature discovery."""
 _STRATEGY = "MIG_STRATEGY"
 """Variable by which the chart would set one MIG strategy for all nodes."""
 _NOTHING = object()
@@ -109,6 +115,7 @@ def undone_values(ctx: Context) -> Iterator[Finding]:
     if ctx.environment.gpu_stack.manager == "devicePlugin":
         given, derived = charts.device_plugin.values, device_plugin_values(pools, {})
         yield from _undone(UNDONE_VALUE, "devicePlugin", given, derived, _OF_PLUGIN)
+        yield from _no_discovery(ctx, UNDONE_VALUE, "devicePlugin", given)
         return
     given = charts.gpu_operator.values
     derived = derived_values(pools)
@@ -117,6 +124,20 @@ def undone_values(ctx: Context) -> Iterator[Finding]:
     roles = {at: role for at, role in _OF_OPERATOR.items() if not (unknown and at in _DRIVER)}
     yield from _undone(UNDONE_OPERATOR_VALUE, "gpuOperator", given, derived, roles)
     yield from _undone_env(ctx, given)
+    yield from _no_discovery(ctx, UNDONE_OPERATOR_VALUE, "gpuOperator", given)
+
+
+def _no_discovery(
+    ctx: Context, code: Code, chart: str, given: Mapping[str, Any]
+) -> Iterator[Finding]:
+    """A cluster that others made may have node feature discovery; a new one has it from here."""
+    if ctx.new_cluster is not None and _value(given, "nfd.enabled") is False:
+        yield finding(
+            code,
+            ("charts", chart, "values", "nfd", "enabled"),
+            f"A new cluster has no node feature discovery but that of this chart: {_LOST[chart]}.",
+            "Remove it.",
+        )
 
 
 def _undone_env(ctx: Context, given: Mapping[str, Any]) -> Iterator[Finding]:
@@ -132,7 +153,7 @@ def _undone_env(ctx: Context, given: Mapping[str, Any]) -> Iterator[Finding]:
     wanted = mig_manager_env(ctx.environment.pools, ctx.catalog)
     given_env = _env(given, "migManager")
     missing = [each for each in wanted if given_env.get(each["name"]) != each["value"]]
-    if given_env and missing:
+    if missing and _value(given, "migManager.env") is not _NOTHING:
         listed = ", ".join(
             f'{{name: {each["name"]}, value: "{each["value"]}"}}' for each in missing
         )

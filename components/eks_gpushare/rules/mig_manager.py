@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
+from eks_gpushare.sharing.labels import MIG_LABEL
 from eks_gpushare.sharing.mig_manager import (
     STARTUP_TAINT_KEY,
     applies,
@@ -46,8 +47,9 @@ STOPS_KUBELET = Code(
 STARTUP_TAINT = Code(
     "GPU272",
     "error",
-    "A pool does not set the taint that this project sets and removes.",
-    "The controller would remove it, or leave a second one that keeps every pod away.",
+    "A pool does not set a taint that this project sets.",
+    "The controller would remove the one of nodes that wait for MIG, or leave a second one that "
+    "keeps every pod away; the device plugin would tolerate the one of nodes without their layout.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
 REBOOT_REPAIRED = Code(
@@ -106,6 +108,18 @@ def needs_operator(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         )
 
 
+def needs_operator_too(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU270, for a device plugin that is installed apart from a stack."""
+    if applies(pool) and not is_bottlerocket(pool):
+        yield finding(
+            NO_OPERATOR,
+            ("pools", name, "sharing", "apply"),
+            "apply is migManager, but DevicePlugin brings no MIG manager.",
+            "Use GpuOperator in its place, or apply: boot, by which the nodes make the layout "
+            "themselves.",
+        )
+
+
 def stops_kubelet(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """GPU271."""
     if applies(pool) and not is_bottlerocket(pool):
@@ -122,14 +136,23 @@ def stops_kubelet(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
 def own_startup_taint(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """GPU272."""
     for index, taint in enumerate(pool.taints):
+        at = ("pools", name, "taints", index)
         if taint.key == STARTUP_TAINT_KEY:
             yield finding(
                 STARTUP_TAINT,
-                ("pools", name, "taints", index),
+                at,
                 f"{STARTUP_TAINT_KEY} is this project's taint for nodes whose MIG layout is not "
                 "there yet.",
                 "Remove it: pools with apply: migManager have it by themselves. Use another key "
                 "for a taint of your own.",
+            )
+        elif taint.key == MIG_LABEL:
+            yield finding(
+                STARTUP_TAINT,
+                at,
+                f"{MIG_LABEL} is this project's taint for nodes that could not make their MIG "
+                "layout; what a pool is tainted with, the device plugin tolerates.",
+                "Use another key for a taint of your own.",
             )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
 from eks_gpushare.sharing.labels import DERIVED_LABELS, OWNED_PREFIXES
+from eks_gpushare.sharing.plan import startup_taints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +136,9 @@ def pool_labels(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 f"{key} is set by {owner}.",
                 "Use a label of your own; eks-gpushare/pool names the pool.",
             )
-        elif fault := key_fault(key) or value_fault(value) or _reserved(key):
+        elif fault := (
+            key_fault(key) or value_fault(value) or _reserved(key) or _eks_fault(pool, key, value)
+        ):
             yield finding(BAD_LABEL, at, fault, "Change or remove the label.")
 
 
@@ -160,6 +163,18 @@ def _reserved(key: str) -> str | None:
     if key in _KUBELET_LABELS:
         return f"{key} is set by the kubelet."
     return None
+
+
+def _eks_fault(pool: Pool, key: str, value: str = "any") -> str | None:
+    """Why a label or the key of a taint is not one for a node group, which Kubernetes would take.
+
+    https://docs.aws.amazon.com/eks/latest/APIReference/API_UpdateLabelsPayload.html
+    """
+    if pool.provisioner != "managedNodeGroup":
+        return None
+    if len(key) > _LONGEST_NAME:
+        return f"{key} has {len(key)} characters; EKS takes {_LONGEST_NAME}, with what is before /."
+    return None if value else f"{key} has no value, and EKS takes no such label."
 
 
 def _within(prefix: str, domains: tuple[str, ...]) -> bool:
@@ -194,7 +209,9 @@ def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(pool.taints):
         at = ("pools", name, "taints", index)
-        if fault := key_fault(taint.key) or value_fault(taint.value):
+        if fault := (
+            key_fault(taint.key) or value_fault(taint.value) or _eks_fault(pool, taint.key)
+        ):
             fix = 'Write it like {key: nvidia.com/gpu, value: "true", effect: NoSchedule}.'
             yield finding(BAD_TAINT, at, fault, fix)
         if (taint.key, taint.effect) in seen:
@@ -205,8 +222,10 @@ def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 "Remove one of the two.",
             )
         seen.add((taint.key, taint.effect))
-    if len(pool.taints) > _MOST_TAINTS:
-        message = f"{len(pool.taints)} taints are more than the {_MOST_TAINTS} that EKS takes."
+    startup = len(startup_taints(pool))
+    if len(pool.taints) + startup > _MOST_TAINTS:
+        more = " and the one of nodes that wait for MIG" if startup else ""
+        message = f"{len(pool.taints)} taints{more} are more than the {_MOST_TAINTS} EKS takes."
         yield finding(BAD_TAINT, ("pools", name, "taints"), message, "Remove some.")
     if pool.provisioner != "existing" and not any(
         taint.effect in {"NoSchedule", "NoExecute"} for taint in pool.taints
@@ -278,7 +297,7 @@ def namespace(ctx: Context) -> Iterator[Finding]:
     if given is None:
         return
     at = ("gpuStack", "namespace")
-    if given in {"default", "kube-public", "kube-node-lease"}:
+    if given in {"default", "kube-system", "kube-public", "kube-node-lease"}:
         yield finding(
             BAD_NAMESPACE,
             at,

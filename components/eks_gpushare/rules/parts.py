@@ -98,6 +98,14 @@ _OPERATOR_RULES: tuple[StackRule, ...] = (
     charts.drivers,
     mig_manager.remover_image,
 )
+
+
+def _same_gpus(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """GPU103, where the types of a pool make its configuration: a MIG layout names profiles."""
+    if pool.sharing.mode == "mig":
+        yield from instances.same_gpus(ctx, name, pool)
+
+
 _SHARING_RULES: tuple[PoolRule, ...] = (
     names.pool_name,
     instances.known_gpu_types,
@@ -107,8 +115,16 @@ _SHARING_RULES: tuple[PoolRule, ...] = (
     mig.layout_fits,
     mig.one_profile,
     mig.same_meaning,
+    _same_gpus,
+    mig_manager.own_startup_taint,
 )
 """What makes a pool's configuration, wherever its nodes come from."""
+_PLUGIN_POOL_RULES: tuple[PoolRule, ...] = (*_SHARING_RULES, mig_manager.needs_operator_too)
+_OPERATOR_POOL_RULES: tuple[PoolRule, ...] = (
+    *_SHARING_RULES,
+    bottlerocket.bottlerocket_block,
+    bottlerocket_mig.bottlerocket_mig,
+)
 
 
 def check_pool(name: str, pool: Pool, catalog: Catalog | None = None) -> list[Finding]:
@@ -180,7 +196,7 @@ def check_device_plugin(spec: DevicePluginSpec) -> list[Finding]:
     ctx = Context(environment, catalog, None, _today())
     found += [_renamed(each) for rule in _CHART_RULES for each in rule(ctx)]
     for name, pool in spec.pools.items():
-        found += [f for rule in _SHARING_RULES for f in rule(ctx, name, pool)]
+        found += [f for rule in _PLUGIN_POOL_RULES for f in rule(ctx, name, pool)]
     return found
 
 
@@ -200,7 +216,7 @@ def check_gpu_operator(spec: GpuOperatorSpec) -> list[Finding]:
     ctx = Context(environment, catalog, None, _today())
     ruled = [_renamed(each) for rule in _OPERATOR_RULES for each in rule(ctx)]
     for name, pool in spec.pools.items():
-        ruled += [f for rule in _SHARING_RULES for f in rule(ctx, name, pool)]
+        ruled += [f for rule in _OPERATOR_POOL_RULES for f in rule(ctx, name, pool)]
     return [*found, *ruled]
 
 

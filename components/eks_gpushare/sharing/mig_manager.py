@@ -73,19 +73,23 @@ def mig_labels(pool: Pool, catalog: Catalog) -> dict[str, str]:
 def mig_config_name(pool: Pool, catalog: Catalog) -> str:
     """Name of the configuration of a pool that MIG manager applies.
 
-    A named layout keeps its name. Others are named after their content: the profiles per GPU of
-    each GPU model, not its PCI ids, which a later release may know more of.
+    A named layout keeps its name, unless the PCI ids of its boards are not known. Others are named
+    after their content: the profiles per GPU of each GPU model, not its PCI ids, which a later
+    release may know more of.
 
     Raises:
         KeyError: For an instance type that the catalog does not have.
         eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
     layout = pool.sharing.layout if isinstance(pool.sharing, Mig) else None
-    if isinstance(layout, str) and _LABEL_VALUE.fullmatch(layout):
+    layouts = _layouts(pool, catalog)
+    # What has no filter would be made on the boards of every pool that uses the name.
+    filtered = all(each.model.device_ids for each in layouts)
+    if isinstance(layout, str) and filtered and _LABEL_VALUE.fullmatch(layout):
         return layout
     content = {
         each.model.name: [[item.gpus, sorted(item.devices.items())] for item in _items(each)]
-        for each in _layouts(pool, catalog)
+        for each in layouts
     }
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     return f"layout-{digest[:_HASH_LENGTH]}"
