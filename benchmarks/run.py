@@ -32,6 +32,7 @@ SUBJECTS = {
     "pools": subjects.pools,
     "growth": subjects.growth,
     "stages": subjects.stages,
+    "mig": subjects.mig,
 }
 
 

@@ -21,6 +21,8 @@ _TIMES_OF_IMPORTS = 2.5
 _TIMES_OF_SDK = 1.2
 _PEAK_MB = 200
 _MS_PER_RESOURCE = 6
+_LAYOUTS_SECONDS = 20
+"""A million checks of MIG layouts in that time are 50,000 a second."""
 _LINEAR = 1.2
 """Linear, and what noise and the caches of a processor add to it."""
 
@@ -154,3 +156,14 @@ def stages(setting: Setting) -> list[Figure]:
         Figure("where the time goes", stage, 1000 * median(each[stage] for each in found), "ms")
         for stage in found[0]
     ]
+
+
+def mig(setting: Setting) -> list[Figure]:
+    """How fast MIG layouts are checked."""
+    found = []
+    for _ in range(setting.rounds):
+        cost = run(setting.script("mig_checks.py"), cwd=setting.root)
+        found.append(json.loads(cost.output))
+    text = f"{found[0]['checks']:,} random layouts checked, {found[0]['fitting']:,} of them fit"
+    seconds = median(each["seconds"] for each in found)
+    return [Figure("MIG layouts", text, seconds, "s", _LAYOUTS_SECONDS)]

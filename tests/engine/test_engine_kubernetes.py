@@ -1,8 +1,10 @@
 """The device plugin's real chart on a real API server, by the real kubernetes provider.
 
-Wanted: `pulumi-resource-kubernetes` on PATH; a cluster to try on, named by the environment variable
-EKS_GPUSHARE_TEST_KUBECONFIG, with a node that has the label nvidia.com/gpu.present=true (no GPU is
-needed, kwok's nodes will do); NVIDIA's chart on disk, named by EKS_GPUSHARE_TEST_CHART.
+Wanted: `pulumi-resource-kubernetes` on PATH, and NVIDIA's chart on disk, named by the environment
+variable EKS_GPUSHARE_TEST_CHART. The cluster is the lab's own control plane, if its programs are
+there (`eks-gpushare lab up` builds them). EKS_GPUSHARE_TEST_KUBECONFIG names another one, with a
+node that has the label nvidia.com/gpu.present=true (no GPU is needed); nobody advertises shares
+there, so what is about them is skipped.
 """
 
 from __future__ import annotations
@@ -21,16 +23,29 @@ from urllib.request import Request, urlopen
 import pytest
 
 from eks_gpushare.config.yaml import read
+from eks_gpushare.lab.client import Client
+from eks_gpushare.lab.control_plane.control_plane import ControlPlane
+from eks_gpushare.lab.laying.half import NodePool
+from eks_gpushare.lab.laying.nodes import nodes_of
+from eks_gpushare.lab.programs import builder
+from eks_gpushare.lab.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.engine.conftest import Edit, Engine, Project, Result, StackFile
 
+    from eks_gpushare.lab.control_plane.state import Lab
+
 NAMESPACE = "nvidia-device-plugin"
 DAEMON_SETS = f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets"
 STACK = "kubernetes"
 PATIENCE_SECONDS = 30
+CHART = "EKS_GPUSHARE_TEST_CHART"
+OTHER_CLUSTER = "EKS_GPUSHARE_TEST_KUBECONFIG"
+GPU = "nvidia.com/gpu"
+PRESENT = "nvidia.com/gpu.present"
+TAINT = {"key": GPU, "value": "true", "effect": "NoSchedule"}
 
 
 @dataclass(frozen=True)
@@ -57,24 +72,56 @@ class Api:
         return items
 
 
-def _wanted(variable: str) -> Path:
-    value = os.environ.get(variable)
-    if not value:
-        pytest.skip(f"{variable} is not set; the top of this file says what it has to name")
-    return Path(value)
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster to try on."""
+
+    kubeconfig: Path
+    session: Session | None
+    """Whoever plays its nodes; None in a cluster of somebody else's."""
 
 
 @pytest.fixture(scope="module")
-def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the kubeconfig of a cluster to try on."""
-    given = _wanted("EKS_GPUSHARE_TEST_KUBECONFIG")
-    return Path(shutil.copy(given, tmp_path_factory.mktemp("kubeconfig")))
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The cluster that is named, else a control plane of the lab with two nodes."""
+    copy, given = tmp_path_factory.mktemp("kubeconfig"), os.environ.get(OTHER_CLUSTER)
+    if given:
+        yield Cluster(Path(shutil.copy(given, copy)), None)
+        return
+    if absent := builder.missing():
+        pytest.skip(
+            f"the lab has no {', '.join(absent)} yet: `eks-gpushare lab up` builds what is "
+            f"missing; or name a cluster: {OTHER_CLUSTER}"
+        )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        with ControlPlane() as up, Session(client_of(up.lab)) as session:
+            for pool in (
+                NodePool("gpu", ("p3.8xlarge",), 1, {PRESENT: "true"}, (TAINT,)),
+                NodePool("other", ("m6i.large",), 1, {}, ()),  # for the chart's Deployments
+            ):
+                for node in nodes_of(pool):
+                    session.client.create(node.object)
+            yield Cluster(Path(shutil.copy(up.kubeconfig, copy)), session)
+
+
+def client_of(lab: Lab) -> Client:
+    return Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(cluster: Cluster) -> Path:
+    """A copy of its kubeconfig."""
+    return cluster.kubeconfig
 
 
 @pytest.fixture(scope="module")
 def chart() -> Path:
     """The device plugin's chart on disk."""
-    return _wanted("EKS_GPUSHARE_TEST_CHART")
+    given = os.environ.get(CHART)
+    if not given:
+        pytest.skip(f"{CHART} is not set; the top of this file says what it has to name")
+    return Path(given)
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +240,34 @@ def test_the_pods_of_the_daemon_sets_are_on_no_other_node(
     assert {pod["spec"].get("nodeName") for pod in of_daemon_sets} == {node}
 
 
+@pytest.fixture
+def shares(cluster: Cluster, node: str) -> Callable[[int], int]:
+    """`shares(40)` is what the node advertises, once that is 40 or patience ends."""
+    session = cluster.session
+    if session is None:
+        pytest.skip("nobody plays the device plugin in a cluster that is not the lab's")
+
+    def advertised(expected: int) -> int:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while (found := _allocatable(session, node)) != expected and time.monotonic() < end:
+            time.sleep(0.1)
+        return found
+
+    return advertised
+
+
+def _allocatable(session: Session, node: str) -> int:
+    there = session.watches.nodes.get(node)
+    return int(there["status"]["allocatable"].get(GPU, 0)) if there else 0
+
+
+def test_the_node_advertises_four_gpus_ten_times(
+    created: Result, shares: Callable[[int], int]
+) -> None:
+    assert created.code == 0
+    assert shares(40) == 40
+
+
 @pytest.fixture(scope="module")
 def repeated(created: Result, real: Project) -> Result:
     """A preview of the same."""
@@ -202,6 +277,13 @@ def repeated(created: Result, real: Project) -> Result:
 
 def test_a_second_preview_changes_nothing(repeated: Result) -> None:
     assert {operation for operation, _ in repeated.steps} == {"same"}
+
+
+def test_a_second_up_changes_nothing(repeated: Result, real: Project) -> None:
+    assert repeated.code == 0
+    again = real.up(STACK)
+
+    assert {operation for operation, _ in again.steps} == {"same"}
 
 
 def test_another_address_of_the_cluster_replaces_nothing(
@@ -253,6 +335,13 @@ def _config_map(template: Any) -> str:  # noqa: ANN401  (a pod template)
     return str(name)
 
 
+def test_fewer_replicas_are_fewer_shares_on_the_node(
+    fewer_replicas: tuple[Result, Any, Any], shares: Callable[[int], int]
+) -> None:
+    assert fewer_replicas[0].code == 0
+    assert shares(16) == 16
+
+
 def test_one_config_map_is_left_and_the_pods_use_it(
     fewer_replicas: tuple[Result, Any, Any], api: Api
 ) -> None:
@@ -290,3 +379,10 @@ def test_destroying_leaves_nothing_in_the_cluster(destroyed: Result, api: Api, p
     names = [item["metadata"]["name"] for item in api.items(path)]
 
     assert [name for name in names if name.startswith("nvidia-device-plugin")] == []
+
+
+def test_without_a_device_plugin_the_node_gives_out_no_shares(
+    destroyed: Result, shares: Callable[[int], int]
+) -> None:
+    assert destroyed.code == 0
+    assert shares(0) == 0

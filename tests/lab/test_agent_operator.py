@@ -195,6 +195,14 @@ def test_the_operator_works_by_the_charts_values() -> None:
     assert operator.policy_of(operator_pod) == Policy(mig_manager=False, mig_default="")
 
 
+def test_an_operator_that_helm_installed_works_by_the_clusters_policy() -> None:
+    container = {"name": "gpu-operator", "command": ["gpu-operator"]}
+    spec = {"migManager": {"enabled": True, "config": {"default": "all-disabled"}}}
+    policy = operator.policy_of({"spec": {"containers": [container]}}, lambda: spec)
+
+    assert policy == Policy(mig_manager=True, mig_default="all-disabled")
+
+
 def test_the_device_plugin_waits_for_the_validator() -> None:
     made = objects()
     node = {

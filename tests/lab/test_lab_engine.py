@@ -63,7 +63,10 @@ def test_nothing_of_aws_is_left_in_a_stack_for_the_engine() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["dev", "exclusive", "mps", "prod", "time-slicing"])
+STACKS = sorted(file.stem.partition(".")[2] for file in (ROOT / "stacks").glob("Pulumi.*.yaml"))
+
+
+@pytest.mark.parametrize("name", STACKS)
 def test_a_stack_for_the_engine_configures_the_device_plugin_alike(
     name: str, tmp_path: Path
 ) -> None:
@@ -72,10 +75,12 @@ def test_a_stack_for_the_engine_configures_the_device_plugin_alike(
     given = ROOT / "stacks" / f"Pulumi.{name}.yaml"
     file.write_text(on_existing_cluster(given, kubeconfig, ROOT), encoding="utf-8")
     project = find_project(ROOT)
+    laid = preview(project, file, known=True)
+    refused = {each.code for each in laid.findings if each.severity == "error"}
+    if refused == {"GPU242"}:
+        pytest.skip("its nodes make their MIG layout at boot, and those of others do not")
 
-    assert shared_by(preview(project, file, known=True)) == shared_by(
-        preview(project, given, known=True)
-    )
+    assert shared_by(laid) == shared_by(preview(project, given, known=True))
 
 
 def shared_by(previewed: Any) -> list[Any]:  # noqa: ANN401  (a preview)
@@ -389,7 +394,7 @@ def test_a_chart_out_of_reach_is_told_what_to_do_about(laid: Callable[[str], Eng
 
     assert found.fix == (
         "Let this machine reach the chart's repository, or give a mirror or a chart on disk: "
-        "charts.devicePlugin.repository or .path."
+        "repository or path, under charts in the stack file."
     )
 
 

@@ -233,8 +233,8 @@ def test_a_document_without_a_name_is_refused(tmp_path: Path) -> None:
     _, found = read(tmp_path, "kind: Pod\n---\n[]\n")
 
     assert found == [
-        "Of F, document 1 it has no apiVersion, metadata.name.",
-        "Of F, document 2 it is no mapping.",
+        "F, document 1: it has no apiVersion, metadata.name.",
+        "F, document 2: it is no mapping.",
     ]
 
 
@@ -242,7 +242,7 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
     given, found = read(tmp_path, "kind: Pod\nkind: Pod\n")
 
     assert given == []
-    assert found[0].startswith("Of F it is no YAML: the key 'kind' stands twice")
+    assert found == ["F: it is no YAML: line 2, column 1: the key 'kind' stands twice."]
 
 
 def test_codes_are_unique_and_of_the_lab() -> None:

@@ -96,11 +96,15 @@ def test_a_dumb_terminal_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(default_progress(), Lines)
 
 
-def test_a_terminal_gets_a_bar_with_what_is_built_and_the_time_left(
-    components: str,
-) -> None:
+def shown_in_a_terminal(components: str, columns: int) -> str:
+    """What a pseudo-terminal of so many columns is sent, without colours and cursor movements."""
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "PYTHONPATH": components, "TERM": "xterm", "COLUMNS": "120"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": components,
+        "TERM": "xterm",
+        "COLUMNS": str(columns),
+    }
     process = subprocess.Popen([sys.executable, "-c", SHOW], stderr=theirs, env=environment)
     os.close(theirs)
     shown = b""
@@ -114,11 +118,26 @@ def test_a_terminal_gets_a_bar_with_what_is_built_and_the_time_left(
         shown += chunk
     os.close(ours)
     process.wait(30)
-    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+
+
+def test_a_terminal_gets_a_bar_with_what_is_built_and_the_time_left(components: str) -> None:
+    text = shown_in_a_terminal(components, 120)
 
     assert "kube-apiserver v1.35.4: 612 packages compiled" in text
     assert "about 3 min left" in text
     assert "lab: kube-apiserver v1.35.4: done in 120 s" in text
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_a_narrow_terminal_gets_less_of_the_step_and_all_of_the_time(
+    components: str, columns: int
+) -> None:
+    lines = re.split(r"[\r\n]+", shown_in_a_terminal(components, columns))
+    (drawn,) = {line for line in lines if line.endswith("about 3 min left")}
+
+    assert drawn.startswith("kube-apiserver v1")
+    assert len(drawn) <= columns
 
 
 def test_a_bar_that_never_began_says_things_all_the_same(

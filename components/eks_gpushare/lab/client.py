@@ -19,7 +19,7 @@ import urllib3
 from urllib3.util import Retry, Timeout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from urllib3.response import BaseHTTPResponse
@@ -147,6 +147,13 @@ class Client:
         if found is None:
             raise UnknownKindError(f"the API server knows no kind {kind} in {api_version}")
         return found
+
+    def kinds(self) -> Sequence[Resource]:
+        """Every kind that the API server serves, each in one version."""
+        with self._discovering:
+            self._kinds = self._discover()
+        by_group = {(r.base.rpartition("/")[0], r.plural): r for r in self._kinds.values()}
+        return list(by_group.values())
 
     def get(self, path: str) -> Object | None:
         """An object, or None if there is none."""

@@ -21,3 +21,7 @@ class NoGoError(LabError):
 
 class AlreadyUpError(LabError):
     """A lab of that name is up, or starting."""
+
+
+class NoEngineError(LabError):
+    """The Pulumi engine, or a plugin of it, is not installed."""

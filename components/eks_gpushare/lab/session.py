@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Self
 from eks_gpushare.lab.agent.controller import Agent
 from eks_gpushare.lab.client import ApiError
 from eks_gpushare.lab.laying.layer import Layer
-from eks_gpushare.lab.observing.observer import PENDING, RUNNING, STARTING, Observer, Workload
+from eks_gpushare.lab.observing.observer import (
+    FAILED,
+    PENDING,
+    RUNNING,
+    STARTING,
+    SUCCEEDED,
+    Observer,
+    Workload,
+)
 from eks_gpushare.lab.observing.watches import Watches
 
 if TYPE_CHECKING:
@@ -50,8 +58,6 @@ class Session:
         """The API server."""
         self.watches = Watches(client)
         """What is there."""
-        self.nodes: list[LabNode] = []
-        """Nodes of the stack that is laid."""
         self.applied: dict[Workload, int | None] = {}
         """Workloads that were applied, with the pods they want; None where that is not known."""
         self.steady = True
@@ -76,6 +82,11 @@ class Session:
         self.client.close()
 
     @property
+    def nodes(self) -> list[LabNode]:
+        """Nodes of the stack that is laid, or being laid."""
+        return self._layer.nodes
+
+    @property
     def findings(self) -> list[Finding]:
         """What the API server refused or warned of so far."""
         return self._layer.findings
@@ -84,9 +95,15 @@ class Session:
         """Wait anew for rest: something was just done."""
         self.observer.changed = time.monotonic()
 
-    def lay(self, half: KubernetesHalf) -> None:
-        """Make the lab what a stack says, in place of what was there."""
-        self.nodes = self._layer.lay(half)
+    def lay(self, half: KubernetesHalf, install: Callable[[], bool] | None = None) -> None:
+        """Make the lab what a stack says, in place of what was there.
+
+        Args:
+            half: what a cluster would have of the stack.
+            install: makes its objects and releases by other means than the lab's own, and returns
+                whether that went well.
+        """
+        self._layer.lay(half, install)
         self.touch()
 
     def apply(self, manifests: Sequence[Manifest]) -> None:
@@ -158,6 +175,8 @@ class Session:
         for workload, wanted in self.applied.items():
             counts = self.observer.counts.get(workload, Counter())
             there = counts[RUNNING] + counts[PENDING] + counts[STARTING]
+            if workload.kind == "Pod":  # nobody makes another when it has ended
+                there += counts[SUCCEEDED] + counts[FAILED]
             if wanted is not None and there < wanted and not self.refused(workload):
                 return False
         return True

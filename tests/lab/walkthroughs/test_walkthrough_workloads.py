@@ -52,6 +52,19 @@ def test_a_request_of_two_shares_is_refused_by_the_kubelet(
     ]
 
 
+def test_a_pod_that_the_kubelet_refuses_is_not_waited_for(
+    walk: Walk, messages_of: Messages
+) -> None:
+    walk.lay("time-slicing")
+    limits = "{limits: {nvidia.com/gpu: 2}}"
+    walk.apply(  # which wants the lab to come to rest
+        text="kind: Pod\napiVersion: v1\nmetadata: {name: two}\n"
+        f"spec: {{containers: [{{name: app, image: app, resources: {limits}}}]}}\n"
+    )
+
+    assert len(messages_of(walk.see(), "GPU922")) == 1
+
+
 def test_a_request_of_two_whole_gpus_runs(walk: Walk) -> None:
     walk.lay("exclusive")
     walk.apply(text=NAMESPACE + deployment("pairs", "{nvidia.com/gpu: 2}"))
@@ -118,7 +131,7 @@ spec: {{hard: {{requests.{GPU}: "1"}}}}
     assert message == (
         "Pods are not created: pods is forbidden: exceeded quota: one, requested: "
         "requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=1, limited: "
-        "requests.nvidia.com/gpu=1"
+        "requests.nvidia.com/gpu=1."
     )
 
 
@@ -143,3 +156,30 @@ spec:
 
     (message,) = messages_of(walk.see(), "GPU903")
     assert message.startswith('would violate PodSecurity "restricted:latest": privileged')
+
+
+def test_a_daemonset_whose_pods_are_refused(walk: Walk) -> None:
+    walk.lay("exclusive")
+    walk.apply(  # which wants the lab to come to rest
+        text="""
+apiVersion: v1
+kind: Namespace
+metadata: {name: tight, labels: {pod-security.kubernetes.io/enforce: restricted}}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: daemon, namespace: tight}
+spec:
+  selector: {matchLabels: {app: daemon}}
+  template:
+    metadata: {labels: {app: daemon}}
+    spec: {containers: [{name: app, image: app, securityContext: {privileged: true}}]}
+"""
+    )
+
+    report = walk.see()
+    (found,) = [each for each in report["findings"] if each["code"] == "GPU921"]
+    assert found["path"] == 'daemonsets["tight/daemon"]'
+    assert found["message"].startswith(
+        'Pods are not created: pods is forbidden: violates PodSecurity "restricted:latest": '
+    )

@@ -41,6 +41,7 @@ class Agent:
         self._nodes: dict[str, SimulatedNode] = {}
         self._programs: dict[str, dict[str, Object]] = defaultdict(dict)
         self._controllers: dict[str, Object] = {}
+        self._policy: Object | None = None
         self._dirty: set[str] = set()
         self._asking: dict[str, Object] = {}
         self._refused: dict[str, str] = {}
@@ -204,8 +205,16 @@ class Agent:
         for pod in list(self._controllers.values()):
             if role_of(pod["spec"]) == OPERATOR:
                 there = node["metadata"].get("labels") or {}
-                return operator.changes(there, operator.policy_of(pod))
+                return operator.changes(there, operator.policy_of(pod, self._cluster_policy))
         return {}
+
+    def _cluster_policy(self) -> Object | None:
+        """The spec of the cluster's ClusterPolicy; kept, since a stack sets it once."""
+        if self._policy is None:
+            listed = self._client.get(operator.POLICIES) or {}
+            specs = [each["spec"] for each in listed.get("items") or ()]
+            self._policy = specs[0] if specs else None
+        return self._policy
 
     def _remove_taint(self, node: Object) -> None:
         for pod in list(self._controllers.values()):

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.lab.agent.pods import OPERATOR, environment_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from eks_gpushare.lab.client import Object
 
 POLICY = "CLUSTER_POLICY"
 """Variable by which the lab's stand-in for the operator has what matters of the ClusterPolicy."""
+POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
+"""Where ClusterPolicies are, if their definition is."""
 MIG_CONFIG = "nvidia.com/mig.config"
 """The label that names the MIG configuration of a node."""
 DEPLOY = "nvidia.com/gpu.deploy."
@@ -61,9 +63,16 @@ Changes = dict[str, str | None]
 """Labels to set, and with None those to remove."""
 
 
-def policy_of(pod: Object) -> Policy:
-    """The policy that an operator's pod works by."""
-    spec = json.loads(environment_of(pod, OPERATOR).get(POLICY) or "{}")
+def policy_of(pod: Object, find: Callable[[], Mapping[str, Any] | None] = lambda: None) -> Policy:
+    """The policy that an operator's pod works by.
+
+    Args:
+        pod: the pod.
+        find: gets the spec of the cluster's ClusterPolicy, which is there where Helm itself has
+            installed the chart.
+    """
+    given = environment_of(pod, OPERATOR).get(POLICY)
+    spec = json.loads(given) if given else find() or {}
     manager = spec.get("migManager") or {}
     config = manager.get("config") or {}
     return Policy(bool(manager.get("enabled", True)), str(config.get("default", "")))

@@ -24,7 +24,7 @@ from eks_gpushare.lab.control_plane import state
 from eks_gpushare.lab.control_plane.folders import make_private, state_folder
 from eks_gpushare.lab.control_plane.names import SIMULATED_NODE
 from eks_gpushare.lab.errors import NO_CRYPTOGRAPHY, AlreadyUpError, LabError
-from eks_gpushare.lab.programs import builder
+from eks_gpushare.lab.programs import builder, cleaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -135,8 +135,10 @@ class ControlPlane:
             LabError: It could not be built or started.
 
         """
-        programs = prepare(self._progress)
-        self._supervisor, self._lab = launch(self._name, programs, self._settings, detach=False)
+        with cleaning.in_use():
+            programs = prepare(self._progress)
+            started = launch(self._name, programs, self._settings, detach=False)
+        self._supervisor, self._lab = started
 
     def stop(self) -> None:
         """Stop it and remove its folder. To stop twice, or before a start, does no harm."""

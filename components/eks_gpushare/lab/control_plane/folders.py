@@ -37,7 +37,9 @@ def make_private(folder: Path) -> Path:
 
 
 @contextmanager
-def locked(file: Path, waiting: Callable[[str], object] | None = None) -> Iterator[None]:
+def locked(
+    file: Path, waiting: Callable[[str], object] | None = None, *, shared: bool = False
+) -> Iterator[None]:
     """Hold a lock that other processes see.
 
     The kernel holds it for this process, so it is gone when the process is, however that ended.
@@ -46,17 +48,19 @@ def locked(file: Path, waiting: Callable[[str], object] | None = None) -> Iterat
         file: what to lock; made if it is missing, and never removed.
         waiting: called once, with the process id of the holder as far as it is known, if
             somebody else has the lock. Default: wait in silence.
+        shared: let others hold it so as well, and keep out only who wants it alone.
 
     """
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     make_private(file.parent)
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             if waiting is not None:
                 waiting(os.pread(descriptor, 20, 0).decode("ascii", "replace").strip())
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, kind)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         yield

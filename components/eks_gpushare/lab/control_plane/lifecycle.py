@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.lab.control_plane import control_plane, processes, state
 from eks_gpushare.lab.control_plane.api import Api
 from eks_gpushare.lab.errors import AlreadyUpError, LabError
-from eks_gpushare.lab.programs import versions
+from eks_gpushare.lab.programs import cleaning, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,12 +84,13 @@ def up(
     """
     while True:
         if not state.find()[1]:
-            programs = control_plane.prepare(progress)
             settings: dict[str, Any] = {"flags": {}, "environment": {}, "scheduler": {}}
             try:
-                _, lab = control_plane.launch(
-                    state.NAME, programs, settings, detach=True, report=report
-                )
+                with cleaning.in_use():
+                    programs = control_plane.prepare(progress)
+                    _, lab = control_plane.launch(
+                        state.NAME, programs, settings, detach=True, report=report
+                    )
             except AlreadyUpError:
                 pass  # somebody else was faster
             else:

@@ -34,3 +34,13 @@ def stand_ins(release: Release) -> list[Object]:
         ChartError: If the chart would refuse the values.
     """
     return list(_MAKERS[release.chart](release))
+
+
+def operands(release: Release) -> list[Object]:
+    """What of the stand-ins the release's programs would make, and not Helm.
+
+    There are no programs: where Helm itself installs the chart, these are still to be laid.
+    """
+    if release.chart != "gpu-operator":
+        return []
+    return list(gpu_operator_chart.operands(release))

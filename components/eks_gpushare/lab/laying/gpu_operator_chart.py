@@ -48,11 +48,17 @@ def stand_ins(release: Release) -> Iterator[Object]:
         if each["create"] and each["data"]:
             yield config_map(each["name"], release.namespace, each["data"])
     yield _operator(release, values)
+    yield from operands(release)
+    if values["nfd"]["enabled"]:
+        yield _worker(release, values)
+
+
+def operands(release: Release) -> Iterator[Object]:
+    """The DaemonSets that the operator makes."""
+    values = values_of(release)
     for name, operand in charts()[release.chart]["operands"].items():
         if values[operand["when"]]["enabled"]:
             yield _operand(release, values, name, operand)
-    if values["nfd"]["enabled"]:
-        yield _worker(release, values)
 
 
 def _operator(release: Release, values: Mapping[str, Any]) -> Object:

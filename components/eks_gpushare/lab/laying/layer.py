@@ -12,7 +12,7 @@ from eks_gpushare.lab.agent.gpus import STATE
 from eks_gpushare.lab.agent.user_data import AMI_TYPE, USER_DATA
 from eks_gpushare.lab.client import ApiError, UnknownKindError
 from eks_gpushare.lab.laying import inventory
-from eks_gpushare.lab.laying.charts import knows, stand_ins
+from eks_gpushare.lab.laying.charts import knows, operands, stand_ins
 from eks_gpushare.lab.laying.helm_record import record_of
 from eks_gpushare.lab.laying.inventory import Inventory
 from eks_gpushare.lab.laying.nodes import POOL, LabNode, UnknownTypeError, nodes_of
@@ -51,13 +51,13 @@ class Layer:
         """The nodes of the stack that is laid."""
         self._applied: list[str] = []
 
-    def lay(self, half: KubernetesHalf, install: Callable[[], object] | None = None) -> None:
+    def lay(self, half: KubernetesHalf, install: Callable[[], bool] | None = None) -> None:
         """Make the lab what a stack says, and remove what an earlier stack had there.
 
         Args:
             half: what a cluster would have of the stack.
-            install: makes objects and releases of the half by other means. Default: its objects
-                are applied, and stand-ins for its releases.
+            install: makes objects and releases of the half by other means, and returns whether
+                that went well. Default: its objects are applied, and stand-ins for its releases.
         """
         before = inventory.read(self._client)
         inventory.remove_releases(self._client, before.releases)
@@ -80,7 +80,11 @@ class Layer:
             # First, so that what a run leaves that is killed meanwhile is found again.
             releases = [(release.namespace, release.name) for release in half.releases]
             inventory.keep(self._client, Inventory(self._applied, releases))
-            install()
+            if install():
+                for release in half.releases:
+                    for each in operands(release):
+                        self._apply(each, ("releases", release.name, _name(each)))
+                inventory.keep(self._client, Inventory(self._applied, releases))
 
     def _path(self, given: Object) -> str | None:
         """Path of an object; None for a custom resource, which goes with its definition."""

@@ -42,7 +42,7 @@ def read(files: list[str]) -> tuple[list[Manifest], list[Finding]]:
         try:
             documents = list(yaml.load_all(text, Loader=_Strict))
         except yaml.YAMLError as error:
-            found.append(_unreadable(file, f"it is no YAML: {' '.join(str(error).split())}"))
+            found.append(_unreadable(file, f"it is no YAML: {_said(error)}"))
             continue
         for number, document in enumerate(documents, 1):
             where = file if len(documents) == 1 else f"{file}, document {number}"
@@ -104,6 +104,13 @@ def _lacks(document: Any) -> str | None:  # noqa: ANN401 (any YAML)
     return f"it has no {', '.join(missing)}" if missing else None
 
 
+def _said(error: yaml.YAMLError) -> str:
+    """What is wrong and where, without the parser's drawing."""
+    mark = getattr(error, "problem_mark", None)
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+    return f"{where}{getattr(error, 'problem', None) or ' '.join(str(error).split())}"
+
+
 def _unreadable(where: str, why: str) -> Finding:
     fix = "Mend the file; `kubectl apply --dry-run=client -f FILE` reads it in the same way."
-    return finding(codes.UNREADABLE_MANIFEST, ("apply", where), f"Of {where} {why}.", fix)
+    return finding(codes.UNREADABLE_MANIFEST, ("apply", where), f"{where}: {why}.", fix)

@@ -117,9 +117,15 @@ class Observer:
             if status.get("observedGeneration") != each["metadata"]["generation"]:
                 return True
             wanted = status.get("desiredNumberScheduled", 0)
-            if status.get("updatedNumberScheduled", 0) != wanted:
+            if status.get("updatedNumberScheduled", 0) != wanted and not self._is_refused(each):
                 return True
         return any(_on_its_way(pod) for pod in self._watches.pods.all())
+
+    def _is_refused(self, daemon_set: Object) -> bool:
+        """Whether the API server refuses the pods of a DaemonSet, so that none are on their way."""
+        uid = daemon_set["metadata"]["uid"]
+        events = self._watches.refusals.all()
+        return any(event["involvedObject"].get("uid") == uid for event in events)
 
     def _on_pod(self, kind: str, pod: Object) -> None:
         uid = pod["metadata"]["uid"]

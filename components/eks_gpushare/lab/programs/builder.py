@@ -24,20 +24,21 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.lab.control_plane import folders
 from eks_gpushare.lab.errors import LabError
-from eks_gpushare.lab.programs import versions
+from eks_gpushare.lab.programs import cleaning, versions
+from eks_gpushare.lab.programs.cleaning import CONTENTS
 from eks_gpushare.lab.programs.go_build import BUILD_FLAGS, GoBuild
 from eks_gpushare.lab.programs.progress import Estimate, Progress, default_progress
 from eks_gpushare.lab.programs.toolchain import find_go
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from eks_gpushare.lab.programs.cleaning import Cleaned
     from eks_gpushare.lab.programs.versions import Command, Tool
 
 LINK_SECONDS = 5.0
 """To link one program, on the machine where `Tool.seconds` was measured."""
 
-CONTENTS = "contents.json"
 _QUESTION_SECONDS = 10
 
 
@@ -78,6 +79,8 @@ def programs(tools: Sequence[Tool] | None = None, *, progress: Progress | None =
         finally:
             shown.close()
         found |= {tool.name: _in_cache(tool) for tool in missing}
+    for tool in wanted:
+        cleaning.note_use(entry(tool))
     files = {name: path for paths in found.values() if paths for name, path in paths.items()}
     commands = {command.name for tool in wanted for command in tool.commands}
     return Programs(
@@ -85,6 +88,30 @@ def programs(tools: Sequence[Tool] | None = None, *, progress: Progress | None =
         tuple(path for name, path in files.items() if name not in commands),
         {tool.name: tool.version for tool in wanted if tool.commands},
     )
+
+
+def missing(tools: Sequence[Tool] | None = None) -> list[str]:
+    """Names of the tools that would have to be built.
+
+    Args:
+        tools: what is wanted. Default: all of a control plane.
+
+    """
+    wanted = versions.tools() if tools is None else tuple(tools)
+    return [tool.name for tool in wanted if not (_on_path(tool) or _in_cache(tool))]
+
+
+def clean(*, everything: bool = False, waiting: Callable[[str], object] | None = None) -> Cleaned:
+    """Remove from the cache what this version does not run.
+
+    Args:
+        everything: what it runs too; nothing that a process runs at the moment.
+        waiting: called once if a lab is being started or built: until that is done.
+
+    """
+    name, version = versions.GO_PACKAGE
+    ours = [*map(entry, versions.tools()), folders.cache_folder() / f"{name}-{version}"]
+    return cleaning.clean(() if everything else ours, waiting)
 
 
 def key(tool: Tool) -> str:
@@ -151,8 +178,7 @@ def _build(tools: Iterable[Tool], progress: Progress) -> None:
 
     # One lock for all: two builds at once would share the cores and do the same work twice.
     with folders.locked(cache / "locks" / "build", waiting):
-        for left in cache.glob(".building-*"):
-            shutil.rmtree(left, ignore_errors=True)
+        cleaning.remove_leftovers(cache)
         missing = [tool for tool in tools if _in_cache(tool) is None]
         if not missing:
             return
@@ -161,6 +187,9 @@ def _build(tools: Iterable[Tool], progress: Progress) -> None:
         with tempfile.TemporaryDirectory(prefix=".building-", dir=cache) as folder:
             builds = [GoBuild(go, tool, Path(folder), cache / "logs") for tool in missing]
             _build_all(builds, progress)
+        # The disk grows when versions change, and here: what nobody has run for long goes.
+        for each in cleaning.remove_unused(cache):
+            progress.note(f"{each.name} has not been used for {cleaning.KEPT_DAYS} days: removed")
 
 
 def _build_all(builds: Sequence[GoBuild], progress: Progress) -> None:
@@ -198,7 +227,8 @@ def _compile(build: GoBuild, command: Command, estimate: Estimate, progress: Pro
         nonlocal compiled
         compiled += packages
         estimate.done += packages * _seconds_each(build.tool)
-        detail = f"{compiled} packages compiled" if compiled else ""
+        noun = "package" if compiled == 1 else "packages"
+        detail = f"{compiled} {noun} compiled" if compiled else ""
         progress.advance(detail, estimate.share(), estimate.left())
 
     build.compile(command, seen)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
 _REFERENCE_CORES = 2  # of the machine on which versions.Tool.seconds was measured
+_WIDE = 100  # columns
+_TIMES_WIDTH = len(" 0:00:00 about a few seconds left ")
 _TRUST_SECONDS = 20.0  # of work, until what is seen counts as much as what was expected
 
 
@@ -131,6 +133,7 @@ class Bar:
             text = f"{self._what}: {detail}" if detail else self._what
             left_text = f"about {spoken(left)} left"
             task = self._bars.tasks[0].id
+            text = _cut(text, self._bars.console.width)
             self._bars.update(task, description=text, completed=share, left=left_text)
             self._bars.refresh()
 
@@ -154,12 +157,23 @@ def _bars() -> Bars:
     from rich.console import Console  # noqa: PLC0415  (a build that is cached shows nothing)
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
+    console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=_bar_width(console.width)),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}", markup=False),
-        console=Console(stderr=True),
+        console=console,
         auto_refresh=False,
         transient=True,
     )
+
+
+def _bar_width(width: int) -> int:
+    return 24 if width >= _WIDE else 8
+
+
+def _cut(text: str, width: int) -> str:
+    """As much of a text as leaves room for the time that is left, which matters more."""
+    room = width - _bar_width(width) - _TIMES_WIDTH
+    return text if len(text) <= room else f"{text[: room - 1]}…"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.findings import Finding, finding, has_errors
 from eks_gpushare.lab import codes
-from eks_gpushare.lab.observing.observer import used_by_node
+from eks_gpushare.lab.observing.observer import Workload, used_by_node
 from eks_gpushare.lab.reporting.comparing import (
     advertised_by,
     comparison_findings,
@@ -17,13 +17,16 @@ from eks_gpushare.lab.reporting.comparing import (
 )
 from eks_gpushare.lab.reporting.machines import machine_findings
 from eks_gpushare.lab.reporting.reach import reach_findings, reach_of
-from eks_gpushare.lab.reporting.waiting import reasons_of, waiting_findings
+from eks_gpushare.lab.reporting.waiting import (
+    reasons_of,
+    uncreated_findings,
+    waiting_findings,
+)
 from eks_gpushare.lab.session import NoWorkloadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eks_gpushare.lab.observing.observer import Workload
     from eks_gpushare.lab.reporting.reach import Reach
     from eks_gpushare.lab.session import Session
 
@@ -191,10 +194,18 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
         *trouble_findings(session),
         *comparison_findings(session, reaches),
         *unread_findings(session),
+        *_of_daemon_sets(session, reaches),
         *_of_workloads(session, met),
         *_unmet(session, expected),
     ]
     return Report(shares_of(session), workloads, reaches, tuple(dict.fromkeys(found)))
+
+
+def _of_daemon_sets(session: Session, reaches: Sequence[Reach]) -> Iterator[Finding]:
+    for each in reaches:
+        namespace, _, name = each.name.partition("/")
+        workload = Workload(namespace, "DaemonSet", name)
+        yield from uncreated_findings(session, workload, ("daemonsets", each.name))
 
 
 def _of_workloads(session: Session, met: Sequence[str]) -> Iterator[Finding]:

@@ -59,9 +59,7 @@ def waiting_findings(session: Session, workload: Workload) -> Iterator[Finding]:
     """What of a workload's waiting will not end by itself."""
     at = ("workloads", str(workload))
     pods = [pod for pod in session.watches.pods.all() if workload_of(pod) == workload]
-    for message in dict.fromkeys(_ended(e["message"]) for e in session.refused(workload)):
-        fix = "Follow the message: a quota, a Pod Security level or a webhook refuses the pods."
-        yield finding(codes.NOT_CREATED, at, f"Pods are not created: {message}", fix)
+    yield from uncreated_findings(session, workload, at)
     refused = [pod for pod in pods if pod["status"].get("reason") == REASON]
     if refused:
         message = f"The kubelet refuses its pods: {refused[0]['status'].get('message', '')}."
@@ -72,6 +70,15 @@ def waiting_findings(session: Session, workload: Workload) -> Iterator[Finding]:
     sample = next((pod for pod in pods if state_of(pod) == PENDING), None)
     if sample is not None:
         yield from _hopeless(session, sample, at)
+
+
+def uncreated_findings(
+    session: Session, workload: Workload, at: tuple[str, str]
+) -> Iterator[Finding]:
+    """Why the API server refuses the pods of a workload or DaemonSet."""
+    for message in dict.fromkeys(_ended(e["message"]) for e in session.refused(workload)):
+        fix = "Follow the message: a quota, a Pod Security level or a webhook refuses the pods."
+        yield finding(codes.NOT_CREATED, at, f"Pods are not created: {message}.", fix)
 
 
 def _hopeless(session: Session, pod: Object, at: tuple[str, str]) -> Iterator[Finding]:
@@ -131,6 +138,7 @@ def _pods(count: int) -> str:
 
 def _ended(message: str) -> str:
     """An event without the name of the pod, which differs from one to the next."""
+    message = message.removeprefix("(combined from similar events): ")
     _, colon, rest = message.partition(": ")
     text = rest if colon and message.startswith("Error creating") else message
     words = text.split('"')

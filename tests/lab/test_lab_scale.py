@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eks_gpushare.lab.programs.builder import Programs
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "lab_scale.py"
+TOGETHER_SECONDS = 180
+
+
+@pytest.fixture(scope="module")
+def measured(programs: Programs, lab_home: Path) -> dict[str, Any]:
+    """One small measurement."""
+    assert programs.paths
+    assert lab_home.is_dir()
+    words = ("--nodes", "20", "--pods", "200", "--setting", "benchmark", "--json")
+    ended = subprocess.run(
+        [sys.executable, BENCHMARK, *words],
+        capture_output=True,
+        text=True,
+        timeout=TOGETHER_SECONDS,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    (run,) = json.loads(ended.stdout)["runs"]
+    found: dict[str, Any] = run
+    return found
+
+
+def test_every_pod_has_a_share_and_every_share_a_pod(measured: dict[str, Any]) -> None:
+    counts = {key: measured[key] for key in ("nodes", "shares", "pods", "usedNodes")}
+
+    assert counts == {"nodes": 20, "shares": 200, "pods": 200, "usedNodes": 20}
+    assert measured["mostPodsOnANode"] == 10
+
+
+def test_the_nodes_are_made_usable_by_their_daemon_sets(measured: dict[str, Any]) -> None:
+    # One each of the device plugin, GPU feature discovery and node feature discovery.
+    assert measured["daemonSetPods"] == 3 * 20
+
+
+def test_each_process_has_its_cpu_time_and_memory(measured: dict[str, Any]) -> None:
+    names = {
+        "etcd",
+        "kube-apiserver",
+        "kube-controller-manager",
+        "kube-scheduler",
+        "kwok",
+        "node agent and client",
+    }
+
+    assert set(measured["peaksMb"]) == names
+    assert all(set(phase["cpuSeconds"]) == names for phase in measured["phases"].values())
+    assert min(measured["peaksMb"].values()) > 0
+
+
+def test_an_interrupted_measurement_leaves_nothing(
+    programs: Programs,
+    tmp_path: Path,
+    runs: Callable[[int], bool],
+    eventually: Callable[..., bool],
+) -> None:
+    assert programs.paths
+    process = subprocess.Popen(
+        [sys.executable, BENCHMARK, "--nodes", "20", "--pods", "200"],
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    with process.stderr as said:
+        ready = next(line for line in said if "ready after" in line)
+        (folder,) = (tmp_path / "eks-gpushare" / "lab").glob("run-*")
+        pids = json.loads((folder / "state.json").read_text(encoding="utf-8"))["processes"]
+        process.send_signal(signal.SIGINT)
+        rest = said.read()
+    code = process.wait(TOGETHER_SECONDS)
+
+    assert ready.startswith("stock: ")
+    assert (code, rest.splitlines()[-1]) == (130, "interrupted")
+    assert len(pids) == 5
+    assert eventually(lambda: not any(runs(pid) for pid in pids.values()))
+    assert not folder.exists()
+
+
+def test_more_pods_than_shares_are_refused() -> None:
+    ended = subprocess.run(
+        [sys.executable, BENCHMARK, "--nodes", "2", "--pods", "21"],
+        capture_output=True,
+        text=True,
+        timeout=TOGETHER_SECONDS,
+        check=False,
+    )
+
+    assert ended.returncode == 2
+    assert ended.stderr == "2 nodes have 10 shares each: too few for the pods\n"

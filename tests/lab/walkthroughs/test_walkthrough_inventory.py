@@ -1,0 +1,97 @@
+"""What one run leaves on a lab, the next takes away, whoever laid it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_gpushare.lab.agent.node import SimulatedNode
+from eks_gpushare.lab.errors import LabError
+from eks_gpushare.lab.laying import inventory
+from eks_gpushare.lab.laying.inventory import Inventory
+
+pytestmark = pytest.mark.slow
+
+# What conftest.py offers.
+Walk = Any
+Client = Any
+Half = Any
+
+SPACE = "nvidia-device-plugin"
+OBJECTS = (
+    "/apis/apps/v1/daemonsets",
+    f"/api/v1/namespaces/{SPACE}/secrets",
+    f"/api/v1/namespaces/{SPACE}/configmaps",
+)
+
+
+def there(client: Client) -> set[str]:
+    """Names of what a stack has on the lab."""
+    listed = [each["metadata"]["name"] for path in OBJECTS for each in client.list(path)[0]]
+    return set(listed) - {"kube-root-ca.crt"}
+
+
+def test_who_lays_a_stack_by_other_means_finds_nothing_of_the_one_before(
+    walk: Walk, client: Client, half: Half
+) -> None:
+    walk.lay("time-slicing")
+    before = there(client)
+    found: list[Any] = []
+
+    def install() -> bool:
+        found.append(there(client))
+        found.append(client.get(f"/api/v1/namespaces/{SPACE}"))
+        found.append(sorted(node.name for node in walk.session.nodes))
+        return True
+
+    walk.session.lay(half("exclusive"), install)
+
+    assert len(before) == 6
+    assert found == [set(), None, ["gpu-0", "system-0", "system-1"]]
+
+
+def installed(client: Client, name: str, release: str | None) -> str:
+    """A cluster role as Helm would make it for a release, or one of somebody else's."""
+    annotations = {
+        "meta.helm.sh/release-name": release,
+        "meta.helm.sh/release-namespace": SPACE,
+    }
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name, "annotations": annotations if release else {}},
+        "rules": [],
+    }
+    client.apply(role)
+    return f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}"
+
+
+def test_what_helm_installed_goes_with_the_next_stack(walk: Walk, client: Client) -> None:
+    walk.lay("exclusive")
+    ours = installed(client, "ours", "plugin")
+    others = [installed(client, "other-release", "other"), installed(client, "nobodys", None)]
+    inventory.keep(client, Inventory((), [(SPACE, "plugin")]))
+    walk.lay("exclusive")
+    left = [client.get(path) is not None for path in (ours, *others)]
+    for path in others:
+        client.delete(path)
+
+    assert left == [False, True, True]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_fault_of_the_node_agent_ends_the_wait(
+    walk: Walk, half: Half, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise TypeError("a fault")
+
+    monkeypatch.setattr(SimulatedNode, "update", broken)
+    walk.session.lay(half("exclusive"))
+    with pytest.raises(LabError) as caught:
+        walk.session.settle()
+
+    assert str(caught.value) == (
+        "the lab's node agent has stopped by a fault of its own; see above"
+    )
