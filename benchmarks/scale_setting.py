@@ -95,7 +95,7 @@ BENCHMARK = LabSetting(
     scheduler=_SCHEDULER,
     # Four each by default: pods that have a node wait for it, and each pod that comes to run alone
     # is a change of its ReplicaSet and its Deployment.
-    kwok={"nodePlayStageParallelism": 16, "podPlayStageParallelism": 16},
+    kwok={"nodePlayStageParallelism": 8, "podPlayStageParallelism": 8},
 )
 """One that shows how far the machine carries, and that is for nothing else."""
 

@@ -7,10 +7,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import ami_release, eks_versions
 from eks_gpushare.config.schema import environment_schema
 from eks_gpushare.program.run import run_program
+
+if TYPE_CHECKING:
+    from eks_gpushare.args import Sharing
 
 ROOT = Path(__file__).parents[2]
 _RELEASE = re.compile(r"\d\.\d+\.\d+-(\d{8})")
@@ -87,7 +91,7 @@ def everything() -> None:
                 },
             },
         )
-    layout = {"mode": "mig", "layout": "all-1g.5gb", "apply": "migManager"}
+    layout: Sharing = {"mode": "mig", "layout": "all-1g.5gb", "apply": "migManager"}
     GpuOperator("mig", {"pools": {"a": {"instance_types": ["p4d.24xlarge"], "sharing": layout}}})
 
 

@@ -22,7 +22,7 @@ HALVES = [
 ]
 
 
-def plan(layout: object, instance: str = P4D, **keys: object) -> PoolPlan:
+def plan(layout: object, instance: str = P4D, **keys: Any) -> PoolPlan:  # noqa: ANN401
     provisioner = keys.pop("provisioner", "managedNodeGroup")
     sharing = {"mode": "mig", "layout": layout, **keys}
     raw = {"instanceTypes": [instance], "sharing": sharing, "provisioner": provisioner}
@@ -33,11 +33,11 @@ def plan(layout: object, instance: str = P4D, **keys: object) -> PoolPlan:
     return plan_pool("gpu", parsed.environment.pools["gpu"], Catalog(), REGION)
 
 
-def node(layout: object, instance: str = P4D, **keys: object) -> dict[str, int]:
+def node(layout: object, instance: str = P4D, **keys: Any) -> dict[str, int]:  # noqa: ANN401
     return dict(plan(layout, instance, **keys).per_node[instance])
 
 
-def shared(**keys: object) -> dict[str, object]:
+def shared(**keys: object) -> dict[str, Any]:
     return {"timeSlicing": {"replicas": 4, **keys}}
 
 
@@ -87,7 +87,7 @@ def shared(**keys: object) -> dict[str, object]:
     ],
 )
 def test_what_a_node_of_eight_a100_advertises(
-    layout: object, more: dict[str, object], advertised: dict[str, int]
+    layout: object, more: dict[str, Any], advertised: dict[str, int]
 ) -> None:
     assert node(layout, **more) == advertised
 
@@ -189,7 +189,7 @@ def sliced(*names: str, rename: bool = False) -> dict[str, Any]:
     ],
 )
 def test_what_the_device_plugin_is_told(
-    layout: object, more: dict[str, object], written: dict[str, Any]
+    layout: object, more: dict[str, Any], written: dict[str, Any]
 ) -> None:
     found = document(plan(layout, **more).pool, Catalog())
 

@@ -16,11 +16,14 @@ def privileged_namespace(name: str, called: str, opts: pulumi.ResourceOptions) -
         called: Name in the cluster.
         opts: Pulumi's resource options.
     """
-    metadata = {
-        "name": called,
-        "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
-    }
-    return Namespace(name, metadata=metadata, opts=opts)
+    return Namespace(
+        name,
+        metadata={
+            "name": called,
+            "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
+        },
+        opts=opts,
+    )
 
 
 def content_config_map(
@@ -41,8 +44,13 @@ def content_config_map(
         data: What is in it.
         opts: Pulumi's resource options.
     """
-    metadata = {
-        "name": f"{prefix}-{content_hash(data)}",
-        "namespace": namespace.metadata.name,
-    }
-    return ConfigMap(name, metadata=metadata, immutable=True, data=dict(data), opts=opts)
+    return ConfigMap(
+        name,
+        metadata={
+            "name": f"{prefix}-{content_hash(data)}",
+            "namespace": namespace.metadata.name,
+        },
+        immutable=True,
+        data=dict(data),
+        opts=opts,
+    )
