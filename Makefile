@@ -6,6 +6,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 ARGS ?=
+# Whole files go to one worker: the tests of a file may share a control plane. For one process: WORKERS=
+WORKERS ?= -n 2 --dist loadfile
 WORKLOAD := tensorflow-cifar10-deployment
 
 # Settings from outside that would put packages elsewhere than .venv, or mix others in.
@@ -50,7 +52,7 @@ demo: $(RUNTIME) $(COMPILED) ## Check every stack, draw a MIG layout, preview a 
 		else echo "The lab runs on Linux; on this machine the demo ends here."; fi
 
 test: $(DEV) $(COMPILED) $(MOTO) ## Run the tests; some of them: make test ARGS="tests/unit -k replicas"
-	EKS_GPUSHARE_CATALOG_CACHE=$(VENV)/catalog $(PY) -m pytest $(ARGS)
+	EKS_GPUSHARE_CATALOG_CACHE=$(VENV)/catalog $(PY) -m pytest $(WORKERS) $(ARGS)
 
 lint: $(DEV) $(COMPILED) ## Style, types and house rules
 	$(PY) -m ruff check .

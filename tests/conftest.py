@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 GOLDEN = Path(__file__).parent / "golden"
 
+# What runs the tests on several processors tells each part the width of its terminal; the commands
+# under test would take it for their own.
+os.environ.pop("COLUMNS", None)
+
 # No deadline: times on shared machines say nothing about the code. In CI the examples are the same
 # in every run, so that a change is never blamed for what another one brought in.
 settings.register_profile("dev", deadline=None)
