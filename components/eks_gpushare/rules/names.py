@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.config.sharing import Mig
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
 from eks_gpushare.sharing.labels import DERIVED_LABELS, OWNED_PREFIXES
-from eks_gpushare.sharing.plan import startup_taints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,7 +222,7 @@ def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 "Remove one of the two.",
             )
         seen.add((taint.key, taint.effect))
-    startup = len(startup_taints(pool))
+    startup = _startup_taints(pool)
     if len(pool.taints) + startup > _MOST_TAINTS:
         more = " and the one of nodes that wait for MIG" if startup else ""
         message = f"{len(pool.taints)} taints{more} are more than the {_MOST_TAINTS} EKS takes."
@@ -236,6 +236,15 @@ def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             "No taint keeps pods without a GPU request away from these nodes.",
             "Remove the key to get nvidia.com/gpu=true:NoSchedule.",
         )
+
+
+def _startup_taints(pool: Pool) -> int:
+    """How many taints the nodes join with besides the pool's own."""
+    if not isinstance(pool.sharing, Mig):
+        return 0
+    from eks_gpushare.sharing.mig_manager import startup_taints  # noqa: PLC0415  (few stacks use MIG)
+
+    return len(startup_taints(pool))
 
 
 def pool_name(_: Context, name: str, __: Pool) -> Iterator[Finding]:

@@ -9,8 +9,6 @@ Source: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/api/config/v1.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
@@ -105,5 +103,8 @@ def content_hash(data: Mapping[str, str]) -> str:
     Nothing watches the ConfigMap for changes, so a change has to be a new name: then the chart's
     DaemonSet changes with it, and its pods roll.
     """
+    import hashlib  # noqa: PLC0415  (checking needs no hash, and loading it takes a while)
+    import json  # noqa: PLC0415  (the same)
+
     text = json.dumps(data, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH]
