@@ -187,6 +187,11 @@ def props(
     return {**plain, **{key: value for key, value in wiring.items() if value is not None}}
 
 
+def as_args(model: Model, *without: str) -> dict[str, Any]:
+    """A model as arguments of a component: only what was given, under its Python names."""
+    return model.model_dump(exclude_unset=True, exclude=set(without), mode="json")
+
+
 def python_place(at: At) -> At:
     """A place in the stack file as a place in arguments: `instanceTypes` is `instance_types`."""
     names = python_names()

@@ -8,11 +8,10 @@ from pulumi_kubernetes import Provider
 
 from eks_gpushare import args as plain
 from eks_gpushare.aws.wires import Wires
-from eks_gpushare.checked import checked, props, refuse, warn
+from eks_gpushare.checked import as_args, checked, props, refuse, warn
 from eks_gpushare.cluster import EksCluster
 from eks_gpushare.config import codes
 from eks_gpushare.config.additions import catalog_of
-from eks_gpushare.config.base import Model
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ClusterByName, NewCluster
 from eks_gpushare.config.environment import SystemNodes as SystemBlock
 from eks_gpushare.config.findings import Finding, finding
@@ -166,7 +165,7 @@ class _Parts:
         cluster = EksCluster(
             f"{self._name}-cluster",
             {
-                **_plain(spec),  # type: ignore[typeddict-item]  # the model's own fields
+                **as_args(spec),  # type: ignore[typeddict-item]  # the model's own fields
                 **network,
                 "gpu_taints": _gpu_taints(self._spec.pools),
                 "tags": self._tags,
@@ -191,11 +190,11 @@ class _Parts:
     def _network(self) -> tuple[dict[str, Any], dict[str, pulumi.Output[str]] | None]:
         spec = self._spec.network
         if isinstance(spec, ExistingNetwork):
-            return _plain(spec), None
+            return as_args(spec), None
         zones = looked_up.zone_names(self._spec, spec)
         network = Network(
             f"{self._name}-network",
-            {**_plain(spec), "zones": zones, "tags": self._tags},  # type: ignore[typeddict-item]  # the model's own fields
+            {**as_args(spec), "zones": zones, "tags": self._tags},  # type: ignore[typeddict-item]  # the model's own fields
             self._child,
         )
         wires = {
@@ -263,7 +262,7 @@ class _Parts:
         nodes = SystemNodes(
             f"{self._name}-system",
             {
-                **_plain(spec, "zones"),  # type: ignore[typeddict-item]  # the model's own fields
+                **as_args(spec, "zones"),  # type: ignore[typeddict-item]  # the model's own fields
                 "cluster_name": wires.cluster_name,
                 "subnet_ids": _subnets(spec.zones, wires),
                 **({"version": wires.version} if wires.version else {}),
@@ -294,11 +293,11 @@ class _Parts:
             "cluster_service_cidr": wires.service_cidr,
             "cluster_security_group_id": wires.security_group_id,
             "vpc_id": wires.vpc_id,
-            "catalog": _plain(self._spec.catalog),
+            "catalog": as_args(self._spec.catalog),
             "tags": self._tags,
         }
         known = {key: value for key, value in given.items() if value is not None}
-        topology = _plain(pool, "zones", "subnet_ids")  # these have become cluster_subnet_ids
+        topology = as_args(pool, "zones", "subnet_ids")  # these have become cluster_subnet_ids
         return GpuPool(f"{self._name}-{name}", {**topology, **known}, self._child)  # type: ignore[typeddict-item]  # the model's own fields
 
 
@@ -326,8 +325,3 @@ def _gpu_taints(pools: dict[str, Pool]) -> list[plain.Taint]:
     taints = (t for pool in pools.values() for t in (*pool.taints, *startup_taints(pool)))
     wanted = sorted({(t.key, t.effect) for t in taints})
     return [{"key": key, "effect": effect} for key, effect in wanted]
-
-
-def _plain(model: Model, *without: str) -> dict[str, Any]:
-    """A model as arguments of a component: only what was given, under its Python names."""
-    return model.model_dump(exclude_unset=True, exclude=set(without), mode="json")

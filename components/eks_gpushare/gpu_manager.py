@@ -1,11 +1,9 @@
 """Who runs the device plugin in an environment: its own chart, or the GPU Operator."""
 
-from typing import Any
-
 import pulumi
 
 from eks_gpushare import args as plain
-from eks_gpushare.config.base import Model
+from eks_gpushare.checked import as_args
 from eks_gpushare.config.parts import EnvironmentSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.device_plugin import DevicePlugin
@@ -61,8 +59,8 @@ def _device_plugin(
         name,
         {
             "pools": {pool: _shared(each) for pool, each in pools.items()},
-            "chart": _plain(spec.charts.device_plugin),
-            "catalog": _plain(spec.catalog),
+            "chart": as_args(spec.charts.device_plugin),
+            "catalog": as_args(spec.catalog),
             **stack,  # type: ignore[typeddict-item]  # the model's own fields
         },
         opts,
@@ -78,9 +76,9 @@ def _gpu_operator(
         name,
         {
             "pools": {pool: _shared(each, *_IMAGE) for pool, each in pools.items()},
-            "chart": _plain(spec.charts.gpu_operator),
-            "catalog": _plain(spec.catalog),
-            **_plain(spec.gpu_stack, "manager"),  # type: ignore[typeddict-item]  # the model's own fields
+            "chart": as_args(spec.charts.gpu_operator),
+            "catalog": as_args(spec.catalog),
+            **as_args(spec.gpu_stack, "manager"),  # type: ignore[typeddict-item]  # the model's own fields
         },
         opts,
     )
@@ -92,8 +90,3 @@ def _shared(pool: Pool, *more: str) -> plain.Pool:
     if is_bottlerocket(pool):
         kept |= _IMAGE
     return pool.model_dump(exclude_unset=True, include=kept, mode="json")  # type: ignore[return-value]  # the model's own fields
-
-
-def _plain(model: Model, *without: str) -> dict[str, Any]:
-    """A model as arguments of a component: only what was given, under its Python names."""
-    return model.model_dump(exclude_unset=True, exclude=set(without), mode="json")

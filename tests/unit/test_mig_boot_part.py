@@ -20,7 +20,6 @@ from eks_gpushare.config.parse import parse
 from eks_gpushare.documents.mig_boot import MigBoot, mig_boot_part, mig_env
 from eks_gpushare.documents.node_config import (
     USER_DATA_LIMIT,
-    custom_ami_user_data,
     user_data,
     user_data_bytes,
 )
@@ -161,7 +160,7 @@ def test_a_node_group_with_an_ami_type_gets_the_script_alone() -> None:
 
 
 def test_the_script_comes_after_the_cluster() -> None:
-    kinds = [kind for kind, _ in parts(custom_ami_user_data(*CLUSTER, script="#!/bin/bash\n"))]
+    kinds = [kind for kind, _ in parts(user_data("#!/bin/bash\n", CLUSTER))]
 
     assert kinds == ["application/node.eks.aws", "text/x-shellscript"]
 

@@ -34,21 +34,6 @@ def user_data(script: str | None = None, cluster: tuple[str, str, str, str] | No
     return base64.b64encode(_multipart(_parts(script, cluster)).encode()).decode()
 
 
-def custom_ami_user_data(
-    name: str, endpoint: str, authority: str, service_cidr: str, script: str | None = None
-) -> str:
-    """User data by which an AL2023 node with an image of the user's own joins a cluster, base64.
-
-    Args:
-        name: Name of the EKS cluster.
-        endpoint: URL of the API server.
-        authority: Its certificate authority, base64.
-        service_cidr: Address range of Kubernetes services.
-        script: Shell script that cloud-init runs once. Default: none.
-    """
-    return user_data(script, (name, endpoint, authority, service_cidr))
-
-
 def user_data_bytes(user_data: str) -> int:
     """Size of user data before base64, which is what EC2 limits."""
     return len(base64.b64decode(user_data))
