@@ -17,10 +17,10 @@ from scale_run import ScaleError, measure, tell
 from scale_setting import SETTINGS
 from scale_usage import EndedError
 
-from eks_gpushare.lab.client import ApiError
-from eks_gpushare.lab.errors import LabError
-from eks_gpushare.lab.laying.half import KubernetesHalf, kubernetes_half
 from eks_gpushare.program.preview import locate, preview
+from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.install.desired_cluster import KubernetesHalf, kubernetes_half
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,12 +6,12 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from eks_gpushare.lab.observing.observer import RUNNING, state_of
+from eks_gpushare_lab.observing.observer import RUNNING, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from eks_gpushare.lab.client import Object
+    from eks_gpushare_lab.client import Object
 
 
 class Reached:

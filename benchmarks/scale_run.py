@@ -14,17 +14,17 @@ from scale_count import NodeCount, PodCount
 from scale_result import Phase, ScaleResult, Size
 from scale_usage import CLIENT, Usage, machine_seconds
 
-from eks_gpushare.lab.client import Client
-from eks_gpushare.lab.control_plane.control_plane import ControlPlane, prepare
-from eks_gpushare.lab.session import Session
+from eks_gpushare_lab.client import Client
+from eks_gpushare_lab.control_plane.control_plane import ControlPlane, prepare
+from eks_gpushare_lab.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scale_setting import LabSetting
 
-    from eks_gpushare.lab.client import Object
-    from eks_gpushare.lab.laying.half import KubernetesHalf
+    from eks_gpushare_lab.client import Object
+    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
 
 TEAMS = 10
 """Namespaces, each with one Deployment. The controller of Deployments looks through all pods of a

@@ -19,11 +19,11 @@ from stack_files import write_stack_file
 
 from eks_gpushare.cli.tables import print_preview
 from eks_gpushare.config.additions import catalog_of
-from eks_gpushare.config.parse import parse
-from eks_gpushare.config.stack_file import read_stack_file
 from eks_gpushare.program.preview import Preview, locate, preview
 from eks_gpushare.rules import check_environment
 from eks_gpushare.sharing.plan import plan_environment
+from eks_gpushare.stack_file.file import read_stack_file
+from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,32 +8,31 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import pulumi
 from pydantic import ValidationError
 
-from eks_gpushare.config import codes, parts
+from eks_gpushare.config import component_specs
 from eks_gpushare.config.base import Model, normalised
-from eks_gpushare.config.device_plugin import DevicePluginSpec
-from eks_gpushare.config.findings import Finding, dotted, finding, has_errors
-from eks_gpushare.config.gpu_operator import GpuOperatorSpec
-from eks_gpushare.config.parse import models
-from eks_gpushare.config.shape import shape_findings, similar
-from eks_gpushare.rules.building import for_building
+from eks_gpushare.config.models import models
+from eks_gpushare.findings.finding import Finding, dotted, finding, has_errors
+from eks_gpushare.rules.deploying import for_building
 from eks_gpushare.rules.partial import certain
+from eks_gpushare.validation import shape_rules
+from eks_gpushare.validation.shape import shape_findings, similar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from eks_gpushare.config.findings import At
+    from eks_gpushare.findings.finding import At
 
 M = TypeVar("M", bound=Model)
 
 _SPECS: tuple[type[Model], ...] = (
-    parts.NetworkSpec,
-    parts.EksClusterSpec,
-    parts.SystemNodesSpec,
-    parts.GpuPoolSpec,
-    parts.ClusterFacts,
-    parts.EnvironmentSpec,
-    DevicePluginSpec,
-    GpuOperatorSpec,
+    component_specs.NetworkSpec,
+    component_specs.EksClusterSpec,
+    component_specs.SystemNodesSpec,
+    component_specs.GpuPoolSpec,
+    component_specs.ClusterFacts,
+    component_specs.EnvironmentSpec,
+    component_specs.DevicePluginSpec,
+    component_specs.GpuOperatorSpec,
 )
 _GONE = object()
 _ROUNDS = 20
@@ -72,7 +71,7 @@ def checked(
     for wire in sorted(wires & required):
         if args.get(wire) is None:
             message = f"{wire} is required here."
-            found.append(finding(codes.MISSING_KEY, (wire,), message, f"Add {wire}."))
+            found.append(finding(shape_rules.MISSING_KEY, (wire,), message, f"Add {wire}."))
     spec = _readable(model, plain, wires, found, removed)
     if spec is not None:
         ruled = for_building(rules(spec))
@@ -121,7 +120,7 @@ def _strangers(args: Mapping[str, Any], keys: Mapping[str, Any]) -> Iterator[Fin
         if key not in keys:
             meant = similar(str(key), keys)
             fix = f"Did you mean {meant}?" if meant else "Remove it."
-            yield finding(codes.UNKNOWN_KEY, (key,), f"{key} is not an argument.", fix)
+            yield finding(shape_rules.UNKNOWN_KEY, (key,), f"{key} is not an argument.", fix)
 
 
 def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
@@ -215,7 +214,7 @@ def _without_outputs(value: Any, at: At, found: list[Finding]) -> Any:  # noqa: 
     """The value without outputs, each of which is a finding: they would decide too late."""
     if isinstance(value, pulumi.Output):
         message = "An output decides too late: this value says which resources there are."
-        found.append(finding(codes.WRONG_TYPE, at, message, "Give a plain value."))
+        found.append(finding(shape_rules.WRONG_TYPE, at, message, "Give a plain value."))
         return _GONE
     if isinstance(value, dict):
         kept = {key: _without_outputs(item, (*at, key), found) for key, item in value.items()}

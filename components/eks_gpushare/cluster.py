@@ -14,10 +14,10 @@ from pulumi_kubernetes import Provider
 from eks_gpushare.args import Addons, Endpoint, Taint
 from eks_gpushare.catalog import addon_versions
 from eks_gpushare.checked import checked, props, warn
-from eks_gpushare.config.parts import EksClusterSpec
+from eks_gpushare.config.component_specs import EksClusterSpec
 from eks_gpushare.config.taints import Taint as TaintModel
 from eks_gpushare.documents.iam import trusted_by
-from eks_gpushare.rules.parts import check_cluster
+from eks_gpushare.rules.component_rules import check_cluster
 
 LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 """All that the control plane can log."""

@@ -9,9 +9,9 @@ from eks_gpushare.args import CatalogAdditions, Chart, Pool
 from eks_gpushare.catalog import versions
 from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config.additions import catalog_of
-from eks_gpushare.config.device_plugin import DevicePluginSpec
+from eks_gpushare.config.component_specs import DevicePluginSpec
 from eks_gpushare.in_cluster.chart_parts import content_config_map, privileged_namespace
-from eks_gpushare.rules.parts import check_device_plugin
+from eks_gpushare.rules.component_rules import check_device_plugin
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
 from eks_gpushare.sharing.charts import device_plugin_values, merged, release_source
 from eks_gpushare.sharing.device_plugin_config import config_map_data

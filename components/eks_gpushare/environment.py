@@ -10,21 +10,21 @@ from eks_gpushare import args as plain
 from eks_gpushare.aws.wires import Wires
 from eks_gpushare.checked import as_args, checked, props, refuse, warn
 from eks_gpushare.cluster import EksCluster
-from eks_gpushare.config import codes
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ClusterByName, NewCluster
+from eks_gpushare.config.component_specs import EnvironmentSpec
 from eks_gpushare.config.environment import SystemNodes as SystemBlock
-from eks_gpushare.config.findings import Finding, finding
 from eks_gpushare.config.network import ExistingNetwork
-from eks_gpushare.config.parts import EnvironmentSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.documents.kubeconfig import KubeconfigError, eks_kubeconfig, read_kubeconfig
+from eks_gpushare.findings.finding import Finding, finding
 from eks_gpushare.gpu_manager import register_manager
 from eks_gpushare.gpu_pool import GpuPool
 from eks_gpushare.network import Network
-from eks_gpushare.rules import check_environment, looked_up
+from eks_gpushare.rules import check_environment, lookups
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment, startup_taints
 from eks_gpushare.system_nodes import SystemNodes
+from eks_gpushare.validation import shape_rules
 
 
 class GpuSharingEnvironmentArgs(TypedDict):
@@ -130,7 +130,7 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
 
 
 def _rules(spec: EnvironmentSpec) -> list[Finding]:
-    return [*check_environment(spec, region=spec.region), *looked_up.missing(spec)]
+    return [*check_environment(spec, region=spec.region), *lookups.missing(spec)]
 
 
 def _output(plan: PoolPlan) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class _Parts:
         spec = self._spec.network
         if isinstance(spec, ExistingNetwork):
             return as_args(spec), None
-        zones = looked_up.zone_names(self._spec, spec)
+        zones = lookups.zone_names(self._spec, spec)
         network = Network(
             f"{self._name}-network",
             {**as_args(spec), "zones": zones, "tags": self._tags},  # type: ignore[typeddict-item]  # the model's own fields
@@ -306,7 +306,9 @@ def _read(spec: ClusterByKubeconfig) -> str:
         return read_kubeconfig(spec.kubeconfig)
     except KubeconfigError as error:
         at = ("cluster", "existing", "kubeconfig")
-        unread = finding(codes.WRONG_TYPE, at, str(error), "Give the path of a kubeconfig file.")
+        unread = finding(
+            shape_rules.WRONG_TYPE, at, str(error), "Give the path of a kubeconfig file."
+        )
         refuse("GpuSharingEnvironment", [unread])
 
 

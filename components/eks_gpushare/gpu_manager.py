@@ -4,7 +4,7 @@ import pulumi
 
 from eks_gpushare import args as plain
 from eks_gpushare.checked import as_args
-from eks_gpushare.config.parts import EnvironmentSpec
+from eks_gpushare.config.component_specs import EnvironmentSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.device_plugin import DevicePlugin
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart

@@ -10,10 +10,10 @@ from eks_gpushare.args import CatalogAdditions, Chart, Pool
 from eks_gpushare.catalog import Catalog, versions
 from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config.additions import catalog_of
-from eks_gpushare.config.gpu_operator import GpuOperatorSpec
+from eks_gpushare.config.component_specs import GpuOperatorSpec
 from eks_gpushare.in_cluster.chart_parts import content_config_map, privileged_namespace
 from eks_gpushare.in_cluster.mig_taint_remover import register_mig_taint_remover
-from eks_gpushare.rules.parts import check_gpu_operator
+from eks_gpushare.rules.component_rules import check_gpu_operator
 from eks_gpushare.sharing.bottlerocket import served_by_chart
 from eks_gpushare.sharing.charts import release_source
 from eks_gpushare.sharing.device_plugin_config import config_map_data

@@ -11,14 +11,14 @@ from eks_gpushare import args as plain
 from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.catalog import Catalog, InstanceType, nvidia_ami
 from eks_gpushare.checked import checked, props, warn
-from eks_gpushare.config import codes
 from eks_gpushare.config.additions import catalog_of
-from eks_gpushare.config.findings import Finding, finding
-from eks_gpushare.config.parts import GpuPoolSpec
+from eks_gpushare.config.component_specs import GpuPoolSpec
 from eks_gpushare.config.pools import Pool
-from eks_gpushare.rules.parts import check_pool
+from eks_gpushare.findings.finding import Finding, finding
+from eks_gpushare.rules.component_rules import check_pool
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 from eks_gpushare.sharing.user_data import node_user_data
+from eks_gpushare.validation import shape_rules
 
 _CAPACITY_TYPES = {
     "onDemand": "ON_DEMAND",
@@ -232,7 +232,7 @@ def _unmade(pool: Pool) -> Iterator[Finding]:
     if pool.provisioner != "managedNodeGroup":
         message = f"GpuPool makes a managed node group; {pool.provisioner} leaves that to others."
         fix = "Remove provisioner, or the pool: the device plugin serves such nodes by their label."
-        yield finding(codes.NOT_ALLOWED, ("provisioner",), message, fix)
+        yield finding(shape_rules.NOT_ALLOWED, ("provisioner",), message, fix)
 
 
 def _missing(pool: Pool, args: GpuPoolArgs) -> Iterator[Finding]:
@@ -245,4 +245,4 @@ def _missing(pool: Pool, args: GpuPoolArgs) -> Iterator[Finding]:
     for wire, why in needs:
         if args.get(wire) is None:
             message = f"{wire} is required here: {why}."
-            yield finding(codes.MISSING_KEY, (wire,), message, f"Add {wire}.")
+            yield finding(shape_rules.MISSING_KEY, (wire,), message, f"Add {wire}.")

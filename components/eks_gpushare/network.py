@@ -17,8 +17,8 @@ from pulumi_aws.ec2 import (
 )
 
 from eks_gpushare.checked import checked, props, warn
-from eks_gpushare.config.parts import NetworkSpec
-from eks_gpushare.rules.parts import check_network
+from eks_gpushare.config.component_specs import NetworkSpec
+from eks_gpushare.rules.component_rules import check_network
 from eks_gpushare.sharing.subnets import zone_subnets
 
 _ANYWHERE = "0.0.0.0/0"

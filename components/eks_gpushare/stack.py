@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 
 from eks_gpushare.config.cluster import ClusterByName, ExistingCluster, NewCluster
-from eks_gpushare.config.findings import Finding, has_errors
 from eks_gpushare.config.network import NewNetwork
-from eks_gpushare.config.parse import parse
 from eks_gpushare.documents.kubeconfig import KubeconfigError, read_kubeconfig
+from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.rules import check_environment
-from eks_gpushare.rules.building import for_building
+from eks_gpushare.rules.deploying import for_building
+from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,8 +9,8 @@ from eks_gpushare.args import Nodes
 from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.catalog import Catalog, standard_ami
 from eks_gpushare.checked import checked, props, warn
-from eks_gpushare.config.parts import SystemNodesSpec
-from eks_gpushare.rules.parts import check_system_nodes
+from eks_gpushare.config.component_specs import SystemNodesSpec
+from eks_gpushare.rules.component_rules import check_system_nodes
 from eks_gpushare.sharing.nodes import sizes
 
 

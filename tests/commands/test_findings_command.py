@@ -7,8 +7,8 @@ import json
 import pytest
 
 from eks_gpushare.cli import main
-from eks_gpushare.lab import codes as lab
 from eks_gpushare.rules import all_codes
+from eks_gpushare_lab import codes as lab
 
 Output = pytest.CaptureFixture[str]
 

@@ -16,7 +16,7 @@ from eks_gpushare import rules
 from eks_gpushare.program.run import run_program
 from eks_gpushare.program.stack_config import stack_config
 from eks_gpushare.program.values import to_json
-from eks_gpushare.rules import parts
+from eks_gpushare.rules import component_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,7 +115,7 @@ class Today(date):
 @pytest.fixture(autouse=True)
 def a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     """Versions run out of support: what is tested here must not change by that."""
-    for module in (rules, parts):
+    for module in (rules, component_rules):
         monkeypatch.setattr(module, "date", Today)
 
 

@@ -14,9 +14,16 @@ from pulumi.provider.experimental.component import ComponentProvider
 
 import eks_gpushare
 from eks_gpushare import args
-from eks_gpushare.config import cluster, environment, network, parts, pools, sharing, taints
-from eks_gpushare.config.device_plugin import DevicePluginSpec
-from eks_gpushare.config.gpu_operator import GpuOperatorSpec
+from eks_gpushare.config import (
+    cluster,
+    component_specs,
+    environment,
+    network,
+    pools,
+    sharing,
+    taints,
+)
+from eks_gpushare.config.component_specs import DevicePluginSpec, GpuOperatorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,12 +44,12 @@ COMPONENTS = [
 ]
 SPECS: dict[str, type[Model]] = {
     "DevicePlugin": DevicePluginSpec,
-    "EksCluster": parts.EksClusterSpec,
+    "EksCluster": component_specs.EksClusterSpec,
     "GpuOperator": GpuOperatorSpec,
-    "GpuPool": parts.GpuPoolSpec,
-    "GpuSharingEnvironment": parts.EnvironmentSpec,
-    "Network": parts.NetworkSpec,
-    "SystemNodes": parts.SystemNodesSpec,
+    "GpuPool": component_specs.GpuPoolSpec,
+    "GpuSharingEnvironment": component_specs.EnvironmentSpec,
+    "Network": component_specs.NetworkSpec,
+    "SystemNodes": component_specs.SystemNodesSpec,
 }
 ELSEWHERE = {"SystemNodes": {"zones"}}
 """Fields of a stack file's block that its program has turned into subnets."""
@@ -56,7 +63,7 @@ BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.Chart, (environment.Chart,)),
     (args.Charts, (environment.Charts,)),
     (args.Cluster, (cluster.NewCluster, cluster.ExistingCluster)),
-    (args.ClusterFacts, (parts.ClusterFacts,)),
+    (args.ClusterFacts, (component_specs.ClusterFacts,)),
     (args.CustomAmi, (pools.CustomAmi,)),
     (args.Endpoint, (cluster.Endpoint,)),
     (args.ExistingCluster, (cluster.ClusterByName, cluster.ClusterByKubeconfig)),

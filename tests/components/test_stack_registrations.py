@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.stack_config import stack_config
 from eks_gpushare.program.values import to_json
-from eks_gpushare.rules.check import check_file
+from eks_gpushare.stack_file.check import check_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

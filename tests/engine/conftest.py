@@ -321,7 +321,7 @@ def project(engine: Engine) -> Project:
 @pytest.fixture(scope="session")
 def time_slicing() -> StackFile:
     """The configuration in the stack file of that name."""
-    from eks_gpushare.config.yaml import read
+    from eks_gpushare.stack_file.yaml import read
 
     text = (REPOSITORY / "stacks/Pulumi.time-slicing.yaml").read_bytes()
     content: dict[str, Any] = read(text).value  # type: ignore[assignment]  # a mapping

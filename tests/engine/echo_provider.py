@@ -22,9 +22,9 @@ from pulumi.runtime.proto import (
     resource_pb2_grpc,
 )
 
+from eks_gpushare.program.fakes import default_stand_ins
 from eks_gpushare.program.protobuf import empty_pb2
 from eks_gpushare.program.recording import Resource
-from eks_gpushare.program.stand_ins import default_stand_ins
 from eks_gpushare.program.values import (
     UNKNOWN,
     decode_properties,

@@ -22,20 +22,20 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from eks_gpushare.config.yaml import read
-from eks_gpushare.lab.client import Client
-from eks_gpushare.lab.control_plane.control_plane import ControlPlane
-from eks_gpushare.lab.laying.half import NodePool
-from eks_gpushare.lab.laying.nodes import nodes_of
-from eks_gpushare.lab.programs import builder
-from eks_gpushare.lab.session import Session
+from eks_gpushare.stack_file.yaml import read
+from eks_gpushare_lab.binaries import build
+from eks_gpushare_lab.client import Client
+from eks_gpushare_lab.control_plane.control_plane import ControlPlane
+from eks_gpushare_lab.install.desired_cluster import NodePool
+from eks_gpushare_lab.install.nodes import nodes_of
+from eks_gpushare_lab.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.engine.conftest import Edit, Engine, Project, Result, StackFile
 
-    from eks_gpushare.lab.control_plane.state import Lab
+    from eks_gpushare_lab.control_plane.state import Lab
 
 NAMESPACE = "nvidia-device-plugin"
 DAEMON_SETS = f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets"
@@ -88,7 +88,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if given:
         yield Cluster(Path(shutil.copy(given, copy)), None)
         return
-    if absent := builder.missing():
+    if absent := build.missing():
         pytest.skip(
             f"the lab has no {', '.join(absent)} yet: `eks-gpushare lab up` builds what is "
             f"missing; or name a cluster: {OTHER_CLUSTER}"

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.config.yaml import read
-from eks_gpushare.lab.programs import builder
+from eks_gpushare.stack_file.yaml import read
+from eks_gpushare_lab.binaries import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
             "no pulumi-resource-kubernetes on PATH; "
             "how to get it: https://github.com/pulumi/pulumi-kubernetes/releases"
         )
-    if absent := builder.missing():
+    if absent := build.missing():
         pytest.skip(f"the lab has no {', '.join(absent)} yet; `eks-gpushare lab up` builds it")
     home = tmp_path_factory.mktemp("home")
     paths = [str(ROOT / "components"), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.config.yaml import read
 from eks_gpushare.program.values import SECRET_SIGNATURE, SIGNATURE_KEY
+from eks_gpushare.stack_file.yaml import read
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.lab.control_plane.control_plane import ControlPlane
-from eks_gpushare.lab.errors import NoGoError
-from eks_gpushare.lab.programs import builder
+from eks_gpushare_lab.binaries import build
+from eks_gpushare_lab.control_plane.control_plane import ControlPlane
+from eks_gpushare_lab.errors import NoGoError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eks_gpushare.lab.control_plane.state import Lab
-    from eks_gpushare.lab.programs.builder import Programs
+    from eks_gpushare_lab.binaries.build import Programs
+    from eks_gpushare_lab.control_plane.state import Lab
 
 COMPONENTS = Path(__file__).parents[2] / "components"
 
@@ -31,7 +31,7 @@ COMPONENTS = Path(__file__).parents[2] / "components"
 def programs() -> Programs:
     """The programs of the lab, built on first use: some minutes, once per machine."""
     try:
-        return builder.programs()
+        return build.programs()
     except NoGoError as error:
         pytest.skip(f"the lab's programs are neither here nor can they be built: {error}")
 

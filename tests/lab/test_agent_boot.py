@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare.lab.agent import mig_boot, user_data
-from eks_gpushare.lab.agent.boot import CONSOLE, boot
-from eks_gpushare.lab.agent.gpus import of_node
-from eks_gpushare.lab.agent.hardware import hardware_of
+from eks_gpushare_lab.simulated_node import mig_boot, user_data
+from eks_gpushare_lab.simulated_node.boot import CONSOLE, boot
+from eks_gpushare_lab.simulated_node.gpus import of_node
+from eks_gpushare_lab.simulated_node.hardware import hardware_of
 
 P4D = "p4d.24xlarge"
 GPU = "nvidia.com/gpu"

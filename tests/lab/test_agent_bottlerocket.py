@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare.lab.agent import bottlerocket, user_data
-from eks_gpushare.lab.agent.advertising import advertised
-from eks_gpushare.lab.agent.boot import boot, built_in
-from eks_gpushare.lab.agent.bottlerocket import SettingsError
-from eks_gpushare.lab.agent.gpus import of_node
-from eks_gpushare.lab.agent.node import BUILT_IN, SimulatedNode
+from eks_gpushare_lab.simulated_node import bottlerocket, user_data
+from eks_gpushare_lab.simulated_node.advertising import advertised
+from eks_gpushare_lab.simulated_node.boot import boot, built_in
+from eks_gpushare_lab.simulated_node.bottlerocket import SettingsError
+from eks_gpushare_lab.simulated_node.gpus import of_node
+from eks_gpushare_lab.simulated_node.node import BUILT_IN, SimulatedNode
 
 GPU = "nvidia.com/gpu"
 NVIDIA = "[settings.kubelet-device-plugins.nvidia]\n"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from eks_gpushare.lab.agent import discovery, mig_parted
-from eks_gpushare.lab.agent.advertising import DevicesError, advertised
-from eks_gpushare.lab.agent.carving import CarvingError, arrange, create
-from eks_gpushare.lab.agent.config_file import Configuration, Replicated
-from eks_gpushare.lab.agent.gpus import STATE, Gpu, Instance, of_node, whole, written
-from eks_gpushare.lab.agent.hardware import Hardware, hardware_of
-from eks_gpushare.lab.agent.mig_parted import ApplyError, SpecError
+from eks_gpushare_lab.simulated_node import discovery, mig_parted
+from eks_gpushare_lab.simulated_node.advertising import DevicesError, advertised
+from eks_gpushare_lab.simulated_node.config_file import Configuration, Replicated
+from eks_gpushare_lab.simulated_node.gpus import STATE, Gpu, Instance, of_node, whole, written
+from eks_gpushare_lab.simulated_node.hardware import Hardware, hardware_of
+from eks_gpushare_lab.simulated_node.mig_driver import CarvingError, arrange, create
+from eks_gpushare_lab.simulated_node.mig_parted import ApplyError, SpecError
 
 GPU = "nvidia.com/gpu"
 BALANCED = {"3g.20gb": 1, "2g.10gb": 1, "1g.5gb": 2}

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare.lab.agent import gpus, operator
-from eks_gpushare.lab.agent.gpus import Gpu, whole
-from eks_gpushare.lab.agent.hardware import Hardware, hardware_of
-from eks_gpushare.lab.agent.mig_manager import MigManager
-from eks_gpushare.lab.agent.node import SimulatedNode
-from eks_gpushare.lab.agent.operator import Policy, changes
-from eks_gpushare.lab.agent.pods import PLUGIN, VALIDATOR
-from eks_gpushare.lab.agent.taint_remover import is_remover, without_taint
-from eks_gpushare.lab.laying.charts import stand_ins
-from eks_gpushare.lab.laying.release import ChartError, Release
+from eks_gpushare_lab.install.charts import stand_ins
+from eks_gpushare_lab.install.release import ChartError, Release
+from eks_gpushare_lab.simulated_node import gpus, operator
+from eks_gpushare_lab.simulated_node.gpus import Gpu, whole
+from eks_gpushare_lab.simulated_node.hardware import Hardware, hardware_of
+from eks_gpushare_lab.simulated_node.mig_manager import MigManager
+from eks_gpushare_lab.simulated_node.node import SimulatedNode
+from eks_gpushare_lab.simulated_node.operator import Policy, changes
+from eks_gpushare_lab.simulated_node.pods import PLUGIN, VALIDATOR
+from eks_gpushare_lab.simulated_node.taint_remover import is_remover, without_taint
 
 GPU = "nvidia.com/gpu"
 DEPLOY = "nvidia.com/gpu.deploy."

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eks_gpushare.lab.control_plane import folders
-from eks_gpushare.lab.errors import LabError, NoGoError
-from eks_gpushare.lab.programs import builder, versions
-from eks_gpushare.lab.programs.toolchain import find_go
-from eks_gpushare.lab.programs.versions import Command, Tool
+from eks_gpushare_lab.binaries import build, versions
+from eks_gpushare_lab.binaries.toolchain import find_go
+from eks_gpushare_lab.binaries.versions import Command, Tool
+from eks_gpushare_lab.control_plane import folders
+from eks_gpushare_lab.errors import LabError, NoGoError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +117,7 @@ def entries(cache: Path) -> list[str]:
 
 
 def test_a_program_is_built_with_its_version(cache: Path, tiny: Tool) -> None:
-    path = builder.programs([tiny], progress=Notes()).paths["tiny"]
+    path = build.programs([tiny], progress=Notes()).paths["tiny"]
     said = subprocess.run([path], capture_output=True, text=True, check=True)
 
     assert path.is_relative_to(cache)
@@ -126,10 +126,10 @@ def test_a_program_is_built_with_its_version(cache: Path, tiny: Tool) -> None:
 
 @pytest.mark.usefixtures("cache")
 def test_what_is_built_is_not_built_again(tiny: Tool) -> None:
-    first = builder.programs([tiny], progress=Notes())
+    first = build.programs([tiny], progress=Notes())
     notes = Notes()
 
-    assert builder.programs([tiny], progress=notes) == first
+    assert build.programs([tiny], progress=notes) == first
     assert (notes.notes, notes.steps) == ([], [])
 
 
@@ -137,32 +137,32 @@ def test_what_is_built_is_not_built_again(tiny: Tool) -> None:
 def test_what_is_built_needs_no_go(
     tiny: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = builder.programs([tiny], progress=Notes())
+    first = build.programs([tiny], progress=Notes())
     without_go(tmp_path / "bare", monkeypatch)
 
-    assert builder.programs([tiny], progress=Notes()) == first
+    assert build.programs([tiny], progress=Notes()) == first
 
 
 def test_another_pin_is_another_entry(cache: Path, tiny: Tool) -> None:
-    builder.programs([tiny], progress=Notes())
+    build.programs([tiny], progress=Notes())
     with (tiny.folder / "go.mod").open("a") as file:
         file.write("\n// another day\n")
-    builder.programs([tiny], progress=Notes())
+    build.programs([tiny], progress=Notes())
 
     assert len(entries(cache)) == 2
 
 
 @pytest.mark.usefixtures("cache")
 def test_a_damaged_entry_is_built_again(tiny: Tool) -> None:
-    path = builder.programs([tiny], progress=Notes()).paths["tiny"]
+    path = build.programs([tiny], progress=Notes()).paths["tiny"]
     path.write_bytes(b"half")
 
-    assert builder.programs([tiny], progress=Notes()).paths["tiny"].stat().st_size > 100_000
+    assert build.programs([tiny], progress=Notes()).paths["tiny"].stat().st_size > 100_000
 
 
 def test_steps_are_told(cache: Path, tiny: Tool) -> None:
     notes = Notes()
-    builder.programs([tiny], progress=notes)
+    build.programs([tiny], progress=notes)
 
     assert notes.steps == ["tiny v1.2.3: modules", "tiny v1.2.3", "closed"]
     assert notes.notes[0].endswith(f" into {cache}, once")
@@ -175,7 +175,7 @@ def test_a_users_settings_do_not_change_what_is_built(
     for name, value in {"GOOS": "windows", "GOFLAGS": "-mod=vendor", "GOWORK": "/nowhere"}.items():
         monkeypatch.setenv(name, value)
 
-    assert builder.programs([tiny], progress=Notes()).paths["tiny"].exists()
+    assert build.programs([tiny], progress=Notes()).paths["tiny"].exists()
 
 
 @pytest.mark.usefixtures("cache")
@@ -185,7 +185,7 @@ def test_the_wanted_version_on_path_is_taken(
     script(tmp_path / "bin" / "tiny", "echo tiny v1.2.3")
     on_path(tmp_path / "bin", monkeypatch)
 
-    assert builder.programs([tiny]).paths == {"tiny": tmp_path / "bin" / "tiny"}
+    assert build.programs([tiny]).paths == {"tiny": tmp_path / "bin" / "tiny"}
 
 
 @pytest.mark.parametrize(
@@ -197,18 +197,18 @@ def test_another_version_on_path_is_not_taken(
     script(tmp_path / "bin" / "tiny", says)
     on_path(tmp_path / "bin", monkeypatch)
 
-    assert builder.programs([tiny], progress=Notes()).paths["tiny"].is_relative_to(cache)
+    assert build.programs([tiny], progress=Notes()).paths["tiny"].is_relative_to(cache)
 
 
 BUILD = textwrap.dedent("""
     import sys
     from pathlib import Path
-    from eks_gpushare.lab.programs import builder
-    from eks_gpushare.lab.programs.versions import Command, Tool
+    from eks_gpushare_lab.binaries import builder
+    from eks_gpushare_lab.binaries.versions import Command, Tool
     command = Command("tiny", "example.com/tiny", "tiny v1.2.3")
     tool = Tool("tiny", "v1.2.3", Path(sys.argv[1]), "example.com/tiny", (command,),
                 stamps=("main.version=v1.2.3",))
-    print(builder.programs([tool]).paths["tiny"])
+    print(build.programs([tool]).paths["tiny"])
 """)
 
 
@@ -219,9 +219,9 @@ def test_two_builds_at_once_make_one_entry(
     outputs = [process.communicate(timeout=120) for process in both]
     errors = "".join(error for _, error in outputs)
 
-    assert [output for output, _ in outputs] == [f"{builder.entry(tiny) / 'tiny'}\n"] * 2
+    assert [output for output, _ in outputs] == [f"{build.entry(tiny) / 'tiny'}\n"] * 2
     assert errors.count("building with Go") == 1
-    assert entries(cache) == [builder.entry(tiny).name]
+    assert entries(cache) == [build.entry(tiny).name]
 
 
 @pytest.fixture
@@ -275,10 +275,10 @@ def test_a_build_after_a_killed_one_starts_afresh(  # noqa: PLR0913, PLR0917  (f
     process.communicate(timeout=20)
     left_behind = entries(cache)
     monkeypatch.setenv("PATH", f"{go.parent}{os.pathsep}{os.environ['PATH']}")
-    builder.programs([tiny], progress=Notes())
+    build.programs([tiny], progress=Notes())
 
     assert [name[:10] for name in left_behind] == [".building-"]
-    assert entries(cache) == [builder.entry(tiny).name]
+    assert entries(cache) == [build.entry(tiny).name]
 
 
 def test_a_waiting_build_says_for_whom(
@@ -300,7 +300,7 @@ def test_a_waiting_build_says_for_whom(
 def test_a_compiler_error_is_shown_with_its_log(tmp_path: Path, go: Path) -> None:
     tool = make_tool(tmp_path / "wrong", MAIN.replace("fmt.Println", "fmt.Printline"))
     with pytest.raises(LabError) as caught:
-        builder.programs([tool], progress=Notes())
+        build.programs([tool], progress=Notes())
 
     log = folders.cache_folder() / "logs" / "tiny-v1.2.3.log"
     number = ".".join(map(str, find_go((1,), print).version))
@@ -315,7 +315,7 @@ def test_a_compiler_error_is_shown_with_its_log(tmp_path: Path, go: Path) -> Non
 def test_a_program_that_does_not_say_its_version_is_refused(cache: Path, tmp_path: Path) -> None:
     tool = make_tool(tmp_path / "unstamped", MAIN.replace('"tiny"', '"other"'))
     with pytest.raises(LabError) as caught:
-        builder.programs([tool], progress=Notes())
+        build.programs([tool], progress=Notes())
 
     assert str(caught.value) == (
         "tiny was built, but does not say that it is 'tiny v1.2.3'; "
@@ -338,7 +338,7 @@ def test_a_module_that_cannot_be_downloaded_is_an_affair_of_the_network(
     monkeypatch.setenv("GOPROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("GONOSUMDB", "*")
     with pytest.raises(LabError) as caught:
-        builder.programs([tool], progress=Notes())
+        build.programs([tool], progress=Notes())
     first, detail, *rest = str(caught.value).splitlines()
 
     assert first == "modules could not be downloaded:"
@@ -356,7 +356,7 @@ def test_a_full_disk_is_called_one(
     script(tmp_path / "bin" / "go", f'[ "$1" = build ] || exec {go} "$@"\n{full}')
     on_path(tmp_path / "bin", monkeypatch)
     with pytest.raises(LabError) as caught:
-        builder.programs([tiny], progress=Notes())
+        build.programs([tiny], progress=Notes())
     free = shutil.disk_usage(cache).free >> 20
 
     assert str(caught.value).partition(" MB ")[0].startswith("the disk is full: ")
@@ -374,7 +374,7 @@ ADVICE = "Install Go 1.21 or later and put it on PATH, or put the programs thems
 def refusal(tool: Tool) -> tuple[str, str]:
     """First and last line of what a build without Go says; what pip says is between them."""
     with pytest.raises(NoGoError) as caught:
-        builder.programs([tool], progress=Notes())
+        build.programs([tool], progress=Notes())
     lines = str(caught.value).splitlines()
     return lines[0], lines[-1]
 
@@ -428,7 +428,7 @@ def test_a_lock_is_gone_with_its_process(
     file = tmp_path / "locks" / "x"
     hold = (
         "import sys, time; from pathlib import Path\n"
-        "from eks_gpushare.lab.control_plane.folders import locked\n"
+        "from eks_gpushare_lab.control_plane.folders import locked\n"
         "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(300)"
     )
     holder = python("-c", hold, str(file))

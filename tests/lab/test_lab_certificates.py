@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from eks_gpushare.lab.control_plane import certificates
+from eks_gpushare_lab.control_plane import certificates
 
 if TYPE_CHECKING:
     from pathlib import Path

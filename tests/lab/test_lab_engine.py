@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.lab.engine import engine as engines
-from eks_gpushare.lab.engine import guard, tools
-from eks_gpushare.lab.engine.engine import Engine
-from eks_gpushare.lab.engine.events import Events, Step
-from eks_gpushare.lab.engine.stack import on_existing_cluster
-from eks_gpushare.lab.engine.tools import Tools
-from eks_gpushare.lab.errors import LabError, NoEngineError
 from eks_gpushare.program.preview import preview
 from eks_gpushare.program.project import find_project
+from eks_gpushare_lab.engine import engine as engines
+from eks_gpushare_lab.engine import guard, tools
+from eks_gpushare_lab.engine.engine import Engine
+from eks_gpushare_lab.engine.events import Events, Step
+from eks_gpushare_lab.engine.stack import on_existing_cluster
+from eks_gpushare_lab.engine.tools import Tools
+from eks_gpushare_lab.errors import LabError, NoEngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eks_gpushare.lab.laying.half import NodePool, kubernetes_half
-from eks_gpushare.lab.laying.nodes import nodes_of
 from eks_gpushare.program.preview import locate, preview
+from eks_gpushare_lab.install.desired_cluster import NodePool, kubernetes_half
+from eks_gpushare_lab.install.nodes import nodes_of
 
 if TYPE_CHECKING:
-    from eks_gpushare.lab.laying.half import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
 
 STACKS = Path(__file__).parents[2] / "stacks"
 EXISTING = """

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.lab.control_plane import folders, lifecycle, state
-from eks_gpushare.lab.control_plane.control_plane import ControlPlane
-from eks_gpushare.lab.errors import LabError
+from eks_gpushare_lab.control_plane import folders, lifecycle, state
+from eks_gpushare_lab.control_plane.control_plane import ControlPlane
+from eks_gpushare_lab.errors import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eks_gpushare.lab.control_plane.state import Lab
-    from eks_gpushare.lab.programs.builder import Programs
+    from eks_gpushare_lab.binaries.build import Programs
+    from eks_gpushare_lab.control_plane.state import Lab
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ LAB = "import sys; from eks_gpushare.cli import lab; from argparse import Argume
 )
 HELD = textwrap.dedent("""
     import time
-    from eks_gpushare.lab.control_plane.control_plane import ControlPlane
+    from eks_gpushare_lab.control_plane.control_plane import ControlPlane
     with ControlPlane(name="held") as up:
         print("ready", flush=True)
         time.sleep(300)

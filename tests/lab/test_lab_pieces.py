@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare.lab import codes
-from eks_gpushare.lab.laying import manifests
-from eks_gpushare.lab.laying.charts import stand_ins
-from eks_gpushare.lab.laying.config_keys import dropped, looks_like_one
-from eks_gpushare.lab.laying.helm_record import record_of
-from eks_gpushare.lab.laying.release import ChartError, Release
-from eks_gpushare.lab.observing import placement
+from eks_gpushare_lab import codes
+from eks_gpushare_lab.install import manifests
+from eks_gpushare_lab.install.charts import stand_ins
+from eks_gpushare_lab.install.dropped_keys import dropped, looks_like_one
+from eks_gpushare_lab.install.helm_record import record_of
+from eks_gpushare_lab.install.release import ChartError, Release
+from eks_gpushare_lab.observing import placement
 
 Values = Any
 

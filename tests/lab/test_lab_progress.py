@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eks_gpushare.lab.programs.progress import Bar, Estimate, Lines, default_progress, spoken
+from eks_gpushare_lab.binaries.progress import Bar, Estimate, Lines, default_progress, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 SHOW = """
-from eks_gpushare.lab.programs.progress import default_progress
+from eks_gpushare_lab.binaries.progress import default_progress
 progress = default_progress()
 progress.begin("kube-apiserver v1.35.4", 300)
 progress.advance("612 packages compiled", 0.4, 170)

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eks_gpushare.lab.programs.builder import Programs
+    from eks_gpushare_lab.binaries.build import Programs
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "lab_scale.py"
 TOGETHER_SECONDS = 180

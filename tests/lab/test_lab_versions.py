@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from eks_gpushare.lab.programs import versions
+from eks_gpushare_lab.binaries import versions
 
 FOLDERS = sorted(folder.name for folder in versions.MODULES.iterdir())
 

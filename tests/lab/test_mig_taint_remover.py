@@ -24,16 +24,16 @@ import pytest
 
 from eks_gpushare.in_cluster.data import mig_taint_remover as script
 from eks_gpushare.in_cluster.mig_taint_remover import OBJECT_NAME, register_mig_taint_remover
-from eks_gpushare.lab.client import Client
-from eks_gpushare.lab.laying.half import kubernetes_half
 from eks_gpushare.program.run import run_program
+from eks_gpushare_lab.client import Client
+from eks_gpushare_lab.install.desired_cluster import kubernetes_half
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from eks_gpushare.lab.control_plane.control_plane import ControlPlane
-    from eks_gpushare.lab.control_plane.state import Lab
+    from eks_gpushare_lab.control_plane.control_plane import ControlPlane
+    from eks_gpushare_lab.control_plane.state import Lab
 
     Call = Callable[..., dict[str, Any]]
 

@@ -11,12 +11,17 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare.lab.agent import admission, advertising, discovery
-from eks_gpushare.lab.agent.choice import ChoiceError, choose
-from eks_gpushare.lab.agent.config_file import ConfigFileError, Configuration, Replicated, read
-from eks_gpushare.lab.agent.gpus import whole
-from eks_gpushare.lab.agent.hardware import hardware_of
-from eks_gpushare.lab.agent.node import SimulatedNode
+from eks_gpushare_lab.simulated_node import admission, advertising, discovery
+from eks_gpushare_lab.simulated_node.config_file import (
+    ConfigFileError,
+    Configuration,
+    Replicated,
+    read,
+)
+from eks_gpushare_lab.simulated_node.config_manager import ChoiceError, choose
+from eks_gpushare_lab.simulated_node.gpus import whole
+from eks_gpushare_lab.simulated_node.hardware import hardware_of
+from eks_gpushare_lab.simulated_node.node import SimulatedNode
 
 COMPONENTS = Path(__file__).parents[2] / "components"
 AGENT = COMPONENTS / "eks_gpushare" / "lab" / "agent"
@@ -24,7 +29,7 @@ AGENT = COMPONENTS / "eks_gpushare" / "lab" / "agent"
 # code was run on them, with sigs.k8s.io/yaml's lenient Unmarshal, as in parseConfigFrom.
 ORIGINAL = json.loads((Path(__file__).parent / "data" / "lenient-config.json").read_text())
 
-ALLOWED = ("eks_gpushare.catalog", "eks_gpushare.lab.agent", "eks_gpushare.lab.client")
+ALLOWED = ("eks_gpushare.catalog", "eks_gpushare_lab.simulated_node", "eks_gpushare_lab.client")
 
 
 def own_imports(source: str) -> list[str]:
@@ -38,7 +43,7 @@ def own_imports(source: str) -> list[str]:
 
 
 def test_the_agent_imports_nothing_of_the_planner() -> None:
-    allowed = (*ALLOWED, "eks_gpushare.lab.observing", "eks_gpushare.lab.errors")
+    allowed = (*ALLOWED, "eks_gpushare_lab.observing", "eks_gpushare_lab.errors")
     found = [
         f"{file.name}: {name}"
         for file in AGENT.glob("*.py")
@@ -51,7 +56,7 @@ def test_the_agent_imports_nothing_of_the_planner() -> None:
 
 def test_the_agent_loads_nothing_of_the_planner() -> None:
     code = (
-        "import sys, eks_gpushare.lab.agent.controller;"
+        "import sys, eks_gpushare_lab.simulated_node.controller;"
         "print([n for n in sys.modules if n.startswith(('eks_gpushare.sharing',"
         "'eks_gpushare.config', 'eks_gpushare.rules', 'pulumi'))])"
     )

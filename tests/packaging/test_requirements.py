@@ -12,6 +12,10 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 FILES = ("requirements.txt", "requirements-dev.txt", "requirements-docs.txt")
+PROJECTS = [
+    tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for folder in (".", "components/eks_gpushare_lab")
+]
 
 
 def statements(name: str) -> list[str]:
@@ -25,9 +29,13 @@ def pins(*names: str) -> dict[str, Requirement]:
 
 
 def ranges() -> list[Requirement]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    optional = [text for group in project["optional-dependencies"].values() for text in group]
-    return [Requirement(text) for text in project["dependencies"] + optional]
+    found = []
+    for project in PROJECTS:
+        optional = project.get("optional-dependencies", {}).values()
+        texts = project["dependencies"] + [text for group in optional for text in group]
+        found += [Requirement(text) for text in texts]
+    own = {project["name"] for project in PROJECTS}
+    return [each for each in found if each.name not in own]
 
 
 def version_of(pin: Requirement) -> str:
@@ -77,8 +85,19 @@ def test_protobuf_stays_where_the_policy_sdk_holds_it() -> None:
     assert version_of(pins("requirements.txt")["protobuf"]).startswith("5.29.")
 
 
-def test_the_library_is_installed_in_place_and_last() -> None:
-    assert statements("requirements.txt")[-1] == "--editable ."
+def test_the_library_and_its_lab_are_installed_in_place_and_last() -> None:
+    own = ["--editable .", "--editable components/eks_gpushare_lab"]
+
+    assert statements("requirements.txt")[-2:] == own
+
+
+def test_the_lab_is_of_the_same_version_as_the_library_and_both_ask_for_each_other() -> None:
+    library, lab = PROJECTS
+    version = library["version"]
+
+    assert lab["version"] == version
+    assert library["optional-dependencies"]["lab"] == [f"eks-gpushare-lab=={version}"]
+    assert lab["dependencies"][0] == f"eks-gpushare=={version}"
 
 
 @pytest.mark.parametrize("name", FILES[1:])

@@ -18,12 +18,11 @@ from eks_gpushare.catalog.bottlerocket import (
     bottlerocket_release,
 )
 from eks_gpushare.catalog.mig import mig_models, named_layouts
-from eks_gpushare.config.parse import parse
 from eks_gpushare.documents.bottlerocket import (
     bottlerocket_user_data,
     custom_bottlerocket_user_data,
 )
-from eks_gpushare.rules.parts import check_pool
+from eks_gpushare.rules.component_rules import check_pool
 from eks_gpushare.sharing.bottlerocket import (
     NotOnBottlerocketError,
     bottlerocket_advertised,
@@ -34,6 +33,7 @@ from eks_gpushare.sharing.bottlerocket import (
 )
 from eks_gpushare.sharing.labels import node_labels
 from eks_gpushare.sharing.resources import advertised
+from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:
     from eks_gpushare.config.pools import Pool

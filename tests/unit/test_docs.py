@@ -28,9 +28,9 @@ from typing import Any
 import pytest
 import yaml
 
-from eks_gpushare.config.stack_file import ENVIRONMENT_KEY
+from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.program.run import run_program
-from eks_gpushare.rules.check import check_file
+from eks_gpushare.stack_file.check import check_file
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 120

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import make_pages
 import pytest
 
-from eks_gpushare.config.parse import models
+from eks_gpushare.config.models import models
 from eks_gpushare.config.schema import field_descriptions
 from eks_gpushare.rules import all_codes
 
 if TYPE_CHECKING:
-    from eks_gpushare.config.findings import Code
+    from eks_gpushare.findings.finding import Code
 
 
 def test_the_committed_pages_are_up_to_date() -> None:

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from eks_gpushare.catalog import Catalog
-from eks_gpushare.config.gpu_operator import GpuOperatorSpec
+from eks_gpushare.config.component_specs import GpuOperatorSpec
 from eks_gpushare.sharing.gpu_operator import gpu_operator_values
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "components" / "eks_gpushare"
-LIBRARY = [*PACKAGE.rglob("*.py"), *(ROOT / "policies").rglob("*.py")]
+LAB = ROOT / "components" / "eks_gpushare_lab"
+LIBRARY = [file for top in (PACKAGE, LAB, ROOT / "policies") for file in top.rglob("*.py")]
 TESTS = list((ROOT / "tests").rglob("*.py"))
 TOOLS = [path for top in ("tools", "benchmarks", "examples") for path in (ROOT / top).rglob("*.py")]
 EVERYTHING = [*LIBRARY, *TESTS, *TOOLS, *ROOT.glob("*.py")]
@@ -32,19 +33,21 @@ COMPONENT_FILES = [file for name in COMPONENTS if (file := PACKAGE / f"{name}.py
 
 LAYERS = (
     ("catalog", "documents"),
+    ("findings",),
     ("config",),
+    ("validation",),
     ("sharing",),
     ("rules",),
+    ("stack_file",),
     ("args", "checked"),
     ("aws", "in_cluster"),
     COMPONENTS,
     ("stack", "program"),
-    ("lab",),
     ("cli",),
 )
 """Each layer may import itself and those before it."""
 
-PURE = ("catalog", "documents", "config", "sharing", "rules")
+PURE = tuple(room for layer in LAYERS[:7] for room in layer)
 HEAVY = re.compile(r"(pulumi(_\w+)?|grpc|rich|google)(\.|$)")
 
 LINES = 400

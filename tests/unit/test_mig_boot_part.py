@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.catalog import Catalog, gpu_instance_types
-from eks_gpushare.config.parse import parse
 from eks_gpushare.documents.mig_boot import MigBoot, mig_boot_part, mig_env
 from eks_gpushare.documents.node_config import (
     USER_DATA_LIMIT,
     user_data,
     user_data_bytes,
 )
-from eks_gpushare.lab.agent.user_data import mig_environment
 from eks_gpushare.sharing.labels import MIG_LABEL
 from eks_gpushare.sharing.mig.layout import node_layout
 from eks_gpushare.sharing.mig_boot import MIG_FAILED_TAINT, boot_script, mig_boot
+from eks_gpushare.validation.parse import parse
+from eks_gpushare_lab.simulated_node.user_data import mig_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,10 @@ from typing import Any, get_args, get_origin
 import pytest
 from pydantic import Tag
 
-from eks_gpushare.config.parse import Parsed, known_keys, models, parse
-from eks_gpushare.config.shape import TAGS
+from eks_gpushare.config.models import known_keys, models
 from eks_gpushare.rules import check_environment
+from eks_gpushare.validation.parse import Parsed, parse
+from eks_gpushare.validation.shape import TAGS
 
 BASE: dict[str, Any] = {
     "cluster": {"name": "demo", "version": "1.35"},

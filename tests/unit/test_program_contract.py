@@ -16,10 +16,10 @@ from pulumi.automation._server import LanguageServer
 from pulumi.runtime.proto import engine_pb2_grpc, language_pb2, resource_pb2_grpc
 
 from eks_gpushare.program.engine import Engine
+from eks_gpushare.program.fakes import default_stand_ins
 from eks_gpushare.program.monitor import Monitor
 from eks_gpushare.program.recording import Recording
 from eks_gpushare.program.run import Program, run_program
-from eks_gpushare.program.stand_ins import default_stand_ins
 
 CONFIG = {"aws:region": "us-west-2"}
 

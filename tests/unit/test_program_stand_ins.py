@@ -9,16 +9,16 @@ import pulumi_eks as eks
 import pulumi_kubernetes as kubernetes
 import pytest
 
+from eks_gpushare.program.fakes import Component, default_stand_ins
 from eks_gpushare.program.run import run_program
-from eks_gpushare.program.stand_ins import Component, default_stand_ins
 from eks_gpushare.program.values import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eks_gpushare.program.fakes import Plan, StandIns
     from eks_gpushare.program.recording import Recording, Resource
     from eks_gpushare.program.run import Program
-    from eks_gpushare.program.stand_ins import Plan, StandIns
     from eks_gpushare.program.values import Properties
 
 

@@ -8,7 +8,7 @@ import pytest
 from finding_examples import base, checked, findings, merged, stack_file_text
 
 if TYPE_CHECKING:
-    from eks_gpushare.config.findings import Finding
+    from eks_gpushare.findings.finding import Finding
 
 P4D, P5 = "p4d.24xlarge", "p5.48xlarge"
 

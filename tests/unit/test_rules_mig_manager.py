@@ -8,7 +8,7 @@ import pytest
 from finding_examples import findings
 
 from eks_gpushare.config.pools import Pool
-from eks_gpushare.rules.parts import check_pool
+from eks_gpushare.rules.component_rules import check_pool
 
 OPERATOR = {"manager": "gpuOperator"}
 A100 = {"instanceTypes": ["p4d.24xlarge"], "sharing": {"layout": "all-1g.5gb"}}

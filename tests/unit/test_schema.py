@@ -13,9 +13,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from eks_gpushare.config.parse import models
+from eks_gpushare.config.models import models
+from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.config.schema import environment_schema, field_descriptions, stack_file_schema
-from eks_gpushare.config.stack_file import ENVIRONMENT_KEY
 
 ROOT = Path(__file__).parents[2]
 STACKS = sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eks_gpushare.catalog import Catalog, gpu_instance_types
-from eks_gpushare.config.parse import parse
 from eks_gpushare.sharing.device_plugin_config import document
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
+from eks_gpushare.validation.parse import parse
 
 REGION = "us-east-1"
 P4D = "p4d.24xlarge"

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eks_gpushare.catalog import Catalog, gpu_instance_types
-from eks_gpushare.config.parse import parse
 from eks_gpushare.sharing.device_plugin_config import (
     config_map_data,
     content_hash,
@@ -26,6 +25,7 @@ from eks_gpushare.sharing.nodes import SYSTEM_PODS, allocatable, sizes
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment, plan_pool
 from eks_gpushare.sharing.resources import advertised
 from eks_gpushare.sharing.subnets import MOST_ZONES, cut, zone_subnets
+from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eks_gpushare.config.stack_file import stack_file_of
-from eks_gpushare.rules.check import Report, check_file, check_stack_file
+from eks_gpushare.stack_file.check import Report, check_file, check_stack_file
+from eks_gpushare.stack_file.file import stack_file_of
 
 if TYPE_CHECKING:
     from pathlib import Path

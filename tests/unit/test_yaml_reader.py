@@ -13,8 +13,8 @@ import yaml  # type: ignore[import-untyped,unused-ignore]  # its stubs are a sep
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eks_gpushare.config.scalars import as_program_number
-from eks_gpushare.config.yaml import MAX_BYTES, Document, YamlProblem, read
+from eks_gpushare.stack_file.scalars import as_program_number
+from eks_gpushare.stack_file.yaml import MAX_BYTES, Document, YamlProblem, read
 
 ORACLE = Path(__file__).parents[1] / "golden" / "go-yaml"
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import yaml
 
-from eks_gpushare.config.stack_file import ENVIRONMENT_KEY, stack_file_of
-from eks_gpushare.config.yaml import read
-from eks_gpushare.rules.check import Report, check_stack_file
+from eks_gpushare.config.project import ENVIRONMENT_KEY
+from eks_gpushare.stack_file.check import Report, check_stack_file
+from eks_gpushare.stack_file.file import stack_file_of
+from eks_gpushare.stack_file.yaml import read
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "findings"

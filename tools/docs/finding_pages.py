@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import finding_examples
 
-from eks_gpushare.cli.findings import print_findings
+from eks_gpushare.findings.text import print_findings
 from eks_gpushare.rules import all_codes
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from finding_examples import Example, Side
 
-    from eks_gpushare.config.findings import Code
+    from eks_gpushare.findings.finding import Code
 
 _WIDTH = 100
 _INTRODUCTION = """\

@@ -11,7 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from eks_gpushare.config.base import Model
 from eks_gpushare.config.environment import Environment
-from eks_gpushare.config.parse import models
+from eks_gpushare.config.models import models
 from eks_gpushare.config.schema import field_descriptions
 
 if TYPE_CHECKING:

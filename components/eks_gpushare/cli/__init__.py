@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
+
+    from eks_gpushare.cli.verbs import Verb
 
 FINE, FOUND, WRONG_USAGE = 0, 1, 2
 """Exit codes: nothing wrong, error findings, wrong usage or input that cannot be read."""
@@ -20,10 +23,13 @@ _VERBS = {
     "preview": "show what a stack would create, advertise and cost",
     "policy": "run the policy pack over a stack",
     "mig": "list the MIG layouts that fit on a GPU, or say why one does not",
-    "lab": "prove on a real control plane that the shares exist and the pods run",
     "schema": "print the JSON Schema of the environment",
     "findings": "explain findings by their codes, or list all there are",
 }
+
+
+_IN_PACKAGES = {"lab": '"eks-gpushare[lab]"'}
+"""Verbs of packages of their own, and what installs them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,9 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.verb is None:
             parser.print_help()
             return WRONG_USAGE
-        if options.verb == "lab":  # runs for as long as its workloads take
-            gc.enable()
-        code: int = import_module(f"{__name__}.{options.verb}").run(options)
+        code: int = options.run(options)
     except SystemExit as ended:  # argparse: 0 after --help, 2 after an error
         return ended.code if isinstance(ended.code, int) else WRONG_USAGE
     except KeyboardInterrupt:
@@ -69,10 +73,28 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action=VersionAction)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     for verb, summary in _VERBS.items():
-        sub = verbs.add_parser(
-            verb, help=summary, description=f"{summary[:1].upper()}{summary[1:]}."
-        )
-        sub.add_argument("--json", action="store_true", help="print one JSON document")
+        sub = _add(verbs, verb, summary)
         if verb in words:  # the others' modules are not needed to parse this line
-            import_module(f"{__name__}.{verb}").add_arguments(sub)
+            _complete(sub, import_module(f"{__name__}.{verb}"))
+    first = next((word for word in words if not word.startswith("-")), "")
+    if first not in _VERBS:
+        from eks_gpushare.cli.verbs import added_verbs
+
+        for added in added_verbs():
+            _complete(_add(verbs, added.NAME, added.SUMMARY), added)
+        if first in _IN_PACKAGES and first not in verbs.choices:
+            parser.error(f"{first} is not installed: pip install {_IN_PACKAGES[first]}")
     return parser
+
+
+def _add(
+    verbs: argparse._SubParsersAction[argparse.ArgumentParser], verb: str, summary: str
+) -> argparse.ArgumentParser:
+    sub = verbs.add_parser(verb, help=summary, description=f"{summary[:1].upper()}{summary[1:]}.")
+    sub.add_argument("--json", action="store_true", help="print one JSON document")
+    return sub
+
+
+def _complete(parser: argparse.ArgumentParser, verb: Verb | ModuleType) -> None:
+    parser.set_defaults(run=verb.run)
+    verb.add_arguments(parser)

@@ -8,12 +8,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
-from eks_gpushare.cli.findings import counted, print_findings, printable
+from eks_gpushare.findings.text import counted, print_findings, printable
 
 if TYPE_CHECKING:
     import argparse
 
-    from eks_gpushare.rules.check import Report
+    from eks_gpushare.stack_file.check import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     """Check the files and print what was found."""
     # Looking for pydantic's plugins reads the metadata of everything installed beside it.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from eks_gpushare.rules.check import check_file  # --help needs no pydantic
+    from eks_gpushare.stack_file.check import check_file  # --help needs no pydantic
 
     reports = [check_file(file) for file in options.files]
     if options.json:

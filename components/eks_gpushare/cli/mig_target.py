@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog, mig_models, named_layouts, why_no_mig
 from eks_gpushare.catalog.mig import ALL_DISABLED
-from eks_gpushare.config.shape import similar
 from eks_gpushare.sharing.mig.geometry import large_first, nearest, place, unused, why_not
 from eks_gpushare.sharing.mig.layout import LayoutError, layout_named, meant_layout
 from eks_gpushare.sharing.resources import GPU, mig_resource
+from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

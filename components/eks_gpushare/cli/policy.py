@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
-from eks_gpushare.cli.findings import print_findings
 from eks_gpushare.cli.preview import add_stack_arguments, load
+from eks_gpushare.findings.text import print_findings
 
 if TYPE_CHECKING:
     import argparse

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
-from eks_gpushare.cli.findings import counted, print_findings
+from eks_gpushare.findings.text import counted, print_findings
 
 if TYPE_CHECKING:
     import argparse

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog, Gpu, InstanceType, mig_models
 from eks_gpushare.catalog.instances import gpu_instance_types
-from eks_gpushare.config.findings import Code, Finding, finding
 from eks_gpushare.config.mig_additions import own_layouts, own_mig_models
+from eks_gpushare.findings.finding import Code, Finding, finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import MigModel, Profile, mig_models
-from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.findings.finding import Code, finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.config.environment import CatalogMigProfile
-    from eks_gpushare.config.findings import At, Finding
+    from eks_gpushare.findings.finding import At, Finding
 
 WRONG_MIG_ADDITION = Code(
     "GPU235",

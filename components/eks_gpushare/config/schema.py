@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.environment import Environment
-from eks_gpushare.config.parse import models
-from eks_gpushare.config.stack_file import ENVIRONMENT_KEY
+from eks_gpushare.config.models import models
+from eks_gpushare.config.project import ENVIRONMENT_KEY
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.program.errors import PlanError
-from eks_gpushare.program.stand_ins import ACCOUNT
+from eks_gpushare.program.fakes import ACCOUNT
 from eks_gpushare.program.values import Properties, Secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eks_gpushare.program.stand_ins import Function, Plan
+    from eks_gpushare.program.fakes import Function, Plan
 
 _ZONES = "abc"
 _ASSUMED_VERSION = "1.35"

@@ -11,8 +11,8 @@ from eks_gpushare.program.values import UNKNOWN, OutputValue, ResourceRef, is_un
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from eks_gpushare.program.fakes import Plan
     from eks_gpushare.program.recording import Resource
-    from eks_gpushare.program.stand_ins import Plan
 
 
 def opened(value: Any) -> Any:

@@ -17,8 +17,8 @@ from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties
 
 if TYPE_CHECKING:
+    from eks_gpushare.program.fakes import Plan
     from eks_gpushare.program.recording import Resource
-    from eks_gpushare.program.stand_ins import Plan
 
 _CLUSTER_POLICY = "AmazonEKSClusterPolicy"
 _UNSUPPORTED = ("fargate", "storageClasses", "nodeGroupOptions", "instanceRole", "instanceRoles")

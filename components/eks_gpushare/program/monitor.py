@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from pulumi.runtime.proto import callback_pb2
 
+    from eks_gpushare.program.fakes import StandIns
     from eks_gpushare.program.protobuf import Message as ProtobufMessage
-    from eks_gpushare.program.stand_ins import StandIns
 
 _REQUEST = TypeVar("_REQUEST", bound="ProtobufMessage")
 _RESPONSE = TypeVar("_RESPONSE", bound="ProtobufMessage")

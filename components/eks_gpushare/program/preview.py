@@ -6,20 +6,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.config import codes
-from eks_gpushare.config.findings import Finding, has_errors
-from eks_gpushare.config.stack_file import PROJECT
+from eks_gpushare.config.project import PROJECT
+from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.program.project import Project, ProjectError, find_project, stack_name
 from eks_gpushare.program.values import to_json
-from eks_gpushare.rules.building import for_building
-from eks_gpushare.rules.check import Report, check_file
+from eks_gpushare.rules.deploying import for_building
+from eks_gpushare.stack_file.check import Report, check_file
+from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
     from eks_gpushare.program.edits import Edit
     from eks_gpushare.program.recording import Recording
 
 ENVIRONMENT_TYPE = "eks-gpushare:index:GpuSharingEnvironment"
-_OF_OUR_PROJECT = {codes.NO_ENVIRONMENT.code, codes.STRAY_KEY.code}
+_OF_OUR_PROJECT = {shape_rules.NO_ENVIRONMENT.code, shape_rules.STRAY_KEY.code}
 
 
 @dataclass(frozen=True, slots=True)

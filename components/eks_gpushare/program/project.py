@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eks_gpushare.config.stack_file import PROJECT
-from eks_gpushare.config.yaml import read
+from eks_gpushare.config.project import PROJECT
+from eks_gpushare.stack_file.yaml import read
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,12 +24,12 @@ from pulumi.runtime.settings import SETTINGS, reset_options
 from pulumi.runtime.stack import run_in_stack
 
 from eks_gpushare.program.engine import Engine
+from eks_gpushare.program.fakes import StandIns, default_stand_ins
 from eks_gpushare.program.isolation import calm_collector, isolated
 from eks_gpushare.program.lean_packages import lean_packages
 from eks_gpushare.program.monitor import Monitor
 from eks_gpushare.program.recording import ProgramError, Recording
 from eks_gpushare.program.sources import line_of_error
-from eks_gpushare.program.stand_ins import StandIns, default_stand_ins
 from eks_gpushare.program.transforms import LocalCallbacks
 
 Program = Callable[[], Any]

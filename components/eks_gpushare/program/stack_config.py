@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.config.stack_file import PROJECT
-from eks_gpushare.config.yaml import read
+from eks_gpushare.config.project import PROJECT
+from eks_gpushare.stack_file.yaml import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eks_gpushare.config.yaml import Document
+    from eks_gpushare.stack_file.yaml import Document
 
 ENCRYPTED_TEXT = "[secret]"
 """Stands for a value that only the stack's secrets provider could decrypt."""

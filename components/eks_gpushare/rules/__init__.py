@@ -5,30 +5,22 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from eks_gpushare.config import additions, codes
+from eks_gpushare.config import additions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.sharing import Mig
-from eks_gpushare.rules import (
-    buying,
-    cluster,
-    images,
-    instances,
-    names,
-    network,
-    shares,
-    stack,
-)
+from eks_gpushare.rules import buying, cluster, images, instances, names, network, sharing, stack
 from eks_gpushare.rules.context import Context
 from eks_gpushare.rules.partial import certain
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
 from eks_gpushare.sharing.labels import OWN_PREFIX
+from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.config.environment import Environment
-    from eks_gpushare.config.findings import At, Code, Finding
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import At, Code, Finding
     from eks_gpushare.rules.context import PoolRule, StackRule
 
 # Most stacks have no MIG, no Bottlerocket and no values of their own: `check` then starts without
@@ -66,14 +58,14 @@ POOL_RULES: tuple[PoolRule, ...] = (
     instances.driver_fits,
     instances.ultraserver_limits,
     instances.fractional_gpus,
-    shares.enough_replicas,
-    shares.mps_clients,
-    shares.mig_capable,
-    shares.several_shares,
-    shares.advised_replicas,
-    shares.memory_per_share,
-    shares.room_for_shares,
-    shares.toleration_needed,
+    sharing.enough_replicas,
+    sharing.mps_clients,
+    sharing.mig_capable,
+    sharing.several_shares,
+    sharing.advised_replicas,
+    sharing.memory_per_share,
+    sharing.room_for_shares,
+    sharing.toleration_needed,
     buying.pool_sizes,
     buying.reservations,
     buying.reservation_place,
@@ -142,10 +134,10 @@ def all_codes() -> tuple[Code, ...]:
         mig_manager,
         names,
         network,
-        shares,
+        sharing,
         stack,
     )
-    found = [*codes.CODES, additions.INCOMPLETE_TYPE]
+    found = [*shape_rules.CODES, additions.INCOMPLETE_TYPE]
     found += [code for module in modules for code in module.CODES]
     return tuple(sorted(found))
 

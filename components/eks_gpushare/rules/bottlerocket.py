@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import bottlerocket as facts
-from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.config.sharing import Exclusive, Mig, Mps
+from eks_gpushare.findings.finding import Code, finding
 from eks_gpushare.sharing.bottlerocket import (
     bottlerocket_settings,
     is_bottlerocket,
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.catalog import InstanceType
-    from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import At, Finding
     from eks_gpushare.rules.context import Context, PoolRule
 
 _SETTINGS = "https://bottlerocket.dev/en/os/1.57.x/api/settings/kubelet-device-plugins/"

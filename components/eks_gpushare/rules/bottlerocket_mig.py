@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import bottlerocket as facts
-from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.config.sharing import Mig
+from eks_gpushare.findings.finding import Code, finding
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.catalog import InstanceType
-    from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import At, Finding
     from eks_gpushare.rules.context import Context, PoolRule
 
 _MIG_MANAGER = "https://github.com/bottlerocket-os/bottlerocket-kernel-kit/pull/35"

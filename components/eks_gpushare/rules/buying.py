@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.config.network import ExistingNetwork
+from eks_gpushare.findings.finding import Code, finding
 from eks_gpushare.sharing.nodes import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.config.pools import Nodes, Pool
+    from eks_gpushare.findings.finding import At, Finding
     from eks_gpushare.rules.context import Context
 
 _NODE_GROUPS = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html"

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.chart_keys import chart_keys
-from eks_gpushare.config.findings import Code, finding
-from eks_gpushare.config.shape import similar
+from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.catalog.chart_keys import ChartKeys, Place
     from eks_gpushare.config.environment import Chart
-    from eks_gpushare.config.findings import Finding
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
 
 _HELM = "https://helm.sh/docs/chart_template_guide/values_files/"

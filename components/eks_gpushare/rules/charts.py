@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.findings.finding import Code, finding
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
 from eks_gpushare.sharing.charts import device_plugin_values, merged
 from eks_gpushare.sharing.gpu_operator import brings_driver, derived_values
@@ -13,8 +13,8 @@ from eks_gpushare.sharing.mig_manager import mig_manager_env
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import At, Finding
     from eks_gpushare.rules.context import Context
 
 _PLUGIN = "https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm"

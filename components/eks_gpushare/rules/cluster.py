@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import eks_versions, support
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ExistingCluster
-from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.findings.finding import Code, finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.config.findings import Finding
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
 
 _VERSIONS = "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog import Catalog, Gpu, InstanceType
     from eks_gpushare.config.environment import Environment
-    from eks_gpushare.config.findings import Finding
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import Finding
 
     StackRule: TypeAlias = Callable[["Context"], Iterator[Finding]]
     PoolRule: TypeAlias = Callable[["Context", str, Pool], Iterator[Finding]]

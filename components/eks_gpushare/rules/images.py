@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import ami_release, nvidia_ami
-from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.findings.finding import Code, finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.config.findings import Finding
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
 
 _AMI = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import alternatives, nvidia_ami
-from eks_gpushare.config.findings import Code, finding
-from eks_gpushare.config.shape import similar
+from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.catalog import Ami, Gpu, InstanceType
-    from eks_gpushare.config.findings import Finding
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
 
 _EC2_TYPES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html"

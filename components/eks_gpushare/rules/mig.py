@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import nvidia_ami, why_no_mig
-from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.config.mig_additions import WRONG_MIG_ADDITION
 from eks_gpushare.config.sharing import Mig
+from eks_gpushare.findings.finding import Code, finding
 from eks_gpushare.sharing.resources import GPU, shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from eks_gpushare.catalog import InstanceType, MigModel
-    from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import At, Finding
     from eks_gpushare.rules.context import Context, PoolRule
     from eks_gpushare.sharing.mig.geometry import Unused
     from eks_gpushare.sharing.mig.layout import LayoutProblem, NodeLayout

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import why_no_mig
-from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.documents.mig_boot import mig_boot_part
 from eks_gpushare.documents.node_config import USER_DATA_LIMIT, user_data, user_data_bytes
+from eks_gpushare.findings.finding import Code, finding
 from eks_gpushare.sharing.mig.layout import LayoutError, node_layout
 from eks_gpushare.sharing.mig_boot import boots, mig_boot
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.catalog import Gpu, InstanceType
-    from eks_gpushare.config.findings import Finding
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context, PoolRule
     from eks_gpushare.sharing.mig.layout import NodeLayout
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eks_gpushare.config.findings import Code, finding
+from eks_gpushare.findings.finding import Code, finding
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
 from eks_gpushare.sharing.labels import MIG_LABEL
 from eks_gpushare.sharing.mig_manager import (
@@ -23,8 +23,8 @@ from eks_gpushare.sharing.mig_manager import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.config.findings import Finding
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context, PoolRule
 
 _AL2023 = "https://github.com/NVIDIA/gpu-operator/issues/2415"

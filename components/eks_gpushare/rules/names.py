@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.config.sharing import Mig
+from eks_gpushare.findings.finding import Code, finding
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
 from eks_gpushare.sharing.labels import DERIVED_LABELS, OWNED_PREFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.config.findings import At, Finding
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import At, Finding
     from eks_gpushare.rules.context import Context
 
 _LABELS = "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/"

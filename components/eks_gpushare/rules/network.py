@@ -5,14 +5,14 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.config.network import ExistingNetwork
+from eks_gpushare.findings.finding import Code, finding
 from eks_gpushare.sharing.subnets import FEWEST_ZONES, LARGEST_PREFIX, MOST_ZONES, SMALLEST_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.config.findings import Finding
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
 
 _VPC = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"

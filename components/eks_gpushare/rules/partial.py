@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eks_gpushare.config.findings import At, Finding
+    from eks_gpushare.findings.finding import At, Finding
 
 _CLUSTER_KIND: At = ("cluster", "existing")
 _ZONES: At = ("network", "zones")

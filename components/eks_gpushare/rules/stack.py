@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import bucket
-from eks_gpushare.config.findings import Code, finding
 from eks_gpushare.config.network import ExistingNetwork
+from eks_gpushare.findings.finding import Code, finding
 from eks_gpushare.sharing.nodes import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.config.findings import At, Finding
+    from eks_gpushare.findings.finding import At, Finding
     from eks_gpushare.rules.context import Context
 
 NO_POOL = Code(

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.lab.client import ApiError, Client
-from eks_gpushare.lab.control_plane.control_plane import ControlPlane
-from eks_gpushare.lab.laying import manifests
-from eks_gpushare.lab.laying.half import kubernetes_half
-from eks_gpushare.lab.reporting.report import report_of
-from eks_gpushare.lab.session import Session
 from eks_gpushare.program.preview import locate, preview
+from eks_gpushare_lab.client import ApiError, Client
+from eks_gpushare_lab.control_plane.control_plane import ControlPlane
+from eks_gpushare_lab.install import manifests
+from eks_gpushare_lab.install.desired_cluster import kubernetes_half
+from eks_gpushare_lab.reporting.report import report_of
+from eks_gpushare_lab.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eks_gpushare.lab.control_plane.state import Lab
-    from eks_gpushare.lab.laying.half import KubernetesHalf
-    from eks_gpushare.lab.programs.builder import Programs
+    from eks_gpushare_lab.binaries.build import Programs
+    from eks_gpushare_lab.control_plane.state import Lab
+    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
 
 ROOT = Path(__file__).parents[3]
 WALKTHROUGHS = ROOT / "examples" / "lab"

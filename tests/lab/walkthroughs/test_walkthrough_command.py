@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.lab.run import run
+from eks_gpushare_lab.run import run
 
 if TYPE_CHECKING:
-    from eks_gpushare.lab.programs.builder import Programs
+    from eks_gpushare_lab.binaries.build import Programs
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ CIFAR10 = str(ROOT / "examples" / "lab" / "exclusive" / "cifar10.yaml")
 CODE = """
 import sys
 from argparse import Namespace
-from eks_gpushare.lab.run import run
+from eks_gpushare_lab.run import run
 sys.exit(run(Namespace(program=None, until_steady=None, json=True, engine=False, stack=sys.argv[1],
     apply=[sys.argv[2]], scale=["tensorflow-cifar10-deployment=20"],
     expect=[("gpu-demo/tensorflow-cifar10-deployment", int(sys.argv[3]))])))

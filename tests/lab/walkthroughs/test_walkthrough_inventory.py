@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare.lab.agent.node import SimulatedNode
-from eks_gpushare.lab.errors import LabError
-from eks_gpushare.lab.laying import inventory
-from eks_gpushare.lab.laying.inventory import Inventory
+from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.install import inventory
+from eks_gpushare_lab.install.inventory import Inventory
+from eks_gpushare_lab.simulated_node.node import SimulatedNode
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare.lab.laying.half import KubernetesHalf, NodePool
-from eks_gpushare.lab.laying.release import Release
+from eks_gpushare_lab.install.desired_cluster import KubernetesHalf, NodePool
+from eks_gpushare_lab.install.release import Release
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.sharing.mig.board import Placement, board
+from eks_gpushare.sharing.mig.placement_table import Placement, board
 from eks_gpushare.sharing.mig.reasons import meant_profile, nearest, why_not
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import mig_models
-from eks_gpushare.sharing.mig.board import board
+from eks_gpushare.sharing.mig.placement_table import board
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

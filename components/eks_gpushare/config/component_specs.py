@@ -1,0 +1,117 @@
+"""The plain arguments of components: a part of the stack file, and what only its component takes.
+
+What wires resources together is not here: it may be an output.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from eks_gpushare.config.base import Items, Model
+from eks_gpushare.config.cluster import NewCluster
+from eks_gpushare.config.environment import CatalogAdditions, Chart, Environment, SystemNodes
+from eks_gpushare.config.network import NewNetwork
+from eks_gpushare.config.pools import Pool
+from eks_gpushare.config.taints import DEFAULT_TAINT, Taint
+
+
+class NetworkSpec(NewNetwork):
+    """A VPC and its tags."""
+
+    zones: Items[str]
+    """Availability zones by name: a component asks the cloud nothing."""
+    tags: dict[str, str] = Field(default_factory=dict)
+    """Tags of everything."""
+
+
+class EksClusterSpec(NewCluster):
+    """A cluster and its tags."""
+
+    gpu_taints: Items[Taint] = (DEFAULT_TAINT,)
+    """Taints of GPU nodes, for add-ons that watch GPUs."""
+    tags: dict[str, str] = Field(default_factory=dict)
+    """Tags of everything."""
+
+
+class SystemNodesSpec(SystemNodes):
+    """Nodes without GPUs and their tags."""
+
+    version: str | None = None
+    """Kubernetes version. Default: the cluster's at creation."""
+    tags: dict[str, str] = Field(default_factory=dict)
+    """Tags of everything but instances."""
+
+
+class GpuPoolSpec(Pool):
+    """A pool that is a managed node group."""
+
+    pool: str
+    """Name of the pool."""
+    version: str | None = None
+    """Kubernetes version. Default: the cluster's at creation."""
+    catalog: CatalogAdditions = CatalogAdditions.model_construct()
+    """Instance types that this release does not know or has wrong."""
+    tags: dict[str, str] = Field(default_factory=dict)
+    """Tags of everything but instances, unless `tag_instances`."""
+
+
+class DevicePluginSpec(Model):
+    """The pools that the plugin serves, and its chart."""
+
+    pools: dict[str, Pool]
+    """The pools, by name."""
+    namespace: str | None = None
+    """Namespace. Default: nvidia-device-plugin."""
+    chart: Chart = Chart.model_construct()
+    """Version, mirror and values of the chart."""
+    catalog: CatalogAdditions = CatalogAdditions.model_construct()
+    """Instance types, MIG profiles and layouts this release does not know or has wrong."""
+
+
+class GpuOperatorSpec(Model):
+    """The pools that the operator serves, and its chart."""
+
+    pools: dict[str, Pool]
+    """The pools, by name."""
+    namespace: str | None = None
+    """Namespace. Default: gpu-operator."""
+    chart: Chart = Chart.model_construct()
+    """Version, mirror and values of the chart."""
+    mig_taint_remover_image: str | None = None
+    """Image with Python 3.11 or later for the controller that frees nodes with MIG layouts."""
+    catalog: CatalogAdditions = CatalogAdditions.model_construct()
+    """Instance types, MIG profiles and layouts this release does not know or has wrong."""
+
+
+class ClusterFacts(Model):
+    """What AWS says of an existing EKS cluster."""
+
+    arn: str
+    """ARN of the cluster."""
+    endpoint: str
+    """URL of its API server."""
+    certificate_authority: str
+    """Certificate authority of the API server, base64."""
+    version: str
+    """Kubernetes version."""
+    vpc_id: str
+    """VPC of the cluster."""
+    subnet_ids: Items[str]
+    """Subnets of the cluster."""
+    security_group_id: str
+    """Security group that EKS made for the cluster."""
+    service_cidr: str
+    """Address range of Kubernetes services."""
+
+
+class EnvironmentSpec(Environment):
+    """An environment, and what its author looked up for it."""
+
+    region: str | None = None
+    """AWS region, for prices and checks."""
+    availability_zones: Items[str] = ()
+    """Zones to choose from; required where `network.zones` is a number."""
+    cluster_facts: ClusterFacts | None = None
+    """Required with `cluster.existing.name`."""
+    profile: str | None = None
+    """AWS profile for the kubeconfig of an existing EKS cluster."""

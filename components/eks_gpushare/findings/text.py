@@ -1,0 +1,81 @@
+"""Findings as text in a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from eks_gpushare.findings.finding import Finding
+
+_COLOURS = {"error": "31;1", "warning": "33;1", "info": "36"}
+_NARROW, _USUAL, _WIDE = 60, 100, 110
+
+
+def print_findings(
+    found: Iterable[tuple[int | None, Finding]], out: TextIO, *, width: int | None = None
+) -> None:
+    """Each finding with its line, what is wrong, and how to mend it.
+
+    Args:
+        found: Findings with the line of the file, where it is known.
+        width: Columns of a line. Default: those of the terminal, within reason.
+        out: Where to print; colours only on a terminal, and not where `NO_COLOR` is set.
+    """
+    if width is None:
+        width = line_width(out)
+    message = textwrap.TextWrapper(
+        width, "    ", "    ", break_long_words=False, break_on_hyphens=False
+    )
+    fix = textwrap.TextWrapper(
+        width, "    -> ", "       ", break_long_words=False, break_on_hyphens=False
+    )
+    colour = out.isatty() and not os.environ.get("NO_COLOR")
+    for line, each in found:
+        severity = (
+            f"\x1b[{_COLOURS[each.severity]}m{each.severity}\x1b[0m" if colour else each.severity
+        )
+        where = f"line {line}" if line and not each.path.startswith("line ") else ""
+        place = ", ".join(part for part in (where, printable(each.path)) if part)
+        out.write(f"  {severity} {each.code}{f' at {place}' if place else ''}\n")
+        out.write(f"{message.fill(printable(each.message))}\n{fix.fill(printable(each.fix))}\n")
+
+
+def line_width(out: TextIO) -> int:
+    """Columns to write: those of the terminal, within reason."""
+    return max(_NARROW, min(_WIDE, _columns(out))) - 1
+
+
+def _columns(out: TextIO) -> int:
+    """Width of the terminal. `shutil` would know it too, and load three decompressors for it."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(out.fileno()).columns or _USUAL
+    except (OSError, ValueError, AttributeError):
+        return _USUAL
+
+
+def printable(text: str) -> str:
+    """A text that may hold a user's own words, with what a terminal would act upon as escapes."""
+    if text.isprintable() and text.isascii():
+        return text
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return shown.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def counted(found: Sequence[Finding]) -> str:
+    """Numbers of findings by severity, for the end of a line: `, 2 errors, 1 warning`."""
+    text = ""
+    for severity, plural in (("error", "errors"), ("warning", "warnings"), ("info", "notes")):
+        count = sum(f.severity == severity for f in found)
+        if count:
+            name = plural if count > 1 else plural[:-1]
+            text += f", {count} {name}"
+    return text

@@ -1,0 +1,282 @@
+"""What the providers would answer, without providers.
+
+In a preview a provider echoes the inputs and knows little else, so what it would compute stays
+unknown. In update mode (``preview=False``) that is made up: plausible, the same in every run, never
+true. Nothing here talks to a cloud.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import blake2s
+from typing import TYPE_CHECKING, Any, Protocol
+
+from eks_gpushare.program.errors import PlanError
+from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, Resource
+from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties, Secret
+
+if TYPE_CHECKING:
+    from pulumi.runtime.proto import resource_pb2
+
+ACCOUNT = "111122223333"
+"""The account number that AWS' own documentation uses; stands in for the caller's."""
+
+
+class Plan(Protocol):
+    """What a stand-in may ask of the run and do to it."""
+
+    @property
+    def preview(self) -> bool:
+        """Whether what an update would compute has to stay unknown."""
+
+    def resource(self, urn: str) -> Resource:
+        """Return a registered resource."""
+
+    def region(self, provider: str = "") -> str:
+        """Return the AWS region of a provider (its URN), else the stack's; ``""`` if unknown."""
+
+    def assume(self, sentence: str) -> None:
+        """Note in the recording something that was made up."""
+
+    def register(self, request: resource_pb2.RegisterResourceRequest) -> Resource:
+        """Register a child as the plugin of a remote component would."""
+
+
+Function = Callable[[Plan, Properties, str], Properties]
+"""Answers a function call: the plan, the arguments, the provider's URN or ``""``."""
+
+Method = Callable[[Plan, Properties], Properties]
+"""Answers a method call: the plan and the arguments, ``__self__`` among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A stand-in for a remote component, which a plugin in another process would build."""
+
+    construct: Callable[[Plan, Resource], Properties]
+    """Registers the children and returns the component's outputs."""
+    parent: Callable[[Resource], str] | None = None
+    """Returns the parent's URN where the plugin does not keep the one that was asked for."""
+
+
+@dataclass(frozen=True)
+class StandIns:
+    """The answers of one run, by token."""
+
+    components: Mapping[str, Component] = field(default_factory=dict)
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    methods: Mapping[str, Method] = field(default_factory=dict)
+
+    def with_(
+        self,
+        *,
+        components: Mapping[str, Component] | None = None,
+        functions: Mapping[str, Function] | None = None,
+        methods: Mapping[str, Method] | None = None,
+    ) -> StandIns:
+        """Return stand-ins in which those given are added or take the place of ours."""
+        return replace(
+            self,
+            components={**self.components, **(components or {})},
+            functions={**self.functions, **(functions or {})},
+            methods={**self.methods, **(methods or {})},
+        )
+
+    def create(self, plan: Plan, resource: Resource) -> None:
+        """Set the id and the outputs of a custom resource, whatever package it is of."""
+        outputs = {key: _flat(value) for key, value in resource.inputs.items()}
+        if resource.type.startswith("aws:"):
+            outputs = _completed(_aws_outputs(plan, resource, outputs), outputs)
+        elif resource.type.startswith("kubernetes:"):
+            outputs |= _kubernetes_outputs(plan, resource, outputs)
+        resource.outputs = outputs
+        resource.id = UNKNOWN if plan.preview else _id(resource, outputs)
+
+    def read(self, plan: Plan, resource: Resource) -> None:
+        """Set the outputs of a resource that exists already: its state is not known here."""
+        self.create(plan, replaced := replace(resource))
+        if resource.type == "pulumi:pulumi:StackReference":
+            replaced.outputs |= {"outputs": UNKNOWN, "secretOutputNames": []}
+        resource.outputs = replaced.outputs
+
+    def parent_of(self, resource: Resource) -> str:
+        """Return the URN of the parent that the resource gets."""
+        component = self.components.get(resource.type) if resource.remote else None
+        if component is None or component.parent is None:
+            return resource.parent
+        return component.parent(resource)
+
+    def construct(self, plan: Plan, resource: Resource) -> Properties:
+        """Return the outputs of a remote component. Raises `PlanError` if it is not prepared."""
+        component = self.components.get(resource.type)
+        if component is None:
+            raise _unprepared("remote component", resource.type, "components")
+        return component.construct(plan, resource)
+
+    def invoke(self, plan: Plan, token: str, args: Properties, provider: str) -> Properties:
+        """Return what the function `token` answers. Raises `PlanError` if it is not prepared."""
+        function = self.functions.get(token)
+        if function is None:
+            raise _unprepared("function", token, "functions")
+        return function(plan, args, provider)
+
+    def call(self, plan: Plan, token: str, args: Properties) -> Properties:
+        """Return what the method `token` answers. Raises `PlanError` if it is not prepared."""
+        method = self.methods.get(token)
+        if method is None:
+            raise _unprepared("method", token, "methods")
+        return method(plan, args)
+
+
+def default_stand_ins() -> StandIns:
+    """Return the stand-ins for what this project's components and most EKS programs use."""
+    from eks_gpushare.program import aws_functions, eks_fakes  # noqa: PLC0415 - they import us
+
+    return StandIns(
+        components=eks_fakes.COMPONENTS,
+        functions=aws_functions.FUNCTIONS,
+        methods=eks_fakes.METHODS,
+    )
+
+
+def _unprepared(kind: str, token: str, table: str) -> PlanError:
+    return PlanError(
+        f"the {kind} {token!r} has no stand-in, so its answer cannot be known without its provider;"
+        f" hand one over in StandIns({table}={{{token!r}: ...}}), or use `pulumi preview`"
+    )
+
+
+def digest(resource: Resource, length: int = 17) -> str:
+    """Return `length` hexadecimal digits that are the same for this URN in every run."""
+    return blake2s(resource.urn.encode()).hexdigest()[:length]
+
+
+def _flat(value: Any) -> Any:
+    if isinstance(value, OutputValue):
+        return Secret(_flat(value.value)) if value.secret else _flat(value.value)
+    if isinstance(value, dict):
+        return {key: _flat(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_flat(item) for item in value]
+    return value
+
+
+# What an id begins with, where programs and people expect it to.
+_ID_PREFIXES = {
+    "aws:ec2/eip:Eip": "eipalloc",
+    "aws:ec2/internetGateway:InternetGateway": "igw",
+    "aws:ec2/launchTemplate:LaunchTemplate": "lt",
+    "aws:ec2/natGateway:NatGateway": "nat",
+    "aws:ec2/routeTable:RouteTable": "rtb",
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": "rtbassoc",
+    "aws:ec2/securityGroup:SecurityGroup": "sg",
+    "aws:ec2/subnet:Subnet": "subnet",
+    "aws:ec2/vpc:Vpc": "vpc",
+    "aws:ec2/vpcEndpoint:VpcEndpoint": "vpce",
+}
+# Resources whose id in AWS is their name.
+_ID_IS_NAME = ("aws:iam/", "aws:eks/cluster:", "aws:ec2/placementGroup:")
+
+
+def _id(resource: Resource, outputs: Properties) -> str:
+    token = resource.type
+    if token.startswith(PROVIDER_TYPE_PREFIX):
+        return digest(resource, 32)
+    if token in _ID_PREFIXES:
+        return f"{_ID_PREFIXES[token]}-{digest(resource)}"
+    if token == "aws:eks/nodeGroup:NodeGroup":  # noqa: S105 - a type token
+        return f"{outputs.get('clusterName')}:{outputs.get('nodeGroupName')}"
+    if token.startswith("kubernetes:"):
+        metadata = outputs.get("metadata")
+        if isinstance(metadata, dict):
+            namespace = metadata.get("namespace")
+            return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
+    if token.startswith(_ID_IS_NAME) and isinstance(outputs.get("name"), str):
+        return str(outputs["name"])
+    return f"{resource.name}-{digest(resource, 8)}"
+
+
+def _completed(computed: Properties, given: Properties) -> Properties:
+    """What was given, and what AWS adds to it, also within a block such as ``vpcConfig``."""
+    blocks = {
+        key: {**value, **given[key]}
+        for key, value in computed.items()
+        if isinstance(value, dict) and isinstance(given.get(key), dict)
+    }
+    return {**computed, **given, **blocks}
+
+
+def _aws_outputs(plan: Plan, resource: Resource, given: Properties) -> Properties:
+    outputs: Properties = {"tagsAll": given["tags"]} if "tags" in given else {}
+    region = plan.region(resource.provider)
+    if region:
+        outputs["region"] = region
+    if plan.preview:
+        return outputs | {"arn": UNKNOWN}
+    package, _, kind = resource.type.split(":")[1].partition("/")
+    name = given.get("name", f"{resource.name}-{digest(resource, 7)}")
+    location = "" if package == "iam" else region
+    arn = f"arn:aws:{package}:{location}:{ACCOUNT}:{kind}/{name}"
+    outputs |= {"arn": arn, "name": name}
+    computed = _AWS_COMPUTED.get(resource.type)
+    return outputs if computed is None else outputs | computed(resource, str(name), region)
+
+
+def _eks_cluster(resource: Resource, name: str, region: str) -> Properties:
+    key = digest(resource, 32).upper()
+    vpc_config = _flat(resource.inputs.get("vpcConfig")) or {}
+    return {
+        "endpoint": f"https://{key}.gr7.{region}.eks.amazonaws.com",
+        "certificateAuthority": {"data": "Q0EgY2VydGlmaWNhdGU="},
+        "kubernetesNetworkConfig": {"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4"},
+        "identities": [
+            {"oidcs": [{"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/{key}"}]}
+        ],
+        "status": "ACTIVE",
+        "arn": f"arn:aws:eks:{region}:{ACCOUNT}:cluster/{name}",
+        "vpcConfig": {**vpc_config, "clusterSecurityGroupId": f"sg-{digest(resource)}"},
+    }
+
+
+def _node_group(resource: Resource, name: str, _region: str) -> Properties:
+    group = resource.inputs.get("nodeGroupName", name)
+    scaling_group = f"eks-{group}-{digest(resource, 8)}"
+    return {
+        "nodeGroupName": group,
+        "status": "ACTIVE",
+        "resources": [{"autoscalingGroups": [{"name": scaling_group}]}],
+    }
+
+
+def _launch_template(_resource: Resource, _name: str, _region: str) -> Properties:
+    return {"latestVersion": 1, "defaultVersion": 1}
+
+
+def _kms_key(resource: Resource, _name: str, region: str) -> Properties:
+    key = digest(resource, 32)
+    return {"keyId": key, "arn": f"arn:aws:kms:{region}:{ACCOUNT}:key/{key}"}
+
+
+_AWS_COMPUTED: Mapping[str, Callable[[Resource, str, str], Properties]] = {
+    "aws:eks/cluster:Cluster": _eks_cluster,
+    "aws:eks/nodeGroup:NodeGroup": _node_group,
+    "aws:ec2/launchTemplate:LaunchTemplate": _launch_template,
+    "aws:kms/key:Key": _kms_key,
+}
+
+
+def _kubernetes_outputs(plan: Plan, resource: Resource, given: Properties) -> Properties:
+    if resource.type == "kubernetes:helm.sh/v3:Release":
+        if plan.preview:
+            return {"status": UNKNOWN}
+        name = given.get("name", f"{resource.name}-{digest(resource, 8)}")
+        namespace = given.get("namespace", "default")
+        status = {"name": name, "namespace": namespace, "status": "deployed", "revision": 1}
+        return {"name": name, "namespace": namespace, "status": status}
+    if plan.preview:
+        return {}
+    metadata = given.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
+    name = f"{resource.name}-{digest(resource, 8)}"
+    return {"metadata": {"name": name, "uid": digest(resource, 32), **known}}

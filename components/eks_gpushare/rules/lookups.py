@@ -1,0 +1,54 @@
+"""What an environment's author has to look up for it, because no component asks the cloud."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.config.cluster import ClusterByName, NewCluster
+from eks_gpushare.config.network import NewNetwork
+from eks_gpushare.findings.finding import finding
+from eks_gpushare.rules.buying import ZONE_OUTSIDE
+from eks_gpushare.validation import shape_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.config.component_specs import EnvironmentSpec
+    from eks_gpushare.findings.finding import At, Finding
+
+
+def missing(spec: EnvironmentSpec) -> Iterator[Finding]:
+    """What should have been looked up for this environment and was not."""
+    cluster, network = spec.cluster, spec.network
+    if isinstance(cluster, NewCluster):
+        if isinstance(network, NewNetwork) and isinstance(network.zones, int):
+            yield from _counted(spec, network, network.zones)
+    elif isinstance(cluster.existing, ClusterByName) and spec.cluster_facts is None:
+        message = f"What AWS says of {cluster.existing.name} is not given."
+        fix = "Give cluster_facts, from aws.eks.get_cluster()."
+        yield finding(shape_rules.MISSING_KEY, ("cluster_facts",), message, fix)
+
+
+def zone_names(spec: EnvironmentSpec, network: NewNetwork) -> list[str]:
+    """The zones of a new network by name: those given, or the first ones that were looked up."""
+    if isinstance(network.zones, int):
+        return sorted(spec.availability_zones)[: network.zones]
+    return list(network.zones)
+
+
+def _counted(spec: EnvironmentSpec, network: NewNetwork, wanted: int) -> Iterator[Finding]:
+    known = zone_names(spec, network)
+    if len(known) < wanted:
+        message = f"{wanted} zones are asked for and {len(known)} are known."
+        fix = "Name them, or give availability_zones from aws.get_availability_zones()."
+        yield finding(shape_rules.MISSING_KEY, ("network", "zones"), message, fix)
+        return
+    pinned: dict[At, Sequence[str] | None] = {
+        ("pools", name, "zones"): pool.zones for name, pool in spec.pools.items()
+    }
+    pinned["system", "zones"] = spec.system.zones if spec.system else None
+    for at, zones in pinned.items():
+        if outside := [zone for zone in zones or () if zone not in known]:
+            message = f"{', '.join(outside)} is not among the network's zones: {', '.join(known)}."
+            fix = "Name the network's zones, so that these are among them."
+            yield finding(ZONE_OUTSIDE, at, message, fix)

@@ -1,0 +1,1 @@
+"""Stack files: read as the engine reads them, and checked whole."""

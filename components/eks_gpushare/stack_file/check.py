@@ -1,0 +1,91 @@
+"""Check stack files: everything that is wrong with each, without Pulumi, AWS or a network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eks_gpushare.findings.finding import At, Finding, has_errors
+from eks_gpushare.rules import check_environment
+from eks_gpushare.rules.stack import NO_REGION
+from eks_gpushare.stack_file.file import StackFile, read_stack_file, unreadable
+from eks_gpushare.validation.parse import parse
+from eks_gpushare.validation.shape_rules import SECRET_INSIDE
+
+if TYPE_CHECKING:
+    from datetime import date
+    from pathlib import Path
+
+    from eks_gpushare.config.environment import Environment
+
+_REGION: At = ("config", "aws:region")
+
+
+class Report(NamedTuple):
+    """What was found in one stack file."""
+
+    file: str
+    """The file as it was given."""
+    findings: tuple[Finding, ...]
+    """All findings, in the order of the file's lines."""
+    readable: bool
+    """Whether the file could be read as YAML."""
+    stack_file: StackFile | None = None
+    """The file; None if it could not be opened."""
+    environment: Environment | None = None
+    """The environment, where nothing is wrong with its shape."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether no finding is an error."""
+        return not has_errors(self.findings)
+
+    def line_of(self, found: Finding) -> int | None:
+        """The line a finding is about."""
+        return self.stack_file.line_of(found) if self.stack_file else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as `check --json` prints it."""
+        found = [finding.as_json() for finding in self.findings]
+        return {"file": self.file, "ok": self.ok, "findings": found}
+
+
+def check_file(path: str | Path, *, today: date | None = None) -> Report:
+    """Check one stack file.
+
+    Args:
+        path: Where it is.
+        today: For versions that end. Default: today.
+    """
+    try:
+        stack_file = read_stack_file(path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return Report(str(path), (unreadable(str(path), reason.lower()),), readable=False)
+    return check_stack_file(stack_file, today=today)
+
+
+def check_stack_file(stack_file: StackFile, *, today: date | None = None) -> Report:
+    """Check a stack file that was read already."""
+    found = list(stack_file.findings)
+    environment = None
+    if stack_file.environment is not None:
+        parsed = parse(stack_file.environment, stack_file.spelled)
+        secret = [f.at[2:] for f in found if f.code == SECRET_INSIDE.code]
+        found += [f for f in parsed.findings if not any(_within(f, at) for at in secret)]
+        if parsed.environment is not None:
+            ruled = check_environment(
+                parsed.environment,
+                region=stack_file.region,
+                today=today,
+                removed=parsed.removed,
+            )
+            if any(f.at == _REGION for f in found):  # there is one, and it is wrong
+                ruled = [f for f in ruled if f.code != NO_REGION.code]
+            found += ruled
+            environment = None if parsed.findings else parsed.environment
+    found.sort(key=lambda each: stack_file.line_of(each) or 0)
+    return Report(stack_file.name, tuple(found), stack_file.readable, stack_file, environment)
+
+
+def _within(found: Finding, at: At) -> bool:
+    return found.at[: len(at)] == at

@@ -1,0 +1,219 @@
+"""A stack file: `stacks/Pulumi.<stack>.yaml`, read without Pulumi."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eks_gpushare.config.project import ENVIRONMENT_KEY, PROJECT
+from eks_gpushare.findings.finding import At, Code, Finding, finding
+from eks_gpushare.stack_file.yaml import Document, YamlProblem, read
+from eks_gpushare.validation import shape_rules
+from eks_gpushare.validation.shape import shown, similar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TOP_LEVEL = ("config", "encryptionsalt", "encryptedkey", "secretsprovider", "environment")
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d{1,2}")
+_AWS_KEYS = (
+    "accessKey",
+    "allowedAccountIds",
+    "assumeRole",
+    "assumeRoles",
+    "assumeRoleWithWebIdentity",
+    "customCaBundle",
+    "defaultTags",
+    "endpoints",
+    "forbiddenAccountIds",
+    "httpProxy",
+    "httpsProxy",
+    "ignoreTags",
+    "insecure",
+    "maxRetries",
+    "noProxy",
+    "profile",
+    "region",
+    "retryMode",
+    "secretKey",
+    "sharedConfigFiles",
+    "sharedCredentialsFiles",
+    "skipCredentialsValidation",
+    "skipMetadataApiCheck",
+    "skipRegionValidation",
+    "skipRequestingAccountId",
+    "token",
+    "useDualstackEndpoint",
+    "useFipsEndpoint",
+)
+
+
+class StackFile(NamedTuple):
+    """What one stack file says, and what is wrong with it before its environment is looked at."""
+
+    name: str
+    """The file as it was given."""
+    document: Document
+    """The file with its lines."""
+    findings: tuple[Finding, ...]
+    """Errors of the file; their paths are those of the whole file."""
+    environment: object
+    """The plain data of the environment; None if there is none."""
+    region: str | None
+    """`aws:region`."""
+
+    @property
+    def readable(self) -> bool:
+        """Whether the file is YAML at all."""
+        return self.document.readable
+
+    def spelled(self, at: At) -> str | None:
+        """The scalar at a place of the environment as it is written, without its quotes."""
+        return self.document.raw_scalar(("config", ENVIRONMENT_KEY, *at))
+
+    def line_of(self, found: Finding) -> int | None:
+        """The line of a finding, of the file or of its environment."""
+        if found in self.findings:
+            return self._file_line(found)
+        return self.document.line_of(("config", ENVIRONMENT_KEY, *found.at))
+
+    def _file_line(self, found: Finding) -> int | None:
+        line, _, _ = found.path.removeprefix("line ").partition(",")
+        return int(line) if line.isdigit() else self.document.line_of(found.at)
+
+
+def read_stack_file(path: str | Path) -> StackFile:
+    """Read a stack file.
+
+    Args:
+        path: Where it is.
+
+    Raises:
+        OSError: If it cannot be opened or read.
+    """
+    return stack_file_of(Path(path).read_bytes(), str(path))
+
+
+def stack_file_of(content: bytes | str, name: str) -> StackFile:
+    """The stack file with the given content; `name` is what messages call it."""
+    document = read(content, name)
+    found = [_of_yaml(problem) for problem in document.problems]
+    environment, region = None, None
+    if document.readable:
+        found += _of_file(document.value)
+        config = document.value.get("config") if isinstance(document.value, dict) else None
+        if isinstance(config, dict):
+            environment = config.get(ENVIRONMENT_KEY)
+            given = config.get("aws:region")
+            region = given if isinstance(given, str) and _REGION.fullmatch(given) else None
+    return StackFile(name, document, tuple(found), environment, region)
+
+
+def _of_yaml(problem: YamlProblem) -> Finding:
+    code = shape_rules.DUPLICATE_KEY if problem.kind == "duplicate" else shape_rules.UNREADABLE
+    message = f"{problem.message[:1].upper()}{problem.message[1:]}."
+    fix = f"{problem.fix[:1].upper()}{problem.fix[1:]}." if problem.fix else "Correct the line."
+    where = f"line {problem.line}, column {problem.column}"
+    return Finding(code.code, code.severity, where, message, fix, code.source, problem.path)
+
+
+def _of_file(value: Any) -> Iterator[Finding]:  # noqa: ANN401  (any YAML)
+    if value is None:
+        yield _missing_environment((), "The file is empty.")
+        return
+    if not isinstance(value, dict):
+        yield _missing_environment((), f"The file holds {shown(value)}, not a mapping.")
+        return
+    for key in value:
+        if key not in _TOP_LEVEL:
+            yield _stray((key,), key, f"{key} is not a key of a stack file.", _TOP_LEVEL)
+    config = value.get("config")
+    elsewhere = value.get("environment") is not None
+    if isinstance(config, dict):
+        yield from _of_config(config, elsewhere=elsewhere)
+    elif config is not None:
+        message = f"{shown(config)} is not a mapping of configuration keys."
+        fix = f"Write {ENVIRONMENT_KEY}: and aws:region: below config."
+        yield finding(shape_rules.WRONG_TYPE, ("config",), message, fix)
+    elif elsewhere:
+        yield _unseen_environment()
+    else:
+        yield _missing_environment(("config",), "The file has no configuration.")
+
+
+def _of_config(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Finding]:
+    for key in config:
+        yield from _of_key(key)
+    at = ("config", ENVIRONMENT_KEY)
+    if config.get(ENVIRONMENT_KEY) is not None:
+        yield from _secrets(config[ENVIRONMENT_KEY], at)
+    elif ENVIRONMENT_KEY in config:
+        fix = "Give it cluster and pools; stacks/ has examples."
+        yield finding(shape_rules.NO_ENVIRONMENT, at, f"{ENVIRONMENT_KEY} is empty.", fix)
+    elif elsewhere:
+        yield _unseen_environment()
+    else:
+        yield _missing_environment(("config",), f"The file has no {ENVIRONMENT_KEY}.")
+    region = config.get("aws:region")
+    if region is not None and not (isinstance(region, str) and _REGION.fullmatch(region)):
+        message = f"{shown(region)} is not the name of a region."
+        at = ("config", "aws:region")
+        yield finding(shape_rules.NOT_ALLOWED, at, message, "Write it as us-west-2.")
+
+
+def _of_key(key: str) -> Iterator[Finding]:
+    namespace, colon, name = key.partition(":")
+    at = ("config", key)
+    if not colon:
+        message = f"{key} has no namespace, so the engine cannot tell whose it is."
+        full = ENVIRONMENT_KEY if similar(key, ["environment"]) else f"{PROJECT}:{key}"
+        yield finding(shape_rules.STRAY_KEY, at, message, f"Write {full}.")
+    elif namespace == PROJECT and name != "environment":
+        yield _stray(at, key, f"{PROJECT} reads {ENVIRONMENT_KEY} only.", (ENVIRONMENT_KEY,))
+    elif namespace not in {PROJECT, "eks"} and similar(namespace, [PROJECT, "gpushare"]):
+        yield _stray(at, key, f"{namespace} is not the name of this project.", (ENVIRONMENT_KEY,))
+    elif namespace == "aws" and name not in _AWS_KEYS and (meant := similar(name, _AWS_KEYS)):
+        message = f"{key} is not a setting of the AWS provider."
+        yield finding(shape_rules.STRAY_KEY, at, message, f"Did you mean aws:{meant}?")
+
+
+def _stray(at: At, key: str, message: str, known: tuple[str, ...]) -> Finding:
+    meant = similar(key, known)
+    if meant and meant != key:
+        fix = f"Did you mean {meant}?"
+    else:
+        fix = f"Remove it; known are {', '.join(known)}."
+    return finding(shape_rules.STRAY_KEY, at, message, fix)
+
+
+def _missing_environment(at: At, message: str) -> Finding:
+    fix = f"Add config: with {ENVIRONMENT_KEY}: below it; stacks/ has examples."
+    return finding(shape_rules.NO_ENVIRONMENT, at, message, fix)
+
+
+def _unseen_environment() -> Finding:
+    """What Pulumi ESC adds to the configuration is not in the file."""
+    message = f"If {ENVIRONMENT_KEY} comes from Pulumi ESC, it is not checked here."
+    fix = "Nothing to change; pulumi preview checks it."
+    return finding(shape_rules.NO_ENVIRONMENT, ("environment",), message, fix, "info")
+
+
+def _secrets(value: Any, at: At) -> Iterator[Finding]:  # noqa: ANN401  (any YAML)
+    if isinstance(value, dict):
+        if set(value) == {"secure"}:
+            message = "A secret inside the environment would be in plain text in the state."
+            fix = "Keep secrets out of it; nothing in an environment needs one."
+            yield finding(shape_rules.SECRET_INSIDE, at, message, fix)
+            return
+        for key, inner in value.items():
+            yield from _secrets(inner, (*at, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _secrets(inner, (*at, index))
+
+
+def unreadable(name: str, reason: str) -> Finding:
+    """The finding of a file that cannot be opened."""
+    code: Code = shape_rules.UNREADABLE
+    return finding(code, (), f"{name} cannot be read: {reason}.", "Give the path of a stack file.")

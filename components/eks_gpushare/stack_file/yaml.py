@@ -1,0 +1,141 @@
+"""A YAML reader that keeps positions and reads as the Pulumi engine does.
+
+``read`` turns the text of a stack file into the plain values a program receives, remembers the
+line of every key and the text every scalar was written as, and collects everything that is wrong
+with the text instead of raising.
+
+Stricter than the engine, on purpose: what the engine drops or rewrites in silence (a second
+document, custom tags, dates, keys that are no strings) is a problem here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from eks_gpushare.stack_file.composer import Composer, Node, Value
+from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, Path, StopReadingError, YamlProblem
+
+__all__ = ["MAX_BYTES", "Document", "Path", "Value", "YamlProblem", "read"]
+
+MAX_BYTES: Final = 1024 * 1024
+"""Largest text that is read, in bytes; a stack file of a thousand pools has a quarter of it."""
+
+# libyaml's own set, less the byte order mark, which inside a text is what is left of two files put
+# together. Found here first, a bad character can be reported with its line. Kept as text, since
+# compiling it takes milliseconds and few files hold more than ASCII.
+_UNREADABLE: Final = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+_NOT_ASCII_TEXT: Final = re.compile("[^\t\n\r -~]")
+_BOM: Final = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text that has been read, as far as it could be."""
+
+    name: str
+    """How messages call the text, usually a file name."""
+
+    value: Value
+    """The plain values. None for an empty text and for one that is not `readable`."""
+
+    problems: tuple[YamlProblem, ...] = ()
+    """Everything wrong with the text, in the order of its lines."""
+
+    readable: bool = True
+    """False if the text has no value at all; `problems` says why, and `value` is None."""
+
+    _root: Node | None = field(default=None, repr=False, compare=False)
+
+    def line_of(self, path: Path) -> int | None:
+        """Give the line (from 1) of the key or list item at ``path``.
+
+        Where ``path`` leads to nothing, the line of its nearest ancestor; None if the text is
+        empty or unreadable.
+        """
+        line = self._root.line if self._root else None
+        node = self._root
+        for step in path:
+            entry = node.children.get(step) if node else None
+            if entry is None:
+                break
+            line, node = entry
+        return line
+
+    def raw_scalar(self, path: Path) -> str | None:
+        """Give the scalar at ``path`` as written (``1.30``), without its quotes if it has any.
+
+        None where there is no scalar.
+        """
+        node = self._find(path)
+        return node.raw if node else None
+
+    def is_quoted(self, path: Path) -> bool:
+        """Tell whether the scalar at ``path`` is quoted or a block scalar (``|``, ``>``)."""
+        node = self._find(path)
+        return node is not None and node.quoted
+
+    def _find(self, path: Path) -> Node | None:
+        node = self._root
+        for step in path:
+            entry = node.children.get(step) if node else None
+            if entry is None:
+                return None
+            node = entry[1]
+        return node
+
+
+def read(text: str | bytes, name: str = "<text>") -> Document:
+    """Read ``text`` (UTF-8 if bytes, a byte order mark is accepted); never raises.
+
+    ``name`` is kept for messages and not opened.
+    """
+    problems: list[YamlProblem] = []
+    root: Node | None = None
+    readable = False
+    try:
+        composer = Composer(_checked_text(text))
+        problems = composer.problems
+        root = composer.document()
+        readable = composer.usable
+    except StopReadingError as stop:
+        problems.append(stop.problem)
+    # An anchored key is looked at twice, as a key and as the value of its anchor.
+    unique = sorted(dict.fromkeys(problems), key=lambda problem: (problem.line, problem.column))
+    value = root.value if root and readable else None
+    return Document(name, value, tuple(unique), readable, root if readable else None)
+
+
+def _checked_text(text: str | bytes) -> str:
+    """Decode, and refuse what is too large or holds characters YAML does not allow."""
+    data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    if len(data) > MAX_BYTES:
+        message = f"the text has {len(data):,} bytes, more than the {MAX_BYTES:,} that are read"
+        raise StopReadingError(YamlProblem(message, 1, 1, "size"))
+    if isinstance(text, bytes):
+        text = _decoded(text)
+    text = text.removeprefix(_BOM)
+    unreadable = _NOT_ASCII_TEXT.search(text) and re.search(_UNREADABLE, text)
+    if unreadable:
+        message = f"character U+{ord(unreadable[0]):04X} is not allowed in YAML"
+        fix = "remove it, or write it as an escape in double quotes"
+        line, column = _position(text[: unreadable.start()])
+        raise StopReadingError(YamlProblem(message, line, column, "character", fix=fix))
+    return text
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line, column = _position(data[: error.start].decode())
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        fix = "save the file as UTF-8 text"
+        raise StopReadingError(YamlProblem(message, line, column, "encoding", fix=fix)) from None
+
+
+def _position(before: str) -> tuple[int, int]:
+    """Give line and column of the character that follows ``before``."""
+    ends = [match.end() for match in LINE_BREAK.finditer(before)]
+    return len(ends) + 1, len(before) - (ends[-1] if ends else 0) + 1

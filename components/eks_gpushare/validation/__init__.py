@@ -1,0 +1,1 @@
+"""From plain data to the model, with everything that is wrong with its shape."""

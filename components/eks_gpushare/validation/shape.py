@@ -1,0 +1,208 @@
+"""What pydantic says of a wrong environment, in the words of the person who wrote it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from eks_gpushare.config.sharing import MODES
+from eks_gpushare.findings.finding import At, Finding, finding
+from eks_gpushare.validation import shape_rules
+from eks_gpushare.validation.blocks import keys_of_block
+from eks_gpushare.validation.sharing_keys import of_another_mode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pydantic import BaseModel, ValidationError
+    from pydantic_core import ErrorDetails
+
+Spelling: TypeAlias = Callable[[At], "str | None"]
+"""Gives the text of the scalar at a place as it stands in the file, where that is known."""
+
+TAGS = frozenset(
+    {
+        *("<new>", "<existing>", "<name>", "<kubeconfig>", "<count>", "<names>"),
+        *("<devices>", "<groups>", *(f"<{mode}>" for mode in MODES)),
+    }
+)
+"""Tags of the model's unions, which pydantic puts into its locations."""
+
+_EXPECTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "mapping_type": "a mapping",
+}
+_VERSION_KEYS = {"version", "amiVersion", "computeCapability", "ami_version", "compute_capability"}
+
+
+def shape_findings(
+    error: ValidationError,
+    known: Iterable[str],
+    spelled: Spelling | None = None,
+    model: type[BaseModel] | None = None,
+) -> list[Finding]:
+    """Every fault of one validation, each at its own place.
+
+    Args:
+        error: What pydantic raised.
+        known: All keys of the model, to guess what a misspelt one was meant to be.
+        spelled: How the scalar at a place is written in the file. Default: unknown.
+        model: What was validated, to name the keys of a block. Default: none are named.
+    """
+    names, found = sorted(known), []
+    for detail in error.errors(include_url=False):
+        if detail["type"] == "extra_forbidden":
+            block = keys_of_block(model, detail["loc"][:-1]) if model else ()
+            foreign = of_another_mode(detail["loc"], block)
+            found.append(foreign or _unknown_key(place(detail["loc"]), block, names))
+        else:
+            found.append(_one(detail, spelled))
+    return found
+
+
+def place(loc: tuple[int | str, ...]) -> At:
+    """A pydantic location without the tags of its unions, which no user wrote."""
+    return tuple(part for part in loc if part not in TAGS)
+
+
+def shown(value: Any) -> str:  # noqa: ANN401  (whatever was given)
+    """A given value as it may stand in a message: as JSON, and not for ever."""
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004  (fits one line)
+
+
+def similar(word: str, names: Iterable[str]) -> str | None:
+    """The name that was probably meant, if there is one."""
+    import difflib  # noqa: PLC0415  (most files have nothing misspelt)
+
+    by_fold = {name.casefold().replace("_", ""): name for name in names}
+    near = difflib.get_close_matches(word.casefold().replace("_", ""), by_fold, n=1, cutoff=0.75)
+    return by_fold[near[0]] if near else None
+
+
+def _one(detail: ErrorDetails, spelled: Spelling | None) -> Finding:
+    at, kind, given = place(detail["loc"]), detail["type"], detail["input"]
+    written = spelled(at) if spelled else None
+    if kind == "missing":
+        return _missing(at)
+    if kind == "literal_error":
+        return _not_allowed(at, given, _listed(detail))
+    if kind in {"union_tag_not_found", "union_tag_invalid"}:
+        return _mode(at, given)
+    if kind == "string_type" and _of_version(at) and _is_number(given):
+        return _unquoted(at, given, written)
+    wanted = _EXPECTED.get(kind)
+    if wanted is None:  # a type of error this model cannot raise today: say it as pydantic does
+        return finding(
+            shape_rules.WRONG_TYPE, at, f"{shown(given)}: {detail['msg']}.", "Correct it."
+        )
+    return _wrong_type(at, given, wanted, written)
+
+
+def _of_version(at: At) -> bool:
+    return bool(at) and (at[-1] in _VERSION_KEYS or at[-2:-1] == ("versions",))
+
+
+def _unknown_key(at: At, block: Sequence[str], names: list[str]) -> Finding:
+    """A key near to one of the block was meant to be that one; else it may belong elsewhere."""
+    key = str(at[-1])
+    if meant := similar(key, block or names):
+        fix = f"Did you mean {meant}?" if meant != key else "Remove it; it belongs elsewhere."
+    elif block:
+        fix = f"Remove it; the keys here are {', '.join(block)}."
+    else:
+        fix = "Remove it; the stack file reference has the keys of this block."
+    return finding(shape_rules.UNKNOWN_KEY, at, f"{key} is not a key of this block.", fix)
+
+
+def _missing(at: At) -> Finding:
+    return finding(shape_rules.MISSING_KEY, at, f"{at[-1]} is required here.", f"Add {at[-1]}.")
+
+
+def _not_allowed(at: At, given: Any, allowed: list[str]) -> Finding:  # noqa: ANN401
+    if isinstance(given, str) and (meant := _same_word(given, allowed)):
+        fix = f"Write {meant}."
+    else:
+        fix = "Use one of them."
+    listed = ", ".join(allowed)
+    return finding(shape_rules.NOT_ALLOWED, at, f"{shown(given)} is not one of {listed}.", fix)
+
+
+def _same_word(given: str, allowed: list[str]) -> str | None:
+    """`NO_SCHEDULE` for `NoSchedule`, `time-slicing` for `timeSlicing`."""
+    bare = given.casefold().replace("_", "").replace("-", "")
+    return next((word for word in allowed if word.casefold() == bare), similar(given, allowed))
+
+
+def _listed(detail: ErrorDetails) -> list[str]:
+    expected = str(detail.get("ctx", {}).get("expected", ""))
+    return [word.strip(" '") for word in expected.replace(" or ", ",").split(",")]
+
+
+def _mode(at: At, given: Any) -> Finding:  # noqa: ANN401
+    if not isinstance(given, dict):
+        return _wrong_type(at, given, "a mapping")
+    if "mode" not in given:
+        fix = f"Add mode: one of {', '.join(MODES)}."
+        return finding(shape_rules.MISSING_KEY, (*at, "mode"), "mode is required here.", fix)
+    if not isinstance(given["mode"], str):
+        return _wrong_type((*at, "mode"), given["mode"], "text")
+    return _not_allowed((*at, "mode"), given["mode"], list(MODES))
+
+
+def _unquoted(at: At, given: Any, written: str | None) -> Finding:  # noqa: ANN401
+    if written is None:
+        message = f"This is the number {given}; a version is text."
+        fix = f"Put quotes around the version as you mean it: without them, {at[-1]}: 1.30 is 1.3."
+    else:
+        read = "a number" if written == str(given) else f"the number {given}"
+        message = f"YAML reads {written} without quotes as {read}; a version is text."
+        fix = f'Write {at[-1]}: "{written}".'
+    return finding(shape_rules.UNQUOTED_VERSION, at, message, fix)
+
+
+def _wrong_type(at: At, given: Any, wanted: str, written: str | None = None) -> Finding:  # noqa: ANN401
+    message = f"{shown(given)} is {_kind(given)}; {wanted} is expected."
+    fix = f"Give {wanted}."
+    if given is None:
+        message = f"Nothing is given; {wanted} is expected."
+        fix = f"Give {wanted}, or remove the key."
+    elif wanted == "text" and (isinstance(given, bool) or _is_number(given)):
+        fix = f'Quote it: "{written or json.dumps(given)}".'
+    elif wanted == "true or false" and isinstance(given, str):
+        fix = "Write true or false, without quotes."
+    elif wanted == "a list" and isinstance(given, str):
+        fix = f"Write [{given}]."
+    elif wanted == "a whole number" and isinstance(given, str) and _is_integer(given):
+        fix = f"Write {given.strip()}, without quotes."
+    return finding(shape_rules.WRONG_TYPE, at, message, fix)
+
+
+def _is_integer(text: str) -> bool:
+    return text.isascii() and text.strip().removeprefix("-").isdecimal()
+
+
+def _is_number(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _kind(value: Any) -> str:  # noqa: ANN401
+    if value is None:
+        return "empty"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "text"
+    return "a list" if isinstance(value, list | tuple) else "a mapping"

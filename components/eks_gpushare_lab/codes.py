@@ -1,0 +1,212 @@
+"""The kinds of findings of the lab: what a stack shows only when it runs."""
+
+from __future__ import annotations
+
+from eks_gpushare.findings.finding import Code
+
+_APPLY = "https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-the-field-validation-level"
+_CHART = "https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm"
+_CONFIG = "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/cmd/config-manager/main.go"
+_PLUGIN = "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/README.md"
+_MIG_MANAGER = (
+    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/pkg/mig/reconfigure/reconfigure.go"
+)
+_SCHEDULER = "https://kubernetes.io/docs/concepts/scheduling-eviction/"
+
+PROGRAM_STOPPED = Code(
+    "GPU900",
+    "error",
+    "The stack can be laid on the lab: its file has no errors and its program runs to its end.",
+    "There is nothing to try out otherwise.",
+    "https://www.pulumi.com/docs/iac/concepts/",
+)
+REFUSED = Code(
+    "GPU901",
+    "error",
+    "The API server accepts what is applied.",
+    "It would refuse the same on EKS, after the cluster has been paid for.",
+    _APPLY,
+)
+UNREADABLE_MANIFEST = Code(
+    "GPU902",
+    "error",
+    "A manifest is YAML documents with apiVersion, kind and a name.",
+    "Nothing of the file would be applied.",
+    _APPLY,
+)
+WARNED = Code(
+    "GPU903",
+    "warning",
+    "The API server warns of nothing that is applied.",
+    "It accepts the object and expects trouble with it; kubectl shows such warnings once.",
+    "https://kubernetes.io/blog/2020/09/03/warnings/",
+)
+UNKNOWN_CHART = Code(
+    "GPU904",
+    "warning",
+    "The lab knows the DaemonSets of every chart that a release installs.",
+    "It runs no charts, so what the others would install is missing from the lab.",
+    _CHART,
+)
+NOT_REACHED = Code(
+    "GPU911",
+    "error",
+    "A DaemonSet that a pool needs runs on all its nodes.",
+    "A DaemonSet that matches no node wants zero pods, and that is no error to anybody.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/1085",
+)
+NOT_RUNNING = Code(
+    "GPU912",
+    "error",
+    "The containers of NVIDIA's DaemonSets run.",
+    "A device plugin that stops and starts again advertises nothing, or what it had read before.",
+    _CONFIG,
+)
+DIFFERS = Code(
+    "GPU913",
+    "error",
+    "Every node advertises what its pool declares.",
+    "Pods that were planned to fit stay pending, or share what was meant to be whole.",
+    _PLUGIN,
+)
+NOT_REFERRED_TO = Code(
+    "GPU914",
+    "warning",
+    "A ConfigMap with a device plugin's configuration is one that the device plugin reads.",
+    "Nothing looks for it by its content: only the name in the release's values counts.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/1433",
+)
+NOT_CREATED = Code(
+    "GPU921",
+    "error",
+    "Controllers can create the pods of a workload.",
+    "Quota and admission refuse pods, not Deployments: the workload looks fine and has no pods.",
+    "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/",
+)
+NOT_ADMITTED = Code(
+    "GPU922",
+    "error",
+    "A container asks for one share where the pool refuses more.",
+    "The scheduler binds such a pod, the device plugin refuses it, and its controller makes the "
+    "next one for ever.",
+    "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/internal/rm/rm.go",
+)
+NOT_ADVERTISED = Code(
+    "GPU923",
+    "error",
+    "Some node advertises the resource that a pod asks for.",
+    "The pod waits for ever, and an autoscaler cannot help it.",
+    _SCHEDULER,
+)
+NOT_TOLERATED = Code(
+    "GPU924",
+    "warning",
+    "A pod that asks for a share tolerates the taints of the nodes that have it.",
+    "EKS adds a toleration only for the taint that is named like the requested resource.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html",
+)
+NOT_AS_EXPECTED = Code(
+    "GPU931",
+    "error",
+    "As many pods of a workload run as --expect says.",
+    "That is what the run was made to find out.",
+    _SCHEDULER,
+)
+NOT_STEADY = Code(
+    "GPU932",
+    "warning",
+    "The lab comes to rest.",
+    "The numbers are those of a moment.",
+    _SCHEDULER,
+)
+NOT_JOINED = Code(
+    "GPU933",
+    "error",
+    "The machine of every node boots and joins.",
+    "Bottlerocket stops at a setting that it does not know, and EC2 bills a node that never comes.",
+    "https://bottlerocket.dev/en/os/latest/api/settings/kubelet-device-plugins/",
+)
+MIG_BOOT_FAILED = Code(
+    "GPU934",
+    "error",
+    "The MIG layout of a pool can be made when its nodes boot.",
+    "A node without its layout joins with a taint that no device plugin tolerates.",
+    "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html",
+)
+MIG_MANAGER_FAILED = Code(
+    "GPU935",
+    "error",
+    "MIG manager makes the layout that a node's label names.",
+    "It fails for a layout that does not fit, a name that is not there, GPUs in use, and on Ampere "
+    "without WITH_REBOOT; it does not try again.",
+    _MIG_MANAGER,
+)
+MIG_MANAGER_WAITS = Code(
+    "GPU936",
+    "error",
+    "MIG manager comes to its end and lets the device plugin run again.",
+    "What it has paused stays paused, and the node advertises nothing.",
+    "https://github.com/NVIDIA/gpu-operator/issues/2833",
+)
+MIG_NOT_MANAGED = Code(
+    "GPU937",
+    "error",
+    "A node with a MIG configuration in its label has a MIG manager.",
+    "Nobody else reads the label: the GPUs stay as they are.",
+    _MIG_MANAGER,
+)
+TAINT_STAYS = Code(
+    "GPU938",
+    "error",
+    "The startup taint is gone once the MIG layout is there.",
+    "Until then no pod lands on the node.",
+    "https://github.com/NVIDIA/gpu-operator/issues/2670",
+)
+TWO_PLUGINS = Code(
+    "GPU939",
+    "error",
+    "One device plugin serves a node.",
+    "Two of them register the same resource, and the later takes it from the other.",
+    "https://bottlerocket.dev/en/os/latest/api/settings/kubelet-device-plugins/",
+)
+ENGINE_FAILED = Code(
+    "GPU951",
+    "error",
+    "With --engine, `pulumi up` lays the stack's Kubernetes half on the lab.",
+    "It would fail on EKS in the same way, or waits for pods that do not get ready.",
+    "https://www.pulumi.com/docs/iac/cli/commands/pulumi_up/",
+)
+NOT_KUBERNETES = Code(
+    "GPU952",
+    "error",
+    "With --engine, a program on an existing cluster makes Kubernetes objects only.",
+    "The real engine would make the rest for real, in somebody's account.",
+    "https://www.pulumi.com/docs/iac/concepts/providers/",
+)
+
+CODES = (
+    PROGRAM_STOPPED,
+    REFUSED,
+    UNREADABLE_MANIFEST,
+    WARNED,
+    UNKNOWN_CHART,
+    NOT_REACHED,
+    NOT_RUNNING,
+    DIFFERS,
+    NOT_REFERRED_TO,
+    NOT_CREATED,
+    NOT_ADMITTED,
+    NOT_ADVERTISED,
+    NOT_TOLERATED,
+    NOT_AS_EXPECTED,
+    NOT_STEADY,
+    NOT_JOINED,
+    MIG_BOOT_FAILED,
+    MIG_MANAGER_FAILED,
+    MIG_MANAGER_WAITS,
+    MIG_NOT_MANAGED,
+    TAINT_STAYS,
+    TWO_PLUGINS,
+    ENGINE_FAILED,
+    NOT_KUBERNETES,
+)

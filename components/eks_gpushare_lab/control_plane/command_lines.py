@@ -1,0 +1,108 @@
+"""How each process of the control plane is started.
+
+Everything listens on 127.0.0.1 or not at all. What EKS documents as switched on, is: RBAC, and the
+admission plugins, of which ExtendedResourceToleration is the one that upstream leaves off:
+https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare_lab.control_plane.certificates import write_private
+from eks_gpushare_lab.control_plane.names import SERVICE_ADDRESSES, SIMULATED_NODE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+REQUESTS_PER_SECOND = 2000
+"""For the controller manager and the scheduler. With their defaults of 20 and 50 a cluster takes
+seconds longer to get its first service account, and pods wait for the client, not for a node."""
+
+_STORE = "unix://localhost:1"  # the sockets `localhost:1` and `:2` in the working directory;
+_PEERS = "unix://localhost:2"  # on TCP every user of the machine could read and write the store
+
+
+def etcd() -> list[str]:
+    """The store, on sockets in its working directory. It forgets everything with the lab."""
+    return [
+        "--data-dir=etcd",
+        "--unsafe-no-fsync",
+        f"--listen-client-urls={_STORE}",
+        f"--advertise-client-urls={_STORE}",
+        f"--listen-peer-urls={_PEERS}",
+        f"--initial-advertise-peer-urls={_PEERS}",
+        f"--initial-cluster=default={_PEERS}",
+    ]
+
+
+def api_server(port: int) -> list[str]:
+    """The API server. ServiceAccount, ResourceQuota, PodSecurity and others are on by default."""
+    return [
+        f"--etcd-servers={_STORE}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        "--endpoint-reconciler-type=none",
+        f"--secure-port={port}",
+        "--tls-cert-file=apiserver.crt",
+        "--tls-private-key-file=apiserver.key",
+        "--client-ca-file=ca.crt",
+        "--anonymous-auth=false",
+        "--authorization-mode=Node,RBAC",
+        "--enable-admission-plugins=NodeRestriction,ExtendedResourceToleration",
+        "--allow-privileged=true",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        "--service-account-key-file=sa.key",
+        "--service-account-signing-key-file=sa.key",
+        f"--service-cluster-ip-range={SERVICE_ADDRESSES}",
+    ]
+
+
+def controller_manager() -> list[str]:
+    """The controllers. They never find a node dead: kwok's send no heartbeats."""
+    return [
+        "--kubeconfig=kube-controller-manager.kubeconfig",
+        "--service-account-private-key-file=sa.key",
+        "--root-ca-file=ca.crt",
+        "--use-service-account-credentials=true",
+        "--secure-port=0",
+        "--leader-elect=false",
+        f"--kube-api-qps={REQUESTS_PER_SECOND}",
+        f"--kube-api-burst={2 * REQUESTS_PER_SECOND}",
+        "--node-monitor-grace-period=24h",
+    ]
+
+
+def scheduler(directory: Path, settings: Mapping[str, Any]) -> list[str]:
+    """The scheduler, as it comes but for its request rate and what `settings` sets.
+
+    Writes its configuration into the directory.
+    """
+    connection = {
+        "kubeconfig": "kube-scheduler.kubeconfig",
+        "qps": REQUESTS_PER_SECOND,
+        "burst": 2 * REQUESTS_PER_SECOND,
+    }
+    configuration = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": connection,
+        "leaderElection": {"leaderElect": False},
+        **settings,
+    }
+    write_private(directory / "scheduler.json", json.dumps(configuration, indent=1).encode())
+    return ["--config=scheduler.json", "--secure-port=0"]
+
+
+def kwok(stages: Sequence[str]) -> list[str]:
+    """The kubelets' stand-in, for nodes with our annotation only."""
+    key, value = SIMULATED_NODE
+    return [
+        "--kubeconfig=kwok.kubeconfig",
+        f"--manage-nodes-with-annotation-selector={key}={value}",
+        *(f"--config={stage}" for stage in stages),
+        "--server-address=",
+        "--node-lease-duration-seconds=0",
+    ]

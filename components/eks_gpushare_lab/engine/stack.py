@@ -1,0 +1,90 @@
+"""A stack as it would be on a cluster that is there already: its Kubernetes half and no more.
+
+Taken from the stack file as data, since that is what the engine hands the program.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.config.project import ENVIRONMENT_KEY
+from eks_gpushare.program.stack_config import ENCRYPTED_TEXT
+from eks_gpushare.stack_file.file import read_stack_file
+from eks_gpushare_lab.errors import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OF_AWS = ("network", "system")
+_KEPT = ("instanceTypes", "nodes", "labels", "taints", "sharing", "amiFamily", "customAmi")
+"""Keys of a pool that say something about what runs on its nodes; the others make the nodes."""
+_SECURE = {"secure"}
+
+
+def on_existing_cluster(file: Path, kubeconfig: Path, program: Path) -> str:
+    """The text of a stack file that lays the same on the cluster of a kubeconfig.
+
+    Args:
+        file: the stack file; one without errors.
+        kubeconfig: of the cluster.
+        program: directory of the program, which relative paths start from.
+
+    Raises:
+        LabError: If the file declares no environment of ours.
+    """
+    stack = read_stack_file(file)
+    environment = stack.environment
+    if not isinstance(environment, dict):
+        message = f"--engine lays what {ENVIRONMENT_KEY} declares, and {file} has none"
+        raise LabError(f"{message}; run it without --engine")
+    content: Any = stack.document.value
+    config = {key: _without_secrets(value) for key, value in content["config"].items()}
+    config[ENVIRONMENT_KEY] = _existing(environment, kubeconfig, program)
+    return json.dumps({"config": config}, indent=1)
+
+
+def _existing(environment: Mapping[str, Any], kubeconfig: Path, program: Path) -> dict[str, Any]:
+    kept = {key: value for key, value in environment.items() if key not in _OF_AWS}
+    pools = {name: _pool(pool) for name, pool in environment["pools"].items()}
+    result = {**kept, "cluster": {"existing": {"kubeconfig": str(kubeconfig)}}, "pools": pools}
+    charts = environment.get("charts") or {}
+    if charts:
+        result["charts"] = {name: _chart(chart, program) for name, chart in charts.items()}
+    return result
+
+
+def _pool(pool: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: pool[key] for key in _KEPT if key in pool}
+    if pool.get("provisioner") == "karpenter":
+        # Renamed unless told otherwise, which is so with Karpenter only.
+        kept["sharing"] = _renamed(kept["sharing"])
+    return {"provisioner": "existing", **kept}
+
+
+def _renamed(sharing: Mapping[str, Any]) -> dict[str, Any]:
+    if sharing.get("mode") in {"timeSlicing", "mps"}:
+        return {"rename": True, **sharing}
+    if "timeSlicing" in sharing:
+        return {**sharing, "timeSlicing": {"rename": True, **sharing["timeSlicing"]}}
+    return dict(sharing)
+
+
+def _chart(chart: Any, program: Path) -> Any:  # noqa: ANN401  (any YAML)
+    """A chart on disk by its full path: the program runs from another directory here."""
+    path = chart.get("path") if isinstance(chart, dict) else None
+    if not path:
+        return chart
+    return {**chart, "path": str((program / Path(path).expanduser()).absolute())}
+
+
+def _without_secrets(value: Any) -> Any:  # noqa: ANN401  (any YAML)
+    """Only the stack's own secrets provider could decrypt them."""
+    if isinstance(value, dict):
+        if value.keys() == _SECURE:
+            return ENCRYPTED_TEXT
+        return {key: _without_secrets(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_secrets(item) for item in value]
+    return value

@@ -1,0 +1,148 @@
+"""A Pulumi project of its own for one run: project file, stack file, state, home.
+
+All of it is in a folder of the lab that nobody else can enter and that goes when the run ends; with
+the lab's own folder at the latest. Nothing of the user's Pulumi is touched: no login, no state, no
+stack file. Their installed plugins are used where they are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.stack_file.yaml import read
+from eks_gpushare_lab.control_plane.certificates import write_private
+from eks_gpushare_lab.engine.tools import PROVIDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.program.project import Project
+    from eks_gpushare_lab.engine.tools import Tools
+
+STACK = "lab"
+"""Name of the stack."""
+
+_PROJECT_FILE = "Pulumi.yaml"
+_DROPPED = ("PULUMI_", "AWS_", "KUBE", "HELM_NAMESPACE", "HELM_KUBE")
+_HIDDEN = (".venv", ".git", _PROJECT_FILE)
+
+
+class Workspace:
+    """A project in a folder, and the environment in which `pulumi` runs there."""
+
+    def __init__(self, folder: Path, project: Project, text: str, tools: Tools) -> None:
+        """Write everything down.
+
+        Args:
+            folder: an empty folder of its own.
+            project: whose program runs.
+            text: the stack file.
+            tools: what runs it.
+        """
+        self.directory = folder / "project"
+        """Working directory of `pulumi`."""
+        self.events = folder / "events.json"
+        """Where the engine logs its events."""
+        self.output = folder / "output"
+        """Where what it prints goes."""
+        home, state = folder / "home", folder / "state"
+        for each in (self.directory, home, state):
+            each.mkdir()
+        _link(project, self.directory)
+        python = _python(folder)
+        settings = _settings(project, python)
+        write_private(self.directory / _PROJECT_FILE, json.dumps(settings).encode())
+        write_private(self.directory / f"Pulumi.{STACK}.yaml", text.encode())
+        if tools.plugins is not None:
+            (home / "plugins").symlink_to(tools.plugins, target_is_directory=True)
+        self.environment = _environment(home, state)
+        """Environment variables of `pulumi`."""
+
+
+@contextmanager
+def workspace(above: Path, project: Project, text: str, tools: Tools) -> Iterator[Workspace]:
+    """A workspace for as long as the block runs.
+
+    Args:
+        above: an existing folder that nobody else can enter.
+        project: whose program runs.
+        text: the stack file.
+        tools: what runs it.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="engine-", dir=above))
+    try:
+        yield Workspace(folder, project, text, tools)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _settings(project: Project, python: Path) -> dict[str, Any]:
+    given: Any = read((project.directory / _PROJECT_FILE).read_bytes()).value
+    options = {"toolchain": "pip", "virtualenv": str(python)}
+    settings = {"name": project.name, "runtime": {"name": "python", "options": options}}
+    return {**settings, **({"config": given["config"]} if "config" in given else {})}
+
+
+def _link(project: Project, directory: Path) -> None:
+    """Let the program find its own files, but for what is written anew here."""
+    for each in project.program.iterdir():
+        configures = each.name.startswith("Pulumi.") and each.suffix in {".yaml", ".yml"}
+        if each.name not in _HIDDEN and not configures:
+            (directory / each.name).symlink_to(each.resolve(), target_is_directory=each.is_dir())
+
+
+def _python(folder: Path) -> Path:
+    """What passes for a virtual environment: this Python, with everything that it has.
+
+    The engine asks pip which packages are installed, and starts the plugin of each provider among
+    them, or downloads it: AWS's too, which nothing here uses. So pip names the one that is used.
+    """
+    made = folder / "python"
+    (made / "bin").mkdir(parents=True)
+    names = ("pulumi", f"pulumi-{PROVIDER}")
+    listed = [
+        {"name": name, "version": metadata.version(name), "location": _location(name)}
+        for name in names
+    ]
+    packages = made / "packages.json"
+    packages.write_text(json.dumps(listed), encoding="utf-8")
+    script = (
+        "#!/bin/sh\n"
+        f'if [ "$1 $2" = "-m pip" ]; then exec cat {shlex.quote(str(packages))}; fi\n'
+        f'exec {shlex.quote(sys.executable)} "$@"\n'
+    )
+    command = made / "bin" / "python"
+    command.write_text(script, encoding="utf-8")
+    command.chmod(0o700)
+    return made
+
+
+def _location(name: str) -> str:
+    return str(metadata.distribution(name).locate_file(""))
+
+
+def _environment(home: Path, state: Path) -> dict[str, str]:
+    """What `pulumi` sees of the user's environment: nothing that leads to AWS or to a cluster."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(_DROPPED)}
+    source = str(Path(__file__).parents[3])
+    paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PULUMI_HOME": str(home),
+        "PULUMI_BACKEND_URL": state.as_uri(),
+        "PULUMI_CONFIG_PASSPHRASE": STACK,  # a state that lives for seconds, among own files
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        "PULUMI_DEBUG_COMMANDS": "true",  # makes --event-log known
+        "PULUMI_PYTHON_CMD": sys.executable,
+    }

@@ -1,0 +1,241 @@
+"""The Kubernetes half of a stack: what its program registers that a cluster would have.
+
+It is read from the recorded registrations, not from the plan: node groups as they would reach AWS,
+Kubernetes objects as they would reach the API server. Only what was declared of the pools, to
+compare with, comes from the environment's outputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.program.values import plain
+from eks_gpushare_lab.install.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.program.recording import Recording, Resource
+    from eks_gpushare_lab.client import Object
+
+_ENVIRONMENT = "eks-gpushare:index:GpuSharingEnvironment"
+_POOL = "eks-gpushare:index:GpuPool"
+_SYSTEM = "eks-gpushare:index:SystemNodes"
+_NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
+_RELEASES = ("kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v4:Chart")
+_NOT_OBJECTS = ("kubernetes:helm.sh/", "kubernetes:yaml", "kubernetes:kustomize")
+_EFFECTS = {
+    "NO_SCHEDULE": "NoSchedule",
+    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
+    "NO_EXECUTE": "NoExecute",
+}
+_CAPACITY = {"SPOT": "SPOT", "CAPACITY_BLOCK": "CAPACITY_BLOCK"}
+_DISK_GIB = 200
+_NO_REGION = "us-east-1"
+
+
+@dataclass(frozen=True, slots=True)
+class NodePool:
+    """Nodes of one kind, as they would join the cluster."""
+
+    name: str
+    """Name of the pool, or of a node group that is none."""
+    instance_types: tuple[str, ...]
+    """Instance types, which the nodes take in turn."""
+    nodes: int
+    """How many."""
+    labels: Mapping[str, str]
+    """Labels, without those that EKS sets."""
+    taints: tuple[Mapping[str, str], ...]
+    """Taints as Kubernetes has them."""
+    group: str = ""
+    """Name of the managed node group; `""` for nodes that somebody else made."""
+    capacity_type: str = "ON_DEMAND"
+    """ON_DEMAND, SPOT or CAPACITY_BLOCK."""
+    zones: tuple[str, ...] = ()
+    """Zones, which the nodes take in turn."""
+    region: str = _NO_REGION
+    """AWS region."""
+    version: str = ""
+    """Kubernetes version, such as 1.35.8 or 1.35."""
+    disk_gib: int = _DISK_GIB
+    """Root volume."""
+    ami_type: str = ""
+    """AMI type of the node group, such as AL2023_x86_64_NVIDIA; `""` if somebody else chose it."""
+    release: str = ""
+    """Release of the AMI; `""` for the newest."""
+    user_data: str = ""
+    """User data of the launch template, base64."""
+    declared: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By instance type, what a node of a GPU pool is to advertise."""
+
+    @property
+    def is_gpu_pool(self) -> bool:
+        """Whether it is a pool that the stack declares to have GPUs."""
+        return bool(self.declared)
+
+
+@dataclass(frozen=True, slots=True)
+class KubernetesHalf:
+    """What of a stack a cluster would have."""
+
+    objects: tuple[Object, ...]
+    """Objects in the order of registration."""
+    releases: tuple[Release, ...]
+    """Helm releases."""
+    pools: tuple[NodePool, ...]
+    """Nodes."""
+
+
+def kubernetes_half(recording: Recording) -> KubernetesHalf:
+    """The Kubernetes half of a recorded program.
+
+    Args:
+        recording: of a run without unknown values.
+    """
+    objects, releases = [], []
+    for resource in recording.resources:
+        if resource.existing or not resource.type.startswith("kubernetes:"):
+            continue
+        if resource.type in _RELEASES:
+            releases.append(_release(resource))
+        elif resource.custom and not resource.type.startswith(_NOT_OBJECTS):
+            objects.append(_object(resource))
+    return KubernetesHalf(tuple(objects), tuple(releases), tuple(_pools(recording)))
+
+
+def _object(resource: Resource) -> Object:
+    given: Object = plain(resource.inputs)
+    metadata = {**given.get("metadata", {})}
+    if not metadata.get("name") and not metadata.get("generateName"):
+        # What the provider would call it, as the stand-in for the provider did.
+        metadata["name"] = str(resource.id).rpartition("/")[2]
+    return {**given, "metadata": metadata}
+
+
+def _release(resource: Resource) -> Release:
+    given = plain(resource.inputs)
+    chart = str(given.get("chart", "")).rstrip("/").rpartition("/")[2].removesuffix(".tgz")
+    version = str(given.get("version") or "")
+    name, dash, packed = chart.rpartition("-")
+    if dash and packed[:1].isdigit():  # a packed chart has its version in the file's name
+        chart, version = name, version or packed
+    return Release(
+        name=str(given.get("name") or resource.name),
+        namespace=str(given.get("namespace") or "default"),
+        chart=chart,
+        version=version,
+        values=given.get("values") or {},
+    )
+
+
+def _pools(recording: Recording) -> Iterator[NodePool]:
+    environments = recording.of_type(_ENVIRONMENT)
+    several = len(environments) > 1
+    subnets = {
+        str(subnet.id): str(plain(subnet.inputs).get("availabilityZone", ""))
+        for subnet in recording.of_type("aws:ec2/subnet:Subnet")
+    }
+    templates = {
+        str(template.id): plain(template.inputs)
+        for template in recording.of_type("aws:ec2/launchTemplate:LaunchTemplate")
+    }
+    for group in recording.of_type(_NODE_GROUP):
+        given = plain(group.inputs)
+        environment = _above(recording, group, _ENVIRONMENT)
+        pool = _above(recording, group, _POOL)
+        name = _name(recording, group, pool)
+        declared = _declared(environment, name) if pool else {}
+        template = templates.get(str((given.get("launchTemplate") or {}).get("id")), {})
+        region = _region(environment)
+        yield NodePool(
+            name=f"{environment.name}/{name}" if several and environment else name,
+            instance_types=tuple(given.get("instanceTypes") or declared.get("instanceTypes", ())),
+            nodes=int((given.get("scalingConfig") or {}).get("desiredSize", 0)),
+            labels=given.get("labels") or {},
+            taints=tuple(_taint(each) for each in given.get("taints") or ()),
+            group=str(group.id).rpartition(":")[2],
+            capacity_type=_CAPACITY.get(given.get("capacityType", ""), "ON_DEMAND"),
+            zones=tuple(sorted(filter(None, {subnets.get(s) for s in given.get("subnetIds", ())}))),
+            region=region,
+            version=_version(given),
+            disk_gib=_disk(template),
+            ami_type=_ami_type(given, template),
+            release=str(given.get("releaseVersion") or ""),
+            user_data=str(template.get("userData") or ""),
+            declared=declared.get("perNode", {}),
+        )
+    for environment in environments:
+        yield from _existing(environment, several=several)
+
+
+def _name(recording: Recording, group: Resource, pool: Resource | None) -> str:
+    if pool is not None:
+        return str(plain(pool.inputs).get("pool", group.name))
+    return "system" if _above(recording, group, _SYSTEM) else group.name
+
+
+def _existing(environment: Resource, *, several: bool) -> Iterator[NodePool]:
+    """Pools whose nodes somebody else makes, as they have to be."""
+    given = plain(environment.inputs).get("pools", {})
+    for name, declared in plain(environment.outputs).get("pools", {}).items():
+        if declared["provisioner"] != "existing":
+            continue
+        pool = given.get(name, {})
+        yield NodePool(
+            name=f"{environment.name}/{name}" if several else name,
+            instance_types=tuple(declared["instanceTypes"]),
+            nodes=int(declared["nodes"]["desired"]),
+            labels=declared.get("nodeLabels", {}),
+            taints=tuple(pool.get("taints", ())),
+            zones=tuple(pool.get("zones") or ()),
+            region=_region(environment),
+            disk_gib=int(pool.get("rootVolumeGiB", _DISK_GIB)),
+            declared=declared["perNode"],
+        )
+
+
+def _declared(environment: Resource | None, pool: str) -> dict[str, Any]:
+    if environment is None:
+        return {}
+    found: dict[str, Any] = plain(environment.outputs).get("pools", {}).get(pool, {})
+    return found
+
+
+def _region(environment: Resource | None) -> str:
+    given = plain(environment.inputs).get("region") if environment else None
+    return str(given or _NO_REGION)
+
+
+def _taint(given: Mapping[str, str]) -> dict[str, str]:
+    effect = given["effect"]
+    taint = {"key": given["key"], "effect": _EFFECTS.get(effect, effect)}
+    return {**taint, "value": given["value"]} if given.get("value") else taint
+
+
+def _disk(template: Mapping[str, Any]) -> int:
+    """Size of the largest volume of a launch template: that is where pods' files are."""
+    mappings = template.get("blockDeviceMappings") or ()
+    sizes = [int((each.get("ebs") or {}).get("volumeSize", 0)) for each in mappings]
+    return max(sizes, default=_DISK_GIB)
+
+
+def _version(group: Mapping[str, Any]) -> str:
+    """Kubernetes version; releases of Bottlerocket are counted otherwise."""
+    bottlerocket = str(group.get("amiType") or "").startswith("BOTTLEROCKET")
+    release = "" if bottlerocket else group.get("releaseVersion")
+    return str(release or group.get("version") or "")
+
+
+def _ami_type(group: Mapping[str, Any], template: Mapping[str, Any]) -> str:
+    """What EKS would say: an image in the launch template makes it CUSTOM."""
+    return "CUSTOM" if template.get("imageId") else str(group.get("amiType") or "")
+
+
+def _above(recording: Recording, resource: Resource, kind: str) -> Resource | None:
+    """The nearest ancestor of a type."""
+    above = recording.by_urn.get(resource.parent)
+    while above is not None and above.type != kind:
+        above = recording.by_urn.get(above.parent)
+    return above

@@ -1,0 +1,124 @@
+"""What NVIDIA's chart of the device plugin makes of its values.
+
+Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare_lab.install.chart_template import (
+    NAME_LENGTH,
+    Pods,
+    add_config_manager,
+    container,
+    daemon_set,
+)
+from eks_gpushare_lab.install.release import ChartError, config_map, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare_lab.client import Object
+    from eks_gpushare_lab.install.release import Release
+
+_PLUGIN, _DISCOVERY = "nvidia-device-plugin", "gpu-feature-discovery"
+_DAEMON, _WORKER = "mps-control-daemon", "nfd-worker"
+
+
+def stand_ins(release: Release) -> Iterator[Object]:
+    """The objects that matter here.
+
+    Raises:
+        ChartError: If the chart would refuse the values.
+    """
+    values = values_of(release)
+    _validate(release, values)
+    made = _Made(release, values)
+    maps = values["config"]["map"]
+    if maps:
+        yield config_map(made.config_map, made.namespace, maps)
+    if values["devicePlugin"]["enabled"]:
+        yield made.daemon_set(made.name, _PLUGIN, values)
+        capable = {"nvidia.com/mps.capable": "true", **values["nodeSelector"]}
+        name = f"{made.name}-{_DAEMON}"
+        yield made.daemon_set(name, _DAEMON, {**values, "nodeSelector": capable})
+    if values["gfd"]["enabled"]:
+        yield made.daemon_set(f"{made.name}-{_DISCOVERY}", _DISCOVERY, values)
+    if values["nfd"].get("enabled", values["gfd"]["enabled"]):
+        yield made.worker(values["nfd"]["worker"])
+
+
+class _Made:
+    """Makes the objects of one release."""
+
+    def __init__(self, release: Release, values: Mapping[str, Any]) -> None:
+        self._release, self._values = release, values
+        self.name, self.namespace = _full_name(release, values), _namespace(release, values)
+        embedded = f"{self.name}-configs" if values["config"]["map"] else ""
+        self.config_map: str = values["config"]["name"] or embedded
+
+    def daemon_set(self, name: str, program: str, scheduling: Mapping[str, Any]) -> Object:
+        """One of NVIDIA's own, with the config-manager beside it where there is a ConfigMap."""
+        image = self._values["image"]
+        tag = image["tag"] or f"v{self._release.version}"
+        main = container(program, f"{image['repository']}:{tag}", self._environment(program))
+        pods = Pods([main], scheduling=scheduling, annotations=self._annotations())
+        if self.config_map:
+            config = self._values["config"]
+            fallbacks = [str(each) for each in config["fallbackStrategies"]]
+            add_config_manager(pods, program, self.config_map, str(config["default"]), fallbacks)
+        return daemon_set(name, self.namespace, program, self._release.name, pods)
+
+    def worker(self, scheduling: Mapping[str, Any]) -> Object:
+        """Node feature discovery's worker."""
+        main = container(_WORKER, "registry.k8s.io/nfd/node-feature-discovery", {})
+        name = f"{self._release.name}-node-feature-discovery-worker"
+        pods = Pods([main], scheduling=scheduling)
+        return daemon_set(name, self.namespace, _WORKER, self._release.name, pods)
+
+    def _annotations(self) -> dict[str, str]:
+        given = self._values.get("podAnnotations") or {}
+        found = {key: str(value) for key, value in given.items()}
+        maps = self._values["config"]["map"]
+        if maps:  # so that an edit rolls the pods
+            text = json.dumps(maps, sort_keys=True)
+            found.setdefault("checksum/config", sha256(text.encode()).hexdigest())
+        return found
+
+    def _environment(self, program: str) -> dict[str, str]:
+        found = {}
+        if program == _PLUGIN:
+            found["MPS_ROOT"] = str(self._values["mps"]["root"])
+        if program != _DAEMON and isinstance(self._values["migStrategy"], str):
+            found["MIG_STRATEGY"] = self._values["migStrategy"]
+        if self.config_map:
+            found["CONFIG_FILE"] = "/config/config.yaml"
+        return found
+
+
+def _validate(release: Release, values: Mapping[str, Any]) -> None:
+    """What the chart's own validation refuses."""
+    config = values["config"]
+    if _namespace(release, values) == "default" and not values.get("allowDefaultNamespace"):
+        message = "Running in the 'default' namespace is not recommended."
+        raise ChartError(f"{message} Set 'allowDefaultNamespace=true' to bypass this error.")
+    if config["name"] and config["map"]:
+        raise ChartError("Cannot set both 'config.name' and 'config.map': choose one of them.")
+    several = len(config["map"]) > 1 and "default" not in config["map"]
+    if several and not config["default"] and "empty" not in config["fallbackStrategies"]:
+        raise ChartError("Provide a default: set 'config.default', or name a key 'default'.")
+
+
+def _namespace(release: Release, values: Mapping[str, Any]) -> str:
+    return str(values["namespaceOverride"] or release.namespace)
+
+
+def _full_name(release: Release, values: Mapping[str, Any]) -> str:
+    if values["fullnameOverride"]:
+        return str(values["fullnameOverride"])[:NAME_LENGTH].rstrip("-")
+    name = str(values["nameOverride"] or release.chart)
+    full = release.name if name in release.name else f"{release.name}-{name}"
+    return full[:NAME_LENGTH].rstrip("-")

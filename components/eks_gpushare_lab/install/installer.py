@@ -1,0 +1,219 @@
+"""Laying a stack's Kubernetes half on the lab: nodes, objects, stand-ins, and what goes again."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.findings.finding import Finding, finding
+from eks_gpushare_lab import codes
+from eks_gpushare_lab.client import ApiError, UnknownKindError
+from eks_gpushare_lab.install import inventory
+from eks_gpushare_lab.install.charts import knows, operands, stand_ins
+from eks_gpushare_lab.install.helm_record import record_of
+from eks_gpushare_lab.install.inventory import Inventory
+from eks_gpushare_lab.install.nodes import POOL, LabNode, UnknownTypeError, nodes_of
+from eks_gpushare_lab.install.release import ChartError
+from eks_gpushare_lab.simulated_node.boot import CONSOLE
+from eks_gpushare_lab.simulated_node.gpus import STATE
+from eks_gpushare_lab.simulated_node.user_data import AMI_TYPE, USER_DATA
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from eks_gpushare.findings.finding import At, Code
+    from eks_gpushare_lab.client import Client, Object
+    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.manifests import Manifest
+    from eks_gpushare_lab.install.release import Release
+
+_CONFLICT = 409
+_FOUND_PREFIXES = (
+    "nvidia.com/gpu.",
+    "nvidia.com/mig.",
+    "nvidia.com/mig-",
+    "nvidia.com/mps.",
+    "feature.node.kubernetes.io/",
+)
+_CHOSEN = ("nvidia.com/gpu.present", "nvidia.com/mig.config", "nvidia.com/gpu.deploy.operands")
+_WORKERS = 8
+
+
+class Layer:
+    """Applies objects and keeps a list of them in the API server, so that it can take them away."""
+
+    def __init__(self, client: Client) -> None:
+        """Use an API server."""
+        self._client = client
+        self.findings: list[Finding] = []
+        """What it refused and warned of."""
+        self.nodes: list[LabNode] = []
+        """The nodes of the stack that is laid."""
+        self._applied: list[str] = []
+
+    def lay(self, half: KubernetesHalf, install: Callable[[], bool] | None = None) -> None:
+        """Make the lab what a stack says, and remove what an earlier stack had there.
+
+        Args:
+            half: what a cluster would have of the stack.
+            install: makes objects and releases of the half by other means, and returns whether
+                that went well. Default: its objects are applied, and stand-ins for its releases.
+        """
+        before = inventory.read(self._client)
+        inventory.remove_releases(self._client, before.releases)
+        self._applied = []
+        wanted = list(self._wanted(half))
+        with ThreadPoolExecutor(_WORKERS) as workers:
+            made = list(workers.map(self._node, wanted))
+        self.nodes = [node for node, there in zip(wanted, made, strict=True) if there]
+        if install is None:
+            for each in half.objects:
+                self._apply(each, ("objects", _name(each)))
+            for release in half.releases:
+                self._release(release)
+            self._remove(before.paths)
+            inventory.keep(self._client, Inventory(self._applied))
+        else:
+            self._remove(before.paths)
+            inventory.await_gone(self._client, before.paths, kept=self._applied)
+            self._applied += filter(None, map(self._path, half.objects))
+            # First, so that what a run leaves that is killed meanwhile is found again.
+            releases = [(release.namespace, release.name) for release in half.releases]
+            inventory.keep(self._client, Inventory(self._applied, releases))
+            if install():
+                for release in half.releases:
+                    for each in operands(release):
+                        self._apply(each, ("releases", release.name, _name(each)))
+                inventory.keep(self._client, Inventory(self._applied, releases))
+
+    def _path(self, given: Object) -> str | None:
+        """Path of an object; None for a custom resource, which goes with its definition."""
+        try:
+            return self._client.path_of(given)
+        except UnknownKindError:
+            return None
+
+    def _remove(self, paths: Iterable[str]) -> None:
+        for path in reversed(list(paths)):
+            if path not in self._applied:
+                self._client.delete(path)
+
+    def apply(self, manifests: Iterable[Manifest]) -> list[Object]:
+        """Apply manifests and return the objects that were accepted, as they are now."""
+        found = []
+        for each in manifests:
+            accepted = self._apply(each.object, ("apply", each.where, _name(each.object)))
+            if accepted is not None:
+                found.append(accepted)
+        return found
+
+    def _wanted(self, half: KubernetesHalf) -> Iterator[LabNode]:
+        for pool in half.pools:
+            try:
+                yield from nodes_of(pool)
+            except UnknownTypeError as error:
+                fix = "Choose a type that the catalog knows."
+                self._find(codes.REFUSED, ("pools", pool.name), f"{error}.", fix)
+
+    def _node(self, node: LabNode) -> bool:
+        path = f"/api/v1/nodes/{node.name}"
+        if not node.joins:
+            self._client.delete(path)  # the machine before it, which is replaced
+            return True
+        try:
+            self._client.create(node.object)
+        except ApiError as error:
+            if error.status != _CONFLICT:
+                fix = "See which label or taint the message names."
+                self._find(codes.REFUSED, ("pools", node.pool), error.message, fix)
+                return False
+            self._update_node(path, node.object)
+        self._applied.append(path)
+        return True
+
+    def _update_node(self, path: str, wanted: Object) -> None:
+        """A node that is there keeps what runs on it and what it advertises."""
+        there = self._client.get(path)
+        if there is None:
+            return
+        if _is_other_machine(there, wanted):
+            self._client.delete(path)
+            self._client.create(wanted)
+            return
+        metadata, labels = wanted["metadata"], wanted["metadata"]["labels"]
+        gone = {key: None for key in there["metadata"].get("labels", {}) if _ours(key, labels)}
+        machine = (STATE, CONSOLE)  # is as it is, whatever its node joined with
+        notes = {k: v for k, v in metadata["annotations"].items() if k not in machine}
+        change: dict[str, Any] = {
+            "metadata": {"labels": {**gone, **labels}, "annotations": notes},
+            "spec": {"taints": wanted["spec"]["taints"]},
+        }
+        self._client.patch(path, change)
+
+    def _release(self, release: Release) -> None:
+        at = ("releases", release.name)
+        if not knows(release):
+            message = f"The lab knows no chart {release.chart}; nothing of {release.name} is there."
+            fix = "Nothing, if no pod of the chart matters here; else apply its manifests."
+            self._find(codes.UNKNOWN_CHART, at, message, fix)
+            return
+        try:
+            objects = stand_ins(release)
+        except ChartError as error:
+            fix = "Change the chart's values."
+            self._find(codes.REFUSED, at, f"The chart {release.chart} refuses: {error}", fix)
+            return
+        for each in (record_of(release), *objects):
+            self._apply(each, (*at, _name(each)))
+
+    def _apply(self, given: Object, at: At) -> Object | None:
+        try:
+            answer = self._client.apply(given)
+        except (ApiError, UnknownKindError) as error:
+            self._find(codes.REFUSED, at, _sentence(str(error)), _fix(error, given))
+            return None
+        self._applied.append(self._client.path_of(answer.object))
+        for warning in answer.warnings:
+            self._find(codes.WARNED, at, _sentence(warning), "Follow the warning.")
+        return answer.object
+
+    def _find(self, code: Code, at: At, message: str, fix: str) -> None:
+        self.findings.append(finding(code, at, message, fix))
+
+
+def _ours(key: str, wanted: Object) -> bool:
+    """Whether a label of a node was the stack's and is not any more.
+
+    Those of discovery, of the operator and of MIG manager stay; they are their own.
+    """
+    found = key.startswith(_FOUND_PREFIXES)
+    return key not in wanted and (not found or key in _CHOSEN)
+
+
+def _is_other_machine(there: Object, wanted: Object) -> bool:
+    """Whether EC2 would have to launch a new one: another type, image or user data."""
+    kind = "node.kubernetes.io/instance-type"
+    before, after = there["metadata"].get("labels", {}), wanted["metadata"]["labels"]
+    notes, new = there["metadata"].get("annotations", {}), wanted["metadata"]["annotations"]
+    launched = any(notes.get(key) != new.get(key) for key in (USER_DATA, AMI_TYPE))
+    return POOL in notes and (before.get(kind) != after[kind] or launched)
+
+
+def _name(given: Object) -> str:
+    metadata = given["metadata"]
+    name = metadata.get("name") or metadata.get("generateName")
+    namespace = metadata.get("namespace")
+    return f"{given['kind']} {namespace}/{name}" if namespace else f"{given['kind']} {name}"
+
+
+def _sentence(message: str) -> str:
+    return message if message.endswith((".", "!", "?")) else f"{message}."
+
+
+def _fix(error: Exception, given: Object) -> str:
+    namespace = given["metadata"].get("namespace")
+    if isinstance(error, UnknownKindError):
+        return "Check apiVersion and kind; a custom resource needs its definition applied first."
+    if namespace and f'namespaces "{namespace}" not found' in str(error):
+        return f"Apply a Namespace {namespace} first: put one at the top of the manifest."
+    return "Change the field that the message names."

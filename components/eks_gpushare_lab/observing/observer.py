@@ -1,0 +1,198 @@
+"""Counting pods as they come and go, and knowing when nothing moves any more."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare_lab.observing.placement import quantity
+
+if TYPE_CHECKING:
+    from eks_gpushare_lab.client import Object
+    from eks_gpushare_lab.observing.watches import Watches
+
+RUNNING, PENDING, STARTING, FAILED, SUCCEEDED = "running", "pending", "starting", "failed", "done"
+"""States of a pod: `pending` has no node, `starting` has one and is not ready."""
+
+_MOMENT_SECONDS = 0.3
+
+
+class Workload(NamedTuple):
+    """What makes pods, or a pod that nothing made."""
+
+    namespace: str
+    """Its namespace."""
+    kind: str
+    """Deployment, StatefulSet, DaemonSet, Job, ReplicaSet or Pod."""
+    name: str
+    """Its name."""
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+def workload_of(pod: Object) -> Workload:
+    """What made a pod."""
+    metadata = pod["metadata"]
+    namespace = metadata["namespace"]
+    owner = next((o for o in metadata.get("ownerReferences") or () if o.get("controller")), None)
+    if owner is None:
+        return Workload(namespace, "Pod", metadata["name"])
+    template = (metadata.get("labels") or {}).get("pod-template-hash")
+    if owner["kind"] == "ReplicaSet" and template:
+        return Workload(namespace, "Deployment", owner["name"].removesuffix(f"-{template}"))
+    return Workload(namespace, owner["kind"], owner["name"])
+
+
+def state_of(pod: Object) -> str:
+    """State of a pod."""
+    status = pod["status"]
+    phase = status.get("phase")
+    if phase == "Running":
+        conditions = status.get("conditions") or ()
+        ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+        return RUNNING if ready else STARTING
+    if phase in {"Succeeded", "Failed"}:
+        return SUCCEEDED if phase == "Succeeded" else FAILED
+    return STARTING if pod["spec"].get("nodeName") else PENDING
+
+
+def condition(pod: Object, kind: str) -> Object | None:
+    """A condition of a pod, or None."""
+    return next((c for c in pod["status"].get("conditions") or () if c["type"] == kind), None)
+
+
+class Observer:
+    """Keeps count of pods by workload and notes when something last changed."""
+
+    def __init__(self, watches: Watches) -> None:
+        """Start to listen."""
+        self._watches = watches
+        self._states: dict[str, tuple[Workload, str]] = {}
+        self._seen: dict[str, object] = {}
+        self._lock = threading.Lock()
+        self.counts: dict[Workload, Counter[str]] = {}
+        """Pods of each workload by state."""
+        self.running: Counter[Workload] = Counter()
+        """Pods of each workload that have run for a moment, as of the last `sample`."""
+        self.peaks: Counter[Workload] = Counter()
+        """The most pods of each workload that ran at once."""
+        self._fresh: deque[tuple[float, str]] = deque()
+        self._held: set[str] = set()
+        self.changed = time.monotonic()
+        """When something last changed that matters, by `time.monotonic`."""
+        watches.pods.listen(self._on_pod)
+        watches.nodes.listen(self._on_node)
+        watches.daemon_sets.listen(self._on_daemon_set)
+
+    def sample(self) -> None:
+        """Count the pods that run, and take down the most that did at once.
+
+        A pod that the kubelet is about to refuse seems to run for some milliseconds, so one counts
+        when it has done so for a moment.
+        """
+        now = time.monotonic()
+        with self._lock:
+            while self._fresh and self._fresh[0][0] <= now:
+                _, uid = self._fresh.popleft()
+                workload, state = self._states.get(uid, (None, ""))
+                if workload is not None and state == RUNNING and uid not in self._held:
+                    self._held.add(uid)
+                    self.running[workload] += 1
+            for workload, count in self.running.items():
+                self.peaks[workload] = max(self.peaks[workload], count)
+
+    def waiting(self, workload: Workload) -> int:
+        """Pods of a workload that are there and do not run, nor have ended."""
+        with self._lock:
+            counts = self.counts.get(workload, Counter())
+            return counts[RUNNING] + counts[PENDING] + counts[STARTING] - self.running[workload]
+
+    def moving(self) -> bool:
+        """Whether a pod or DaemonSet is on its way to somewhere."""
+        for each in self._watches.daemon_sets.all():
+            status = each["status"]
+            if status.get("observedGeneration") != each["metadata"]["generation"]:
+                return True
+            wanted = status.get("desiredNumberScheduled", 0)
+            if status.get("updatedNumberScheduled", 0) != wanted and not self._is_refused(each):
+                return True
+        return any(_on_its_way(pod) for pod in self._watches.pods.all())
+
+    def _is_refused(self, daemon_set: Object) -> bool:
+        """Whether the API server refuses the pods of a DaemonSet, so that none are on their way."""
+        uid = daemon_set["metadata"]["uid"]
+        events = self._watches.refusals.all()
+        return any(event["involvedObject"].get("uid") == uid for event in events)
+
+    def _on_pod(self, kind: str, pod: Object) -> None:
+        uid = pod["metadata"]["uid"]
+        gone = kind == "DELETED"
+        state = state_of(pod)
+        scheduled = condition(pod, "PodScheduled")
+        signature = None if gone else (state, "deletionTimestamp" in pod["metadata"], scheduled)
+        with self._lock:
+            self._note(uid, _without_times(signature))
+            before = self._states.pop(uid, None)
+            if before is not None:
+                self.counts[before[0]][before[1]] -= 1
+            if uid in self._held and (gone or state != RUNNING):
+                self._held.discard(uid)
+                self.running[before[0] if before else workload_of(pod)] -= 1
+            if not gone:
+                workload = workload_of(pod)
+                self._states[uid] = (workload, state)
+                self.counts.setdefault(workload, Counter())[state] += 1
+                if state == RUNNING and (before is None or before[1] != RUNNING):
+                    self._fresh.append((time.monotonic() + _MOMENT_SECONDS, uid))
+
+    def _on_node(self, kind: str, node: Object) -> None:
+        labels, spec = node["metadata"].get("labels"), node["spec"].get("taints")
+        there = (labels, spec, node["status"].get("allocatable"))
+        with self._lock:
+            self._note(node["metadata"]["uid"], None if kind == "DELETED" else str(there))
+
+    def _on_daemon_set(self, kind: str, daemon_set: Object) -> None:
+        there = (daemon_set["metadata"]["generation"], daemon_set["status"])
+        with self._lock:
+            self._note(daemon_set["metadata"]["uid"], None if kind == "DELETED" else str(there))
+
+    def _note(self, uid: str, signature: object) -> None:
+        if self._seen.get(uid) != signature:
+            self.changed = time.monotonic()
+        if signature is None:
+            self._seen.pop(uid, None)
+        else:
+            self._seen[uid] = signature
+
+
+def used_by_node(pods: list[Object]) -> dict[str, Counter[str]]:
+    """What the pods on each node have asked for, by node and NVIDIA resource."""
+    found: dict[str, Counter[str]] = {}
+    for pod in pods:
+        node = pod["spec"].get("nodeName")
+        if not node or pod["status"].get("phase") in {"Succeeded", "Failed"}:
+            continue
+        for container in pod["spec"]["containers"]:
+            limits = (container.get("resources") or {}).get("limits") or {}
+            for name, amount in limits.items():
+                if name.startswith("nvidia.com/"):
+                    found.setdefault(node, Counter())[name] += int(quantity(amount))
+    return found
+
+
+def _on_its_way(pod: Object) -> bool:
+    if "deletionTimestamp" in pod["metadata"]:
+        return True
+    if pod["status"].get("phase") != "Pending":
+        return False
+    return bool(pod["spec"].get("nodeName")) or condition(pod, "PodScheduled") is None
+
+
+def _without_times(signature: tuple[str, bool, Object | None] | None) -> object:
+    if signature is None:
+        return None
+    state, going, scheduled = signature
+    return (state, going, scheduled and (scheduled["status"], scheduled.get("message")))

@@ -1,0 +1,170 @@
+"""Which nodes the DaemonSets of NVIDIA's charts reach, and what keeps them off the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eks_gpushare.findings.finding import Finding, finding
+from eks_gpushare_lab import codes
+from eks_gpushare_lab.observing.observer import RUNNING, state_of, workload_of
+from eks_gpushare_lab.observing.placement import mismatches, untolerated
+from eks_gpushare_lab.reporting.machines import serves_itself
+from eks_gpushare_lab.simulated_node.pods import DISCOVERY, MPS_DAEMON, PLUGIN, is_alive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare_lab.client import Object
+    from eks_gpushare_lab.install.nodes import LabNode
+    from eks_gpushare_lab.session import Session
+
+_WORKER = "nfd-worker"
+_ROLES = (PLUGIN, DISCOVERY, MPS_DAEMON, _WORKER)
+_TITLES = {
+    PLUGIN: "the device plugin",
+    DISCOVERY: "GPU feature discovery",
+    MPS_DAEMON: "the MPS control daemon",
+    _WORKER: "the worker of node feature discovery",
+}
+_NEEDED = {
+    PLUGIN: "nothing advertises its GPUs",
+    DISCOVERY: "it gets no labels about its GPUs, and MPS never starts",
+}
+
+
+@dataclass(slots=True)
+class Reached:
+    """How many nodes of one pool a DaemonSet reaches."""
+
+    nodes: int = 0
+    """Nodes of the pool."""
+    desired: int = 0
+    """Nodes that have a pod of it."""
+    ready: int = 0
+    """Nodes whose pod runs."""
+
+    def as_json(self) -> dict[str, int]:
+        """The counts as JSON data."""
+        return {"nodes": self.nodes, "desired": self.desired, "ready": self.ready}
+
+
+@dataclass(slots=True)
+class Reach:
+    """Where one DaemonSet is."""
+
+    name: str
+    """Namespace and name."""
+    role: str
+    """What it runs; `""` for one that is not NVIDIA's."""
+    template: Object
+    """Spec of its pods."""
+    pools: dict[str, Reached] = field(default_factory=dict)
+    """By pool."""
+
+    def as_json(self) -> dict[str, object]:
+        """The counts as JSON data."""
+        pools = {name: reached.as_json() for name, reached in self.pools.items()}
+        return {
+            "desired": sum(each.desired for each in self.pools.values()),
+            "ready": sum(each.ready for each in self.pools.values()),
+            "pools": pools,
+        }
+
+
+def role_of(spec: Object) -> str:
+    """What pods of a spec run: a command of NVIDIA's or NFD's, or `""`."""
+    commands = (str((each.get("command") or [""])[0]) for each in spec["containers"])
+    names = (command.rpartition("/")[2] for command in commands)
+    return next((name for name in names if name in _ROLES), "")
+
+
+def reach_of(session: Session) -> list[Reach]:
+    """Every DaemonSet of the lab."""
+    pods: dict[tuple[str, str], dict[str, Object]] = {}
+    for pod in session.watches.pods.all():
+        made_by = workload_of(pod)
+        node = pod["spec"].get("nodeName")
+        if made_by.kind == "DaemonSet" and node:
+            pods.setdefault((made_by.namespace, made_by.name), {})[node] = pod
+    found = []
+    for each in session.watches.daemon_sets.all():
+        namespace, name = each["metadata"]["namespace"], each["metadata"]["name"]
+        template = each["spec"]["template"]["spec"]
+        reach = Reach(f"{namespace}/{name}", role_of(template), template)
+        there = pods.get((namespace, name), {})
+        for node in session.nodes:
+            reached = reach.pools.setdefault(node.pool, Reached())
+            reached.nodes += 1
+            reached.desired += node.name in there
+            reached.ready += node.name in there and state_of(there[node.name]) == RUNNING
+        found.append(reach)
+    return sorted(found, key=lambda reach: reach.name)
+
+
+def reach_findings(session: Session, reaches: Sequence[Reach]) -> Iterator[Finding]:
+    """Pools that a DaemonSet they need does not reach."""
+    pools: dict[str, LabNode] = {}
+    for node in session.nodes:
+        if node.declared and node.joins and not serves_itself(node.object):
+            pools.setdefault(node.pool, node)
+    for pool in pools:
+        for role, harm in _NEEDED.items():
+            of_role = [reach for reach in reaches if reach.role == role]
+            if not of_role and role == PLUGIN:
+                message = f"No DaemonSet runs a device plugin, so {harm}."
+                fix = "Install NVIDIA's chart for the pool."
+                yield finding(codes.NOT_REACHED, ("pools", pool), message, fix)
+            for reach in of_role:
+                yield from _missed(session, pool, reach, harm)
+
+
+def _missed(session: Session, pool: str, reach: Reach, harm: str) -> Iterator[Finding]:
+    reached = reach.pools[pool]
+    if reached.desired >= reached.nodes:
+        return
+    names = [node.name for node in session.nodes if node.pool == pool]
+    missed = [name for name in names if not _has_pod(session, reach, name)]
+    node = session.watches.nodes.get(missed[0]) if missed else None
+    if node is None:
+        return
+    why = why_not(session, reach, node)
+    count = f"{reached.desired} of {reached.nodes} nodes"
+    title = _TITLES[reach.role]
+    message = f"{title[0].upper()}{title[1:]} ({reach.name}) reaches {count}, so {harm}. {why}"
+    yield finding(codes.NOT_REACHED, ("pools", pool), message, _fix(reach, node))
+
+
+def why_not(session: Session, reach: Reach, node: Object) -> str:
+    """Why a DaemonSet has no pod on a node, as a sentence."""
+    name = node["metadata"]["name"]
+    reasons = [f"it does not tolerate the taint {t}" for t in untolerated(reach.template, node)]
+    reasons += mismatches(reach.template, node)
+    if not reasons:
+        about = [
+            event["message"]
+            for event in session.watches.refusals.all()
+            if reach.name == f"{event['involvedObject'].get('namespace')}/"
+            f"{event['involvedObject'].get('name')}"
+        ]
+        reasons = about[-1:] or ["its controller has made no pod for it yet"]
+    return f"On {name}: {'; '.join(reasons)}."
+
+
+def _fix(reach: Reach, node: Object) -> str:
+    values = "the chart's values"
+    taints = untolerated(reach.template, node)
+    if taints and mismatches(reach.template, node):
+        return f"Add the toleration and mend the affinity in {values}."
+    if taints:
+        return f"Add a toleration for {taints[0]} to {values}; a given list replaces the default."
+    return f"Let the node selector and affinity in {values} match the labels of the pool's nodes."
+
+
+def _has_pod(session: Session, reach: Reach, node: str) -> bool:
+    namespace, _, name = reach.name.partition("/")
+    for pod in session.watches.pods.all():
+        made_by = workload_of(pod)
+        if made_by == (namespace, "DaemonSet", name) and pod["spec"].get("nodeName") == node:
+            return is_alive(pod) or pod["status"].get("phase") == "Pending"
+    return False

@@ -1,0 +1,243 @@
+"""What a run on the lab has found, as data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.findings.finding import Finding, finding, has_errors
+from eks_gpushare_lab import codes
+from eks_gpushare_lab.observing.observer import Workload, used_by_node
+from eks_gpushare_lab.reporting.comparing import (
+    advertised_by,
+    comparison_findings,
+    trouble_findings,
+    unread_findings,
+)
+from eks_gpushare_lab.reporting.daemonset_coverage import reach_findings, reach_of
+from eks_gpushare_lab.reporting.machines import machine_findings
+from eks_gpushare_lab.reporting.waiting import reasons_of, uncreated_findings, waiting_findings
+from eks_gpushare_lab.session import NoWorkloadError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eks_gpushare_lab.reporting.daemonset_coverage import Reach
+    from eks_gpushare_lab.session import Session
+
+_OF_WORKLOADS = {codes.NOT_CREATED.code, codes.NOT_ADMITTED.code, codes.NOT_ADVERTISED.code}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeShares:
+    """The shares of one node."""
+
+    name: str
+    """The node."""
+    pool: str
+    """Its pool."""
+    declared: Mapping[str, int]
+    """What the pool declares."""
+    advertised: Mapping[str, int]
+    """What the node gives out."""
+    used: Mapping[str, int]
+    """What pods on it have asked for; more than advertised after shares were taken away."""
+
+    def free(self) -> dict[str, int]:
+        """What is left, by resource."""
+        return {name: max(0, n - self.used.get(name, 0)) for name, n in self.advertised.items()}
+
+    def as_json(self) -> dict[str, Any]:
+        """The shares as JSON data."""
+        return {
+            "pool": self.pool,
+            "declared": dict(self.declared),
+            "advertised": dict(self.advertised),
+            "used": dict(self.used),
+            "free": self.free(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The pods of one workload."""
+
+    workload: Workload
+    """Whose."""
+    desired: int | None
+    """How many it wants; None for a Job."""
+    running: int
+    """How many run."""
+    pending: int
+    """How many wait: for a node, or for their containers."""
+    peak: int
+    """The most that ran at once."""
+    reasons: Sequence[str] = ()
+    """Why the others do not run."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts as JSON data."""
+        return {
+            "kind": self.workload.kind,
+            "desired": self.desired,
+            "running": self.running,
+            "pending": self.pending,
+            "peak": self.peak,
+            "reasons": list(self.reasons),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one run found."""
+
+    nodes: Sequence[NodeShares] = ()
+    """Every node of the stack."""
+    workloads: Mapping[str, Counts] = field(default_factory=dict)
+    """Workloads by namespace and name."""
+    daemon_sets: Sequence[Reach] = ()
+    """DaemonSets and how far they reach."""
+    findings: Sequence[Finding] = ()
+    """What is wrong."""
+    engine: Mapping[str, Any] | None = None
+    """What the Pulumi engine did, if it laid the stack."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no error among the findings."""
+        return not has_errors(self.findings)
+
+    def pools(self) -> dict[str, dict[str, Any]]:
+        """Per GPU pool the number of nodes, and what they declare and advertise together."""
+        found: dict[str, dict[str, Any]] = {}
+        for node in self.nodes:
+            if not node.declared:
+                continue
+            empty = {"nodes": 0, "declared": Counter(), "advertised": Counter()}
+            pool = found.setdefault(node.pool, empty)
+            pool["nodes"] += 1
+            pool["declared"].update(node.declared)
+            pool["advertised"].update(node.advertised)
+        return {
+            name: {
+                key: dict(value) if isinstance(value, Counter) else value
+                for key, value in pool.items()
+            }
+            for name, pool in found.items()
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as `lab run --json` prints it."""
+        return {
+            "pools": self.pools(),
+            "nodes": {node.name: node.as_json() for node in self.nodes},
+            "workloads": {name: counts.as_json() for name, counts in self.workloads.items()},
+            "daemonsets": {reach.name: reach.as_json() for reach in self.daemon_sets},
+            "findings": [each.as_json() for each in self.findings],
+            **({} if self.engine is None else {"engine": dict(self.engine)}),
+        }
+
+
+def counts_of(session: Session, *, reasons: bool = True) -> dict[str, Counts]:
+    """The pods of every workload; those of one name in one namespace are told apart by kind."""
+    found: dict[str, Counts] = {}
+    for workload in session.workloads():
+        key = str(workload) if str(workload) not in found else f"{workload} ({workload.kind})"
+        found[key] = Counts(
+            workload=workload,
+            desired=session.replicas(workload) if reasons else session.applied.get(workload),
+            running=session.observer.running[workload],
+            pending=session.observer.waiting(workload),
+            peak=session.observer.peaks[workload],
+            reasons=reasons_of(session, workload) if reasons else (),
+        )
+    return found
+
+
+def shares_of(session: Session) -> list[NodeShares]:
+    """The shares of every node of the stack."""
+    used = used_by_node(session.watches.pods.all())
+    return [
+        NodeShares(
+            node.name,
+            node.pool,
+            node.declared,
+            advertised_by(session.watches.nodes.get(node.name)),
+            used.get(node.name, {}),
+        )
+        for node in session.nodes
+    ]
+
+
+def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Finding]) -> Report:
+    """Look at a lab that has come to rest.
+
+    Args:
+        session: the lab.
+        expected: pods that are to run, by name of the workload.
+        before: findings from before the lab was there.
+    """
+    reaches = reach_of(session)
+    workloads = counts_of(session)
+    met = [name for name, number in expected.items() if _running(session, name) == number]
+    found = [
+        *before,
+        *session.findings,
+        *_unsteady(session),
+        *machine_findings(session),
+        *reach_findings(session, reaches),
+        *trouble_findings(session),
+        *comparison_findings(session, reaches),
+        *unread_findings(session),
+        *_of_daemon_sets(session, reaches),
+        *_of_workloads(session, met),
+        *_unmet(session, expected),
+    ]
+    return Report(shares_of(session), workloads, reaches, tuple(dict.fromkeys(found)))
+
+
+def _of_daemon_sets(session: Session, reaches: Sequence[Reach]) -> Iterator[Finding]:
+    for each in reaches:
+        namespace, _, name = each.name.partition("/")
+        workload = Workload(namespace, "DaemonSet", name)
+        yield from uncreated_findings(session, workload, ("daemonsets", each.name))
+
+
+def _of_workloads(session: Session, met: Sequence[str]) -> Iterator[Finding]:
+    """What keeps pods from running; no error where so many were expected to run as do."""
+    for workload in session.workloads():
+        wanted = workload.name in met or str(workload) in met
+        for each in waiting_findings(session, workload):
+            known = wanted and each.code in _OF_WORKLOADS
+            yield replace(each, severity="warning") if known else each
+
+
+def _running(session: Session, name: str) -> int | None:
+    try:
+        workload = session.find(name)
+    except NoWorkloadError:
+        return None
+    return session.observer.running[workload]
+
+
+def _unmet(session: Session, expected: Mapping[str, int]) -> Iterator[Finding]:
+    for name, number in expected.items():
+        try:
+            workload = session.find(name)
+        except NoWorkloadError as error:
+            fix = "Name one of them, or apply its manifest."
+            yield finding(codes.NOT_AS_EXPECTED, ("workloads", name), str(error), fix)
+            continue
+        running = session.observer.running[workload]
+        if running != number:
+            message = f"{number} pods were expected to run, and {running} do."
+            fix = "See the reasons of the workload."
+            yield finding(codes.NOT_AS_EXPECTED, ("workloads", str(workload)), message, fix)
+
+
+def _unsteady(session: Session) -> Iterator[Finding]:
+    if not session.steady:
+        message = "Something still moves: pods come and go, or are on their way."
+        fix = "See which workload fails again and again, or wait longer: --until-steady."
+        yield finding(codes.NOT_STEADY, ("lab",), message, fix)

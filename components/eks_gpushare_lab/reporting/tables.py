@@ -1,0 +1,142 @@
+"""A run on the lab in a terminal."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from eks_gpushare_lab.reporting.report import Report, counts_of, shares_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from rich.console import RenderableType
+
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare_lab.reporting.report import Counts, NodeShares
+    from eks_gpushare_lab.session import Session
+
+_WIDTH_OF_A_LOG = 120
+_BETWEEN_SECONDS = 0.25
+_COLOURS = {"error": "bold red", "warning": "bold yellow", "info": "cyan"}
+
+
+def make_console() -> Console:
+    """A console of this terminal, or of a log of some width."""
+    console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        return Console(highlight=False, width=_WIDTH_OF_A_LOG)
+    return console
+
+
+def live(console: Console, session: Session) -> tuple[Live, Callable[[], None]]:
+    """A table that follows the lab, and what to call for it to look again."""
+    shown = Live(console=console, auto_refresh=False, transient=True)
+    last = 0.0
+
+    def show() -> None:
+        nonlocal last
+        if time.monotonic() - last >= _BETWEEN_SECONDS:
+            last = time.monotonic()
+            now = (shares_of(session), counts_of(session, reasons=False))
+            shown.update(Group(_nodes(now[0]), _workloads(now[1])), refresh=True)
+
+    return shown, show
+
+
+def print_report(console: Console, report: Report) -> None:
+    """Everything that a run found."""
+    if report.engine is not None:
+        console.print(_engine(report.engine))
+    console.print(_nodes(report.nodes))
+    console.print(_daemon_sets(report))
+    if report.workloads:
+        console.print(_workloads(report.workloads))
+    for name, counts in report.workloads.items():
+        if counts.reasons:
+            console.print(Text(f"Why pods of {name} wait", style="bold"))
+            console.print(_indented(Text(reason) for reason in counts.reasons))
+    print_findings(console, report.findings)
+
+
+def print_findings(console: Console, found: Sequence[Finding]) -> None:
+    """Findings: where, what, and what to do."""
+    for each in found:
+        head = f"[{_COLOURS[each.severity]}]{each.severity}[/] {each.code}"
+        console.print(f"{head} at {escape(each.path)}" if each.path else head)
+        console.print(_indented([Text(each.message), Text(f"-> {each.fix}")]))
+
+
+def _engine(engine: Mapping[str, Any]) -> str:
+    """What laid the stack, in a line."""
+    done = ", ".join(f"{count} {change}" for change, count in engine["changes"].items())
+    versions = f"pulumi {engine['pulumi']}, kubernetes provider {engine['kubernetesProvider']}"
+    return f"Laid by {versions} in {engine['seconds']:.1f} s: {done or 'nothing changed'}"
+
+
+def _indented(lines: Iterable[RenderableType]) -> Padding:
+    return Padding(Group(*lines), (0, 0, 0, 4))
+
+
+def _table(title: str, *columns: str) -> Table:
+    """A table whose columns after the first blank one hold numbers."""
+    table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD)
+    numbers = False
+    for column in columns:
+        if not column:
+            numbers = True
+            continue
+        table.add_column(column, justify="right" if numbers else "left", overflow="fold")
+    return table
+
+
+def _nodes(nodes: Sequence[NodeShares]) -> Table:
+    columns = ("node", "pool", "resource", "", "declared", "advertised", "used", "free")
+    table = _table("Shares", *columns)
+    for node in nodes:
+        head = [node.name, node.pool]
+        for resource, numbers in _resources(node):
+            style = "" if numbers[0] == numbers[1] else "bold red"
+            table.add_row(*head, resource, *map(str, numbers), style=style)
+            head = ["", ""]
+    return table
+
+
+def _resources(node: NodeShares) -> Iterator[tuple[str, tuple[int, ...]]]:
+    free = node.free()
+    for name in sorted(node.declared.keys() | node.advertised.keys()):
+        counts = (node.declared, node.advertised, node.used, free)
+        numbers = tuple(each.get(name, 0) for each in counts)
+        if any(numbers):
+            yield name, numbers
+
+
+def _daemon_sets(report: Report) -> Table:
+    table = _table("DaemonSets", "daemonset", "pool", "", "nodes", "desired", "ready")
+    gpu_pools = report.pools()
+    for reach in report.daemon_sets:
+        name = reach.name
+        for pool, reached in reach.pools.items():
+            if pool not in gpu_pools and not reached.desired:
+                continue
+            table.add_row(name, pool, *map(str, (reached.nodes, reached.desired, reached.ready)))
+            name = ""
+    return table
+
+
+def _workloads(workloads: Mapping[str, Counts]) -> Table:
+    table = _table("Workloads", "workload", "", "desired", "running", "pending", "peak")
+    for name, counts in workloads.items():
+        desired = "-" if counts.desired is None else str(counts.desired)
+        numbers = map(str, (counts.running, counts.pending, counts.peak))
+        table.add_row(name, desired, *numbers)
+    return table

@@ -1,0 +1,147 @@
+"""Why pods of a workload do not run: the scheduler's words, and what they leave out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from eks_gpushare.findings.finding import Finding, finding
+from eks_gpushare_lab import codes
+from eks_gpushare_lab.observing.observer import PENDING, condition, state_of, workload_of
+from eks_gpushare_lab.observing.placement import (
+    allocatable,
+    mismatches,
+    requested,
+    shortages,
+    untolerated,
+)
+from eks_gpushare_lab.simulated_node.admission import REASON
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare_lab.client import Object
+    from eks_gpushare_lab.observing.observer import Workload
+    from eks_gpushare_lab.session import Session
+
+_PREFIX = "nvidia.com/"
+_BUILT_IN = {"cpu", "memory", "pods", "ephemeral-storage"}
+
+
+def reasons_of(session: Session, workload: Workload) -> list[str]:
+    """Why pods of a workload wait or fail, each reason once, the scheduler's words first."""
+    pods = [pod for pod in session.watches.pods.all() if workload_of(pod) == workload]
+    said: Counter[str] = Counter()
+    lab: dict[str, None] = {}
+    for pod in pods:
+        if state_of(pod) == PENDING:
+            scheduled = condition(pod, "PodScheduled") or {}
+            said[scheduled.get("message", "the scheduler has said nothing yet")] += 1
+    sample = next((pod for pod in pods if state_of(pod) == PENDING), None)
+    if sample is not None:
+        lab = dict.fromkeys(_explained(session, sample))
+    failed = Counter(
+        f"{pod['status']['reason']}: {pod['status'].get('message', '')}"
+        for pod in pods
+        if pod["status"].get("phase") == "Failed" and pod["status"].get("reason")
+    )
+    refused = dict.fromkeys(_ended(event["message"]) for event in session.refused(workload))
+    return [
+        *(f"{_pods(count)}: {text}" for text, count in said.most_common()),
+        *lab,
+        *(f"{_pods(count)} failed: {text}" for text, count in failed.most_common()),
+        *(f"not created: {text}" for text in refused),
+    ]
+
+
+def waiting_findings(session: Session, workload: Workload) -> Iterator[Finding]:
+    """What of a workload's waiting will not end by itself."""
+    at = ("workloads", str(workload))
+    pods = [pod for pod in session.watches.pods.all() if workload_of(pod) == workload]
+    yield from uncreated_findings(session, workload, at)
+    refused = [pod for pod in pods if pod["status"].get("reason") == REASON]
+    if refused:
+        message = f"The kubelet refuses its pods: {refused[0]['status'].get('message', '')}."
+        fix = (
+            "Ask for one share: more give no more of the GPU. Or failRequestsGreaterThanOne: false."
+        )
+        yield finding(codes.NOT_ADMITTED, at, message, fix)
+    sample = next((pod for pod in pods if state_of(pod) == PENDING), None)
+    if sample is not None:
+        yield from _hopeless(session, sample, at)
+
+
+def uncreated_findings(
+    session: Session, workload: Workload, at: tuple[str, str]
+) -> Iterator[Finding]:
+    """Why the API server refuses the pods of a workload or DaemonSet."""
+    for message in dict.fromkeys(_ended(e["message"]) for e in session.refused(workload)):
+        fix = "Follow the message: a quota, a Pod Security level or a webhook refuses the pods."
+        yield finding(codes.NOT_CREATED, at, f"Pods are not created: {message}.", fix)
+
+
+def _hopeless(session: Session, pod: Object, at: tuple[str, str]) -> Iterator[Finding]:
+    nodes = session.watches.nodes.all()
+    there = {name for node in nodes for name, count in allocatable(node).items() if count}
+    for name in requested(pod["spec"]):
+        if name in there or name in _BUILT_IN:
+            continue
+        some = ", ".join(sorted(each for each in there if each.startswith(_PREFIX))) or "none"
+        message = f"It asks for {name}, which no node advertises; of NVIDIA's there is {some}."
+        fix = "Ask for one of those, or declare a pool that shares its GPUs under that name."
+        yield finding(codes.NOT_ADVERTISED, at, message, fix)
+    wanted = [name for name in requested(pod["spec"]) if name.startswith(_PREFIX)]
+    with_it = [n for n in nodes if wanted and all(allocatable(n).get(w) for w in wanted)]
+    taints = [untolerated(pod["spec"], node) for node in with_it]
+    if taints and all(taints):
+        every = ", ".join(dict.fromkeys(taint for each in taints for taint in each))
+        message = (
+            f"It does not tolerate {every}, and no node with {wanted[0]} is without. EKS adds a "
+            f"toleration for the taint {wanted[0]} alone."
+        )
+        yield finding(codes.NOT_TOLERATED, at, message, f"Add a toleration for {every}.")
+
+
+def _explained(session: Session, pod: Object) -> Iterator[str]:
+    """For each kind of node, what keeps the pod off it."""
+    used = _used(session)
+    pools = {node.name: node.pool for node in session.nodes}
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for node in sorted(session.watches.nodes.all(), key=lambda each: each["metadata"]["name"]):
+        name = node["metadata"]["name"]
+        why = [f"the pod does not tolerate {t}" for t in untolerated(pod["spec"], node)]
+        why += mismatches(pod["spec"], node)
+        why += [text for _, text in shortages(pod["spec"], node, used.get(name, {}))]
+        text = "; ".join(why) or "it would fit now"
+        grouped.setdefault((pools.get(name, name), text), []).append(name)
+    for (pool, text), names in grouped.items():
+        where = names[0] if len(names) == 1 else f"{len(names)} nodes of {pool}"
+        yield f"{where}: {text}"
+
+
+def _used(session: Session) -> dict[str, Mapping[str, Decimal]]:
+    found: dict[str, dict[str, Decimal]] = {}
+    for pod in session.watches.pods.all():
+        node = pod["spec"].get("nodeName")
+        if not node or pod["status"].get("phase") in {"Succeeded", "Failed"}:
+            continue
+        total = found.setdefault(node, {})
+        for name, amount in requested(pod["spec"]).items():
+            total[name] = total.get(name, Decimal()) + amount
+    return dict(found)
+
+
+def _pods(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count} pods"
+
+
+def _ended(message: str) -> str:
+    """An event without the name of the pod, which differs from one to the next."""
+    message = message.removeprefix("(combined from similar events): ")
+    _, colon, rest = message.partition(": ")
+    text = rest if colon and message.startswith("Error creating") else message
+    words = text.split('"')
+    if text.startswith("pods ") and len(words) > 2:  # noqa: PLR2004 (before, name, after)
+        text = "pods" + '"'.join(words[2:])
+    return text

@@ -1,0 +1,217 @@
+"""`eks-gpushare lab run`: a stack on the lab, with workloads, to the numbers that come out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eks_gpushare.findings.finding import Finding, finding
+from eks_gpushare.program.preview import locate, preview
+from eks_gpushare.program.project import ProjectError
+from eks_gpushare_lab import codes
+from eks_gpushare_lab.binaries.progress import say
+from eks_gpushare_lab.client import ApiError, Client
+from eks_gpushare_lab.control_plane import state
+from eks_gpushare_lab.control_plane.control_plane import ControlPlane
+from eks_gpushare_lab.engine import tools
+from eks_gpushare_lab.engine.derived import derived
+from eks_gpushare_lab.engine.engine import Engine
+from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.install import manifests
+from eks_gpushare_lab.install.desired_cluster import kubernetes_half
+from eks_gpushare_lab.reporting.report import Report, report_of
+from eks_gpushare_lab.session import STEADY_SECONDS, NoWorkloadError, Session
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Sequence
+
+    from eks_gpushare.program.preview import Preview
+    from eks_gpushare_lab.control_plane.state import Lab
+    from eks_gpushare_lab.engine.tools import Tools
+    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.manifests import Manifest
+
+FINE, FOUND, WRONG_USAGE = 0, 1, 2
+
+_FOLLOW = {codes.NOT_REACHED.code, codes.DIFFERS.code, codes.NOT_REFERRED_TO.code}
+"""What goes without saying where the engine did not lay the stack."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Lay a stack on the lab that is up, or on one for this run, and report.
+
+    Args:
+        options: of the command line: stack, program, apply, scale, expect, until_steady, engine,
+            json.
+
+    Returns:
+        0 if all is well, 1 with error findings, 2 for what cannot be read.
+
+    Raises:
+        NoEngineError: If the engine is wanted and not there; nothing has been started then.
+        LabError: If there is no control plane to be had.
+    """
+    engine = tools.find() if options.engine else None
+    try:
+        previewed = preview(*locate(options.stack, options.program), known=True)
+        given, before = manifests.read(list(options.apply or ()))
+    except OSError as error:
+        sys.stderr.write(f"eks-gpushare: {error.filename} cannot be read: {error.strerror}\n")
+        return WRONG_USAGE
+    except ProjectError as error:
+        sys.stderr.write(f"eks-gpushare: {error}\n")
+        return WRONG_USAGE
+    if previewed.recording is None or not previewed.ok:
+        report = Report(findings=tuple(_why_stopped(previewed)))
+    else:
+        with control_plane() as lab:
+            try:
+                report = _on(lab, previewed, given, before, options, engine)
+            except (OSError, ApiError) as error:
+                raise LabError(f"the run stopped: {error}; see the logs in {lab.logs}") from error
+    _print(report, options)
+    if not previewed.report.readable:
+        return WRONG_USAGE
+    return FINE if report.ok else FOUND
+
+
+@contextmanager
+def control_plane() -> Iterator[Lab]:
+    """The lab that is up, or else one that lives as long as the block."""
+    lab, alive = state.find()
+    if lab is not None and alive and lab.phase == "ready":
+        yield lab
+        return
+    with ControlPlane() as started:
+        yield started.lab
+
+
+def _on(  # noqa: PLR0913, PLR0917  (what a run is made of)
+    lab: Lab,
+    previewed: Preview,
+    given: Sequence[Manifest],
+    before: Sequence[Finding],
+    options: argparse.Namespace,
+    with_tools: Tools | None,
+) -> Report:
+    """Run on a lab that is ready."""
+    if previewed.recording is None:
+        return Report(findings=tuple(before))
+    half, engine = kubernetes_half(previewed.recording), None
+    if with_tools is not None:
+        text, half, found = derived(previewed, half, lab)
+        if found:
+            return Report(findings=(*before, *found))
+        engine = Engine(with_tools, previewed.project, text, lab.directory)
+    client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
+    with Session(client) as session:
+        if engine is not None:
+            return _run_engine(session, half, engine, given, before, options)
+        with _shown(session, options) as (show, _):
+            session.lay(half)
+            found = [*before, *_use(session, given, options, show)]
+        return report_of(session, dict(map(_pair, options.expect or ())), found)
+
+
+def _run_engine(  # noqa: PLR0913, PLR0917  (the same)
+    session: Session,
+    half: KubernetesHalf,
+    engine: Engine,
+    given: Sequence[Manifest],
+    before: Sequence[Finding],
+    options: argparse.Namespace,
+) -> Report:
+    found, expected = [*before], dict(map(_pair, options.expect or ()))
+    with _shown(session, options) as (show, tell):
+
+        def look() -> None:
+            session.observer.sample()
+            show()
+
+        session.lay(half, lambda: engine.up(look, tell))
+        if engine.findings:
+            # What was to run on it is not tried: it would only tell of the same once more.
+            given, expected = (), {}
+            session.settle(STEADY_SECONDS, show=show)
+        else:
+            found += _use(session, given, options, show)
+    report = report_of(session, expected, [*engine.findings, *found])
+    shown = report.findings
+    if engine.findings:
+        shown = [each for each in shown if each.code not in _FOLLOW]
+    return replace(report, findings=shown, engine=engine.as_json())
+
+
+def _use(
+    session: Session,
+    given: Sequence[Manifest],
+    options: argparse.Namespace,
+    show: Callable[[], object],
+) -> list[Finding]:
+    """Apply and scale what the command line says, each time until nothing moves."""
+    seconds = options.until_steady or STEADY_SECONDS
+    found = []
+    session.settle(STEADY_SECONDS, show=show)
+    if given:
+        session.apply(given)
+        session.settle(seconds, show=show)
+    for name, replicas in map(_pair, options.scale or ()):
+        try:
+            session.scale(name, replicas)
+        except NoWorkloadError as error:
+            fix = "Name one of them, or apply its manifest."
+            found.append(finding(codes.NOT_AS_EXPECTED, ("workloads", name), str(error), fix))
+    if options.scale:
+        session.settle(seconds, show=show)
+    return found
+
+
+@contextmanager
+def _shown(
+    session: Session, options: argparse.Namespace
+) -> Iterator[tuple[Callable[[], object], Callable[[str], object]]]:
+    """What to call for the table to follow the lab, and to say something meanwhile."""
+    if options.json or not sys.stdout.isatty():
+        yield lambda: None, say
+        return
+    from eks_gpushare_lab.reporting import tables  # noqa: PLC0415 (rich is for people only)
+
+    console = tables.make_console()
+    shown, show = tables.live(console, session)
+    with shown:
+        yield show, lambda text: console.print(text, highlight=False, markup=False)
+
+
+def _print(report: Report, options: argparse.Namespace) -> None:
+    if options.json:
+        json.dump(report.as_json(), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        return
+    from eks_gpushare_lab.reporting import tables  # noqa: PLC0415 (the same)
+
+    console = tables.make_console()
+    if report.nodes:
+        tables.print_report(console, report)
+    else:
+        tables.print_findings(console, report.findings)
+
+
+def _why_stopped(previewed: Preview) -> Iterator[Finding]:
+    yield from previewed.findings
+    recording = previewed.recording
+    if recording is not None and recording.error is not None:
+        fix = "Mend the program; `eks-gpushare preview` shows the same."
+        message = f"The program stopped: {recording.error}"
+        yield finding(codes.PROGRAM_STOPPED, (), message, fix)
+
+
+def _pair(given: str | tuple[str, int]) -> tuple[str, int]:
+    """A name and a number, also as the text NAME=N."""
+    if isinstance(given, str):
+        name, _, number = given.rpartition("=")
+        return name, int(number)
+    return given

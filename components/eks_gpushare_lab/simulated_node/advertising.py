@@ -1,0 +1,98 @@
+"""What a node advertises, by its GPUs as they are cut and the plugin's configuration.
+
+Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/internal, `rm/device_map.go` and
+`plugin/mps.go`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eks_gpushare_lab.simulated_node.config_file import Configuration
+    from eks_gpushare_lab.simulated_node.gpus import Gpu
+
+PREFIX = "nvidia.com/"
+"""What the names of all of NVIDIA's resources begin with."""
+GPU = "nvidia.com/gpu"
+"""The resource of a GPU that is neither renamed nor split."""
+MIG = "nvidia.com/mig-"
+"""What the mixed strategy puts before the name of a profile."""
+SHARED = ".shared"
+"""What renaming adds."""
+
+_MAP = "error starting plugins: error getting plugins: unable to create plugins"
+_INVALID = (
+    f"{_MAP}: failed to construct resource managers: error building device map: "
+    "error building device map from config.resources"
+)
+
+
+class DevicesError(Exception):
+    """The plugin stops: it cannot serve the GPUs as they are. The text is the original's."""
+
+
+def advertised(gpus: Sequence[Gpu], configuration: Configuration) -> dict[str, int]:
+    """Resources and their counts.
+
+    An entry for a resource that the node does not have is passed over, as the original does it:
+    a misspelt name shares nothing.
+
+    Raises:
+        DevicesError: If the plugin would stop.
+    """
+    found: dict[str, int] = {}
+    for name, count in devices(gpus, configuration.mig_strategy).items():
+        replicas = configuration.replicas(name)
+        shared = any(each.name == name for each in configuration.resources)
+        if shared and configuration.strategy == "mps" and _are_instances(gpus, configuration):
+            message = "sharing using MPS is not supported for MIG devices"
+            raise DevicesError(f"{_MAP}: failed to create plugin: {message}")
+        if shared and configuration.renamed:
+            found |= {name: 0, name + SHARED: count * replicas}
+        else:
+            found[name] = count * replicas
+    return found
+
+
+def devices(gpus: Sequence[Gpu], strategy: str) -> dict[str, int]:
+    """Devices by resource before any is shared.
+
+    Args:
+        gpus: of the node.
+        strategy: none, single or mixed.
+
+    Raises:
+        DevicesError: If the strategy does not fit the GPUs.
+    """
+    if strategy == "none":
+        return {GPU: len(gpus)}
+    plain = sum(not gpu.mig for gpu in gpus)
+    whole = {GPU: plain} if plain else {}
+    instances = Counter(each.profile for gpu in gpus for each in gpu.instances)
+    if strategy == "mixed":
+        return whole | {resource(profile): count for profile, count in instances.items()}
+    empty = [number for number, gpu in enumerate(gpus) if gpu.mig and not gpu.instances]
+    if empty:
+        message = f"device {empty[0]} has no MIG devices configured"
+        where = "at least one device with migEnabled=true was not configured correctly"
+        raise DevicesError(f"{_INVALID}: invalid MIG configuration: {where}: {message}")
+    if len(instances) > 1:
+        message = "more than one MIG device type present on node"
+        raise DevicesError(f"{_INVALID}: invalid MIG configuration: {message}")
+    if plain and instances:
+        message = "all devices on the node must be configured with the same migEnabled value"
+        raise DevicesError(f"{_INVALID}: {message}")
+    return whole or {GPU: sum(instances.values())}
+
+
+def resource(profile: str) -> str:
+    """Resource of a profile under the mixed strategy: `+` is no letter for a resource."""
+    return MIG + profile.replace("+", ".")
+
+
+def _are_instances(gpus: Sequence[Gpu], configuration: Configuration) -> bool:
+    return configuration.mig_strategy != "none" and any(gpu.instances for gpu in gpus)

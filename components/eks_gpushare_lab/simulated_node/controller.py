@@ -1,0 +1,262 @@
+"""The loop of the simulated node agent."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.simulated_node import admission, operator, patches
+from eks_gpushare_lab.simulated_node.node import SimulatedNode
+from eks_gpushare_lab.simulated_node.pods import OPERATOR, is_alive, role_of
+from eks_gpushare_lab.simulated_node.taint_remover import config_map_of, is_remover, without_taint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eks_gpushare_lab.client import Client, Object
+    from eks_gpushare_lab.observing.watches import Watches
+    from eks_gpushare_lab.simulated_node.patches import Shown
+
+_RETRY_SECONDS = 0.5
+_WORKERS = 8
+
+
+class Agent:
+    """Plays NVIDIA's programs and the kubelet's device manager on every node of the lab."""
+
+    def __init__(self, client: Client, watches: Watches) -> None:
+        """Describe it; `start` starts it.
+
+        Args:
+            client: the API server.
+            watches: what to react to; started already.
+        """
+        self._client, self._watches = client, watches
+        self._nodes: dict[str, SimulatedNode] = {}
+        self._programs: dict[str, dict[str, Object]] = defaultdict(dict)
+        self._controllers: dict[str, Object] = {}
+        self._policy: Object | None = None
+        self._dirty: set[str] = set()
+        self._asking: dict[str, Object] = {}
+        self._refused: dict[str, str] = {}
+        self._refusals: dict[str, int] = defaultdict(int)
+        self._due: dict[str, float] = {}
+        self._again: set[str] = set()
+        self._shown: dict[tuple[str, str], object] = {}
+        self._wake = threading.Condition()
+        self._stopped = False
+        self._idle = True
+        self._workers = ThreadPoolExecutor(_WORKERS, "node agent")
+        self._thread = threading.Thread(target=self._run, name="node agent", daemon=True)
+
+    def start(self) -> None:
+        """Start."""
+        self._watches.nodes.listen(self._on_node)
+        self._watches.pods.listen(self._on_pod)
+        self._watches.config_maps.listen(self._on_config_map)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop; nodes keep what they advertise."""
+        with self._wake:
+            self._stopped = True
+            self._wake.notify()
+        self._thread.join(10)
+        self._workers.shutdown()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is left to do about what has been seen; refusals go on by themselves.
+
+        Raises:
+            LabError: If it has stopped by a fault, whose traceback is on standard error.
+        """
+        if not self._thread.is_alive() and not self._stopped:
+            raise LabError("the lab's node agent has stopped by a fault of its own; see above")
+        with self._wake:
+            return self._idle and not self._dirty
+
+    def _on_node(self, kind: str, node: Object) -> None:
+        name = node["metadata"]["name"]
+        if kind == "DELETED":
+            self._nodes.pop(name, None)
+        else:
+            self._touch(name)
+
+    def _on_pod(self, kind: str, pod: Object) -> None:
+        node = pod["spec"].get("nodeName")
+        if not node:
+            return
+        uid, role = pod["metadata"]["uid"], role_of(pod["spec"])
+        if role == OPERATOR or is_remover(pod):
+            self._on_controller(kind, pod)
+        elif role:
+            if kind == "DELETED":
+                self._programs[node].pop(uid, None)
+            else:
+                self._programs[node][uid] = pod
+            self._touch(node)
+        elif max(admission.requests(pod).values(), default=0) > 1:
+            with self._wake:
+                if kind == "DELETED" or pod["status"].get("phase") == "Failed":
+                    self._asking.pop(uid, None)
+                    self._due.pop(uid, None)
+                    self._again.discard(uid)
+                else:
+                    self._asking[uid] = pod
+                    if uid in self._refused and patches.is_ready(pod):
+                        self._again.add(uid)
+                    self._wake.notify()
+
+    def _on_controller(self, kind: str, pod: Object) -> None:
+        """A pod that acts on all nodes, wherever it is itself."""
+        uid = pod["metadata"]["uid"]
+        if kind != "DELETED" and is_alive(pod):
+            self._controllers[uid] = pod
+        else:
+            self._controllers.pop(uid, None)
+        for node in self._watches.nodes.all():
+            self._touch(node["metadata"]["name"])
+
+    def _on_config_map(self, _kind: str, config_map: Object) -> None:
+        """Only programs that do not run look again; `Instance.update` sees to that."""
+        name = config_map["metadata"]["name"]
+        for node in list(self._nodes.values()):
+            if node.reads(name):
+                self._touch(node.name)
+
+    def _touch(self, node: str) -> None:
+        with self._wake:
+            self._dirty.add(node)
+            self._wake.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                self._idle = True
+                self._wake.wait_for(self._has_work, timeout=self._next_refusal())
+                if self._stopped:
+                    return
+                self._idle = False
+                dirty, self._dirty = self._dirty, set()
+                asking = list(self._asking.values())
+            list(self._workers.map(self._try, dirty))
+            for pod in asking:
+                with suppress(ApiError, OSError):
+                    self._admit(pod)
+
+    def _try(self, name: str) -> None:
+        try:
+            self._reconcile(name)
+        except (ApiError, OSError):
+            threading.Timer(_RETRY_SECONDS, self._touch, (name,)).start()
+
+    def _has_work(self) -> bool:
+        waiting = self._asking.keys() - self._due.keys()
+        return bool(self._stopped or self._dirty or waiting or self._again)
+
+    def _next_refusal(self) -> float | None:
+        if not self._due:
+            return None
+        return max(0.01, min(self._due.values()) - time.monotonic())
+
+    def _config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
+        found = self._watches.config_maps.get(name, namespace)
+        return None if found is None else found.get("data") or {}
+
+    def _reconcile(self, name: str) -> None:
+        node = self._watches.nodes.get(name)
+        if node is None:
+            return
+        uid = node["metadata"]["uid"]
+        simulated = self._nodes.get(name)
+        if simulated is None or simulated.uid != uid:
+            simulated = self._nodes[name] = SimulatedNode(name, uid)
+        simulated.update(node, list(self._programs[name].values()), self._config_map)
+        manager = simulated.manager
+        # Only once the API server has the labels by which it stops the others.
+        if manager is not None and manager.waits and not manager.labels:
+            simulated.go_on(node, self._pods_on(name))
+        change = patches.node_status(node, simulated)
+        if change:
+            self._client.patch(f"/api/v1/nodes/{name}/status", change)
+        labels = {**simulated.labels, **self._operated(node), **simulated.changes}
+        relabel = patches.node_metadata(node, labels, simulated.notes)
+        if relabel:
+            self._client.patch(f"/api/v1/nodes/{name}", relabel)
+        simulated.written()
+        if not change and not relabel:
+            self._remove_taint(node)
+        for each in (*simulated.instances.values(), simulated.manager):
+            if each is not None:
+                self._show(each)
+
+    def _pods_on(self, node: str) -> list[Object]:
+        return [p for p in self._watches.pods.all() if p["spec"].get("nodeName") == node]
+
+    def _operated(self, node: Object) -> operator.Changes:
+        """What the operator changes of a node's labels, if it runs."""
+        for pod in list(self._controllers.values()):
+            if role_of(pod["spec"]) == OPERATOR:
+                there = node["metadata"].get("labels") or {}
+                return operator.changes(there, operator.policy_of(pod, self._cluster_policy))
+        return {}
+
+    def _cluster_policy(self) -> Object | None:
+        """The spec of the cluster's ClusterPolicy; kept, since a stack sets it once."""
+        if self._policy is None:
+            listed = self._client.get(operator.POLICIES) or {}
+            specs = [each["spec"] for each in listed.get("items") or ()]
+            self._policy = specs[0] if specs else None
+        return self._policy
+
+    def _remove_taint(self, node: Object) -> None:
+        for pod in list(self._controllers.values()):
+            if not is_remover(pod):
+                continue
+            change = without_taint(node, self._config_map(*config_map_of(pod)))
+            if change:
+                self._client.patch(f"/api/v1/nodes/{node['metadata']['name']}", change)
+
+    def _show(self, instance: Shown) -> None:
+        """Let a pod show what goes on in it, once for each change."""
+        uid, path = instance.uid, patches.pod_path(instance)
+        annotation, trouble = patches.instance_state(instance)
+        pod = self._programs[instance.node].get(uid)
+        if pod is None:
+            return
+        if self._shown.get((uid, "log")) != annotation:
+            self._client.patch(path, annotation)
+            self._shown[uid, "log"] = annotation
+        if self._shown.get((uid, "status")) != trouble:
+            status = patches.pod_status(pod, trouble)
+            if status:
+                self._client.patch(f"{path}/status", status)
+            self._shown[uid, "status"] = trouble
+
+    def _admit(self, pod: Object) -> None:
+        uid = pod["metadata"]["uid"]
+        if uid not in self._refused:
+            node = self._nodes.get(pod["spec"]["nodeName"])
+            why = admission.refusal(pod, node.plugin_configuration() if node else None)
+            if why is None:
+                with self._wake:
+                    self._asking.pop(uid, None)
+                return
+            self._refused[uid] = why
+            owner = admission.owner_of(pod)
+            self._due[uid] = time.monotonic() + admission.pause(self._refusals[owner])
+            self._refusals[owner] += 1
+            self._again.add(uid)
+        if uid in self._again:
+            # Once more where kwok, which knew an older state of the pod, has made it ready since.
+            self._again.discard(uid)
+            self._client.patch(patches.status_path(pod), patches.not_ready(pod))
+        if self._due.get(uid, 0.0) <= time.monotonic():
+            self._client.patch(patches.status_path(pod), patches.failed(self._refused[uid]))

@@ -1,0 +1,70 @@
+"""The GPUs of a simulated machine as MIG has cut them.
+
+What a GPU is cut into is a state of the machine and of nothing else, so it is kept where the lab
+keeps machines: in an annotation of the node, which outlives the agent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eks_gpushare_lab.client import Object
+
+STATE = "lab.eks-gpushare/gpus"
+"""Annotation of a node: per GPU null for a whole one, else the instances on it."""
+
+
+class Instance(NamedTuple):
+    """One MIG instance, of which compute instance and GPU instance are the same."""
+
+    profile: str
+    """NVIDIA's name, such as "1g.5gb+me"."""
+    start: int
+    """Memory slice at which it begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU."""
+
+    mig: bool = False
+    """Whether MIG mode is on."""
+    instances: tuple[Instance, ...] = ()
+    """What it is cut into; none while MIG mode is off, or before anything was created."""
+
+    def counts(self) -> dict[str, int]:
+        """Instances by profile."""
+        return dict(Counter(each.profile for each in self.instances))
+
+
+def whole(count: int) -> tuple[Gpu, ...]:
+    """GPUs as a machine has them when it comes from the factory."""
+    return (Gpu(),) * count
+
+
+def written(gpus: Sequence[Gpu]) -> str:
+    """The text of the annotation."""
+    return json.dumps([list(gpu.instances) if gpu.mig else None for gpu in gpus])
+
+
+def of_node(node: Object, count: int) -> tuple[Gpu, ...]:
+    """The GPUs of a node, whole where nobody has cut them."""
+    text = annotation(node, STATE)
+    if not text:
+        return whole(count)
+    return tuple(
+        Gpu() if each is None else Gpu(mig=True, instances=tuple(Instance(*one) for one in each))
+        for each in json.loads(text)
+    )
+
+
+def annotation(node: Object, name: str) -> str:
+    """An annotation of a node, `""` if it has none of that name."""
+    there: Mapping[str, str] = node["metadata"].get("annotations") or {}
+    return there.get(name, "")

@@ -1,0 +1,97 @@
+"""The node's own boot applies a MIG layout: what the script that the user data brings would do.
+
+It checks the machine, switches MIG mode, creates instances and reads them back. When something is
+not as it should be, it removes the instances it made and lets the node join with a taint that no
+device plugin tolerates, and a label that says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eks_gpushare_lab.simulated_node.gpus import Gpu, whole
+from eks_gpushare_lab.simulated_node.mig_driver import CarvingError, create
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eks_gpushare.catalog.mig import MigModel
+    from eks_gpushare_lab.simulated_node.gpus import Instance
+    from eks_gpushare_lab.simulated_node.hardware import Hardware
+    from eks_gpushare_lab.simulated_node.mig_driver import Wanted
+
+FAILED = "failed"
+"""Value of the label of a node whose layout could not be applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a boot leaves behind."""
+
+    gpus: tuple[Gpu, ...]
+    """The GPUs."""
+    said: str
+    """What is on the console."""
+    reason: str = ""
+    """Why the layout is not there, in a word that can be a label; `""` if it is."""
+
+
+class _DiesError(Exception):
+    """The script gives up."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def apply(environment: Mapping[str, str], hardware: Hardware | None) -> Outcome:
+    """Boot with a mig.env on a machine; None for one without GPUs."""
+    gpus = list(whole(hardware.count if hardware else 0))
+    try:
+        wanted, model = _checked(environment, hardware)
+        for number in wanted:
+            gpus[number] = Gpu(mig=True)
+        for number, text in wanted.items():
+            gpus[number] = Gpu(mig=True, instances=_created(number, text, model))
+    except _DiesError as error:
+        # Modes stay as they were set; instances go, so that no node is cut in part.
+        left = tuple(Gpu(mig=gpu.mig) for gpu in gpus)
+        return Outcome(left, f"FAILED ({error.reason}): {error}", error.reason)
+    said = f"layout {environment.get('MIG_HASH', '')} is on all {len(gpus)} GPUs"
+    return Outcome(tuple(gpus), said)
+
+
+def _checked(
+    environment: Mapping[str, str], hardware: Hardware | None
+) -> tuple[dict[int, str], MigModel | None]:
+    """What is wanted of each GPU that is to be cut, and what it can be cut into."""
+    expected, product = environment.get("MIG_GPUS", ""), environment.get("MIG_PRODUCT", "")
+    if hardware is None or expected != str(hardware.count):
+        found = hardware.count if hardware else 0
+        raise _DiesError("gpu-count", f"expected {expected} GPUs, found {found}")
+    if product not in hardware.product:
+        message = f"GPU 0 is {hardware.product}, the layout is for {product}"
+        raise _DiesError("wrong-board", message)
+    listed = dict(entry.split("=", 1) for entry in environment.get("MIG_LAYOUT", "").split())
+    every = {n: listed.get(str(n), listed.get("*", "")) for n in range(hardware.count)}
+    cut = {number: wanted for number, wanted in every.items() if wanted}
+    if cut and hardware.mig is None:
+        raise _DiesError("no-mig", f"GPU {min(cut)}, {hardware.product}, has no MIG")
+    return cut, hardware.mig
+
+
+def _created(number: int, wanted: str, model: MigModel | None) -> tuple[Instance, ...]:
+    try:
+        items = [_item(item) for item in wanted.split(",")]
+        return create(model, items) if model else ()
+    except (CarvingError, ValueError) as error:
+        raise _DiesError("create", f"GPU {number}: {wanted} cannot be made: {error}") from None
+
+
+def _item(text: str) -> Wanted:
+    """A profile and where it begins: without that, what was made cannot be told apart."""
+    profile, _, start = text.partition(":")
+    if not start.isdigit():
+        raise ValueError(f"{text} does not say where it begins")
+    return profile, int(start)

@@ -1,0 +1,244 @@
+"""One simulated node: the programs on it, and what the kubelet and they make of its GPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare_lab.observing.placement import quantity
+from eks_gpushare_lab.simulated_node import advertising, discovery, gpus, operator
+from eks_gpushare_lab.simulated_node.advertising import DevicesError
+from eks_gpushare_lab.simulated_node.boot import built_in
+from eks_gpushare_lab.simulated_node.hardware import INSTANCE_TYPE, hardware_of
+from eks_gpushare_lab.simulated_node.instance import Instance
+from eks_gpushare_lab.simulated_node.mig_manager import MigManager
+from eks_gpushare_lab.simulated_node.pods import (
+    DISCOVERY,
+    MIG_MANAGER,
+    MPS_DAEMON,
+    PLUGIN,
+    VALIDATOR,
+    WORKER,
+    is_alive,
+    program_of,
+    role_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from eks_gpushare_lab.client import Object
+    from eks_gpushare_lab.simulated_node.config_file import Configuration
+    from eks_gpushare_lab.simulated_node.gpus import Gpu
+    from eks_gpushare_lab.simulated_node.hardware import Hardware
+
+BUILT_IN = "lab.eks-gpushare/built-in-plugin"
+"""Annotation of a node: what the device plugin that its OS brings says."""
+
+_NO_DRIVER = "failed to initialize NVML: could not load NVML library"
+
+
+class SimulatedNode:
+    """A node as the agent sees it."""
+
+    def __init__(self, name: str, uid: str = "") -> None:
+        """Begin with nothing on it."""
+        self.name, self.uid = name, uid
+        self.instances: dict[str, Instance] = {}
+        """The programs that run or try to, by their command."""
+        self.manager: MigManager | None = None
+        """The MIG manager, if its pod is there."""
+        self.capacity: dict[str, int] = {}
+        """What the kubelet shows as capacity of device plugins."""
+        self.allocatable: dict[str, int] = {}
+        """What it shows as allocatable: 0 for a resource whose plugin has gone."""
+        self.labels: dict[str, str] = {}
+        """Labels that GPU feature discovery has published."""
+        self.changes: operator.Changes = {}
+        """Labels that other programs change now."""
+        self.notes: dict[str, str] = {}
+        """Annotations of the machine."""
+        self._built_in: Configuration | None = None
+        self._known = False
+
+    def update(
+        self,
+        node: Object,
+        pods: Sequence[Object],
+        find: Callable[[str, str], Mapping[str, str] | None],
+    ) -> None:
+        """Take in the node and its pods as they are now.
+
+        Args:
+            node: the node.
+            pods: those of NVIDIA's and NFD's programs that are bound to it.
+            find: the data of a ConfigMap by namespace and name.
+        """
+        if not self._known:
+            self._known = True
+            self._take_over(node)
+        self.changes, self.notes = {}, {}
+        labels = node["metadata"].get("labels", {})
+        hardware = hardware_of(labels.get(INSTANCE_TYPE, ""))
+        alive = {role_of(pod["spec"]): pod for pod in pods if is_alive(pod)}
+        self._programs(alive.values())
+        for each in self.instances.values():
+            if each.program.gated and VALIDATOR not in alive and each.configuration is None:
+                each.hold()
+                continue
+            each.update(labels.get(each.program.label, ""), find)
+            if hardware is None and each.configuration is not None:
+                each.configuration = None
+                each.stop(_NO_DRIVER)
+        if hardware is not None:
+            cut = gpus.of_node(node, hardware.count)
+            if WORKER in alive:
+                self.changes |= operator.discovered()
+            self._daemon(hardware)
+            self._discover(hardware, cut, labels)
+            self._advertise(self._counts(node, hardware, cut))
+            self._manage(alive.get(MIG_MANAGER), labels, cut, hardware, find)
+
+    def go_on(self, node: Object, pods: Iterable[Object]) -> None:
+        """Let the MIG manager go on if the pods it waits for have gone.
+
+        Args:
+            node: the node.
+            pods: all pods on it.
+        """
+        labels = node["metadata"].get("labels", {})
+        hardware = hardware_of(labels.get(INSTANCE_TYPE, ""))
+        if self.manager is None or hardware is None:
+            return
+        cut = gpus.of_node(node, hardware.count)
+        self.manager.go_on(labels, cut, hardware, pods)
+        self._take_changes(self.manager)
+
+    def plugin_configuration(self) -> Configuration | None:
+        """What the device plugin runs with, if it serves requests."""
+        plugin = self.instances.get(PLUGIN)
+        running = plugin.configuration if plugin else self._built_in
+        return running if any(self.allocatable.values()) else None
+
+    def reads(self, config_map: str) -> bool:
+        """Whether a program on it is configured by a ConfigMap of this name."""
+        names = [each.program.config_map for each in self.instances.values()]
+        return config_map in [*names, self.manager and self.manager.config_map]
+
+    def _take_over(self, node: Object) -> None:
+        """Begin with what the node shows, which an agent before this one may have written."""
+        for part, counts in (("capacity", self.capacity), ("allocatable", self.allocatable)):
+            for name, count in node["status"].get(part, {}).items():
+                if name.startswith(advertising.PREFIX):
+                    counts[name] = int(quantity(count))
+
+    def _programs(self, pods: Iterable[Object]) -> None:
+        alive: dict[str, Instance] = {}
+        for pod in pods:
+            program = program_of(pod)
+            if program is None:
+                continue
+            known = self.instances.get(program.name)
+            same = known is not None and known.uid == pod["metadata"]["uid"]
+            alive[program.name] = known if known and same else Instance(pod, program, self.name)
+        self.instances = alive
+
+    def _manage(
+        self,
+        pod: Object | None,
+        labels: Mapping[str, str],
+        cut: tuple[Gpu, ...],
+        hardware: Hardware,
+        find: Callable[[str, str], Mapping[str, str] | None],
+    ) -> None:
+        if pod is None:
+            self.manager = None
+            return
+        if self.manager is None or self.manager.uid != pod["metadata"]["uid"]:
+            self.manager = MigManager(pod, self.name)
+        self.manager.update(labels, cut, hardware, find)
+        self._take_changes(self.manager)
+
+    def _take_changes(self, manager: MigManager) -> None:
+        self.changes |= manager.labels
+        if manager.gpus is not None:
+            self.notes[gpus.STATE] = gpus.written(manager.gpus)
+
+    def written(self) -> None:
+        """Forget what the MIG manager has changed: the node has it now."""
+        if self.manager is not None:
+            self.manager.labels, self.manager.gpus = {}, None
+
+    def _daemon(self, hardware: Hardware) -> None:
+        daemon = self.instances.get(MPS_DAEMON)
+        if daemon is not None and daemon.configuration is not None:
+            why = _too_many_clients(hardware, daemon.configuration)
+            if why:
+                daemon.stop(why)
+
+    def _discover(self, hardware: Hardware, cut: Sequence[Gpu], there: Mapping[str, str]) -> None:
+        found = self.instances.get(DISCOVERY)
+        if found is None or found.configuration is None:
+            return
+        try:
+            self.labels = discovery.labels(hardware, cut, found.configuration)
+        except DevicesError as error:
+            found.stop(str(error))
+            return
+        self.changes |= dict.fromkeys(discovery.stale(there, self.labels))
+
+    def _counts(
+        self, node: Object, hardware: Hardware, cut: Sequence[Gpu]
+    ) -> dict[str, int] | None:
+        """What a plugin registers, or None if none serves."""
+        plugin = self.instances.get(PLUGIN)
+        if plugin is None:
+            return self._built_in_counts(node, hardware, cut)
+        if plugin.configuration is None:
+            return None
+        try:
+            counts = advertising.advertised(cut, plugin.configuration)
+        except DevicesError as error:
+            plugin.configuration = None
+            plugin.stop(str(error))
+            return None
+        if plugin.configuration.strategy == "mps":
+            daemon = self.instances.get(MPS_DAEMON)
+            if daemon is None or daemon.configuration is None or daemon.trouble is not None:
+                return None
+        return counts
+
+    def _built_in_counts(
+        self, node: Object, hardware: Hardware, cut: Sequence[Gpu]
+    ) -> dict[str, int] | None:
+        """The same of the plugin that Bottlerocket brings."""
+        settings = built_in(node)
+        self._built_in = settings.plugin if settings else None
+        if self._built_in is None:
+            return None
+        try:
+            counts = advertising.advertised(cut, self._built_in)
+            why = _too_many_clients(hardware, self._built_in)
+        except DevicesError as error:
+            counts, why = {}, str(error)
+        self.notes[BUILT_IN] = f"stops: {why}" if why else "runs"
+        return None if why else counts
+
+    def _advertise(self, counts: dict[str, int] | None) -> None:
+        if counts is None:
+            # The kubelet keeps the capacity of a plugin that has gone, and gives none of it out.
+            self.allocatable = dict.fromkeys(self.allocatable, 0)
+            return
+        gone = dict.fromkeys(self.capacity.keys() - counts.keys(), 0)
+        self.capacity = {**counts, **gone}
+        self.allocatable = dict(self.capacity)
+
+
+def _too_many_clients(hardware: Hardware, configuration: Configuration) -> str:
+    """Why the MPS daemon stops, `""` if it does not."""
+    replicas = configuration.replicas(advertising.GPU)
+    if configuration.strategy != "mps" or replicas <= hardware.mps_clients:
+        return ""
+    return (
+        "invalid MPS configuration: invalid device maximum allowed replicas exceeded: "
+        f"{replicas} > {hardware.mps_clients}"
+    )

@@ -1,0 +1,123 @@
+"""What the agent writes: merge patches of nodes and pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from eks_gpushare_lab.simulated_node.admission import REASON
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eks_gpushare_lab.client import Object
+    from eks_gpushare_lab.simulated_node.instance import Trouble
+    from eks_gpushare_lab.simulated_node.node import SimulatedNode
+
+LOG = "lab.eks-gpushare/log"
+"""Annotation of a pod with what its program says about its configuration."""
+
+_READY = ("Ready", "ContainersReady")
+
+
+class Shown(Protocol):
+    """A program whose pod shows what goes on in it."""
+
+    uid: str
+    """UID of the pod."""
+    namespace: str
+    """Namespace of the pod."""
+    pod: str
+    """Name of the pod."""
+    node: str
+    """Its node."""
+    trouble: Trouble | None
+    """What stops it."""
+
+    def log(self) -> str:
+        """What it would have written to its log."""
+        ...
+
+
+def node_status(node: Object, simulated: SimulatedNode) -> Object | None:
+    """Capacity and allocatable that differ from what the node has, or None."""
+    wanted = {"capacity": simulated.capacity, "allocatable": simulated.allocatable}
+    change: dict[str, dict[str, str]] = {}
+    for part, counts in wanted.items():
+        there = node["status"].get(part, {})
+        new = {name: str(count) for name, count in counts.items() if there.get(name) != str(count)}
+        if new:
+            change[part] = new
+    return {"status": change} if change else None
+
+
+def node_metadata(
+    node: Object, labels: Mapping[str, str | None], notes: Mapping[str, str]
+) -> Object | None:
+    """Labels and annotations that differ from what the node has, or None; a label None goes."""
+    metadata: Object = {}
+    for part, wanted in (("labels", labels), ("annotations", notes)):
+        there = node["metadata"].get(part) or {}
+        new = {key: value for key, value in wanted.items() if there.get(key) != value}
+        if new:
+            metadata[part] = new
+    return {"metadata": metadata} if metadata else None
+
+
+def pod_path(instance: Shown) -> str:
+    """Path of the pod of a program."""
+    return f"/api/v1/namespaces/{instance.namespace}/pods/{instance.pod}"
+
+
+def status_path(pod: Object) -> str:
+    """Path of the status of a pod."""
+    metadata = pod["metadata"]
+    return f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status"
+
+
+def instance_state(instance: Shown) -> tuple[Object, Trouble | None]:
+    """What a pod shows: its log as an annotation, and what stops it."""
+    return {"metadata": {"annotations": {LOG: instance.log()}}}, instance.trouble
+
+
+def pod_status(pod: Object, trouble: Any) -> Object | None:  # noqa: ANN401 (Trouble or None)
+    """Status of a pod whose containers wait, or run again; None if it is as it should be."""
+    statuses = pod["status"].get("containerStatuses") or []
+    waits = any("waiting" in (each.get("state") or {}) for each in statuses)
+    if trouble is None and not waits:
+        return None
+    if trouble is None:
+        state: Object = {"running": {"startedAt": pod["status"].get("startTime")}}
+    else:
+        state = {"waiting": {"reason": trouble.reason, "message": trouble.message}}
+    ready = trouble is None
+    return {
+        "status": {
+            "containerStatuses": [{**each, "ready": ready, "state": state} for each in statuses],
+            "conditions": _conditions(pod, ready=ready),
+        }
+    }
+
+
+def is_ready(pod: Object) -> bool:
+    """Whether a pod shows that it is ready."""
+    conditions = pod["status"].get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def not_ready(pod: Object) -> Object:
+    """Status of a pod that is about to fail."""
+    return {"status": {"conditions": _conditions(pod, ready=False, reason=REASON)}}
+
+
+def failed(message: str) -> Object:
+    """Status of a pod that the kubelet has refused."""
+    return {"status": {"phase": "Failed", "reason": REASON, "message": message}}
+
+
+def _conditions(pod: Object, *, ready: bool, reason: str = "") -> list[Object]:
+    """The conditions of a pod with those about readiness replaced."""
+    kept = [c for c in pod["status"].get("conditions") or [] if c["type"] not in _READY]
+    value: Object = {"status": "True" if ready else "False"}
+    if not ready:
+        value["reason"] = reason or "ContainersNotReady"
+    return [*kept, *({"type": each, **value} for each in _READY)]
