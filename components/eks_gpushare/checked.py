@@ -6,21 +6,21 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pulumi
-from pydantic import ValidationError
 
 from eks_gpushare.config import component_specs
 from eks_gpushare.config.base import Model, normalised
 from eks_gpushare.config.models import models
-from eks_gpushare.findings.finding import Finding, dotted, finding, has_errors
-from eks_gpushare.rules.deploying import for_building
-from eks_gpushare.rules.partial import certain
+from eks_gpushare.findings.finding import Finding, dotted, has_errors
+from eks_gpushare.rules.deploying import as_deploy_errors
+from eks_gpushare.rules.registry import certain
 from eks_gpushare.validation import shape_rules
-from eks_gpushare.validation.shape import shape_findings, similar
+from eks_gpushare.validation.partial import meant_fields, read_block
+from eks_gpushare.validation.shape import meant_key, shape_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from eks_gpushare.findings.finding import At
+    from eks_gpushare.findings.finding import FieldPath
 
 M = TypeVar("M", bound=Model)
 
@@ -34,9 +34,6 @@ _SPECS: tuple[type[Model], ...] = (
     component_specs.DevicePluginSpec,
     component_specs.GpuOperatorSpec,
 )
-_GONE = object()
-_ROUNDS = 20
-"""Each round takes out at least one wrong value; nesting is nowhere this deep."""
 
 
 def checked(
@@ -44,7 +41,6 @@ def checked(
     args_type: type,
     args: Mapping[str, Any],
     rules: Callable[[M], Iterable[Finding]],
-    below: At = (),
 ) -> tuple[M, list[Finding]]:
     """The plain part of a component's arguments as a model, and what is worth knowing about it.
 
@@ -55,72 +51,44 @@ def checked(
         args_type: The typed dictionary of the arguments, `<component>Args`.
         args: The arguments as they were given.
         rules: What must agree with what in such a model.
-        below: Place in an environment of the block that the arguments are.
 
     Raises:
         pulumi.InputPropertiesError: Naming every wrong field by path.
     """
-    found: list[Finding] = []
     keys = args_type.__annotations__
-    wires = {key for key in keys if key not in model.model_fields}
-    given = {key: args[key] for key in args if key in keys and key not in wires}
-    plain = normalised(_without_outputs(given, (), found))
-    removed = [each.at for each in found]
-    found += _strangers(args, keys)
+    refs = {key for key in keys if key not in model.model_fields}
+    given = {key: args[key] for key in args if key in keys and key not in refs}
+    outputs: list[FieldPath] = []
+    plain = normalised(_without_outputs(given, (), outputs))
+    found = [_output(at) for at in outputs]
+    unknown = {str(key): meant_key(str(key), keys) for key in args if key not in keys}
+    found += [_unknown_arg(key, meant) for key, meant in unknown.items()]
     required: frozenset[str] = args_type.__required_keys__  # type: ignore[attr-defined]  # a TypedDict
-    for wire in sorted(wires & required):
-        if args.get(wire) is None:
-            message = f"{wire} is required here."
-            found.append(finding(shape_rules.MISSING_KEY, (wire,), message, f"Add {wire}."))
-    spec = _readable(model, plain, wires, found, removed)
-    if spec is not None:
-        ruled = for_building(rules(spec))
-        gone = tuple(_file_place(at) for at in removed)
-        found += certain(ruled, gone, below) if gone else ruled
-    if spec is None or has_errors(found):
+    for ref in sorted((refs & required) - {*unknown.values()}):
+        if args.get(ref) is None:
+            message = f"{ref} is required here."
+            found.append(shape_rules.MISSING_KEY.finding((ref,), message, f"Add {ref}."))
+    spec, details = read_block(model, plain, by_alias=False)
+    explained = {*outputs, *((meant,) for meant in unknown.values())}
+    shape = shape_findings(details, {*python_names().values(), *refs}, model=model, by_alias=False)
+    found += [f for f in shape if not any(f.at[: len(at)] == at for at in explained)]
+    for name in meant_fields(unknown, {key: key for key in model.model_fields}, given):
+        spec.__dict__.pop(name, None)
+    ruled = as_deploy_errors(certain(rules, spec))
+    found += [f for f in ruled if f.severity == "error"] if found else ruled
+    if has_errors(found):
         refuse(args_type.__name__.removesuffix("Args"), found)
     return spec, found
 
 
-def _readable(
-    model: type[M], plain: dict[str, Any], wires: set[str], found: list[Finding], removed: list[At]
-) -> M | None:
-    """The model without what is wrong, so that rules still see the rest; None if too much is."""
-    for _ in range(_ROUNDS):
-        try:
-            return model.model_validate(plain, by_alias=False, by_name=True)
-        except ValidationError as error:
-            shape = shape_findings(error, {*python_names().values(), *wires})
-            known = {*removed, *(f.at for f in found)}
-            found += [f for f in shape if not any(f.at[: len(at)] == at for at in known)]
-            wrong = [at for f in shape if (at := _take_out(plain, f.at))]
-            if not wrong:
-                return None
-            removed += wrong
-    return None
+def _output(at: FieldPath) -> Finding:
+    message = "An output decides too late: this value says which resources there are."
+    return shape_rules.WRONG_TYPE.finding(at, message, "Give a plain value.")
 
 
-def _take_out(plain: dict[str, Any], at: At) -> At | None:
-    """Delete the value at a place, or the list it is in; None if there is nothing to delete."""
-    node: Any = plain
-    for depth, part in enumerate(at):
-        inner = node.get(part, _GONE) if isinstance(node, dict) else _GONE
-        last = depth == len(at) - 1
-        if inner is _GONE:
-            return None
-        if last or not isinstance(inner, dict):
-            del node[part]
-            return at[: depth + 1]
-        node = inner
-    return None
-
-
-def _strangers(args: Mapping[str, Any], keys: Mapping[str, Any]) -> Iterator[Finding]:
-    for key in args:
-        if key not in keys:
-            meant = similar(str(key), keys)
-            fix = f"Did you mean {meant}?" if meant else "Remove it."
-            yield finding(shape_rules.UNKNOWN_KEY, (key,), f"{key} is not an argument.", fix)
+def _unknown_arg(key: str, meant: str | None) -> Finding:
+    fix = f"Did you mean {meant}?" if meant else "Remove it."
+    return shape_rules.UNKNOWN_KEY.finding((key,), f"{key} is not an argument.", fix)
 
 
 def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
@@ -191,15 +159,9 @@ def as_args(model: Model, *without: str) -> dict[str, Any]:
     return model.model_dump(exclude_unset=True, exclude=set(without), mode="json")
 
 
-def python_place(at: At) -> At:
+def python_place(at: FieldPath) -> FieldPath:
     """A place in the stack file as a place in arguments: `instanceTypes` is `instance_types`."""
     names = python_names()
-    return tuple(names.get(part, part) if isinstance(part, str) else part for part in at)
-
-
-def _file_place(at: At) -> At:
-    """The reverse: a place in arguments as rules name it."""
-    names = {name: key for key, name in python_names().items()}
     return tuple(names.get(part, part) if isinstance(part, str) else part for part in at)
 
 
@@ -210,16 +172,17 @@ def python_names() -> Mapping[str, str]:
     return {info.alias or name: name for name, info in fields}
 
 
-def _without_outputs(value: Any, at: At, found: list[Finding]) -> Any:  # noqa: ANN401
-    """The value without outputs, each of which is a finding: they would decide too late."""
+class _Undecided:
+    """Stands for an output among plain values: it is of no type that a model takes."""
+
+
+def _without_outputs(value: Any, at: FieldPath, found: list[FieldPath]) -> Any:  # noqa: ANN401
+    """The value without outputs, the places of which are noted."""
     if isinstance(value, pulumi.Output):
-        message = "An output decides too late: this value says which resources there are."
-        found.append(finding(shape_rules.WRONG_TYPE, at, message, "Give a plain value."))
-        return _GONE
+        found.append(at)
+        return _Undecided()
     if isinstance(value, dict):
-        kept = {key: _without_outputs(item, (*at, key), found) for key, item in value.items()}
-        return {key: item for key, item in kept.items() if item is not _GONE}
+        return {key: _without_outputs(item, (*at, key), found) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        items = [_without_outputs(item, (*at, index), found) for index, item in enumerate(value)]
-        return [item for item in items if item is not _GONE]
+        return [_without_outputs(item, (*at, index), found) for index, item in enumerate(value)]
     return value

@@ -96,7 +96,7 @@ class EksCluster(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec, found = checked(EksClusterSpec, EksClusterArgs, args, check_cluster, ("cluster",))
+        spec, found = checked(EksClusterSpec, EksClusterArgs, args, check_cluster)
         tags = dict(spec.tags)
         super().__init__(
             "eks-gpushare:index:EksCluster", name, props(spec, vpcId=args["vpc_id"]), opts

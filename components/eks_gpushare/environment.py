@@ -1,6 +1,6 @@
 """A whole GPU-sharing environment, from one declaration."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
@@ -17,7 +17,7 @@ from eks_gpushare.config.environment import SystemNodes as SystemBlock
 from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.documents.kubeconfig import KubeconfigError, eks_kubeconfig, read_kubeconfig
-from eks_gpushare.findings.finding import Finding, finding
+from eks_gpushare.findings.finding import Finding
 from eks_gpushare.gpu_manager import register_manager
 from eks_gpushare.gpu_pool import GpuPool
 from eks_gpushare.network import Network
@@ -129,8 +129,9 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         }
 
 
-def _rules(spec: EnvironmentSpec) -> list[Finding]:
-    return [*check_environment(spec, region=spec.region), *lookups.missing(spec)]
+def _rules(spec: EnvironmentSpec) -> Iterator[Finding]:
+    yield from check_environment(spec, region=spec.__dict__.get("region"))
+    yield from lookups.missing_lookups(spec)
 
 
 def _output(plan: PoolPlan) -> dict[str, Any]:
@@ -306,8 +307,8 @@ def _read(spec: ClusterByKubeconfig) -> str:
         return read_kubeconfig(spec.kubeconfig)
     except KubeconfigError as error:
         at = ("cluster", "existing", "kubeconfig")
-        unread = finding(
-            shape_rules.WRONG_TYPE, at, str(error), "Give the path of a kubeconfig file."
+        unread = shape_rules.WRONG_TYPE.finding(
+            at, str(error), "Give the path of a kubeconfig file."
         )
         refuse("GpuSharingEnvironment", [unread])
 

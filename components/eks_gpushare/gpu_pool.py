@@ -14,8 +14,9 @@ from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import GpuPoolSpec
 from eks_gpushare.config.pools import Pool
-from eks_gpushare.findings.finding import Finding, finding
+from eks_gpushare.findings.finding import Finding
 from eks_gpushare.rules.component_rules import check_pool
+from eks_gpushare.rules.registry import certain
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 from eks_gpushare.sharing.user_data import node_user_data
 from eks_gpushare.validation import shape_rules
@@ -83,10 +84,7 @@ class GpuPool(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        block = ("pools", str(args.get("pool", "")))
-        spec, found = checked(
-            GpuPoolSpec, GpuPoolArgs, args, lambda spec: _rules(spec, args), block
-        )
+        spec, found = checked(GpuPoolSpec, GpuPoolArgs, args, lambda spec: _rules(spec, args))
         catalog, _ = catalog_of(spec.catalog, None)
         inputs = props(spec, clusterName=args["cluster_name"])
         super().__init__("eks-gpushare:index:GpuPool", name, inputs, opts)
@@ -215,10 +213,10 @@ def _first(pool: Pool, catalog: Catalog) -> InstanceType:
     return found
 
 
-def _rules(spec: GpuPoolSpec, args: GpuPoolArgs) -> list[Finding]:
-    catalog, found = catalog_of(spec.catalog, None)
-    found += _named(check_pool(spec.pool, spec, catalog))
-    return [*found, *_unmade(spec), *_missing(spec, args)]
+def _rules(spec: GpuPoolSpec, args: GpuPoolArgs) -> Iterator[Finding]:
+    yield from _named(check_pool(spec))
+    yield from certain(_missing, spec, args)
+    yield from _unmade(spec)
 
 
 def _named(found: Iterable[Finding]) -> Iterator[Finding]:
@@ -232,7 +230,7 @@ def _unmade(pool: Pool) -> Iterator[Finding]:
     if pool.provisioner != "managedNodeGroup":
         message = f"GpuPool makes a managed node group; {pool.provisioner} leaves that to others."
         fix = "Remove provisioner, or the pool: the device plugin serves such nodes by their label."
-        yield finding(shape_rules.NOT_ALLOWED, ("provisioner",), message, fix)
+        yield shape_rules.NOT_ALLOWED.finding(("provisioner",), message, fix)
 
 
 def _missing(pool: Pool, args: GpuPoolArgs) -> Iterator[Finding]:
@@ -245,4 +243,4 @@ def _missing(pool: Pool, args: GpuPoolArgs) -> Iterator[Finding]:
     for wire, why in needs:
         if args.get(wire) is None:
             message = f"{wire} is required here: {why}."
-            yield finding(shape_rules.MISSING_KEY, (wire,), message, f"Add {wire}.")
+            yield shape_rules.MISSING_KEY.finding((wire,), message, f"Add {wire}.")

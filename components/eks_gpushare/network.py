@@ -70,7 +70,7 @@ class Network(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec, found = checked(NetworkSpec, NetworkArgs, args, check_network, ("network",))
+        spec, found = checked(NetworkSpec, NetworkArgs, args, check_network)
         super().__init__("eks-gpushare:index:Network", name, props(spec), opts)
         warn(found, self, opts)
         parts = _Parts(name, dict(spec.tags), pulumi.ResourceOptions(parent=self))

@@ -15,7 +15,7 @@ from eks_gpushare.config.network import NewNetwork
 from eks_gpushare.documents.kubeconfig import KubeconfigError, read_kubeconfig
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.rules import check_environment
-from eks_gpushare.rules.deploying import for_building
+from eks_gpushare.rules.deploying import as_deploy_errors
 from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:
@@ -44,8 +44,10 @@ def _checked(raw: object, region: str | None) -> Environment:
     parsed = parse(raw)
     found = list(parsed.findings)
     if parsed.environment is not None:
-        found += check_environment(parsed.environment, region=region, removed=parsed.removed)
-    found = for_building(found)
+        found += check_environment(
+            parsed.environment, region=region, partly_read=bool(parsed.findings)
+        )
+    found = as_deploy_errors(found)
     if parsed.environment is None or has_errors(found):
         raise pulumi.RunError(_text(f for f in found if f.severity == "error"))
     return parsed.environment

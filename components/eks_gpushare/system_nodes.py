@@ -54,9 +54,7 @@ class SystemNodes(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec, found = checked(
-            SystemNodesSpec, SystemNodesArgs, args, check_system_nodes, ("system",)
-        )
+        spec, found = checked(SystemNodesSpec, SystemNodesArgs, args, check_system_nodes)
         inputs = props(spec, clusterName=args["cluster_name"])
         super().__init__("eks-gpushare:index:SystemNodes", name, inputs, opts)
         warn(found, self, opts)

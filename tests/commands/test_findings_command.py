@@ -7,14 +7,14 @@ import json
 import pytest
 
 from eks_gpushare.cli import main
-from eks_gpushare.rules import all_codes
+from eks_gpushare.rules import all_rules
 from eks_gpushare_lab import codes as lab
 
 Output = pytest.CaptureFixture[str]
 
 
 def test_a_code_stands_for_one_kind_in_checks_and_lab_together() -> None:
-    every = [code.code for code in (*all_codes(), *lab.CODES)]
+    every = [rule.id for rule in (*all_rules(), *lab.CODES)]
 
     assert len(set(every)) == len(every)
 
@@ -40,7 +40,7 @@ def test_without_a_code_all_are_listed(capsys: Output) -> None:
     assert main(["findings"]) == 0
     out = capsys.readouterr().out
 
-    assert [code.code for code in (*all_codes(), *lab.CODES) if f"  {code.code}  " not in out] == []
+    assert [rule.id for rule in (*all_rules(), *lab.CODES) if f"  {rule.id}  " not in out] == []
 
 
 def test_an_unknown_code_ends_with_2(capsys: Output) -> None:

@@ -287,7 +287,6 @@ def test_the_error_names_each_property(record: Callable[..., Run]) -> None:
         "instance_types[1]",
         "labels",
         "clustername",
-        "cluster_name",
         "cluster_subnet_ids",
         "nodes.min",
         "taints[0].effect",

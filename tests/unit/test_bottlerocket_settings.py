@@ -18,6 +18,7 @@ from eks_gpushare.catalog.bottlerocket import (
     bottlerocket_release,
 )
 from eks_gpushare.catalog.mig import mig_models, named_layouts
+from eks_gpushare.config.component_specs import GpuPoolSpec
 from eks_gpushare.documents.bottlerocket import (
     bottlerocket_user_data,
     custom_bottlerocket_user_data,
@@ -298,13 +299,19 @@ def declarations(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     }
 
 
+def alone(pool: Pool) -> GpuPoolSpec:
+    """The pool as the arguments of a component."""
+    given = pool.model_dump(exclude_unset=True, mode="json")
+    return GpuPoolSpec.model_validate({**given, "pool": "gpu"}, by_name=True)
+
+
 @given(declaration=declarations(), image=IMAGES)
 def test_an_accepted_pool_is_told_what_was_declared(
     declaration: tuple[str, dict[str, Any]], image: dict[str, Any]
 ) -> None:
     instance, sharing = declaration
     pool = pool_of(instance, sharing=sharing, **image)
-    if any(found.severity == "error" for found in check_pool("gpu", pool)):
+    if any(found.severity == "error" for found in check_pool(alone(pool))):
         return
     text = text_of(bottlerocket_user_data(settings_of(pool)))
     written = tomllib.loads(text).get("settings", {}).get("kubelet-device-plugins", {})
@@ -326,7 +333,7 @@ def test_an_accepted_pool_advertises_what_its_plan_says(
     pool = pool_of(instance, sharing=sharing)
     instance_type = CATALOG.find(instance)
     assert instance_type is not None
-    if any(found.severity == "error" for found in check_pool("gpu", pool)):
+    if any(found.severity == "error" for found in check_pool(alone(pool))):
         return
 
     assert advertised_by(pool) == advertised(pool, instance_type, CATALOG)

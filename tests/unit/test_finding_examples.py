@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import finding_examples
 import pytest
 
-from eks_gpushare.rules import all_codes
+from eks_gpushare.rules import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from finding_examples import Example
 
-CODES = [code.code for code in all_codes()]
+CODES = [rule.id for rule in all_rules()]
 
 
 @cache

@@ -10,10 +10,10 @@ import pytest
 
 from eks_gpushare.config.models import models
 from eks_gpushare.config.schema import field_descriptions
-from eks_gpushare.rules import all_codes
+from eks_gpushare.rules import all_rules
 
 if TYPE_CHECKING:
-    from eks_gpushare.findings.finding import Code
+    from eks_gpushare.findings.rule import Rule
 
 
 def test_the_committed_pages_are_up_to_date() -> None:
@@ -27,14 +27,14 @@ def test_the_same_pages_come_out_twice() -> None:
 def test_every_code_has_a_page_that_the_index_names() -> None:
     index = (make_pages.DOCS / "findings" / "index.md").read_text(encoding="utf-8")
 
-    assert [c.code for c in all_codes() if f"[{c.code}]({c.code}.md)" not in index] == []
+    assert [rule.id for rule in all_rules() if f"[{rule.id}]({rule.id}.md)" not in index] == []
 
 
-@pytest.mark.parametrize("code", all_codes(), ids=lambda code: code.code)
-def test_a_page_shows_what_the_command_prints(code: Code) -> None:
-    page = (make_pages.DOCS / "findings" / f"{code.code}.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
+def test_a_page_shows_what_the_command_prints(rule: Rule) -> None:
+    page = (make_pages.DOCS / "findings" / f"{rule.id}.md").read_text(encoding="utf-8")
 
-    assert f"{code.severity} {code.code}" in page
+    assert f"{rule.severity} {rule.id}" in page
 
 
 @pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)

@@ -278,7 +278,9 @@ def test_a_wrong_part_does_not_hide_another(at: str, value: object) -> None:
 
 def codes_of_rules(parsed: Parsed) -> set[str]:
     assert parsed.environment is not None
-    found = check_environment(parsed.environment, region="us-west-2", removed=parsed.removed)
+    found = check_environment(
+        parsed.environment, region="us-west-2", partly_read=bool(parsed.findings)
+    )
     return {each.code for each in found}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from finding_examples import findings
 
-from eks_gpushare.config.pools import Pool
+from eks_gpushare.config.component_specs import GpuPoolSpec
 from eks_gpushare.rules.component_rules import check_pool
 
 OPERATOR = {"manager": "gpuOperator"}
@@ -89,7 +89,8 @@ def test_nodes_of_others_are_to_have_the_startup_taint() -> None:
 def test_a_pool_alone_is_told_who_frees_its_nodes() -> None:
     given = stack(H100)["pools"]["gpu"]
 
-    found = [f for f in check_pool("gpu", Pool.model_validate(given)) if f.code.startswith("GPU27")]
+    spec = GpuPoolSpec.model_validate({**given, "pool": "gpu"}, by_alias=True)
+    found = [f for f in check_pool(spec) if f.code.startswith("GPU27")]
 
     message = (
         "These nodes join with the taint eks-gpushare/mig-layout, which the controller that "

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import finding_examples
 
 from eks_gpushare.findings.text import print_findings
-from eks_gpushare.rules import all_codes
+from eks_gpushare.rules import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from finding_examples import Example, Side
 
-    from eks_gpushare.findings.finding import Code
+    from eks_gpushare.findings.rule import Rule
 
 _WIDTH = 100
 _INTRODUCTION = """\
@@ -44,23 +44,23 @@ _SEVERITIES = {
 
 def pages() -> Iterator[tuple[str, str]]:
     """File name and text of every page."""
-    for code in all_codes():
-        yield f"{code.code}.md", _page(code, finding_examples.example(code.code))
+    for rule in all_rules():
+        yield f"{rule.id}.md", _page(rule, finding_examples.example(rule.id))
     yield "index.md", _index()
 
 
-def _page(code: Code, example: Example) -> str:
+def _page(rule: Rule, example: Example) -> str:
     parts = [
-        f"# {code.code}: {code.title.removesuffix('.')}",
-        f"Severity: {_SEVERITIES[code.severity]}.",
-        code.why,
+        f"# {rule.id}: {rule.title.removesuffix('.')}",
+        f"Severity: {_SEVERITIES[rule.severity]}.",
+        rule.why,
         "## Wrong",
         _yaml(example.wrong, refused=not example.wrong.report.ok),
         "## What `check` prints",
         f"```text\n{printed(example)}```",
         "## Right",
         _yaml(example.right, refused=False),
-        f"Source: <{code.source}>",
+        f"Source: <{rule.source}>",
     ]
     if not example.wrong.whole:
         parts.insert(4, "In an environment that is right otherwise:")
@@ -88,9 +88,9 @@ def _index() -> str:
     parts = ["# Findings", _INTRODUCTION]
     for digit, title in _GROUPS.items():
         rows = [
-            f"| [{c.code}]({c.code}.md) | {c.severity} | {c.title} |"
-            for c in all_codes()
-            if c.code[3] == digit
+            f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {rule.title} |"
+            for rule in all_rules()
+            if rule.id[3] == digit
         ]
         parts += [f"## {title}", "\n".join(["| code | severity | rule |", "|---|---|---|", *rows])]
     parts.append("```{toctree}\n:hidden:\n:glob:\n\nGPU*\n```")

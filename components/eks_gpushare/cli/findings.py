@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from eks_gpushare.findings.finding import Code
+    from eks_gpushare.findings.rule import Rule
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Explain kinds of findings, or list all."""
-    from eks_gpushare.rules import all_codes
+    from eks_gpushare.rules import all_rules
 
-    known = {code.code: ("check, preview", code) for code in all_codes()}
+    known = {rule.id: ("check, preview", rule) for rule in all_rules()}
     for verb in added_verbs():
-        known |= {code.code: (verb.REPORTED_BY, code) for code in verb.RULES}
+        known |= {rule.id: (verb.REPORTED_BY, rule) for rule in verb.RULES}
     wanted = [each.upper() for each in options.codes] or sorted(known)
     unknown = [each for each in wanted if each not in known]
     if unknown:
@@ -41,41 +41,41 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         import json
 
-        shown = [_as_json(said_by, code) for said_by, code in chosen.values()]
+        shown = [_as_json(said_by, rule) for said_by, rule in chosen.values()]
         json.dump({"findings": shown}, sys.stdout, indent=2)
         print()
     elif options.codes:
-        print("\n\n".join(_explained(said_by, code) for said_by, code in chosen.values()))
+        print("\n\n".join(_explained(said_by, rule) for said_by, rule in chosen.values()))
     else:
         _print_all(chosen)
     return FINE
 
 
-def _as_json(said_by: str, code: Code) -> dict[str, str]:
+def _as_json(said_by: str, rule: Rule) -> dict[str, str]:
     return {
-        "code": code.code,
-        "severity": code.severity,
-        "rule": code.title,
-        "why": code.why,
+        "code": rule.id,
+        "severity": rule.severity,
+        "rule": rule.title,
+        "why": rule.why,
         "saidBy": said_by,
-        "source": code.source,
+        "source": rule.source,
     }
 
 
-def _explained(said_by: str, code: Code) -> str:
+def _explained(said_by: str, rule: Rule) -> str:
     width = line_width(sys.stdout)
-    head = f"{code.code}, {code.severity}, said by {said_by}"
+    head = f"{rule.id}, {rule.severity}, said by {said_by}"
     indented = (
         textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")
-        for text in (code.title, code.why)
+        for text in (rule.title, rule.why)
     )
-    return "\n".join([head, *indented, f"  {code.source}"])
+    return "\n".join([head, *indented, f"  {rule.source}"])
 
 
-def _print_all(codes: Mapping[str, tuple[str, Code]]) -> None:
+def _print_all(codes: Mapping[str, tuple[str, Rule]]) -> None:
     said = ""
-    for said_by, code in codes.values():
+    for said_by, rule in codes.values():
         if said_by != said:
             print(f"{chr(10) if said else ''}Said by {said_by}")
             said = said_by
-        print(f"  {code.code}  {code.severity:7}  {code.title}")
+        print(f"  {rule.id}  {rule.severity:7}  {rule.title}")

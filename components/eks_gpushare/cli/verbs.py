@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from eks_gpushare.findings.finding import Code
+    from eks_gpushare.findings.rule import Rule
 
 GROUP = "eks_gpushare.verbs"
 """Entry points of this group name a module for each verb."""
@@ -24,7 +24,7 @@ class Verb(Protocol):
     """What it does, for the list of verbs."""
     REPORTED_BY: str
     """What reports its findings, for the list of findings."""
-    RULES: Sequence[Code]
+    RULES: Sequence[Rule]
     """The kinds of findings it adds."""
 
     @staticmethod

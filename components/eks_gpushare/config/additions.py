@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.catalog import Catalog, Gpu, InstanceType, mig_models
 from eks_gpushare.catalog.instances import gpu_instance_types
 from eks_gpushare.config.mig_additions import own_layouts, own_mig_models
-from eks_gpushare.findings.finding import Code, Finding, finding
+from eks_gpushare.findings.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eks_gpushare.config.environment import CatalogAdditions, CatalogGpu, CatalogInstanceType
+    from eks_gpushare.findings.finding import Finding
 
-INCOMPLETE_TYPE = Code(
+INCOMPLETE_TYPE = Rule(
     "GPU108",
     "error",
     "An added instance type has all the figures that planning needs.",
@@ -46,9 +47,9 @@ def catalog_of(additions: CatalogAdditions, region: str | None) -> tuple[Catalog
         if missing:
             message = f"{name} is not in the catalog, so {', '.join(missing)} must be given."
             fix = "Add them, as ec2 describe-instance-types shows them."
-            found.append(finding(INCOMPLETE_TYPE, at, message, fix))
+            found.append(INCOMPLETE_TYPE.finding(at, message, fix))
         elif wrong:
-            found.append(finding(INCOMPLETE_TYPE, (*at, *wrong[0]), wrong[1], "Correct it."))
+            found.append(INCOMPLETE_TYPE.finding((*at, *wrong[0]), wrong[1], "Correct it."))
         else:
             overrides[name] = _merged(name, entry, base, region, additions.mig_profiles)
     mig_models = own_mig_models(additions.mig_profiles, found)

@@ -6,7 +6,7 @@ and would evaluate the text of each at every start.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -17,12 +17,26 @@ Items = Annotated[tuple[T, ...], Field(strict=False)]
 """A list in the file, a tuple in the model: a checked environment does not change any more."""
 
 
+class UnreadError(Exception):
+    """A value that is not known: it could not be read, or a component alone is not told of it.
+
+    A rule that comes to such a value says nothing: its default is not what anybody asked for.
+    """
+
+
 class Model(BaseModel):
     """Strict, immutable, camelCase in the file and snake_case in Python; unknown keys refused."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, alias_generator=to_camel, defer_build=True
     )
+
+    if not TYPE_CHECKING:  # it would make every misspelt attribute one of type Any
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+            if name in type(self).model_fields:
+                raise UnreadError(name)
+            return super().__getattr__(name)
 
 
 def normalised(value: Any) -> Any:  # noqa: ANN401  (any YAML or JSON value)
@@ -46,3 +60,19 @@ def given_keys(value: object) -> set[str]:
     if isinstance(value, dict):
         return {str(key) for key in value}
     return set(value.model_fields_set) if isinstance(value, BaseModel) else set()
+
+
+M = TypeVar("M", bound=Model)
+
+
+def partly(model: type[M], /, **known: Any) -> M:  # noqa: ANN401  (values of the model's fields)
+    """A model of which only the given fields are known; all others raise `UnreadError`.
+
+    Args:
+        model: What it is.
+        known: Values of its fields, which are not validated.
+    """
+    made: M = model.model_construct(set(known), **known)
+    for name in model.model_fields.keys() - known.keys():
+        made.__dict__.pop(name, None)
+    return made

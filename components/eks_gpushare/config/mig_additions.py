@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import MigModel, Profile, mig_models
-from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.findings.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.config.environment import CatalogMigProfile
-    from eks_gpushare.findings.finding import At, Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
 
-WRONG_MIG_ADDITION = Code(
+WRONG_MIG_ADDITION = Rule(
     "GPU235",
     "error",
     "Added MIG profiles and layouts are possible ones.",
@@ -44,7 +44,7 @@ def own_mig_models(
         known = mig_models().get(model)
         right = {}
         for name, entry in profiles.items():
-            at: At = ("catalog", "migProfiles", model, name)
+            at: FieldPath = ("catalog", "migProfiles", model, name)
             problems = list(_problems(at, name, entry, known))
             found += problems
             if not problems:
@@ -52,7 +52,7 @@ def own_mig_models(
         if not profiles:
             message = f"{model} has no profile here."
             at = ("catalog", "migProfiles", model)
-            found.append(finding(WRONG_MIG_ADDITION, at, message, "Add profiles, or remove it."))
+            found.append(WRONG_MIG_ADDITION.finding(at, message, "Add profiles, or remove it."))
         if right:
             models[model] = _merged(model, right, known)
     return models
@@ -76,25 +76,25 @@ def own_layouts(
     return layouts
 
 
-def _layout_problems(at: At, name: str, devices: Mapping[str, int]) -> Iterator[Finding]:
+def _layout_problems(at: FieldPath, name: str, devices: Mapping[str, int]) -> Iterator[Finding]:
     if name in _RESERVED:
         message = f"{name} has a meaning of its own for NVIDIA's tools."
-        yield finding(WRONG_MIG_ADDITION, at, message, "Use another name.")
+        yield WRONG_MIG_ADDITION.finding(at, message, "Use another name.")
     elif not _LABEL.fullmatch(name):
         message = f'"{name}" cannot be the value of a label, which names the layout on a node.'
         fix = "Use up to 63 letters, digits, dots, dashes and underscores."
-        yield finding(WRONG_MIG_ADDITION, at, message, fix)
+        yield WRONG_MIG_ADDITION.finding(at, message, fix)
     if not devices:
         message = "No device is named."
         fix = "Name profiles and how many of each, such as {1g.5gb: 2}."
-        yield finding(WRONG_MIG_ADDITION, at, message, fix)
+        yield WRONG_MIG_ADDITION.finding(at, message, fix)
     for profile, count in devices.items():
         if not _PROFILE.fullmatch(profile):
-            yield finding(WRONG_MIG_ADDITION, (*at, profile), _no_name(profile), _NAMES)
+            yield WRONG_MIG_ADDITION.finding((*at, profile), _no_name(profile), _NAMES)
         elif count <= 0:
             message = f"{count} is not a number of devices; a GPU has 1 or more of a profile."
             fix = f"Give 1 or more, or remove {profile}."
-            yield finding(WRONG_MIG_ADDITION, (*at, profile), message, fix)
+            yield WRONG_MIG_ADDITION.finding((*at, profile), message, fix)
 
 
 _NAMES = "Write it as nvidia-smi mig -lgip does, such as 1g.5gb or 1g.5gb+me."
@@ -105,11 +105,11 @@ def _no_name(profile: str) -> str:
 
 
 def _problems(
-    at: At, name: str, entry: CatalogMigProfile, known: MigModel | None
+    at: FieldPath, name: str, entry: CatalogMigProfile, known: MigModel | None
 ) -> Iterator[Finding]:
     matched = _PROFILE.fullmatch(name)
     if matched is None:
-        yield finding(WRONG_MIG_ADDITION, at, _no_name(name), _NAMES)
+        yield WRONG_MIG_ADDITION.finding(at, _no_name(name), _NAMES)
         return
     for key, number, of_name in (
         ("computeSlices", entry.compute_slices, int(matched[1])),
@@ -117,32 +117,34 @@ def _problems(
     ):
         if number != of_name:
             message = f"{number} does not agree with the name, which says {of_name}."
-            yield finding(WRONG_MIG_ADDITION, (*at, key), message, f"Write {of_name}.")
+            yield WRONG_MIG_ADDITION.finding((*at, key), message, f"Write {of_name}.")
     if entry.memory_slices <= 0:
         message = f"{entry.memory_slices} is not more than 0."
-        yield finding(WRONG_MIG_ADDITION, (*at, "memorySlices"), message, "Correct it.")
+        yield WRONG_MIG_ADDITION.finding((*at, "memorySlices"), message, "Correct it.")
         return
     if known is not None and entry.compute_slices > known.compute_slices:
         message = f"The {known.name} has {known.compute_slices} compute slices."
-        yield finding(WRONG_MIG_ADDITION, (*at, "computeSlices"), message, "Correct it.")
+        yield WRONG_MIG_ADDITION.finding((*at, "computeSlices"), message, "Correct it.")
     yield from _wrong_places(at, entry, known)
 
 
-def _wrong_places(at: At, entry: CatalogMigProfile, known: MigModel | None) -> Iterator[Finding]:
+def _wrong_places(
+    at: FieldPath, entry: CatalogMigProfile, known: MigModel | None
+) -> Iterator[Finding]:
     places = entry.placements
     if not places or len(set(places)) < len(places):
         message = "A placement stands twice." if places else "There is no placement."
         fix = "List each memory slice at which an instance may begin once."
-        yield finding(WRONG_MIG_ADDITION, (*at, "placements"), message, fix)
+        yield WRONG_MIG_ADDITION.finding((*at, "placements"), message, fix)
     elif not 1 <= entry.max_count <= len(places):
         message = f"{entry.max_count} is not between 1 and the {len(places)} placements."
-        yield finding(WRONG_MIG_ADDITION, (*at, "maxCount"), message, "Correct one of the two.")
+        yield WRONG_MIG_ADDITION.finding((*at, "maxCount"), message, "Correct one of the two.")
     for index, start in enumerate(places):
         end = start + entry.memory_slices
         if start < 0 or (known is not None and end > known.memory_slices):
             board = f"; the {known.name} has {known.memory_slices}" if known else ""
             message = f"Memory slices {start} to {end - 1} are not all there{board}."
-            yield finding(WRONG_MIG_ADDITION, (*at, "placements", index), message, "Correct it.")
+            yield WRONG_MIG_ADDITION.finding((*at, "placements", index), message, "Correct it.")
 
 
 def _profile(name: str, entry: CatalogMigProfile, known: MigModel | None) -> Profile:

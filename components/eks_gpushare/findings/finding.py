@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -11,22 +11,8 @@ if TYPE_CHECKING:
 Severity: TypeAlias = Literal["error", "warning", "info"]
 """`error` refuses the stack, `warning` lets it through and says so, `info` is worth knowing."""
 
-At: TypeAlias = "tuple[str | int, ...]"
+FieldPath: TypeAlias = "tuple[str | int, ...]"
 """A place in the environment: mapping keys and list indexes from the top down."""
-
-
-class Code(NamedTuple):
-    """A kind of finding. Codes are stable: users silence and search for them."""
-
-    code: str
-    """`GPU` and three digits."""
-    severity: Severity
-    title: str
-    """The rule in one sentence, as it heads the page of the finding."""
-    why: str
-    """What would happen without the rule."""
-    source: str
-    """A link or issue that explains it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +30,7 @@ class Finding:
     """The change that removes the finding."""
     source: str
     """A link or issue that explains the rule."""
-    at: At = field(default=(), compare=False, repr=False)
+    at: FieldPath = field(default=(), compare=False, repr=False)
     """The same place as `path`, in parts: keys may hold dots. For line numbers."""
 
     def as_json(self) -> dict[str, str]:
@@ -62,23 +48,6 @@ class Finding:
         """One finding as text: where, what, and what to do."""
         where = f"{self.path}: " if self.path else ""
         return f"{self.severity} {self.code} {where}{self.message} {self.fix}".rstrip()
-
-
-def finding(
-    code: Code, at: At, message: str, fix: str, severity: Severity | None = None
-) -> Finding:
-    """A finding of the given kind at the given place.
-
-    Args:
-        code: The kind, which gives severity and source.
-        at: The place, in parts.
-        message: What was given and what is allowed.
-        fix: The change that removes the finding.
-        severity: Only where it differs from that of the kind.
-    """
-    return Finding(
-        code.code, severity or code.severity, dotted(at), message, fix, code.source, tuple(at)
-    )
 
 
 def dotted(at: Iterable[str | int]) -> str:

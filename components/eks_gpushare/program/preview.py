@@ -10,7 +10,7 @@ from eks_gpushare.config.project import PROJECT
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.program.project import Project, ProjectError, find_project, stack_name
 from eks_gpushare.program.values import to_json
-from eks_gpushare.rules.deploying import for_building
+from eks_gpushare.rules.deploying import as_deploy_errors
 from eks_gpushare.stack_file.check import Report, check_file
 from eks_gpushare.validation import shape_rules
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eks_gpushare.program.recording import Recording
 
 ENVIRONMENT_TYPE = "eks-gpushare:index:GpuSharingEnvironment"
-_OF_OUR_PROJECT = {shape_rules.NO_ENVIRONMENT.code, shape_rules.STRAY_KEY.code}
+_OF_OUR_PROJECT = {shape_rules.NO_ENVIRONMENT.id, shape_rules.STRAY_KEY.id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def preview(project: Project, file: Path, *, known: bool = False) -> Preview:
         known: Make up what only an update tells, instead of keeping it unknown.
     """
     report = check_file(file)
-    findings = tuple(for_building(_relevant(report, project)))
+    findings = tuple(as_deploy_errors(_relevant(report, project)))
     if not report.readable or has_errors(findings):
         return Preview(stack_name(file), project, report, findings, None)
     recording = record(project, file, stack_name(file), known=known)

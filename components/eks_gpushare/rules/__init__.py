@@ -5,141 +5,49 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from eks_gpushare.config import additions
-from eks_gpushare.config.additions import catalog_of
-from eks_gpushare.config.sharing import Mig
-from eks_gpushare.rules import buying, cluster, images, instances, names, network, sharing, stack
-from eks_gpushare.rules.context import Context
-from eks_gpushare.rules.partial import certain
-from eks_gpushare.sharing.bottlerocket import is_bottlerocket
-from eks_gpushare.sharing.labels import OWN_PREFIX
+from eks_gpushare.config import additions, mig_additions
+from eks_gpushare.rules import (
+    bottlerocket,
+    bottlerocket_mig,
+    capacity,
+    chart_values,
+    charts,
+    cluster,
+    images,
+    instances,
+    mig,
+    mig_boot,
+    mig_manager,
+    names,
+    network,
+    placement,
+    sharing,
+    sizes,
+    stack,
+)
+from eks_gpushare.rules.context import Context, catalog_with
+from eks_gpushare.rules.registry import Runs, Scope, certain, checks_in, rules_in
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.config.environment import Environment
-    from eks_gpushare.config.pools import Pool
-    from eks_gpushare.findings.finding import At, Code, Finding
-    from eks_gpushare.rules.context import PoolRule, StackRule
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.rule import Rule
 
-# Most stacks have no MIG, no Bottlerocket and no values of their own: `check` then starts without
-# the modules of the rules about them, which `_stack_rules` and `_pool_rules` bring in.
-STACK_RULES: tuple[StackRule, ...] = (
-    cluster.version,
-    cluster.endpoint,
-    cluster.arns,
-    cluster.kubeconfig,
-    names.cluster_name,
-    network.cidr,
-    network.zones,
-    network.ids,
-    network.idle,
-    buying.network_zones,
-    buying.system_sizes,
-    buying.system_zones,
-    buying.existing_subnets,
-    images.system_ami,
-    names.namespace,
-    names.tags,
-    stack.pools,
-    stack.region,
-    stack.any_subnet,
-    stack.not_built,
-    stack.charts,
-    stack.vcpu_demand,
-    stack.prices,
+_MODULES = (
+    *(cluster, network, instances, sharing, mig, mig_boot, mig_manager),
+    *(bottlerocket, bottlerocket_mig, sizes, placement, capacity, images, names, stack),
+    *(charts, chart_values),
 )
-POOL_RULES: tuple[PoolRule, ...] = (
-    names.pool_name,
-    instances.known_gpu_types,
-    instances.same_gpus,
-    instances.still_offered,
-    instances.driver_fits,
-    instances.ultraserver_limits,
-    instances.fractional_gpus,
-    sharing.enough_replicas,
-    sharing.mps_clients,
-    sharing.mig_capable,
-    sharing.several_shares,
-    sharing.advised_replicas,
-    sharing.memory_per_share,
-    sharing.room_for_shares,
-    sharing.toleration_needed,
-    buying.pool_sizes,
-    buying.reservations,
-    buying.reservation_place,
-    buying.pool_zones,
-    buying.sold_so,
-    buying.efa,
-    buying.placement,
-    images.custom_ami,
-    images.ami_serves,
-    images.ami_version,
-    images.disk,
-    names.pool_labels,
-    names.pool_taints,
-)
+CHECKS = checks_in(*_MODULES)
+"""Every check, of stacks and of components that stand alone."""
 
 
-def _stack_rules(environment: Environment) -> Iterator[StackRule]:
-    yield from STACK_RULES
-    if environment.gpu_stack.manager != "devicePlugin" or environment.charts.model_fields_set:
-        from eks_gpushare.rules import chart_values, charts  # noqa: PLC0415  (few stacks)
-
-        yield from (charts.undone_values, charts.idle_chart, charts.drivers)
-        yield chart_values.values_read
-    if environment.gpu_stack.mig_taint_remover_image is not None:
-        from eks_gpushare.rules import mig_manager  # noqa: PLC0415  (few stacks)
-
-        yield mig_manager.remover_image
-
-
-def _pool_rules(pool: Pool) -> Iterator[PoolRule]:
-    yield from POOL_RULES
-    own_taints = any(taint.key.startswith(OWN_PREFIX) for taint in pool.taints)
-    if isinstance(pool.sharing, Mig) or own_taints:
-        from eks_gpushare.rules import mig, mig_boot, mig_manager  # noqa: PLC0415  (few pools)
-
-        yield from (*mig.POOL_RULES, *mig_boot.POOL_RULES, *mig_manager.POOL_RULES)
-    if pool.bottlerocket is not None or is_bottlerocket(pool):
-        from eks_gpushare.rules import bottlerocket, bottlerocket_mig  # noqa: PLC0415  (few pools)
-
-        yield from (*bottlerocket.POOL_RULES, *bottlerocket_mig.POOL_RULES)
-
-
-def all_codes() -> tuple[Code, ...]:
-    """Every kind of finding, by number."""
-    from eks_gpushare.rules import (  # noqa: PLC0415  (a check asks for few of them)
-        bottlerocket,
-        bottlerocket_mig,
-        chart_values,
-        charts,
-        mig,
-        mig_boot,
-        mig_manager,
-    )
-
-    modules = (
-        bottlerocket,
-        bottlerocket_mig,
-        buying,
-        chart_values,
-        charts,
-        cluster,
-        images,
-        instances,
-        mig,
-        mig_boot,
-        mig_manager,
-        names,
-        network,
-        sharing,
-        stack,
-    )
-    found = [*shape_rules.CODES, additions.INCOMPLETE_TYPE]
-    found += [code for module in modules for code in module.CODES]
-    return tuple(sorted(found))
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule, by number."""
+    return rules_in(shape_rules, additions, mig_additions, *_MODULES)
 
 
 def check_environment(
@@ -147,7 +55,7 @@ def check_environment(
     *,
     region: str | None,
     today: date | None = None,
-    removed: tuple[At, ...] = (),
+    partly_read: bool = False,
 ) -> list[Finding]:
     """Everything the rules find in an environment.
 
@@ -155,18 +63,25 @@ def check_environment(
         environment: The environment, as far as it could be read.
         region: AWS region of the stack, None if it does not say.
         today: For versions that end. Default: today.
-        removed: Places whose values could not be read. Only errors elsewhere are reported then:
-            the rest would be about defaults that nobody asked for.
+        partly_read: Whether something could not be read. Only errors are reported then: the rest
+            is worth knowing once there is a stack.
     """
-    catalog, found = catalog_of(environment.catalog, region)
+    found: list[Finding] = []
+    catalog = catalog_with(environment, region, found)
     ctx = Context(environment, catalog, region, today or date.today())  # noqa: DTZ011  (a calendar day)
-    found += _run(ctx)
-    return certain(found, removed) if removed else found
+    found += _of_parts(ctx)
+    found += certain(_of_pools, ctx)
+    return [each for each in found if each.severity == "error"] if partly_read else found
 
 
-def _run(ctx: Context) -> Iterator[Finding]:
-    for stack_rule in _stack_rules(ctx.environment):
-        yield from stack_rule(ctx)
+def _of_parts(ctx: Context) -> Iterator[Finding]:
+    for each in CHECKS:
+        if each.scope is not Scope.POOL and each.runs is not Runs.ALONE:
+            yield from each(ctx)
+
+
+def _of_pools(ctx: Context) -> Iterator[Finding]:
     for name, pool in ctx.environment.pools.items():
-        for pool_rule in _pool_rules(pool):
-            yield from pool_rule(ctx, name, pool)
+        for each in CHECKS:
+            if each.scope is Scope.POOL and each.runs is not Runs.ALONE:
+                yield from each(ctx, name, pool)

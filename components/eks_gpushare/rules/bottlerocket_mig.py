@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import bottlerocket as facts
 from eks_gpushare.config.sharing import Mig
-from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
 
 if TYPE_CHECKING:
@@ -14,20 +15,20 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.findings.finding import At, Finding
-    from eks_gpushare.rules.context import Context, PoolRule
+    from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.rules.context import Context
 
 _MIG_MANAGER = "https://github.com/bottlerocket-os/bottlerocket-kernel-kit/pull/35"
 _MIXED = "https://github.com/bottlerocket-os/bottlerocket/issues/4483"
 
-MIG_GPU = Code(
+MIG_GPU = Rule(
     "GPU252",
     "error",
     "MIG on Bottlerocket is for the GPUs that its MIG manager is documented for.",
     "The manager would make another layout or none, and the node would advertise something else.",
     _MIG_MANAGER,
 )
-MIG_STRATEGY = Code(
+MIG_STRATEGY = Rule(
     "GPU253",
     "error",
     "MIG on Bottlerocket has the strategy single.",
@@ -35,46 +36,43 @@ MIG_STRATEGY = Code(
     "would stay Pending.",
     _MIXED,
 )
-MIG_LAYOUT = Code(
+MIG_LAYOUT = Rule(
     "GPU254",
     "error",
     "MIG on Bottlerocket cuts every GPU of a node into as many devices of one profile as fit.",
     "The settings have room for one profile per GPU model and for nothing else.",
     _MIXED,
 )
-MIG_PROFILE = Code(
+MIG_PROFILE = Rule(
     "GPU255",
     "error",
     "A MIG profile is one that Bottlerocket's MIG manager knows.",
     "It takes any other for the whole GPU and says nothing.",
     _MIG_MANAGER,
 )
-MIG_APPLY = Code(
+MIG_APPLY = Rule(
     "GPU256",
     "error",
     "Bottlerocket makes MIG layouts itself, at boot.",
     "The GPU Operator's MIG manager needs a host that can be written to.",
     "https://github.com/NVIDIA/mig-parted/pull/382",
 )
-CODES = (MIG_GPU, MIG_STRATEGY, MIG_LAYOUT, MIG_PROFILE, MIG_APPLY)
 _AL2023 = "use amiFamily: al2023"
 
 
+@check(Scope.POOL, MIG_GPU, MIG_STRATEGY, MIG_APPLY)
 def bottlerocket_mig(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU252, GPU253, GPU256."""
     at, sharing = ("pools", name, "sharing"), pool.sharing
     if not _made_by_bottlerocket(pool) or not isinstance(sharing, Mig):
         return
     if sharing.apply == "migManager":
-        yield finding(
-            MIG_APPLY,
+        yield MIG_APPLY.finding(
             (*at, "apply"),
             "The GPU Operator's MIG manager cannot run on Bottlerocket.",
             f"Remove the key: the image makes the layout itself, at boot. Or {_AL2023}.",
         )
     if sharing.strategy != "single":
-        yield finding(
-            MIG_STRATEGY,
+        yield MIG_STRATEGY.finding(
             (*at, "strategy"),
             f"The strategy is {sharing.strategy}, as it is unless the file says otherwise; "
             "Bottlerocket calls every MIG device nvidia.com/gpu.",
@@ -83,8 +81,7 @@ def bottlerocket_mig(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     for found, gpu in ctx.gpu_types(pool):
         model = ctx.catalog.mig_model(gpu)
         if model and facts.bottlerocket_mig_gpu(model.name) is None:
-            yield finding(
-                MIG_GPU,
+            yield MIG_GPU.finding(
                 (*at, "mode"),
                 f"Bottlerocket documents MIG for A30, A100, H100 and H200; {found.name} has "
                 f"{gpu.model} ({model.name}).",
@@ -92,8 +89,9 @@ def bottlerocket_mig(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             )
 
 
+@check(Scope.POOL, MIG_LAYOUT, MIG_PROFILE)
 def bottlerocket_layout(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU254, GPU255; one finding, since types of one pool differ in nothing that matters here."""
+    """One finding, since types of one pool differ in nothing that matters here."""
     if not _made_by_bottlerocket(pool) or not isinstance(pool.sharing, Mig):
         return
     for found, _ in ctx.gpu_types(pool):
@@ -104,7 +102,7 @@ def bottlerocket_layout(ctx: Context, name: str, pool: Pool) -> Iterator[Finding
 
 
 def _layout_fault(
-    ctx: Context, at: At, sharing: Mig, instance_type: InstanceType
+    ctx: Context, at: FieldPath, sharing: Mig, instance_type: InstanceType
 ) -> Finding | None:
     from eks_gpushare.sharing.mig.layout import LayoutError, node_layout  # noqa: PLC0415  (few have)
 
@@ -122,7 +120,7 @@ def _layout_fault(
         left = [f"{layout.whole} whole GPU" + "s" * (layout.whole > 1)] if layout.whole else []
         parts = " and ".join([*layout.instances, *left])
         message = f"This makes {parts}; Bottlerocket makes one profile on every GPU of a node."
-        return finding(MIG_LAYOUT, at, message, fix)
+        return MIG_LAYOUT.finding(at, message, fix)
     if profile not in gpu.instances:
         instead = (
             "its settings take no profile with an attribute"
@@ -130,22 +128,15 @@ def _layout_fault(
             else f"it would make {gpu.whole} of it, the whole GPU, without a word"
         )
         message = f"Bottlerocket's MIG manager does not know {profile}: {instead}."
-        return finding(MIG_PROFILE, at, message, fix)
+        return MIG_PROFILE.finding(at, message, fix)
     full = gpu.instances[profile]
     fewest = min(each.devices.get(profile, 0) for each in layout.gpus)
     if fewest == full:
         return None
     message = f"This makes {fewest} of {profile} on a GPU; Bottlerocket always makes {full}."
-    return finding(MIG_LAYOUT, at, message, f"Write layout: all-{profile}, or {_AL2023}.")
+    return MIG_LAYOUT.finding(at, message, f"Write layout: all-{profile}, or {_AL2023}.")
 
 
 def _made_by_bottlerocket(pool: Pool) -> bool:
     """Whether the operating system's own MIG manager and device plugin are at work."""
     return is_bottlerocket(pool) and not served_by_chart(pool)
-
-
-POOL_RULES: tuple[PoolRule, ...] = (
-    bottlerocket_mig,
-    bottlerocket_layout,
-)
-"""The rules of a stack's pools."""

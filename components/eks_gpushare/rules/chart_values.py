@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.chart_keys import chart_keys
-from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
@@ -20,21 +21,21 @@ if TYPE_CHECKING:
 
 _HELM = "https://helm.sh/docs/chart_template_guide/values_files/"
 
-UNKNOWN_VALUE = Code(
+UNKNOWN_VALUE = Rule(
     "GPU711",
     "error",
     "Every chart value is one that the chart reads.",
     "Helm ignores others in silence: a misspelt setting is simply not in force.",
     _HELM,
 )
-IDLE_VALUE = Code(
+IDLE_VALUE = Rule(
     "GPU712",
     "warning",
     "Every chart value has an effect.",
     "It stands among the chart's defaults, and no template reads it.",
     _HELM,
 )
-UNCHECKED_VALUES = Code(
+UNCHECKED_VALUES = Rule(
     "GPU713",
     "info",
     "The values that the chart reads are known.",
@@ -42,14 +43,14 @@ UNCHECKED_VALUES = Code(
     _HELM,
 )
 
-CODES = (UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 _MOST_OTHERS = 3
 """More places with the same key say nothing about which one was meant."""
 
 
+@check(Scope.CHARTS, UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
 def values_read(ctx: Context) -> Iterator[Finding]:
-    """GPU711, GPU712, GPU713, for the chart that is installed."""
+    """For the chart that is installed."""
     charts = ctx.environment.charts
     if ctx.environment.gpu_stack.manager == "gpuOperator":
         yield from _of_chart("gpuOperator", charts.gpu_operator, versions.GPU_OPERATOR)
@@ -68,7 +69,7 @@ def _of_chart(key: str, chart: Chart, default: versions.Chart) -> Iterator[Findi
         which = "a chart on disk" if chart.path is not None else f"version {version}"
         message = f"Which values {which} reads is not known, so they are not checked."
         fix = f"Compare them with the chart's templates; those of {known} are known."
-        yield finding(UNCHECKED_VALUES, at, message, fix)
+        yield UNCHECKED_VALUES.finding(at, message, fix)
         return
     for place, kind in _wrong(chart.values, keys):
         yield from _finding(at, keys, place, kind)
@@ -96,15 +97,15 @@ def _finding(at: tuple[str, ...], keys: ChartKeys, place: Place, kind: str) -> I
     name, chart = ".".join(place), f"{keys.chart} {keys.version.removeprefix('v')}"
     if kind == "idle":
         message = f"{name} is among the defaults of {chart}, but no template reads it."
-        yield finding(IDLE_VALUE, (*at, *place), message, _instead(keys, place) or "Remove it.")
+        yield IDLE_VALUE.finding((*at, *place), message, _instead(keys, place) or "Remove it.")
     elif kind == "block":
         message = f"{name} is a block of values in {chart}, not one value."
         some = ", ".join(keys.below(place)[:5])
-        yield finding(UNKNOWN_VALUE, (*at, *place), message, f"Give what is in it, such as {some}.")
+        yield UNKNOWN_VALUE.finding((*at, *place), message, f"Give what is in it, such as {some}.")
     else:
         message = f"{name} is no value of {chart}: no template reads it."
         fix = _instead(keys, place) or _meant(keys, place) or "Remove it."
-        yield finding(UNKNOWN_VALUE, (*at, *place), message, fix)
+        yield UNKNOWN_VALUE.finding((*at, *place), message, fix)
 
 
 def _instead(keys: ChartKeys, place: Place) -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
 from eks_gpushare.sharing.charts import device_plugin_values, merged
 from eks_gpushare.sharing.gpu_operator import brings_driver, derived_values
@@ -14,35 +15,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.findings.finding import At, Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
 _PLUGIN = "https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm"
 _OPERATOR = "https://github.com/NVIDIA/gpu-operator/tree/v26.7.0/deployments/gpu-operator"
 _ON_EKS = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html"
 
-UNDONE_VALUE = Code(
+UNDONE_VALUE = Rule(
     "GPU703",
     "error",
     "Chart values do not undo what is derived from the pools.",
     "Shares, labels and tolerations would no longer be those of the plan.",
     _PLUGIN,
 )
-UNDONE_OPERATOR_VALUE = Code(
+UNDONE_OPERATOR_VALUE = Rule(
     "GPU710",
     "error",
     "Values of the GPU Operator do not undo what is derived from the pools.",
     "Nodes would not share what the plan says, or lose the driver that is in their image.",
     _OPERATOR,
 )
-IDLE_CHART = Code(
+IDLE_CHART = Rule(
     "GPU714",
     "warning",
     "What is changed about a chart is of one that the stack installs.",
     "The block has no effect; whoever wrote it meant the other manager.",
     _OPERATOR,
 )
-TWO_KINDS_OF_DRIVER = Code(
+TWO_KINDS_OF_DRIVER = Rule(
     "GPU716",
     "error",
     "All images have the driver, or none has.",
@@ -50,7 +51,7 @@ TWO_KINDS_OF_DRIVER = Code(
     "for that of all, and rewrites containerd's configuration where the image has its own.",
     _ON_EKS,
 )
-DRIVER_IMAGE = Code(
+DRIVER_IMAGE = Rule(
     "GPU717",
     "warning",
     "NVIDIA has a driver image for the operating system.",
@@ -58,13 +59,6 @@ DRIVER_IMAGE = Code(
     "https://github.com/NVIDIA/gpu-operator/issues/686",
 )
 
-CODES = (
-    UNDONE_VALUE,
-    UNDONE_OPERATOR_VALUE,
-    IDLE_CHART,
-    TWO_KINDS_OF_DRIVER,
-    DRIVER_IMAGE,
-)
 
 _OF_PLUGIN: dict[str, str] = {
     "affinity": "sends the plugin to the nodes of the pools",
@@ -109,8 +103,8 @@ _STRATEGY = "MIG_STRATEGY"
 _NOTHING = object()
 
 
+@check(Scope.CHARTS, UNDONE_VALUE, UNDONE_OPERATOR_VALUE)
 def undone_values(ctx: Context) -> Iterator[Finding]:
-    """GPU703, GPU710."""
     pools, charts = _served(ctx), ctx.environment.charts
     if ctx.environment.gpu_stack.manager == "devicePlugin":
         given, derived = charts.device_plugin.values, device_plugin_values(pools, {})
@@ -128,12 +122,11 @@ def undone_values(ctx: Context) -> Iterator[Finding]:
 
 
 def _no_discovery(
-    ctx: Context, code: Code, chart: str, given: Mapping[str, Any]
+    ctx: Context, code: Rule, chart: str, given: Mapping[str, Any]
 ) -> Iterator[Finding]:
     """A cluster that others made may have node feature discovery; a new one has it from here."""
     if ctx.new_cluster is not None and _value(given, "nfd.enabled") is False:
-        yield finding(
-            code,
+        yield code.finding(
             ("charts", chart, "values", "nfd", "enabled"),
             f"A new cluster has no node feature discovery but that of this chart: {_LOST[chart]}.",
             "Remove it.",
@@ -144,8 +137,7 @@ def _undone_env(ctx: Context, given: Mapping[str, Any]) -> Iterator[Finding]:
     """Lists of environment variables, which replace those that are derived as a whole."""
     for part in ("devicePlugin", "gfd"):
         if _STRATEGY in _env(given, part):
-            yield finding(
-                UNDONE_OPERATOR_VALUE,
+            yield UNDONE_OPERATOR_VALUE.finding(
                 ("charts", "gpuOperator", "values", part, "env"),
                 f"{_STRATEGY} would win over the strategy of every pool.",
                 f"Remove {_STRATEGY}; set strategy in the pool's sharing instead.",
@@ -157,8 +149,7 @@ def _undone_env(ctx: Context, given: Mapping[str, Any]) -> Iterator[Finding]:
         listed = ", ".join(
             f'{{name: {each["name"]}, value: "{each["value"]}"}}' for each in missing
         )
-        yield finding(
-            UNDONE_OPERATOR_VALUE,
+        yield UNDONE_OPERATOR_VALUE.finding(
             ("charts", "gpuOperator", "values", "migManager", "env"),
             "This list replaces the derived one, without which A100 GPUs do not switch MIG on.",
             f"Add {listed} to it.",
@@ -182,7 +173,7 @@ def _served(ctx: Context) -> dict[str, Pool]:
 
 
 def _undone(
-    code: Code,
+    code: Rule,
     chart: str,
     given: Mapping[str, Any],
     derived: Mapping[str, Any],
@@ -196,8 +187,7 @@ def _undone(
             touched = f"{dotted}.".startswith(f"{place}.") or f"{place}.".startswith(f"{dotted}.")
             own = _value(derived, place)
             if touched and (own is _NOTHING or _value(result, place) != own):
-                yield finding(
-                    code,
+                yield code.finding(
                     ("charts", chart, "values", *path),
                     f"{place} is derived from the pools: it {role}.",
                     "Remove it, and change the pools instead.",
@@ -219,8 +209,8 @@ def _paths(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[t
             yield (*above, str(key))
 
 
+@check(Scope.ENVIRONMENT, IDLE_CHART)
 def idle_chart(ctx: Context) -> Iterator[Finding]:
-    """GPU714."""
     manager = ctx.environment.gpu_stack.manager
     charts = ctx.environment.charts
     key, idle = (
@@ -229,16 +219,15 @@ def idle_chart(ctx: Context) -> Iterator[Finding]:
         else ("devicePlugin", charts.device_plugin)
     )
     if idle.model_dump(exclude_defaults=True):
-        yield finding(
-            IDLE_CHART,
+        yield IDLE_CHART.finding(
             ("charts", key),
             f"gpuStack.manager is {manager}, so this chart is not installed.",
             f"Remove the block, or set gpuStack: {{manager: {key}}}.",
         )
 
 
+@check(Scope.CHARTS, TWO_KINDS_OF_DRIVER, DRIVER_IMAGE)
 def drivers(ctx: Context) -> Iterator[Finding]:
-    """GPU716, GPU717."""
     if ctx.environment.gpu_stack.manager != "gpuOperator":
         return
     pools = _served(ctx)
@@ -246,18 +235,16 @@ def drivers(ctx: Context) -> Iterator[Finding]:
     for name, pool in pools.items():
         if brings_driver(pool) or is_bottlerocket(pool):  # which has a rule of its own
             continue
-        at: At = ("pools", name, "customAmi", "driverIncluded")
+        at: FieldPath = ("pools", name, "customAmi", "driverIncluded")
         if equipped:
-            yield finding(
-                TWO_KINDS_OF_DRIVER,
+            yield TWO_KINDS_OF_DRIVER.finding(
                 at,
                 f"This image has no NVIDIA driver, but nodes of {', '.join(equipped)} have one.",
                 "Put driver and container toolkit into the AMI, or keep these nodes in a stack "
                 "and a cluster of their own.",
             )
         else:
-            yield finding(
-                DRIVER_IMAGE,
+            yield DRIVER_IMAGE.finding(
                 at,
                 "The operator installs the driver from an image, which NVIDIA has for Ubuntu and "
                 "Red Hat, not for Amazon Linux.",

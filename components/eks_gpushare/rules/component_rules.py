@@ -1,225 +1,182 @@
-"""The rules for one part alone, as a component that is used alone wants them.
+"""The rules for a component that stands alone, which knows a part of an environment only.
 
-What such a component is given by its user (a network, subnets, a cluster) is not looked at; places
-are those of the component's own arguments.
+Everything it is not told of (a network, a cluster, how the charts are) raises `UnreadError`, so
+each check says what holds whatever that is. Places are those of the component's own arguments.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.catalog import Catalog
-from eks_gpushare.config.additions import catalog_of
-from eks_gpushare.config.cluster import ClusterByName, ExistingCluster, NewCluster
+from eks_gpushare.config.base import partly
+from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import Charts, Environment, GpuStack
-from eks_gpushare.findings.finding import dotted, finding
-from eks_gpushare.rules import (
-    bottlerocket,
-    bottlerocket_mig,
-    buying,
-    chart_values,
-    charts,
-    cluster,
-    images,
-    instances,
-    mig,
-    mig_boot,
-    mig_manager,
-    names,
-    network,
-    sharing,
-    stack,
-)
-from eks_gpushare.rules.context import Context
+from eks_gpushare.config.pools import Pool
+from eks_gpushare.findings.finding import dotted
+from eks_gpushare.rules import CHECKS
+from eks_gpushare.rules.context import Context, catalog_with
+from eks_gpushare.rules.placement import SUBNETS
+from eks_gpushare.rules.registry import Runs, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from eks_gpushare.config.component_specs import DevicePluginSpec, GpuOperatorSpec
-    from eks_gpushare.config.environment import SystemNodes
-    from eks_gpushare.config.network import NewNetwork
-    from eks_gpushare.config.pools import Pool
-    from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.rules.context import PoolRule, StackRule
+    from eks_gpushare.config.base import Model
+    from eks_gpushare.config.component_specs import (
+        DevicePluginSpec,
+        EksClusterSpec,
+        GpuOperatorSpec,
+        GpuPoolSpec,
+        NetworkSpec,
+        SystemNodesSpec,
+    )
+    from eks_gpushare.findings.finding import FieldPath, Finding
 
-_ELSEWHERE = ExistingCluster.model_construct(
-    existing=ClusterByName.model_construct(name="elsewhere")
+_SHARED = (
+    *("provisioner", "instance_types", "sharing", "taints"),
+    *("ami_family", "custom_ami", "bottlerocket"),
 )
-_POOL_RULES: tuple[PoolRule, ...] = (
-    names.pool_name,
-    instances.known_gpu_types,
-    instances.same_gpus,
-    instances.still_offered,
-    instances.driver_fits,
-    instances.ultraserver_limits,
-    sharing.enough_replicas,
-    sharing.mps_clients,
-    sharing.mig_capable,
-    sharing.several_shares,
-    sharing.room_for_shares,
-    buying.pool_sizes,
-    buying.reservations,
-    buying.elsewhere_placed,
-    buying.sold_so,
-    buying.efa,
-    images.custom_ami,
-    images.ami_serves,
-    images.disk,
-    mig.layout_fits,
-    mig.one_profile,
-    mig.mig_driver,
-    mig_boot.boot_driver,
-    mig_boot.boot_size,
-    bottlerocket.bottlerocket_block,
-    bottlerocket.bottlerocket_release,
-    bottlerocket.bottlerocket_mps,
-    bottlerocket_mig.bottlerocket_mig,
-    bottlerocket_mig.bottlerocket_layout,
-    mig_manager.stops_kubelet,
-    mig_manager.own_startup_taint,
-    mig_manager.reboot_repaired,
-    mig_manager.freed_elsewhere,
-    names.pool_labels,
-    names.pool_taints,
-)
+"""What a manager knows of a pool, by default where it is not given. Of the rest it knows what it is
+told."""
 
 
-_CHART_RULES: tuple[StackRule, ...] = (
-    names.namespace,
-    stack.charts,
-    charts.undone_values,
-    chart_values.values_read,
-)
-_OPERATOR_RULES: tuple[StackRule, ...] = (
-    *_CHART_RULES,
-    charts.drivers,
-    mig_manager.remover_image,
-)
+def check_pool(spec: GpuPoolSpec) -> Iterator[Finding]:
+    """Findings about one pool, wherever its nodes will be."""
+    name = _known(spec).get("pool", "pool")
+    environment = _environment(spec, pools={name: spec}, cluster=_cluster_of(spec))
+    ctx, found = _context(environment)
+    found += _run(ctx, Scope.TAGS)
+    yield from found
+    yield from _within(("pools", name), _run_pools(ctx))
 
 
-def _same_gpus(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU103, where the types of a pool make its configuration: a MIG layout names profiles."""
-    if pool.sharing.mode == "mig":
-        yield from instances.same_gpus(ctx, name, pool)
-
-
-_SHARING_RULES: tuple[PoolRule, ...] = (
-    names.pool_name,
-    instances.known_gpu_types,
-    sharing.enough_replicas,
-    sharing.mps_clients,
-    sharing.mig_capable,
-    mig.layout_fits,
-    mig.one_profile,
-    mig.same_meaning,
-    _same_gpus,
-    mig_manager.own_startup_taint,
-)
-"""What makes a pool's configuration, wherever its nodes come from."""
-_PLUGIN_POOL_RULES: tuple[PoolRule, ...] = (*_SHARING_RULES, mig_manager.needs_operator_too)
-_OPERATOR_POOL_RULES: tuple[PoolRule, ...] = (
-    *_SHARING_RULES,
-    bottlerocket.bottlerocket_block,
-    bottlerocket_mig.bottlerocket_mig,
-)
-
-
-def check_pool(name: str, pool: Pool, catalog: Catalog | None = None) -> list[Finding]:
-    """Findings about one pool, wherever its nodes will be.
-
-    Args:
-        name: The pool's name.
-        pool: The pool.
-        catalog: Where instance types are looked up. Default: the package's own.
-    """
-    environment = Environment.model_construct(cluster=_ELSEWHERE, pools={name: pool})
-    ctx = Context(environment, catalog or Catalog(), None, _today())
-    found = [f for rule in _POOL_RULES for f in rule(ctx, name, pool)]
-    found += stack.not_built(ctx)
-    return list(_within(found, 2))
-
-
-def check_cluster(spec: NewCluster) -> list[Finding]:
+def check_cluster(spec: EksClusterSpec) -> Iterator[Finding]:
     """Findings about a new cluster."""
-    environment = Environment.model_construct(cluster=spec, pools={})
-    ctx = Context(environment, Catalog(), None, _today())
-    rules = (cluster.version, cluster.endpoint, cluster.arns, names.cluster_name)
-    return list(_within((f for rule in rules for f in rule(ctx)), 1))
+    ctx, found = _context(_environment(spec, cluster=spec))
+    yield from (*found, *_run(ctx, Scope.TAGS))
+    yield from _within(("cluster",), _run(ctx, Scope.CLUSTER))
 
 
-_ANY_CLUSTER = NewCluster.model_construct(name="any", version="")
-
-
-def check_network(spec: NewNetwork) -> list[Finding]:
+def check_network(spec: NetworkSpec) -> Iterator[Finding]:
     """Findings about a new network; its region is that of its first zone."""
-    environment = Environment.model_construct(cluster=_ANY_CLUSTER, network=spec, pools={})
-    zones = spec.zones if isinstance(spec.zones, tuple) else ()
-    region = zones[0][:-1] or "us-west-2" if zones else None
-    ctx = Context(environment, Catalog(), region, _today())
-    rules = (network.cidr, network.zones, buying.network_zones)
-    return list(_within((f for rule in rules for f in rule(ctx)), 1))
+    zones = _known(spec).get("zones", ())
+    region = (zones[0][:-1] or "us-west-2") if zones else None
+    ctx, found = _context(_environment(spec, cluster=partly(NewCluster), network=spec), region)
+    yield from (*found, *_run(ctx, Scope.TAGS))
+    yield from _within(("network",), _run(ctx, Scope.NETWORK))
 
 
-def check_system_nodes(spec: SystemNodes) -> list[Finding]:
+def check_system_nodes(spec: SystemNodesSpec) -> Iterator[Finding]:
     """Findings about system nodes."""
-    found = list(buying.size_order(("system", "nodes"), spec.nodes))
-    if spec.zones is not None:
+    ctx, found = _context(_environment(spec, cluster=_cluster_of(spec), system=spec))
+    yield from (*found, *_run(ctx, Scope.TAGS))
+    yield from _within(("system",), _run(ctx, Scope.SYSTEM_NODES))
+    if _known(spec).get("zones") is not None:
         message = "The subnets of nodes that are used alone are given by their program."
-        at = ("system", "zones")
-        found.append(finding(buying.SUBNETS, at, message, "Use subnet_ids alone."))
-    return list(_within(found, 1))
+        yield SUBNETS.finding(("zones",), message, "Use subnet_ids alone.")
 
 
-def _today() -> date:
-    return date.today()  # noqa: DTZ011  (support ends on a calendar day)
+def check_device_plugin(spec: DevicePluginSpec) -> Iterator[Finding]:
+    """Findings about the device plugin and the sharing of the pools it serves."""
+    known = _known(spec)
+    stack = _some(known, "namespace")
+    charts = _some(known, device_plugin="chart")
+    yield from _of_manager(
+        spec,
+        gpu_stack=partly(GpuStack, manager="devicePlugin", **stack),
+        charts=Charts.model_construct(**charts) if charts else partly(Charts),
+    )
 
 
-def _within(found: Iterable[Finding], depth: int) -> Iterator[Finding]:
-    """The findings with their places below the part itself."""
-    for each in found:
-        at = each.at[depth:]
+def check_gpu_operator(spec: GpuOperatorSpec) -> Iterator[Finding]:
+    """Findings about the GPU Operator and the sharing of the pools it serves."""
+    known = _known(spec)
+    stack = _some(known, "namespace", "mig_taint_remover_image")
+    charts = _some(known, gpu_operator="chart")
+    yield from _of_manager(
+        spec,
+        gpu_stack=partly(GpuStack, manager="gpuOperator", **stack),
+        charts=Charts.model_construct(**charts) if charts else partly(Charts),
+    )
+
+
+def _of_manager(spec: DevicePluginSpec | GpuOperatorSpec, **parts: Any) -> Iterator[Finding]:  # noqa: ANN401
+    pools = {name: _shared(pool) for name, pool in _known(spec).get("pools", {}).items()}
+    if "pools" in _known(spec):
+        parts["pools"] = pools
+    ctx, found = _context(_environment(spec, **parts), nodes_elsewhere=True)
+    yield from found
+    for each in _run(ctx, Scope.CHARTS):
+        yield _of_chart(each)
+    # What is merely worth knowing about a pool is said where its nodes are made.
+    yield from (each for each in _run_pools(ctx) if each.severity == "error")
+
+
+def _shared(pool: Pool) -> Pool:
+    """What a manager knows of a pool."""
+    known = _known(pool)
+    return partly(
+        Pool, **{key: known[key] for key in {*_SHARED, *pool.model_fields_set} if key in known}
+    )
+
+
+def _known(model: Model) -> dict[str, Any]:
+    """The fields of a model that could be read."""
+    return model.__dict__
+
+
+def _some(known: dict[str, Any], *same: str, **renamed: str) -> dict[str, Any]:
+    names = {**dict(zip(same, same, strict=True)), **renamed}
+    return {name: known[key] for name, key in names.items() if key in known}
+
+
+def _cluster_of(spec: GpuPoolSpec | SystemNodesSpec) -> NewCluster:
+    """The cluster of nodes: of it they know the version, if that."""
+    version = _known(spec).get("version")
+    return partly(NewCluster, **({"version": version} if version else {}))
+
+
+def _environment(spec: Model, **parts: Any) -> Environment:  # noqa: ANN401  (parts of it)
+    """What a component knows of an environment: itself, its tags and its catalog."""
+    known = _known(spec)
+    return partly(Environment, **_some(known, "tags", "catalog"), **parts)
+
+
+def _context(
+    environment: Environment, region: str | None = None, *, nodes_elsewhere: bool = False
+) -> tuple[Context, list[Finding]]:
+    """What checks see, and what is wrong with the catalog."""
+    found: list[Finding] = []
+    if "catalog" not in _known(environment):
+        environment.__dict__["catalog"] = Environment.model_fields["catalog"].get_default()
+    catalog = catalog_with(environment, region, found)
+    today = date.today()  # noqa: DTZ011  (support ends on a calendar day)
+    return Context(environment, catalog, region, today, nodes_elsewhere), found
+
+
+def _run(ctx: Context, scope: Scope) -> Iterator[Finding]:
+    for each in CHECKS:
+        if each.scope is scope and each.runs is not Runs.IN_STACKS:
+            yield from each(ctx)
+
+
+def _run_pools(ctx: Context) -> Iterator[Finding]:
+    for name, pool in _known(ctx.environment).get("pools", {}).items():
+        for each in CHECKS:
+            if each.scope is Scope.POOL and each.runs is not Runs.IN_STACKS:
+                yield from each(ctx, name, pool)
+
+
+def _within(block: FieldPath, found: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings with their places below the block itself."""
+    for each in dict.fromkeys(found):
+        at = each.at[len(block) :] if each.at[: len(block)] == block else each.at
         yield replace(each, at=at, path=dotted(at))
 
 
-def check_device_plugin(spec: DevicePluginSpec) -> list[Finding]:
-    """Findings about the device plugin and the sharing of the pools it serves."""
-    environment = Environment.model_construct(
-        cluster=_ELSEWHERE,
-        pools=spec.pools,
-        charts=Charts.model_construct(device_plugin=spec.chart),
-        gpu_stack=GpuStack.model_construct(namespace=spec.namespace),
-    )
-    catalog, found = catalog_of(spec.catalog, None)
-    ctx = Context(environment, catalog, None, _today())
-    found += [_renamed(each) for rule in _CHART_RULES for each in rule(ctx)]
-    for name, pool in spec.pools.items():
-        found += [f for rule in _PLUGIN_POOL_RULES for f in rule(ctx, name, pool)]
-    return found
-
-
-def check_gpu_operator(spec: GpuOperatorSpec) -> list[Finding]:
-    """Findings about the GPU Operator and the sharing of the pools it serves."""
-    environment = Environment.model_construct(
-        cluster=_ELSEWHERE,
-        pools=spec.pools,
-        charts=Charts.model_construct(gpu_operator=spec.chart),
-        gpu_stack=GpuStack.model_construct(
-            manager="gpuOperator",
-            namespace=spec.namespace,
-            mig_taint_remover_image=spec.mig_taint_remover_image,
-        ),
-    )
-    catalog, found = catalog_of(spec.catalog, None)
-    ctx = Context(environment, catalog, None, _today())
-    ruled = [_renamed(each) for rule in _OPERATOR_RULES for each in rule(ctx)]
-    for name, pool in spec.pools.items():
-        ruled += [f for rule in _OPERATOR_POOL_RULES for f in rule(ctx, name, pool)]
-    return [*found, *ruled]
-
-
-def _renamed(found: Finding) -> Finding:
+def _of_chart(found: Finding) -> Finding:
     """What is `charts.devicePlugin` and `gpuStack.namespace` in a stack file has no block here."""
     if found.at[0] == "pools":
         return found

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
 
+from eks_gpushare.config.additions import catalog_of
+from eks_gpushare.config.base import UnreadError
 from eks_gpushare.config.cluster import ClusterByName, ExistingCluster, NewCluster
 from eks_gpushare.config.network import NewNetwork
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from datetime import date
-    from typing import TypeAlias
 
     from eks_gpushare.catalog import Catalog, Gpu, InstanceType
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import Finding
-
-    StackRule: TypeAlias = Callable[["Context"], Iterator[Finding]]
-    PoolRule: TypeAlias = Callable[["Context", str, Pool], Iterator[Finding]]
 
 
 class Context(NamedTuple):
@@ -32,6 +29,9 @@ class Context(NamedTuple):
     """AWS region of the stack; None if the file does not say."""
     today: date
     """For what ends on a day."""
+    nodes_elsewhere: bool = False
+    """Whether the pools' nodes are none of this program's concern: of a pool, a device plugin that
+    stands alone knows what it advertises, and not who makes its nodes."""
 
     @property
     def new_cluster(self) -> NewCluster | None:
@@ -62,3 +62,26 @@ class Context(NamedTuple):
         """The instance types of a pool that are known and have a GPU."""
         found = (self.catalog.find(name) for name in pool.instance_types)
         return [(t, t.gpu) for t in found if t is not None and t.gpu is not None]
+
+
+def catalog_with(environment: Environment, region: str | None, found: list[Finding]) -> Catalog:
+    """The catalog with an environment's own entries on top, or one of which nothing is known.
+
+    Args:
+        environment: The environment.
+        region: AWS region that its prices are for.
+        found: Takes what is wrong with the entries.
+    """
+    try:
+        catalog, wrong = catalog_of(environment.catalog, region)
+    except UnreadError:
+        return cast("Catalog", _UnreadCatalog())
+    found += wrong
+    return catalog
+
+
+class _UnreadCatalog:
+    """Stands for a catalog to which something is added that could not be read."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise UnreadError(name)

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
 
 
-def for_building(findings: Iterable[Finding]) -> list[Finding]:
+def as_deploy_errors(findings: Iterable[Finding]) -> list[Finding]:
     """The findings, with what this version cannot build as errors: nothing is half-built."""
     return [
-        replace(each, severity="error") if each.code == NOT_BUILT.code else each
-        for each in findings
+        replace(each, severity="error") if each.code == NOT_BUILT.id else each for each in findings
     ]

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import ami_release, nvidia_ami
-from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Scope, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,56 +19,56 @@ if TYPE_CHECKING:
 _AMI = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
 _TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 
-NO_AMI_ID = Code(
+NO_AMI_ID = Rule(
     "GPU501",
     "error",
     "A custom AMI is named.",
     "Without an ID, EKS would take its own AMI, with another driver than the one meant.",
     _TEMPLATES,
 )
-IDLE_AMI_ID = Code(
+IDLE_AMI_ID = Rule(
     "GPU502",
     "error",
     "A custom AMI is used.",
     "With another amiFamily the AMI given would be ignored.",
     _TEMPLATES,
 )
-AMI_SERVES = Code(
+AMI_SERVES = Rule(
     "GPU503",
     "error",
     "EKS has an NVIDIA AMI of the family for the instance type.",
     "The node group is refused, or its nodes come up without a GPU.",
     _AMI,
 )
-AMI_VERSION = Code(
+AMI_VERSION = Rule(
     "GPU504",
     "error",
     "An AMI version is a release of the cluster's Kubernetes version.",
     "EKS refuses the node group.",
     "https://docs.aws.amazon.com/eks/latest/userguide/eks-linux-ami-versions.html",
 )
-SMALL_DISK = Code(
+SMALL_DISK = Rule(
     "GPU505",
     "error",
     "The root volume holds the AMI.",
     "EC2 refuses a volume smaller than the AMI's snapshot.",
     _AMI,
 )
-CRAMPED_DISK = Code(
+CRAMPED_DISK = Rule(
     "GPU506",
     "warning",
     "The root volume has room for CUDA images.",
     "Images of 10 GiB and more fill a small disk; the kubelet then evicts pods.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/aiml-performance.html",
 )
-NO_DRIVER = Code(
+NO_DRIVER = Rule(
     "GPU507",
     "error",
     "Somebody installs the NVIDIA driver.",
     "The device plugin does not; nodes would advertise nothing.",
     "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html",
 )
-FLOATING_AMI = Code(
+FLOATING_AMI = Rule(
     "GPU508",
     "info",
     "The AMI version is pinned.",
@@ -75,16 +76,6 @@ FLOATING_AMI = Code(
     "https://docs.aws.amazon.com/eks/latest/userguide/update-managed-node-group.html",
 )
 
-CODES = (
-    NO_AMI_ID,
-    IDLE_AMI_ID,
-    AMI_SERVES,
-    AMI_VERSION,
-    SMALL_DISK,
-    CRAMPED_DISK,
-    NO_DRIVER,
-    FLOATING_AMI,
-)
 ROOMY_GIB = 100
 """Below this, a few CUDA images fill the disk (AWS best practices for AI/ML, May 2026)."""
 _LARGEST_GIB = 16384
@@ -96,34 +87,33 @@ _BOTTLEROCKET, _AL2023 = "1.65.0-0be31b34", "1.35.8-20260930"
 _AMI_ID = re.compile(r"ami-[0-9a-f]{8}([0-9a-f]{9})?")
 
 
+@check(Scope.POOL, NO_AMI_ID, IDLE_AMI_ID, NO_DRIVER)
 def custom_ami(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU501, GPU502, GPU507."""
     at = ("pools", name, "customAmi")
     ami = pool.custom_ami
     if pool.ami_family != "custom":
         if ami is not None:
             message = f"amiFamily is {pool.ami_family}, so this AMI would not be used."
-            yield finding(IDLE_AMI_ID, at, message, "Set amiFamily: custom, or remove customAmi.")
+            yield IDLE_AMI_ID.finding(at, message, "Set amiFamily: custom, or remove customAmi.")
         return
     if ami is None:
         message = "amiFamily: custom needs the AMI."
         fix = "Add customAmi: {id: ami-..., family: al2023, driverIncluded: true}."
-        yield finding(NO_AMI_ID, at, message, fix)
+        yield NO_AMI_ID.finding(at, message, fix)
         return
     if not _AMI_ID.fullmatch(ami.id):
         message = f'"{ami.id}" is not the ID of an AMI, ami- and 8 or 17 hexadecimal digits.'
-        yield finding(NO_AMI_ID, (*at, "id"), message, "Copy it from EC2, AMIs.")
+        yield NO_AMI_ID.finding((*at, "id"), message, "Copy it from EC2, AMIs.")
     if not ami.driver_included and ctx.environment.gpu_stack.manager == "devicePlugin":
-        yield finding(
-            NO_DRIVER,
+        yield NO_DRIVER.finding(
             (*at, "driverIncluded"),
             "The AMI has no NVIDIA driver, and the device plugin installs none.",
             "Use an AMI with the driver, or gpuStack: {manager: gpuOperator}.",
         )
 
 
+@check(Scope.POOL, AMI_SERVES)
 def ami_serves(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU503."""
     if pool.ami_family == "custom" or pool.provisioner == "existing":
         return
     for index, wanted in enumerate(pool.instance_types):
@@ -136,16 +126,15 @@ def ami_serves(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             continue  # has a rule of its own
         why = "there is none" if ami is None else ami.why_not(found, pool.ami_version)
         if why is not None:
-            yield finding(
-                AMI_SERVES,
+            yield AMI_SERVES.finding(
                 ("pools", name, "instanceTypes", index),
                 f"EKS has no {pool.ami_family} NVIDIA AMI for {wanted}: {why}.",
                 "Use another amiFamily, or a custom AMI.",
             )
 
 
+@check(Scope.POOL, AMI_VERSION, FLOATING_AMI)
 def ami_version(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU504, GPU508."""
     at = ("pools", name, "amiVersion")
     if pool.provisioner == "existing":
         return
@@ -154,18 +143,18 @@ def ami_version(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             message = "No amiVersion is given, so the newest AMI at the time of creation is taken."
             version = ctx.new_cluster.version if ctx.new_cluster else "1.35"
             fix = f"Pin amiVersion in production{_example(pool.ami_family, version)}."
-            yield finding(FLOATING_AMI, at, message, fix)
+            yield FLOATING_AMI.finding(at, message, fix)
         return
     if pool.ami_family == "custom":
         message = "A custom AMI has no release version of EKS."
-        yield finding(AMI_VERSION, at, message, "Remove amiVersion.")
+        yield AMI_VERSION.finding(at, message, "Remove amiVersion.")
     elif pool.ami_family == "bottlerocket":
         # A date could be a commit, but no commit of Bottlerocket's has been one.
         al2023 = _AL2023_DATE.search(pool.ami_version)
         if al2023 or not _BOTTLEROCKET_RELEASE.fullmatch(pool.ami_version):
             message = f'"{pool.ami_version}" is not a Bottlerocket release such as {_BOTTLEROCKET}.'
             fix = "Take one from the Bottlerocket releases."
-            yield finding(AMI_VERSION, at, message, fix)
+            yield AMI_VERSION.finding(at, message, fix)
     else:
         yield from release_fits(ctx, at, pool.ami_version)
 
@@ -173,13 +162,13 @@ def ami_version(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 def release_fits(ctx: Context, at: tuple[str, ...], release: str) -> Iterator[Finding]:
     """Findings on an AL2023 release version that the cluster cannot use."""
     matched = _RELEASE.fullmatch(release)
-    version = ctx.new_cluster.version if ctx.new_cluster else None
     if matched is None:
         message = f'"{release}" is not a release version such as {_AL2023}.'
-        yield finding(AMI_VERSION, at, message, "Take one from the EKS AMI release list.")
-    elif version and matched[1] != version:
-        yield finding(
-            AMI_VERSION,
+        yield AMI_VERSION.finding(at, message, "Take one from the EKS AMI release list.")
+        return
+    version = ctx.new_cluster.version if ctx.new_cluster else None
+    if version and matched[1] != version:
+        yield AMI_VERSION.finding(
             at,
             f"{release} is for Kubernetes {matched[1]}; the cluster has {version}.",
             f"Take a release of {version}{_example('al2023', version)}.",
@@ -191,15 +180,16 @@ def _example(family: str, version: str) -> str:
     return f", for example {example}" if example else ""
 
 
+@check(Scope.SYSTEM_NODES, AMI_VERSION)
 def system_ami(ctx: Context) -> Iterator[Finding]:
-    """GPU504 for the system nodes."""
+    """For the system nodes."""
     system = ctx.environment.system
     if system is not None and system.ami_version is not None:
         yield from release_fits(ctx, ("system", "amiVersion"), system.ami_version)
 
 
+@check(Scope.POOL, SMALL_DISK, CRAMPED_DISK)
 def disk(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU505, GPU506."""
     at, given = ("pools", name, "rootVolumeGiB"), pool.root_volume_gib
     if pool.provisioner == "existing":
         return
@@ -208,15 +198,13 @@ def disk(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     ami = nvidia_ami(family, arch)
     least = ami.own_disk_gib if ami else 1
     if not least <= given <= _LARGEST_GIB:
-        yield finding(
-            SMALL_DISK,
+        yield SMALL_DISK.finding(
             at,
             f"{given} GiB is not between the {least} GiB of the AMI and {_LARGEST_GIB} GiB.",
             f"Set {ROOMY_GIB} to {_LARGEST_GIB}.",
         )
     elif given < ROOMY_GIB:
-        yield finding(
-            CRAMPED_DISK,
+        yield CRAMPED_DISK.finding(
             at,
             f"{given} GiB are soon full of CUDA images, which take 5 to 20 GiB each.",
             f"Set {ROOMY_GIB} or more.",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import alternatives, nvidia_ami
-from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
@@ -19,21 +20,21 @@ if TYPE_CHECKING:
 _EC2_TYPES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html"
 _EKS_AMI = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
 
-UNKNOWN_TYPE = Code(
+UNKNOWN_TYPE = Rule(
     "GPU101",
     "error",
     "An instance type is one that EC2 has.",
     "A node group with a type that does not exist fails after minutes, when the rest is there.",
     _EC2_TYPES,
 )
-NO_GPU = Code(
+NO_GPU = Rule(
     "GPU102",
     "error",
     "An instance type of a pool has an NVIDIA GPU.",
     "Nodes would start, cost money and advertise no GPU.",
     _EC2_TYPES,
 )
-MIXED_TYPES = Code(
+MIXED_TYPES = Rule(
     "GPU103",
     "error",
     "The types of a managed node group have the same GPU, as many of them, and one architecture.",
@@ -41,21 +42,21 @@ MIXED_TYPES = Code(
     "the Cluster Autoscaler also plans with the first type only.",
     "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md",
 )
-RETIRED_TYPE = Code(
+RETIRED_TYPE = Rule(
     "GPU104",
     "warning",
     "An instance type is still offered.",
     "EC2 offers these types in no region any more; the stack can be planned but not launched.",
     _EC2_TYPES,
 )
-OLD_DRIVER = Code(
+OLD_DRIVER = Rule(
     "GPU105",
     "error",
     "The AMI's driver knows the GPU.",
     "The node joins, but its driver does not find the GPU and nothing is advertised.",
     "https://github.com/awslabs/amazon-eks-ami/blob/main/doc/usage/g7-ami.md",
 )
-ULTRASERVER = Code(
+ULTRASERVER = Rule(
     "GPU106",
     "error",
     "A p6e-gb200 pool keeps to what UltraServers can do.",
@@ -63,21 +64,21 @@ ULTRASERVER = Code(
     "driver in a mode that excludes it.",
     "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-nvidia-ultraserver.html",
 )
-NOT_IN_REGION = Code(
+NOT_IN_REGION = Rule(
     "GPU107",
     "warning",
     "An instance type is offered in the stack's region.",
     "The node group fails to launch where EC2 does not offer the type.",
     "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",
 )
-FRACTIONAL_GPU = Code(
+FRACTIONAL_GPU = Rule(
     "GPU109",
     "info",
     "A fraction of a GPU counts as one GPU on the node and as none in the EC2 API.",
     "Autoscalers that read the API believe that such a node has no GPU.",
     "https://karpenter.sh/docs/concepts/nodeoverlays/",
 )
-TYPE_TWICE = Code(
+TYPE_TWICE = Rule(
     "GPU110",
     "error",
     "An instance type stands once in a pool, and there is at least one.",
@@ -85,63 +86,51 @@ TYPE_TWICE = Code(
     _EC2_TYPES,
 )
 
-CODES = (
-    UNKNOWN_TYPE,
-    NO_GPU,
-    MIXED_TYPES,
-    RETIRED_TYPE,
-    OLD_DRIVER,
-    ULTRASERVER,
-    NOT_IN_REGION,
-    FRACTIONAL_GPU,
-    TYPE_TWICE,
-)
 _MOST_ALTERNATIVES = 4
 _MOST_REGIONS = 6
 _EXAMPLE_RELEASE = "1.35.8-20260930"
 
 
+@check(Scope.POOL, UNKNOWN_TYPE, NO_GPU, TYPE_TWICE)
 def known_gpu_types(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU101, GPU102, GPU110."""
     at = ("pools", name, "instanceTypes")
     if not pool.instance_types:
-        yield finding(TYPE_TWICE, at, "The list is empty.", "Name at least one instance type.")
+        yield TYPE_TWICE.finding(at, "The list is empty.", "Name at least one instance type.")
     for index, wanted in enumerate(pool.instance_types):
         found = ctx.catalog.find(wanted)
         if wanted in pool.instance_types[:index]:
-            yield finding(
-                TYPE_TWICE, (*at, index), f"{wanted} stands twice.", "Remove one of the two."
+            yield TYPE_TWICE.finding(
+                (*at, index), f"{wanted} stands twice.", "Remove one of the two."
             )
         elif found is None:
             meant = similar(wanted, ctx.catalog.gpu_types())
             guess = f"Did you mean {meant}? " if meant else ""
-            yield finding(
-                UNKNOWN_TYPE,
+            yield UNKNOWN_TYPE.finding(
                 (*at, index),
                 f"{wanted} is not an instance type that the catalog knows.",
                 f"{guess}A type newer than this release is added under catalog.instanceTypes.",
             )
         elif found.gpu is None:
-            yield finding(
-                NO_GPU,
+            yield NO_GPU.finding(
                 (*at, index),
                 f"{wanted} has no NVIDIA GPU.",
                 "Use a type of a GPU family, such as g5, g6, p4d or p5.",
             )
 
 
+@check(Scope.POOL, MIXED_TYPES)
 def same_gpus(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU103."""
     if pool.provisioner != "managedNodeGroup":
         return
+    if ctx.nodes_elsewhere and pool.sharing.mode != "mig":
+        return  # they may be several pools to those who make them; a MIG layout names profiles
     types = [t for t, _ in ctx.gpu_types(pool)]
     kinds: dict[str, list[str]] = {}
     for found in types:
         kinds.setdefault(_kind(found), []).append(found.name)
     if len(kinds) > 1:
         listed = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items())
-        yield finding(
-            MIXED_TYPES,
+        yield MIXED_TYPES.finding(
             ("pools", name, "instanceTypes"),
             f"The types differ: {listed}.",
             "Make a pool of each kind.",
@@ -154,23 +143,21 @@ def _kind(found: InstanceType) -> str:
     return f"{found.gpu_count} x {gpu.model if gpu else 'no GPU'} of {memory}, {found.arch}"
 
 
+@check(Scope.POOL, RETIRED_TYPE, NOT_IN_REGION)
 def still_offered(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU104, GPU107."""
     for index, (found, gpu) in _indexed(ctx, pool):
         at = ("pools", name, "instanceTypes", index)
         if found.retired:
             others = alternatives(found)[:_MOST_ALTERNATIVES]
             gpus = "1 GPU" if found.gpu_count == 1 else f"{found.gpu_count} GPUs"
-            yield finding(
-                RETIRED_TYPE,
+            yield RETIRED_TYPE.finding(
                 at,
                 f"EC2 offers {found.name} ({found.gpu_count} x {gpu.model}) in no region any more.",
                 f"Types with {gpus} are {', '.join(others)}.",
             )
         elif ctx.region and found.zones and ctx.region not in found.zones:
             regions = _some(sorted(found.zones), _MOST_REGIONS)
-            yield finding(
-                NOT_IN_REGION,
+            yield NOT_IN_REGION.finding(
                 at,
                 f"{found.name} was not offered in {ctx.region} when the catalog was made.",
                 f"It was in {regions}. Ask EC2 for its offerings before you rely on it.",
@@ -182,8 +169,8 @@ def _some(names: list[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
+@check(Scope.POOL, OLD_DRIVER)
 def driver_fits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU105."""
     if pool.ami_family == "custom":
         return
     for index, (found, gpu) in _indexed(ctx, pool):
@@ -191,8 +178,7 @@ def driver_fits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         driver = ami.driver_for(found, pool.ami_version) if ami else None
         if ami is not None and driver is not None and driver < (found.driver_min or 0):
             which = f" in release {pool.ami_version}" if pool.ami_version else ""
-            yield finding(
-                OLD_DRIVER,
+            yield OLD_DRIVER.finding(
                 ("pools", name, "instanceTypes", index),
                 f"{found.name} ({gpu.model}) needs driver {found.driver_min} or later; the "
                 f"{pool.ami_family} AMI of EKS has {driver}{which}.",
@@ -212,29 +198,26 @@ def _newer_driver(ami: Ami, found: InstanceType) -> str:
     return f"Use {custom}"
 
 
+@check(Scope.POOL, ULTRASERVER)
 def ultraserver_limits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU106."""
     ultra = [t.name for t, _ in ctx.gpu_types(pool) if t.family.startswith("p6e-gb")]
     if not ultra:
         return
     at = ("pools", name)
     if pool.capacity_type != "capacityBlock":
-        yield finding(
-            ULTRASERVER,
+        yield ULTRASERVER.finding(
             (*at, "capacityType"),
             f"{ultra[0]} is sold as capacity blocks only, not as {pool.capacity_type}.",
             "Set capacityType: capacityBlock and reservation: {id: cr-...}.",
         )
     if pool.provisioner == "karpenter":
-        yield finding(
-            ULTRASERVER,
+        yield ULTRASERVER.finding(
             (*at, "provisioner"),
             f"Karpenter cannot launch {ultra[0]}.",
             "Set provisioner: managedNodeGroup.",
         )
     if pool.sharing.mode == "mig":
-        yield finding(
-            ULTRASERVER,
+        yield ULTRASERVER.finding(
             (*at, "sharing", "mode"),
             f"MIG is not available on {ultra[0]}: the EKS AMI loads the driver in coherent memory "
             "mode, which excludes it.",
@@ -242,12 +225,11 @@ def ultraserver_limits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]
         )
 
 
+@check(Scope.POOL, FRACTIONAL_GPU)
 def fractional_gpus(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU109."""
     for index, (found, gpu) in _indexed(ctx, pool):
         if found.gpu_fraction < 1:
-            yield finding(
-                FRACTIONAL_GPU,
+            yield FRACTIONAL_GPU.finding(
                 ("pools", name, "instanceTypes", index),
                 f"{found.name} has {found.gpu_fraction:g} of one {gpu.model}: the node advertises "
                 f"it as 1 GPU, the EC2 API counts {found.api_gpu_count}.",

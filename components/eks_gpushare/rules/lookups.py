@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.config.cluster import ClusterByName, NewCluster
 from eks_gpushare.config.network import NewNetwork
-from eks_gpushare.findings.finding import finding
-from eks_gpushare.rules.buying import ZONE_OUTSIDE
+from eks_gpushare.rules.placement import ZONE_OUTSIDE
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eks_gpushare.config.component_specs import EnvironmentSpec
-    from eks_gpushare.findings.finding import At, Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
 
 
-def missing(spec: EnvironmentSpec) -> Iterator[Finding]:
+def missing_lookups(spec: EnvironmentSpec) -> Iterator[Finding]:
     """What should have been looked up for this environment and was not."""
     cluster, network = spec.cluster, spec.network
     if isinstance(cluster, NewCluster):
@@ -26,7 +25,7 @@ def missing(spec: EnvironmentSpec) -> Iterator[Finding]:
     elif isinstance(cluster.existing, ClusterByName) and spec.cluster_facts is None:
         message = f"What AWS says of {cluster.existing.name} is not given."
         fix = "Give cluster_facts, from aws.eks.get_cluster()."
-        yield finding(shape_rules.MISSING_KEY, ("cluster_facts",), message, fix)
+        yield shape_rules.MISSING_KEY.finding(("cluster_facts",), message, fix)
 
 
 def zone_names(spec: EnvironmentSpec, network: NewNetwork) -> list[str]:
@@ -41,9 +40,9 @@ def _counted(spec: EnvironmentSpec, network: NewNetwork, wanted: int) -> Iterato
     if len(known) < wanted:
         message = f"{wanted} zones are asked for and {len(known)} are known."
         fix = "Name them, or give availability_zones from aws.get_availability_zones()."
-        yield finding(shape_rules.MISSING_KEY, ("network", "zones"), message, fix)
+        yield shape_rules.MISSING_KEY.finding(("network", "zones"), message, fix)
         return
-    pinned: dict[At, Sequence[str] | None] = {
+    pinned: dict[FieldPath, Sequence[str] | None] = {
         ("pools", name, "zones"): pool.zones for name, pool in spec.pools.items()
     }
     pinned["system", "zones"] = spec.system.zones if spec.system else None
@@ -51,4 +50,4 @@ def _counted(spec: EnvironmentSpec, network: NewNetwork, wanted: int) -> Iterato
         if outside := [zone for zone in zones or () if zone not in known]:
             message = f"{', '.join(outside)} is not among the network's zones: {', '.join(known)}."
             fix = "Name the network's zones, so that these are among them."
-            yield finding(ZONE_OUTSIDE, at, message, fix)
+            yield ZONE_OUTSIDE.finding(at, message, fix)

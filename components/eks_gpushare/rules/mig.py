@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import nvidia_ami, why_no_mig
-from eks_gpushare.config.mig_additions import WRONG_MIG_ADDITION
 from eks_gpushare.config.sharing import Mig
-from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.resources import GPU, shares
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog import InstanceType, MigModel
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.findings.finding import At, Finding
-    from eks_gpushare.rules.context import Context, PoolRule
+    from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.rules.context import Context
     from eks_gpushare.sharing.mig.geometry import Unused
     from eks_gpushare.sharing.mig.layout import LayoutProblem, NodeLayout
 
@@ -25,14 +25,14 @@ _NAMES = "https://github.com/NVIDIA/mig-parted/tree/v0.15.0/pkg/mig/builder"
 _STRATEGIES = "https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0#mig_strategy"
 _EKS_PLATFORM = "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html"
 
-UNKNOWN_LAYOUT = Code(
+UNKNOWN_LAYOUT = Rule(
     "GPU220",
     "error",
     "A named MIG layout is one of the pool's GPU.",
     "MIG manager leaves the GPUs as they are and the node advertises none of the devices.",
     _NAMES,
 )
-UNKNOWN_PROFILE = Code(
+UNKNOWN_PROFILE = Rule(
     "GPU221",
     "error",
     "A MIG profile is one of the pool's GPU.",
@@ -40,63 +40,63 @@ UNKNOWN_PROFILE = Code(
     "driver refuses them when the node is up and paid for.",
     _GUIDE,
 )
-NO_ROOM = Code(
+NO_ROOM = Rule(
     "GPU222",
     "error",
     "The devices of a MIG layout fit on a GPU together.",
     "The driver makes the first ones and refuses the rest, when the node is up and paid for.",
     _GUIDE,
 )
-MEDIA_TWICE = Code(
+MEDIA_TWICE = Rule(
     "GPU223",
     "error",
     "One MIG device of a GPU has the media engines.",
     "The driver refuses the second +me device, when the node is up and paid for.",
     _GUIDE,
 )
-NO_SUCH_GPU = Code(
+NO_SUCH_GPU = Rule(
     "GPU224",
     "error",
     "A MIG layout names GPUs that the instance type has.",
     "The layout is not applied, or applied to fewer GPUs than were meant.",
     "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/README.md",
 )
-GPU_TWICE = Code(
+GPU_TWICE = Rule(
     "GPU225",
     "error",
     "A GPU stands in a MIG layout once.",
     "mig-parted applies the entries in order, so the later one would silently win.",
     "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/README.md",
 )
-NO_DEVICES = Code(
+NO_DEVICES = Rule(
     "GPU226",
     "error",
     "A MIG layout makes devices.",
     "MIG would be switched on for nothing, or not at all.",
     _NAMES,
 )
-WRONG_COUNT = Code(
+WRONG_COUNT = Rule(
     "GPU227",
     "error",
     "A MIG layout has one device or more of each profile it names.",
     "mig-parted refuses negative counts, and takes a count of 0 for a profile that is not there.",
     "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/api/spec/v1/spec.go",
 )
-SINGLE_STRATEGY = Code(
+SINGLE_STRATEGY = Rule(
     "GPU228",
     "error",
     "With strategy single all GPUs of a node are cut into devices of one profile.",
     "The device plugin advertises nothing on such a node, or calls unequal devices the same.",
     _STRATEGIES,
 )
-UNLIKE_GPUS = Code(
+UNLIKE_GPUS = Rule(
     "GPU229",
     "error",
     "A MIG layout means the same on every instance type of a pool.",
     "Nodes of one pool would advertise different resources, and a pod would fit on some of them.",
     _STRATEGIES,
 )
-MIG_TOLERATION = Code(
+MIG_TOLERATION = Rule(
     "GPU230",
     "info",
     "Pods that ask for a MIG device by its profile write the toleration themselves.",
@@ -104,28 +104,28 @@ MIG_TOLERATION = Code(
     "resource; without one these pods stay Pending.",
     _EKS_PLATFORM,
 )
-UNUSED_SLICES = Code(
+UNUSED_SLICES = Rule(
     "GPU231",
     "info",
     "A MIG layout uses all of a GPU.",
     "Slices without a device are paid for and never used.",
     _GUIDE,
 )
-UNPROVEN_GEOMETRY = Code(
+UNPROVEN_GEOMETRY = Rule(
     "GPU232",
     "warning",
     "The MIG profiles of a GPU are published.",
     "Names or placements may differ on the node; the layout is then refused there.",
     _GUIDE,
 )
-MIG_DRIVER = Code(
+MIG_DRIVER = Rule(
     "GPU233",
     "error",
     "The AMI's driver has MIG for the GPU.",
     "The driver finds no profiles and the layout fails on every node.",
     "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-gpus.html",
 )
-UNKNOWN_GEOMETRY = Code(
+UNKNOWN_GEOMETRY = Rule(
     "GPU234",
     "error",
     "The MIG profiles of a GPU are known.",
@@ -133,24 +133,6 @@ UNKNOWN_GEOMETRY = Code(
     _GUIDE,
 )
 
-CODES = (
-    UNKNOWN_LAYOUT,
-    UNKNOWN_PROFILE,
-    NO_ROOM,
-    MEDIA_TWICE,
-    NO_SUCH_GPU,
-    GPU_TWICE,
-    NO_DEVICES,
-    WRONG_COUNT,
-    SINGLE_STRATEGY,
-    UNLIKE_GPUS,
-    MIG_TOLERATION,
-    UNUSED_SLICES,
-    UNPROVEN_GEOMETRY,
-    MIG_DRIVER,
-    UNKNOWN_GEOMETRY,
-    WRONG_MIG_ADDITION,
-)
 _BY_KIND = {
     "unknownGpu": UNKNOWN_GEOMETRY,
     "name": UNKNOWN_LAYOUT,
@@ -164,21 +146,32 @@ _BY_KIND = {
 }
 
 
+@check(
+    Scope.POOL,
+    UNKNOWN_LAYOUT,
+    UNKNOWN_PROFILE,
+    NO_ROOM,
+    MEDIA_TWICE,
+    NO_SUCH_GPU,
+    GPU_TWICE,
+    NO_DEVICES,
+    WRONG_COUNT,
+    UNKNOWN_GEOMETRY,
+)
 def layout_fits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU220 to GPU227, GPU234."""
-    said: set[tuple[At, str]] = set()
+    said: set[tuple[FieldPath, str]] = set()
     for found, _, problems in _outcomes(ctx, pool):
-        at: At = ("pools", name, "sharing", "layout")
+        at: FieldPath = ("pools", name, "sharing", "layout")
         for problem in problems:
             code = _BY_KIND.get(problem.kind)
             text = problem.message.replace(found.name, "the type")
             if code is not None and (problem.at, text) not in said:
                 said.add((problem.at, text))
-                yield finding(code, (*at, *problem.at), problem.message, problem.fix)
+                yield code.finding((*at, *problem.at), problem.message, problem.fix)
 
 
+@check(Scope.POOL, SINGLE_STRATEGY)
 def one_profile(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU228."""
     if not isinstance(pool.sharing, Mig) or pool.sharing.strategy != "single":
         return
     for found, layout in _layouts(ctx, pool):
@@ -191,8 +184,7 @@ def one_profile(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             whole = ", ".join(str(i) for i, gpu in enumerate(layout.gpus) if not gpu.devices)
             gpus = f"GPU {whole} stays" if layout.whole == 1 else f"GPUs {whole} stay"
             message = f"On {found.name} {gpus} whole beside {profiles[0]}; single needs all cut."
-        yield finding(
-            SINGLE_STRATEGY,
+        yield SINGLE_STRATEGY.finding(
             ("pools", name, "sharing", "strategy"),
             message,
             f"Set strategy: mixed, or cut every GPU into {profiles[0]} alone.",
@@ -200,8 +192,8 @@ def one_profile(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         return
 
 
+@check(Scope.POOL, UNLIKE_GPUS)
 def same_meaning(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU229."""
     if pool.provisioner == "managedNodeGroup":
         return  # its types have the same GPUs, or a finding of their own
     layouts = list(_layouts(ctx, pool))
@@ -212,16 +204,15 @@ def same_meaning(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         kinds.setdefault(kind, []).append(found.name)
     if len(kinds) > 1:
         differ = "; ".join(f"{', '.join(types)}: {kind}" for kind, types in kinds.items())
-        yield finding(
-            UNLIKE_GPUS,
+        yield UNLIKE_GPUS.finding(
             ("pools", name, "instanceTypes"),
             f"The layout means something else on each kind of GPU: {differ}.",
             "Make a pool of each kind.",
         )
 
 
+@check(Scope.POOL, MIG_TOLERATION)
 def mig_toleration(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU230."""
     taints = [t for t in pool.taints if t.key == GPU and t.effect != "PreferNoSchedule"]
     if not taints:
         return
@@ -233,8 +224,7 @@ def mig_toleration(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             if share.resource != GPU and share.per_node
         )
     if asked:
-        yield finding(
-            MIG_TOLERATION,
+        yield MIG_TOLERATION.finding(
             ("pools", name, "sharing", "strategy"),
             f"Pods ask for {_listed(asked)} here, for which EKS adds no toleration of the taint "
             f"{GPU}.",
@@ -242,8 +232,8 @@ def mig_toleration(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         )
 
 
+@check(Scope.POOL, UNUSED_SLICES)
 def slices_used(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU231."""
     if not isinstance(pool.sharing, Mig):
         return
     from eks_gpushare.sharing.mig.geometry import unused  # noqa: PLC0415  (few stacks use MIG)
@@ -255,8 +245,7 @@ def slices_used(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             left = unused(model, devices)
             if not left.compute_slices and not left.memory_slices:
                 continue
-            yield finding(
-                UNUSED_SLICES,
+            yield UNUSED_SLICES.finding(
                 ("pools", name, "sharing", "layout"),
                 f"{written(devices)} leaves {_left(left, model)} of the {model.name} unused.",
                 f"Add {_listed(left.addable, 'or')}, unless this is meant."
@@ -275,13 +264,12 @@ def _left(left: Unused, model: MigModel) -> str:
     return " and ".join(parts)
 
 
+@check(Scope.POOL, UNPROVEN_GEOMETRY)
 def proven_geometry(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU232."""
     for found, layout in _first_of_each_model(ctx, pool):
         model = layout.model
         if model.confidence != "verified":
-            yield finding(
-                UNPROVEN_GEOMETRY,
+            yield UNPROVEN_GEOMETRY.finding(
                 ("pools", name, "sharing", "layout"),
                 f"The MIG geometry of the {model.name} in {found.name} is {model.confidence}. "
                 f"{' '.join(model.notes)}",
@@ -290,8 +278,8 @@ def proven_geometry(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             )
 
 
+@check(Scope.POOL, MIG_DRIVER)
 def mig_driver(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU233."""
     unknown_image = pool.ami_family == "custom" or pool.provisioner == "existing"
     if not isinstance(pool.sharing, Mig) or unknown_image:
         return
@@ -305,8 +293,7 @@ def mig_driver(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if driver < (found.driver_min or 0):
             continue  # the GPU itself is unknown to the driver, which has a rule of its own
         if driver < model.driver_min:
-            yield finding(
-                MIG_DRIVER,
+            yield MIG_DRIVER.finding(
                 ("pools", name, "instanceTypes", index),
                 f"MIG on the {model.name} of {wanted} needs driver {model.driver_min} or later; "
                 f"the {pool.ami_family} AMI of EKS has {driver}.",
@@ -362,15 +349,3 @@ def _distinct(layout: NodeLayout) -> list[dict[str, int]]:
 def _listed(words: Iterable[str], last: str = "and") -> str:
     *most, final = words
     return f"{', '.join(most)} {last} {final}" if most else final
-
-
-POOL_RULES: tuple[PoolRule, ...] = (
-    layout_fits,
-    one_profile,
-    same_meaning,
-    mig_driver,
-    proven_geometry,
-    slices_used,
-    mig_toleration,
-)
-"""The rules of a stack's pools."""

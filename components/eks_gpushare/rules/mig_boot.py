@@ -8,7 +8,8 @@ from eks_gpushare.catalog import why_no_mig
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.documents.mig_boot import mig_boot_part
 from eks_gpushare.documents.node_config import USER_DATA_LIMIT, user_data, user_data_bytes
-from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.mig.layout import LayoutError, node_layout
 from eks_gpushare.sharing.mig_boot import boots, mig_boot
 
@@ -18,41 +19,41 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog import Gpu, InstanceType
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.rules.context import Context, PoolRule
+    from eks_gpushare.rules.context import Context
     from eks_gpushare.sharing.mig.layout import NodeLayout
 
 _GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/getting-started-with-mig.html"
 _TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 
-LONG_USER_DATA = Code(
+LONG_USER_DATA = Rule(
     "GPU240",
     "error",
     "The user data that makes a MIG layout fits into a launch template.",
     "EC2 takes 16 KB of user data, in which EKS adds a part of its own.",
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html",
 )
-UNLIKE_COUNTS = Code(
+UNLIKE_COUNTS = Rule(
     "GPU241",
     "error",
     "A MIG layout made at boot is for one number of GPUs.",
     "All nodes of a pool get the same user data; those with other GPUs join with a failure taint.",
     _TEMPLATES,
 )
-NOBODY_BOOTS = Code(
+NOBODY_BOOTS = Rule(
     "GPU242",
     "error",
     "A MIG layout made at boot is for nodes that this stack makes.",
     "Nothing would apply it: the nodes go on advertising whole GPUs, and pods stay Pending.",
     _TEMPLATES,
 )
-NO_DRIVER_AT_BOOT = Code(
+NO_DRIVER_AT_BOOT = Rule(
     "GPU243",
     "error",
     "A MIG layout made at boot finds the NVIDIA driver in the image.",
     "A driver that a pod installs comes after kubelet; every node would join with a failure taint.",
     "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html",
 )
-REBOOTS_ONCE = Code(
+REBOOTS_ONCE = Rule(
     "GPU244",
     "info",
     "GPUs of the Ampere generation take a reboot to switch MIG on.",
@@ -60,7 +61,6 @@ REBOOTS_ONCE = Code(
     _GUIDE,
 )
 
-CODES = (LONG_USER_DATA, UNLIKE_COUNTS, NOBODY_BOOTS, NO_DRIVER_AT_BOOT, REBOOTS_ONCE)
 
 _AMPERE = 8
 # As long as EKS makes them: 100 letters for a name, and about 1.5 KB for the authority.
@@ -68,14 +68,13 @@ _LONGEST_CLUSTER = ("c" * 100, f"https://{'e' * 80}", "a" * 1600, "255.255.255.2
 _BY_OPERATOR = "apply: migManager with gpuStack: {manager: gpuOperator}"
 
 
+@check(Scope.POOL, LONG_USER_DATA)
 def boot_size(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU240."""
     for found, layout in _layouts(ctx, pool):
         cluster = _LONGEST_CLUSTER if pool.custom_ami else None
         size = user_data_bytes(user_data(mig_boot_part(mig_boot(layout)), cluster))
         if size > USER_DATA_LIMIT:
-            yield finding(
-                LONG_USER_DATA,
+            yield LONG_USER_DATA.finding(
                 ("pools", name, "sharing", "layout"),
                 f"The user data for the {len(layout.gpus)} GPUs of {found.name} has {size} bytes; "
                 f"at most {USER_DATA_LIMIT} leave EKS room for its own.",
@@ -84,8 +83,8 @@ def boot_size(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             return
 
 
+@check(Scope.POOL, UNLIKE_COUNTS)
 def boot_counts(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU241."""
     if pool.provisioner == "managedNodeGroup":
         return  # its types have the same GPUs, or a finding of their own
     kinds = {
@@ -94,30 +93,27 @@ def boot_counts(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     counts = {count for _, count in kinds.values()}
     if len(counts) > 1 and len({model for model, _ in kinds.values()}) == 1:
         listed = ", ".join(f"{each} has {count}" for each, (_, count) in kinds.items())
-        yield finding(
-            UNLIKE_COUNTS,
+        yield UNLIKE_COUNTS.finding(
             ("pools", name, "instanceTypes"),
             f"The types differ in GPUs: {listed}.",
             f"Make a pool of each number of GPUs, or set {_BY_OPERATOR}.",
         )
 
 
+@check(Scope.POOL, NOBODY_BOOTS)
 def boot_provisioner(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU242."""
     if pool.provisioner == "existing" and boots(pool):
-        yield finding(
-            NOBODY_BOOTS,
+        yield NOBODY_BOOTS.finding(
             ("pools", name, "sharing", "apply"),
             "Somebody else makes these nodes, so their boot will not make the layout.",
             f"Set {_BY_OPERATOR}, or provisioner: managedNodeGroup.",
         )
 
 
+@check(Scope.POOL, NO_DRIVER_AT_BOOT)
 def boot_driver(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU243."""
     if pool.custom_ami is not None and not pool.custom_ami.driver_included and boots(pool):
-        yield finding(
-            NO_DRIVER_AT_BOOT,
+        yield NO_DRIVER_AT_BOOT.finding(
             ("pools", name, "customAmi", "driverIncluded"),
             "The AMI has no NVIDIA driver, so there is nothing to cut GPUs with before kubelet "
             "starts.",
@@ -125,12 +121,11 @@ def boot_driver(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         )
 
 
+@check(Scope.POOL, REBOOTS_ONCE)
 def boot_reboots(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU244."""
     for found, gpu in _boot_types(ctx, pool):
         if gpu.compute_capability[0] == _AMPERE:
-            yield finding(
-                REBOOTS_ONCE,
+            yield REBOOTS_ONCE.finding(
                 ("pools", name, "sharing", "apply"),
                 f"A new {found.name} reboots once before it joins, to switch MIG on.",
                 "Allow for some minutes more where nodes are scaled or replaced.",
@@ -153,13 +148,3 @@ def _layouts(ctx: Context, pool: Pool) -> Iterator[tuple[InstanceType, NodeLayou
                 yield found, node_layout(pool.sharing.layout, found, ctx.catalog)
             except LayoutError:
                 continue
-
-
-POOL_RULES: tuple[PoolRule, ...] = (
-    boot_provisioner,
-    boot_driver,
-    boot_counts,
-    boot_size,
-    boot_reboots,
-)
-"""The rules of a stack's pools."""

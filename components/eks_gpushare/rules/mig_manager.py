@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Runs, Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
 from eks_gpushare.sharing.labels import MIG_LABEL
 from eks_gpushare.sharing.mig_manager import (
@@ -25,18 +26,18 @@ if TYPE_CHECKING:
 
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.rules.context import Context, PoolRule
+    from eks_gpushare.rules.context import Context
 
 _AL2023 = "https://github.com/NVIDIA/gpu-operator/issues/2415"
 
-NO_OPERATOR = Code(
+NO_OPERATOR = Rule(
     "GPU270",
     "error",
     "MIG manager comes with the GPU Operator.",
     "Nobody would make the layout, and the nodes would keep their startup taint.",
     "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html",
 )
-STOPS_KUBELET = Code(
+STOPS_KUBELET = Rule(
     "GPU271",
     "warning",
     "On AL2023 a node makes its MIG layout at boot.",
@@ -44,7 +45,7 @@ STOPS_KUBELET = Code(
     "stay NotReady for good; and it drains no pods before it changes a layout.",
     _AL2023,
 )
-STARTUP_TAINT = Code(
+STARTUP_TAINT = Rule(
     "GPU272",
     "error",
     "A pool does not set a taint that this project sets.",
@@ -52,14 +53,14 @@ STARTUP_TAINT = Code(
     "keeps every pod away; the device plugin would tolerate the one of nodes without their layout.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
-REBOOT_REPAIRED = Code(
+REBOOT_REPAIRED = Rule(
     "GPU273",
     "warning",
     "EKS does not repair nodes while MIG manager reboots them.",
     "Node repair takes a GPU that is away for ten minutes for broken, and replaces the node.",
     "https://docs.aws.amazon.com/eks/latest/userguide/node-health.html",
 )
-FOREIGN_NODES = Code(
+FOREIGN_NODES = Rule(
     "GPU274",
     "info",
     "Nodes of MIG manager join with the startup taint, and lose it to this project's controller.",
@@ -67,14 +68,14 @@ FOREIGN_NODES = Code(
     "controller, they never start.",
     "https://github.com/NVIDIA/gpu-operator/issues/2670",
 )
-FLOATING_IMAGE = Code(
+FLOATING_IMAGE = Rule(
     "GPU275",
     "error",
     "An image names a version.",
     "What the pod runs would change whenever it is started anew.",
     "https://kubernetes.io/docs/concepts/containers/images/",
 )
-IDLE_IMAGE = Code(
+IDLE_IMAGE = Rule(
     "GPU276",
     "warning",
     "The image of the controller is named where the controller runs.",
@@ -82,25 +83,15 @@ IDLE_IMAGE = Code(
     "https://github.com/NVIDIA/gpu-operator/issues/2670",
 )
 
-CODES = (
-    NO_OPERATOR,
-    STOPS_KUBELET,
-    STARTUP_TAINT,
-    REBOOT_REPAIRED,
-    FOREIGN_NODES,
-    FLOATING_IMAGE,
-    IDLE_IMAGE,
-)
 _DIGEST = re.compile(r".+@sha256:[0-9a-f]{64}")
 _TAG = re.compile(r"[^@]*[^/:@]:(?P<tag>[\w][\w.-]{0,127})")
 
 
+@check(Scope.POOL, NO_OPERATOR, runs=Runs.IN_STACKS)
 def needs_operator(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU270."""
     manager = ctx.environment.gpu_stack.manager
     if applies(pool) and manager != "gpuOperator" and not is_bottlerocket(pool):
-        yield finding(
-            NO_OPERATOR,
+        yield NO_OPERATOR.finding(
             ("pools", name, "sharing", "apply"),
             f"apply is migManager, but gpuStack.manager is {manager}, which brings no MIG manager.",
             "Set gpuStack.manager: gpuOperator, or apply: boot, by which the nodes make the layout "
@@ -108,11 +99,12 @@ def needs_operator(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         )
 
 
-def needs_operator_too(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU270, for a device plugin that is installed apart from a stack."""
-    if applies(pool) and not is_bottlerocket(pool):
-        yield finding(
-            NO_OPERATOR,
+@check(Scope.POOL, NO_OPERATOR, runs=Runs.ALONE)
+def needs_operator_too(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """For a device plugin that is installed apart from a stack."""
+    manager = ctx.environment.gpu_stack.manager
+    if applies(pool) and manager != "gpuOperator" and not is_bottlerocket(pool):
+        yield NO_OPERATOR.finding(
             ("pools", name, "sharing", "apply"),
             "apply is migManager, but DevicePlugin brings no MIG manager.",
             "Use GpuOperator in its place, or apply: boot, by which the nodes make the layout "
@@ -120,11 +112,10 @@ def needs_operator_too(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         )
 
 
+@check(Scope.POOL, STOPS_KUBELET)
 def stops_kubelet(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU271."""
     if applies(pool) and not is_bottlerocket(pool):
-        yield finding(
-            STOPS_KUBELET,
+        yield STOPS_KUBELET.finding(
             ("pools", name, "sharing", "apply"),
             "MIG manager stops the kubelet of an AL2023 node to switch MIG on, after which the "
             "node may stay NotReady; when the layout changes, it does not drain running pods.",
@@ -133,13 +124,12 @@ def stops_kubelet(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         )
 
 
+@check(Scope.POOL, STARTUP_TAINT)
 def own_startup_taint(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU272."""
     for index, taint in enumerate(pool.taints):
         at = ("pools", name, "taints", index)
         if taint.key == STARTUP_TAINT_KEY:
-            yield finding(
-                STARTUP_TAINT,
+            yield STARTUP_TAINT.finding(
                 at,
                 f"{STARTUP_TAINT_KEY} is this project's taint for nodes whose MIG layout is not "
                 "there yet.",
@@ -147,8 +137,7 @@ def own_startup_taint(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 "for a taint of your own.",
             )
         elif taint.key == MIG_LABEL:
-            yield finding(
-                STARTUP_TAINT,
+            yield STARTUP_TAINT.finding(
                 at,
                 f"{MIG_LABEL} is this project's taint for nodes that could not make their MIG "
                 "layout; what a pool is tainted with, the device plugin tolerates.",
@@ -156,14 +145,13 @@ def own_startup_taint(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             )
 
 
+@check(Scope.POOL, REBOOT_REPAIRED)
 def reboot_repaired(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU273."""
     if not applies(pool) or pool.provisioner != "managedNodeGroup" or not pool.node_repair:
         return
     rebooting = [(t.name, gpu.model) for t, gpu in ctx.gpu_types(pool) if needs_reboot(gpu)]
     for instance_type, model in rebooting[:1]:
-        yield finding(
-            REBOOT_REPAIRED,
+        yield REBOOT_REPAIRED.finding(
             ("pools", name, "nodeRepair"),
             f"MIG manager reboots {instance_type}, for the {model} switches MIG on by a reboot, "
             "and node repair acts on GPUs that are away for 10 minutes.",
@@ -172,13 +160,12 @@ def reboot_repaired(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         )
 
 
+@check(Scope.POOL, FOREIGN_NODES)
 def foreign_nodes(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU274."""
     served = ctx.environment.gpu_stack.manager == "gpuOperator"
     if served and applies(pool) and pool.provisioner == "existing":
         taint = startup_taint()
-        yield finding(
-            FOREIGN_NODES,
+        yield FOREIGN_NODES.finding(
             ("pools", name, "provisioner"),
             "This stack does not make these nodes, so whoever does gives them the startup taint.",
             f"Let them join with the taint {taint.key}={taint.value}:{taint.effect} and the labels "
@@ -186,11 +173,11 @@ def foreign_nodes(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         )
 
 
-def freed_elsewhere(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU274, for nodes that are made apart from the operator."""
-    if applies(pool):
-        yield finding(
-            FOREIGN_NODES,
+@check(Scope.POOL, FOREIGN_NODES, runs=Runs.ALONE)
+def freed_elsewhere(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """For nodes that are made apart from the operator."""
+    if applies(pool) and not ctx.nodes_elsewhere:
+        yield FOREIGN_NODES.finding(
             ("pools", name, "sharing", "apply"),
             f"These nodes join with the taint {STARTUP_TAINT_KEY}, which the controller that "
             "GpuOperator installs removes.",
@@ -198,34 +185,22 @@ def freed_elsewhere(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         )
 
 
+@check(Scope.CHARTS, FLOATING_IMAGE, IDLE_IMAGE)
 def remover_image(ctx: Context) -> Iterator[Finding]:
-    """GPU275, GPU276."""
     image = ctx.environment.gpu_stack.mig_taint_remover_image
     if image is None:
         return
     at = ("gpuStack", "migTaintRemoverImage")
     tag = _TAG.fullmatch(image)
     if not _DIGEST.fullmatch(image) and (tag is None or tag["tag"] == "latest"):
-        yield finding(
-            FLOATING_IMAGE,
+        yield FLOATING_IMAGE.finding(
             at,
             f'"{image}" has neither a digest nor a tag other than latest.',
             "Write it like registry.example.com/python:3.13.16-slim.",
         )
     if not uses_mig_manager(ctx.environment.pools):
-        yield finding(
-            IDLE_IMAGE,
+        yield IDLE_IMAGE.finding(
             at,
             "No pool has apply: migManager, so the controller is not installed.",
             "Remove the key.",
         )
-
-
-POOL_RULES: tuple[PoolRule, ...] = (
-    needs_operator,
-    stops_kubelet,
-    own_startup_taint,
-    reboot_repaired,
-    foreign_nodes,
-)
-"""The rules of a stack's pools."""

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.sharing import Mig
-from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
 from eks_gpushare.sharing.labels import DERIVED_LABELS, OWNED_PREFIXES
 
@@ -14,69 +15,69 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.findings.finding import At, Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
 _LABELS = "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/"
 _TAINTS = "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/"
 
-OWNED_LABEL = Code(
+OWNED_LABEL = Rule(
     "GPU301",
     "error",
     "A pool sets no label that NVIDIA's components or this project set.",
     "GPU feature discovery takes such a label over, with another value than the one selected on.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/732",
 )
-BAD_LABEL = Code(
+BAD_LABEL = Rule(
     "GPU302",
     "error",
     "A label is one that Kubernetes and EKS accept.",
     "EKS refuses the node group, or the kubelet refuses to register with it.",
     _LABELS,
 )
-BAD_TAINT = Code(
+BAD_TAINT = Rule(
     "GPU304",
     "error",
     "A taint is one that Kubernetes accepts.",
     "EKS refuses the node group.",
     _TAINTS,
 )
-TAINT_TWICE = Code(
+TAINT_TWICE = Rule(
     "GPU305",
     "error",
     "Key and effect of a taint stand once in a pool.",
     "Kubernetes refuses a node with two taints of one key and effect.",
     _TAINTS,
 )
-NO_TAINT = Code(
+NO_TAINT = Rule(
     "GPU306",
     "warning",
     "GPU nodes are tainted.",
     "Pods that need no GPU fill the node, and its shares stay unused.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/aiml-compute.html",
 )
-BAD_POOL_NAME = Code(
+BAD_POOL_NAME = Rule(
     "GPU307",
     "error",
     "A pool's name is short, lower-case and a valid label value.",
     "It becomes a key of a ConfigMap, a node label and the prefix of AWS names.",
     _LABELS,
 )
-BAD_CLUSTER_NAME = Code(
+BAD_CLUSTER_NAME = Rule(
     "GPU308",
     "error",
     "A cluster's name is one that EKS accepts.",
     "EKS refuses the cluster.",
     "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html",
 )
-BAD_TAG = Code(
+BAD_TAG = Rule(
     "GPU310",
     "error",
     "A tag is one that AWS accepts.",
     "AWS refuses every resource of the stack, one after the other.",
     "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html",
 )
-BAD_NAMESPACE = Code(
+BAD_NAMESPACE = Rule(
     "GPU311",
     "error",
     "The namespace of the GPU stack is its own and a valid name.",
@@ -84,17 +85,6 @@ BAD_NAMESPACE = Code(
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
 )
 
-CODES = (
-    OWNED_LABEL,
-    BAD_LABEL,
-    BAD_TAINT,
-    TAINT_TWICE,
-    NO_TAINT,
-    BAD_POOL_NAME,
-    BAD_CLUSTER_NAME,
-    BAD_TAG,
-    BAD_NAMESPACE,
-)
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -125,13 +115,12 @@ _KUBELET_LABELS = (
 )
 
 
+@check(Scope.POOL, OWNED_LABEL, BAD_LABEL)
 def pool_labels(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU301, GPU302."""
     for key, value in pool.labels.items():
         at = ("pools", name, "labels", key)
         if owner := _owner(key):
-            yield finding(
-                OWNED_LABEL,
+            yield OWNED_LABEL.finding(
                 at,
                 f"{key} is set by {owner}.",
                 "Use a label of your own; eks-gpushare/pool names the pool.",
@@ -139,7 +128,7 @@ def pool_labels(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         elif fault := (
             key_fault(key) or value_fault(value) or _reserved(key) or _eks_fault(pool, key, value)
         ):
-            yield finding(BAD_LABEL, at, fault, "Change or remove the label.")
+            yield BAD_LABEL.finding(at, fault, "Change or remove the label.")
 
 
 def _owner(key: str) -> str | None:
@@ -204,8 +193,8 @@ def value_fault(value: str) -> str | None:
     return None
 
 
+@check(Scope.POOL, BAD_TAINT, TAINT_TWICE, NO_TAINT)
 def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU304, GPU305, GPU306."""
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(pool.taints):
         at = ("pools", name, "taints", index)
@@ -213,10 +202,9 @@ def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             key_fault(taint.key) or value_fault(taint.value) or _eks_fault(pool, taint.key)
         ):
             fix = 'Write it like {key: nvidia.com/gpu, value: "true", effect: NoSchedule}.'
-            yield finding(BAD_TAINT, at, fault, fix)
+            yield BAD_TAINT.finding(at, fault, fix)
         if (taint.key, taint.effect) in seen:
-            yield finding(
-                TAINT_TWICE,
+            yield TAINT_TWICE.finding(
                 at,
                 f"{taint.key} with {taint.effect} stands twice.",
                 "Remove one of the two.",
@@ -226,12 +214,11 @@ def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if len(pool.taints) + startup > _MOST_TAINTS:
         more = " and the one of nodes that wait for MIG" if startup else ""
         message = f"{len(pool.taints)} taints{more} are more than the {_MOST_TAINTS} EKS takes."
-        yield finding(BAD_TAINT, ("pools", name, "taints"), message, "Remove some.")
+        yield BAD_TAINT.finding(("pools", name, "taints"), message, "Remove some.")
     if pool.provisioner != "existing" and not any(
         taint.effect in {"NoSchedule", "NoExecute"} for taint in pool.taints
     ):
-        yield finding(
-            NO_TAINT,
+        yield NO_TAINT.finding(
             ("pools", name, "taints"),
             "No taint keeps pods without a GPU request away from these nodes.",
             "Remove the key to get nvidia.com/gpu=true:NoSchedule.",
@@ -247,18 +234,16 @@ def _startup_taints(pool: Pool) -> int:
     return len(startup_taints(pool))
 
 
+@check(Scope.POOL, BAD_POOL_NAME)
 def pool_name(_: Context, name: str, __: Pool) -> Iterator[Finding]:
-    """GPU307."""
     if name == DEFAULT_KEY:
-        yield finding(
-            BAD_POOL_NAME,
+        yield BAD_POOL_NAME.finding(
             ("pools", name),
             f'"{DEFAULT_KEY}" is the name of the configuration for nodes of no pool.',
             "Give the pool another name, such as gpu.",
         )
     elif not _DNS_LABEL.fullmatch(name) or len(name) > _LONGEST_POOL:
-        yield finding(
-            BAD_POOL_NAME,
+        yield BAD_POOL_NAME.finding(
             ("pools", name),
             f'"{name}" is not 1 to {_LONGEST_POOL} lower-case letters, digits and -, with a letter '
             "or digit at both ends.",
@@ -266,22 +251,21 @@ def pool_name(_: Context, name: str, __: Pool) -> Iterator[Finding]:
         )
 
 
+@check(Scope.CLUSTER, BAD_CLUSTER_NAME)
 def cluster_name(ctx: Context) -> Iterator[Finding]:
-    """GPU308."""
     new, named = ctx.new_cluster, ctx.named_cluster
-    at: At = ("cluster", "name") if new else ("cluster", "existing", "name")
+    at: FieldPath = ("cluster", "name") if new else ("cluster", "existing", "name")
     name = new.name if new else named.name if named else None
     if name is not None and not _CLUSTER.fullmatch(name):
-        yield finding(
-            BAD_CLUSTER_NAME,
+        yield BAD_CLUSTER_NAME.finding(
             at,
             f'"{name}" is not 1 to 100 letters, digits, - and _, starting with a letter or digit.',
             "Rename the cluster.",
         )
 
 
+@check(Scope.TAGS, BAD_TAG)
 def tags(ctx: Context) -> Iterator[Finding]:
-    """GPU310."""
     given = ctx.environment.tags
     for key, value in given.items():
         fault = None
@@ -292,30 +276,28 @@ def tags(ctx: Context) -> Iterator[Finding]:
         elif len(value) > _LONGEST_TAG_VALUE or not _TAG.fullmatch(value):
             fault = "The value is not up to 256 letters, digits, spaces and + - = . _ : / @."
         if fault:
-            yield finding(BAD_TAG, ("tags", key), fault, "Change the tag.")
+            yield BAD_TAG.finding(("tags", key), fault, "Change the tag.")
     if len(given) > _MOST_TAGS:
         message = (
             f"{len(given)} tags are too many: AWS takes 50, and some are set by EKS and Pulumi."
         )
-        yield finding(BAD_TAG, ("tags",), message, f"Keep at most {_MOST_TAGS}.")
+        yield BAD_TAG.finding(("tags",), message, f"Keep at most {_MOST_TAGS}.")
 
 
+@check(Scope.CHARTS, BAD_NAMESPACE)
 def namespace(ctx: Context) -> Iterator[Finding]:
-    """GPU311."""
     given = ctx.environment.gpu_stack.namespace
     if given is None:
         return
     at = ("gpuStack", "namespace")
     if given in {"default", "kube-system", "kube-public", "kube-node-lease"}:
-        yield finding(
-            BAD_NAMESPACE,
+        yield BAD_NAMESPACE.finding(
             at,
             f"{given} is not a namespace for the GPU stack.",
             "Use one of its own, such as nvidia-device-plugin.",
         )
     elif not _DNS_LABEL.fullmatch(given) or len(given) > _LONGEST_NAME:
-        yield finding(
-            BAD_NAMESPACE,
+        yield BAD_NAMESPACE.finding(
             at,
             f'"{given}" is not 1 to 63 lower-case letters, digits and -, starting and ending with '
             "a letter or digit.",

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import mps_client_limit
 from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
-from eks_gpushare.findings.finding import Code, finding
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.nodes import SYSTEM_PODS, allocatable
 from eks_gpushare.sharing.resources import GPU, renames, replicas, shares
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.findings.finding import At, Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
     from eks_gpushare.sharing.resources import Share
 
@@ -25,70 +26,70 @@ _AWS_ADVICE = (
 )
 _EKS_PLATFORM = "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html"
 
-FEW_REPLICAS = Code(
+FEW_REPLICAS = Rule(
     "GPU201",
     "error",
     "Sharing means at least two replicas.",
     "The device plugin refuses one replica and crash-loops on every node of the pool.",
     _REPLICAS,
 )
-MPS_LIMIT = Code(
+MPS_LIMIT = Rule(
     "GPU202",
     "error",
     "MPS replicas stay within the clients of a GPU.",
     "The MPS daemon refuses to start and the node advertises nothing.",
     "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/cmd/mps-control-daemon/mps/device.go",
 )
-NO_MIG = Code(
+NO_MIG = Rule(
     "GPU203",
     "error",
     "MIG is for GPUs that have it.",
     "The layout would never be applied, and the node would advertise whole GPUs or nothing.",
     "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-gpus.html",
 )
-SEVERAL_SHARES = Code(
+SEVERAL_SHARES = Rule(
     "GPU205",
     "warning",
     "A request for several shares is refused.",
     "Two shares of a time-sliced GPU are neither twice the compute nor twice the memory.",
     "https://github.com/NVIDIA/gpu-operator/issues/386",
 )
-MEMORY_SHARED = Code(
+MEMORY_SHARED = Rule(
     "GPU206",
     "info",
     "Pods that share a GPU by time slicing share its memory without limits.",
     "One pod that takes too much makes the others fail with CUDA out of memory.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/461",
 )
-MPS_MEMORY = Code(
+MPS_MEMORY = Rule(
     "GPU207",
     "info",
     "MPS limits memory per process, and one fatal fault ends all clients of the GPU.",
     "Pods with several processes get the limit several times over.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/594",
 )
-MANY_REPLICAS = Code(
+MANY_REPLICAS = Rule(
     "GPU208",
     "info",
     "AWS advises 2 to 8 time-sliced replicas.",
     "Latency grows with every pod that takes its turn.",
     _AWS_ADVICE,
 )
-TOO_FEW_PODS = Code(
+TOO_FEW_PODS = Rule(
     "GPU209",
     "warning",
     "A node can run as many pods as it advertises shares.",
     "Shares beyond the pod limit are paid for and never used, and pods stay Pending.",
     "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html",
 )
-THIN_SHARES = Code(
+THIN_SHARES = Rule(
     "GPU210",
     "warning",
     "A share comes with a CPU and some memory of the node.",
     "CPU or memory runs out before the shares do, so the last shares are paid for and not used.",
     "https://karpenter.sh/docs/reference/instance-types/",
 )
-TOLERATION_NEEDED = Code(
+TOLERATION_NEEDED = Rule(
     "GPU211",
     "info",
     "Pods that ask for a renamed resource write the toleration themselves.",
@@ -97,41 +98,28 @@ TOLERATION_NEEDED = Code(
     _EKS_PLATFORM,
 )
 
-CODES = (
-    FEW_REPLICAS,
-    MPS_LIMIT,
-    NO_MIG,
-    SEVERAL_SHARES,
-    MEMORY_SHARED,
-    MPS_MEMORY,
-    MANY_REPLICAS,
-    TOO_FEW_PODS,
-    THIN_SHARES,
-    TOLERATION_NEEDED,
-)
 FEWEST_REPLICAS = 2
 _ADVISED_REPLICAS = 8
 _CPU_PER_SHARE = 1000
 _MIB_PER_SHARE = 1024
 
 
-def _sharing(name: str, *more: str) -> At:
+def _sharing(name: str, *more: str) -> FieldPath:
     return ("pools", name, "sharing", *more)
 
 
+@check(Scope.POOL, FEW_REPLICAS)
 def enough_replicas(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU201."""
     for at, count in _replica_counts(name, pool):
         if count < FEWEST_REPLICAS:
-            yield finding(
-                FEW_REPLICAS,
+            yield FEW_REPLICAS.finding(
                 at,
                 f"{count} is less than 2; a GPU is shared by at least two pods.",
                 "Set 2 or more, or mode: exclusive for a pod per GPU.",
             )
 
 
-def _replica_counts(name: str, pool: Pool) -> Iterator[tuple[At, int]]:
+def _replica_counts(name: str, pool: Pool) -> Iterator[tuple[FieldPath, int]]:
     sharing = pool.sharing
     if isinstance(sharing, TimeSlicing | Mps):
         yield _sharing(name, "replicas"), sharing.replicas
@@ -139,16 +127,15 @@ def _replica_counts(name: str, pool: Pool) -> Iterator[tuple[At, int]]:
         yield _sharing(name, "timeSlicing", "replicas"), sharing.time_slicing.replicas
 
 
+@check(Scope.POOL, MPS_LIMIT)
 def mps_clients(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU202."""
     if not isinstance(pool.sharing, Mps):
         return
     limits = {t.name: (mps_client_limit(gpu), gpu) for t, gpu in ctx.gpu_types(pool)}
     for instance_type, (limit, gpu) in limits.items():
         if pool.sharing.replicas > limit:
             major, minor = gpu.compute_capability
-            yield finding(
-                MPS_LIMIT,
+            yield MPS_LIMIT.finding(
                 _sharing(name, "replicas"),
                 f"{pool.sharing.replicas} is more than the {limit} MPS clients of the "
                 f"{gpu.model} in {instance_type} (compute capability {major}.{minor}).",
@@ -156,34 +143,32 @@ def mps_clients(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             )
 
 
+@check(Scope.POOL, NO_MIG)
 def mig_capable(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU203."""
     if not isinstance(pool.sharing, Mig):
         return
     for instance_type, gpu in ctx.gpu_types(pool):
         if not gpu.mig_capable:
-            yield finding(
-                NO_MIG,
+            yield NO_MIG.finding(
                 _sharing(name, "mode"),
                 f"The {gpu.model} in {instance_type.name} has no MIG.",
                 "Use timeSlicing or mps, or a type with A100, H100, H200, B200 or RTX PRO GPUs.",
             )
 
 
+@check(Scope.POOL, SEVERAL_SHARES)
 def several_shares(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU205."""
     sharing = pool.sharing
     if isinstance(sharing, TimeSlicing | Mps) and not sharing.fail_requests_greater_than_one:
-        yield finding(
-            SEVERAL_SHARES,
+        yield SEVERAL_SHARES.finding(
             _sharing(name, "failRequestsGreaterThanOne"),
             "A pod may ask for several shares here and gets no more of the GPU for it.",
             "Remove the key, so that such a pod is refused, unless its charts cannot be changed.",
         )
 
 
+@check(Scope.POOL, MEMORY_SHARED, MPS_MEMORY)
 def memory_per_share(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU206, GPU207."""
     sharing = pool.sharing
     if isinstance(sharing, Mig):
         yield from _memory_per_turn(ctx, name, pool, sharing)
@@ -197,16 +182,14 @@ def memory_per_share(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         board = f"{gpu.model} of {gpu.memory_mib} MiB"
         has = f"{instance_type.name}: {sharing.replicas} pods on one {board}"
         if isinstance(sharing, Mps):
-            yield finding(
-                MPS_MEMORY,
+            yield MPS_MEMORY.finding(
                 _sharing(name),
                 f"{has}, so MPS limits each process to {share} MiB; a fatal fault of one ends "
                 "them all.",
                 "Give tenants that must not disturb each other MIG or whole GPUs.",
             )
         else:
-            yield finding(
-                MEMORY_SHARED,
+            yield MEMORY_SHARED.finding(
                 _sharing(name),
                 f"{has}, so {share} MiB each if all keep to it; nothing enforces that, and time "
                 "slicing isolates no faults.",
@@ -223,8 +206,7 @@ def _memory_per_turn(ctx: Context, name: str, pool: Pool, sharing: Mig) -> Itera
         for share in _shares(ctx, pool, instance_type):
             if share.memory_mib is None or share.of_node == 1 / instance_type.gpu_count:
                 continue
-            yield finding(
-                MEMORY_SHARED,
+            yield MEMORY_SHARED.finding(
                 _sharing(name, "timeSlicing"),
                 f"{instance_type.name}: {turns.replicas} pods on one MIG device, so "
                 f"{share.memory_mib} MiB each of {share.resource} if all keep to it; nothing "
@@ -245,20 +227,19 @@ def _shares(ctx: Context, pool: Pool, instance_type: InstanceType) -> tuple[Shar
         return ()
 
 
+@check(Scope.POOL, MANY_REPLICAS)
 def advised_replicas(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU208."""
     sharing = pool.sharing
     if isinstance(sharing, TimeSlicing) and sharing.replicas > _ADVISED_REPLICAS:
-        yield finding(
-            MANY_REPLICAS,
+        yield MANY_REPLICAS.finding(
             _sharing(name, "replicas"),
             f"{sharing.replicas} pods take turns on a GPU; AWS advises 2 to {_ADVISED_REPLICAS}.",
             "Keep it where pods are mostly idle.",
         )
 
 
+@check(Scope.POOL, TOO_FEW_PODS, THIN_SHARES)
 def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU209, GPU210."""
     if replicas(pool) < FEWEST_REPLICAS and not isinstance(pool.sharing, Mig):
         return
     for instance_type, _ in ctx.gpu_types(pool):
@@ -269,8 +250,7 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         room = allocatable(instance_type)
         who = f"{instance_type.name} advertises {count} shares"
         if room.pods is not None and count > room.pods - SYSTEM_PODS:
-            yield finding(
-                TOO_FEW_PODS,
+            yield TOO_FEW_PODS.finding(
                 _lever(name, pool),
                 f"{who} but takes {room.pods} pods, about {SYSTEM_PODS} of them the node's own.",
                 _fewer(count // replicas(pool), room.pods - SYSTEM_PODS),
@@ -285,8 +265,7 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             if short
         ]
         if thin:
-            yield finding(
-                THIN_SHARES,
+            yield THIN_SHARES.finding(
                 _lever(name, pool),
                 f"{who}; of the node's {room.cpu_millis}m CPU and {room.memory_mib} MiB each gets "
                 f"{cpu}m and {memory} MiB, less than {' and '.join(thin)}.",
@@ -295,7 +274,7 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             )
 
 
-def _lever(name: str, pool: Pool) -> At:
+def _lever(name: str, pool: Pool) -> FieldPath:
     """The place of what says how many shares there are."""
     if not isinstance(pool.sharing, Mig):
         return _sharing(name, "replicas")
@@ -310,12 +289,11 @@ def _fewer(devices: int, room: int) -> str:
     return f"Set {most} or fewer, or take a larger instance type."
 
 
+@check(Scope.POOL, TOLERATION_NEEDED)
 def toleration_needed(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """GPU211."""
     taints = [t for t in pool.taints if t.key == GPU and t.effect != "PreferNoSchedule"]
     if renames(pool) and taints and isinstance(pool.sharing, TimeSlicing | Mps):
-        yield finding(
-            TOLERATION_NEEDED,
+        yield TOLERATION_NEEDED.finding(
             _sharing(name, "rename"),
             f"Pods ask for {GPU}.shared here, for which EKS adds no toleration of the taint {GPU}.",
             f"Give such pods tolerations: [{{key: {GPU}, operator: Exists}}].",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.findings.finding import At, Finding, has_errors
+from eks_gpushare.findings.finding import FieldPath, Finding, has_errors
 from eks_gpushare.rules import check_environment
 from eks_gpushare.rules.stack import NO_REGION
 from eks_gpushare.stack_file.file import StackFile, read_stack_file, unreadable
 from eks_gpushare.validation.parse import parse
-from eks_gpushare.validation.shape_rules import SECRET_INSIDE
+from eks_gpushare.validation.shape_rules import SECRET_INSIDE, STRAY_KEY
 
 if TYPE_CHECKING:
     from datetime import date
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.config.environment import Environment
 
-_REGION: At = ("config", "aws:region")
+_REGION: FieldPath = ("config", "aws:region")
 
 
 class Report(NamedTuple):
@@ -70,22 +70,27 @@ def check_stack_file(stack_file: StackFile, *, today: date | None = None) -> Rep
     environment = None
     if stack_file.environment is not None:
         parsed = parse(stack_file.environment, stack_file.spelled)
-        secret = [f.at[2:] for f in found if f.code == SECRET_INSIDE.code]
+        secret = [f.at[2:] for f in found if f.code == SECRET_INSIDE.id]
         found += [f for f in parsed.findings if not any(_within(f, at) for at in secret)]
         if parsed.environment is not None:
             ruled = check_environment(
                 parsed.environment,
                 region=stack_file.region,
                 today=today,
-                removed=parsed.removed,
+                partly_read=bool(parsed.findings),
             )
-            if any(f.at == _REGION for f in found):  # there is one, and it is wrong
-                ruled = [f for f in ruled if f.code != NO_REGION.code]
+            if any(_is_about_region(f) for f in found):  # there is one, and it is wrong
+                ruled = [f for f in ruled if f.code != NO_REGION.id]
             found += ruled
             environment = None if parsed.findings else parsed.environment
     found.sort(key=lambda each: stack_file.line_of(each) or 0)
     return Report(stack_file.name, tuple(found), stack_file.readable, stack_file, environment)
 
 
-def _within(found: Finding, at: At) -> bool:
+def _is_about_region(found: Finding) -> bool:
+    meant = found.code == STRAY_KEY.id and found.fix == "Did you mean aws:region?"
+    return meant or found.at == _REGION
+
+
+def _within(found: Finding, at: FieldPath) -> bool:
     return found.at[: len(at)] == at

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.config.project import ENVIRONMENT_KEY, PROJECT
-from eks_gpushare.findings.finding import At, Code, Finding, finding
+from eks_gpushare.findings.finding import FieldPath, Finding
 from eks_gpushare.stack_file.yaml import Document, YamlProblem, read
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.shape import shown, similar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from eks_gpushare.findings.rule import Rule
 
 _TOP_LEVEL = ("config", "encryptionsalt", "encryptedkey", "secretsprovider", "environment")
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d{1,2}")
@@ -68,7 +70,7 @@ class StackFile(NamedTuple):
         """Whether the file is YAML at all."""
         return self.document.readable
 
-    def spelled(self, at: At) -> str | None:
+    def spelled(self, at: FieldPath) -> str | None:
         """The scalar at a place of the environment as it is written, without its quotes."""
         return self.document.raw_scalar(("config", ENVIRONMENT_KEY, *at))
 
@@ -111,11 +113,11 @@ def stack_file_of(content: bytes | str, name: str) -> StackFile:
 
 
 def _of_yaml(problem: YamlProblem) -> Finding:
-    code = shape_rules.DUPLICATE_KEY if problem.kind == "duplicate" else shape_rules.UNREADABLE
+    rule = shape_rules.DUPLICATE_KEY if problem.kind == "duplicate" else shape_rules.UNREADABLE
     message = f"{problem.message[:1].upper()}{problem.message[1:]}."
     fix = f"{problem.fix[:1].upper()}{problem.fix[1:]}." if problem.fix else "Correct the line."
     where = f"line {problem.line}, column {problem.column}"
-    return Finding(code.code, code.severity, where, message, fix, code.source, problem.path)
+    return Finding(rule.id, rule.severity, where, message, fix, rule.source, problem.path)
 
 
 def _of_file(value: Any) -> Iterator[Finding]:  # noqa: ANN401  (any YAML)
@@ -135,7 +137,7 @@ def _of_file(value: Any) -> Iterator[Finding]:  # noqa: ANN401  (any YAML)
     elif config is not None:
         message = f"{shown(config)} is not a mapping of configuration keys."
         fix = f"Write {ENVIRONMENT_KEY}: and aws:region: below config."
-        yield finding(shape_rules.WRONG_TYPE, ("config",), message, fix)
+        yield shape_rules.WRONG_TYPE.finding(("config",), message, fix)
     elif elsewhere:
         yield _unseen_environment()
     else:
@@ -150,7 +152,7 @@ def _of_config(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Finding]:
         yield from _secrets(config[ENVIRONMENT_KEY], at)
     elif ENVIRONMENT_KEY in config:
         fix = "Give it cluster and pools; stacks/ has examples."
-        yield finding(shape_rules.NO_ENVIRONMENT, at, f"{ENVIRONMENT_KEY} is empty.", fix)
+        yield shape_rules.NO_ENVIRONMENT.finding(at, f"{ENVIRONMENT_KEY} is empty.", fix)
     elif elsewhere:
         yield _unseen_environment()
     else:
@@ -159,7 +161,7 @@ def _of_config(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Finding]:
     if region is not None and not (isinstance(region, str) and _REGION.fullmatch(region)):
         message = f"{shown(region)} is not the name of a region."
         at = ("config", "aws:region")
-        yield finding(shape_rules.NOT_ALLOWED, at, message, "Write it as us-west-2.")
+        yield shape_rules.NOT_ALLOWED.finding(at, message, "Write it as us-west-2.")
 
 
 def _of_key(key: str) -> Iterator[Finding]:
@@ -168,43 +170,43 @@ def _of_key(key: str) -> Iterator[Finding]:
     if not colon:
         message = f"{key} has no namespace, so the engine cannot tell whose it is."
         full = ENVIRONMENT_KEY if similar(key, ["environment"]) else f"{PROJECT}:{key}"
-        yield finding(shape_rules.STRAY_KEY, at, message, f"Write {full}.")
+        yield shape_rules.STRAY_KEY.finding(at, message, f"Write {full}.")
     elif namespace == PROJECT and name != "environment":
         yield _stray(at, key, f"{PROJECT} reads {ENVIRONMENT_KEY} only.", (ENVIRONMENT_KEY,))
     elif namespace not in {PROJECT, "eks"} and similar(namespace, [PROJECT, "gpushare"]):
         yield _stray(at, key, f"{namespace} is not the name of this project.", (ENVIRONMENT_KEY,))
     elif namespace == "aws" and name not in _AWS_KEYS and (meant := similar(name, _AWS_KEYS)):
         message = f"{key} is not a setting of the AWS provider."
-        yield finding(shape_rules.STRAY_KEY, at, message, f"Did you mean aws:{meant}?")
+        yield shape_rules.STRAY_KEY.finding(at, message, f"Did you mean aws:{meant}?")
 
 
-def _stray(at: At, key: str, message: str, known: tuple[str, ...]) -> Finding:
+def _stray(at: FieldPath, key: str, message: str, known: tuple[str, ...]) -> Finding:
     meant = similar(key, known)
     if meant and meant != key:
         fix = f"Did you mean {meant}?"
     else:
         fix = f"Remove it; known are {', '.join(known)}."
-    return finding(shape_rules.STRAY_KEY, at, message, fix)
+    return shape_rules.STRAY_KEY.finding(at, message, fix)
 
 
-def _missing_environment(at: At, message: str) -> Finding:
+def _missing_environment(at: FieldPath, message: str) -> Finding:
     fix = f"Add config: with {ENVIRONMENT_KEY}: below it; stacks/ has examples."
-    return finding(shape_rules.NO_ENVIRONMENT, at, message, fix)
+    return shape_rules.NO_ENVIRONMENT.finding(at, message, fix)
 
 
 def _unseen_environment() -> Finding:
     """What Pulumi ESC adds to the configuration is not in the file."""
     message = f"If {ENVIRONMENT_KEY} comes from Pulumi ESC, it is not checked here."
     fix = "Nothing to change; pulumi preview checks it."
-    return finding(shape_rules.NO_ENVIRONMENT, ("environment",), message, fix, "info")
+    return shape_rules.NO_ENVIRONMENT.finding(("environment",), message, fix, "info")
 
 
-def _secrets(value: Any, at: At) -> Iterator[Finding]:  # noqa: ANN401  (any YAML)
+def _secrets(value: Any, at: FieldPath) -> Iterator[Finding]:  # noqa: ANN401  (any YAML)
     if isinstance(value, dict):
         if set(value) == {"secure"}:
             message = "A secret inside the environment would be in plain text in the state."
             fix = "Keep secrets out of it; nothing in an environment needs one."
-            yield finding(shape_rules.SECRET_INSIDE, at, message, fix)
+            yield shape_rules.SECRET_INSIDE.finding(at, message, fix)
             return
         for key, inner in value.items():
             yield from _secrets(inner, (*at, key))
@@ -215,5 +217,5 @@ def _secrets(value: Any, at: At) -> Iterator[Finding]:  # noqa: ANN401  (any YAM
 
 def unreadable(name: str, reason: str) -> Finding:
     """The finding of a file that cannot be opened."""
-    code: Code = shape_rules.UNREADABLE
-    return finding(code, (), f"{name} cannot be read: {reason}.", "Give the path of a stack file.")
+    code: Rule = shape_rules.UNREADABLE
+    return code.finding((), f"{name} cannot be read: {reason}.", "Give the path of a stack file.")

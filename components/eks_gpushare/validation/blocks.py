@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, get_args, get_origin
 
 from pydantic import BaseModel, Tag
+
+from eks_gpushare.config.base import Model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-def keys_of_block(model: type[BaseModel], loc: Sequence[int | str]) -> tuple[str, ...]:
+def keys_of_block(
+    model: type[BaseModel], loc: Sequence[int | str], *, by_alias: bool = True
+) -> tuple[str, ...]:
     """The keys of the block at a location, none if no block of the model is there.
 
     Args:
         model: The outermost model.
         loc: A location as pydantic gives it, with the tags of unions.
+        by_alias: Whether keys are those of the stack file. Otherwise they are Python names.
     """
     blocks: list[Any] = [model]
     for part in loc:
@@ -23,7 +28,8 @@ def keys_of_block(model: type[BaseModel], loc: Sequence[int | str]) -> tuple[str
     found = [block for block in blocks if isinstance(block, type) and issubclass(block, BaseModel)]
     if len(found) != 1:
         return ()
-    return tuple(info.alias or name for name, info in found[0].model_fields.items())
+    fields = found[0].model_fields.items()
+    return tuple((info.alias or name) if by_alias else name for name, info in fields)
 
 
 def _step(block: Any, part: int | str) -> Iterator[Any]:  # noqa: ANN401  (any annotation)
@@ -31,24 +37,37 @@ def _step(block: Any, part: int | str) -> Iterator[Any]:  # noqa: ANN401  (any a
     if isinstance(block, type) and issubclass(block, BaseModel):
         for name, info in block.model_fields.items():
             if part in (info.alias, name):
-                yield from _unwrapped(info.annotation)
-    elif get_origin(block) is Annotated:
-        if any(isinstance(each, Tag) and each.tag == part for each in get_args(block)[1:]):
-            yield from _unwrapped(get_args(block)[0])
+                yield from members(info.annotation)
+    elif (inner := tagged(block, part)) is not None:
+        yield from members(inner)
     elif get_origin(block) in {dict, tuple}:
-        yield from _unwrapped(get_args(block)[-1 if get_origin(block) is dict else 0])
+        yield from members(get_args(block)[-1 if get_origin(block) is dict else 0])
 
 
-def _unwrapped(annotation: Any) -> Iterator[Any]:  # noqa: ANN401
+def is_model(annotation: object) -> TypeGuard[type[Model]]:
+    """Whether an annotation is a block of the stack file."""
+    return isinstance(annotation, type) and issubclass(annotation, Model)
+
+
+def tagged(member: Any, tag: object) -> Any:  # noqa: ANN401  (any annotation)
+    """What a member of a union is that has the given tag; None if it is another."""
+    if get_origin(member) is Annotated and any(
+        isinstance(each, Tag) and each.tag == tag for each in get_args(member)[1:]
+    ):
+        return get_args(member)[0]
+    return None
+
+
+def members(annotation: Any) -> Iterator[Any]:  # noqa: ANN401
     """The members of a union, those with a tag as they are; otherwise the annotation itself."""
     inner = get_args(annotation)
     if get_origin(annotation) is Annotated:
         if any(isinstance(each, Tag) for each in inner[1:]):
             yield annotation
         else:
-            yield from _unwrapped(inner[0])
+            yield from members(inner[0])
     elif isinstance(annotation, type) or get_origin(annotation) in {dict, tuple}:
         yield annotation
     else:
         for each in inner:
-            yield from _unwrapped(each)
+            yield from members(each)

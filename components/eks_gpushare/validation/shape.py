@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from eks_gpushare.config.sharing import MODES
-from eks_gpushare.findings.finding import At, Finding, finding
+from eks_gpushare.findings.finding import FieldPath, Finding
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.blocks import keys_of_block
 from eks_gpushare.validation.sharing_keys import of_another_mode
@@ -15,10 +15,10 @@ from eks_gpushare.validation.sharing_keys import of_another_mode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pydantic import BaseModel, ValidationError
+    from pydantic import BaseModel
     from pydantic_core import ErrorDetails
 
-Spelling: TypeAlias = Callable[[At], "str | None"]
+Spelling: TypeAlias = Callable[[FieldPath], "str | None"]
 """Gives the text of the scalar at a place as it stands in the file, where that is known."""
 
 TAGS = frozenset(
@@ -46,31 +46,67 @@ _VERSION_KEYS = {"version", "amiVersion", "computeCapability", "ami_version", "c
 
 
 def shape_findings(
-    error: ValidationError,
+    details: Sequence[ErrorDetails],
     known: Iterable[str],
     spelled: Spelling | None = None,
     model: type[BaseModel] | None = None,
+    *,
+    by_alias: bool = True,
 ) -> list[Finding]:
     """Every fault of one validation, each at its own place.
 
     Args:
-        error: What pydantic raised.
+        details: What pydantic said.
         known: All keys of the model, to guess what a misspelt one was meant to be.
         spelled: How the scalar at a place is written in the file. Default: unknown.
         model: What was validated, to name the keys of a block. Default: none are named.
+        by_alias: Whether keys are those of the stack file. Otherwise they are Python names.
     """
     names, found = sorted(known), []
-    for detail in error.errors(include_url=False):
+    blocks = {
+        detail["loc"]: keys_of_block(model, detail["loc"][:-1], by_alias=by_alias) if model else ()
+        for detail in details
+        if detail["type"] == "extra_forbidden"
+    }
+    missing = [d["loc"] for d in details if d["type"] == "missing"]
+    meant = {
+        loc: meant_key(
+            str(loc[-1]),
+            block,
+            [str(each[-1]) for each in missing if each[:-1] == loc[:-1]],
+            alone=sum(each[:-1] == loc[:-1] for each in blocks) == 1,
+        )
+        for loc, block in blocks.items()
+    }
+    misspelt = {(*place(loc[:-1]), key) for loc, key in meant.items()}
+    for detail in details:
+        loc = detail["loc"]
         if detail["type"] == "extra_forbidden":
-            block = keys_of_block(model, detail["loc"][:-1]) if model else ()
-            foreign = of_another_mode(detail["loc"], block)
-            found.append(foreign or _unknown_key(place(detail["loc"]), block, names))
-        else:
+            foreign = of_another_mode(loc, blocks[loc])
+            found.append(foreign or _unknown_key(place(loc), blocks[loc], names, meant[loc]))
+        elif detail["type"] != "missing" or place(loc) not in misspelt:  # it is there, misspelt
             found.append(_one(detail, spelled))
     return found
 
 
-def place(loc: tuple[int | str, ...]) -> At:
+def meant_key(
+    key: str, block: Iterable[str], missing: Sequence[str] = (), *, alone: bool = False
+) -> str | None:
+    """The key of a block that an unknown one was meant to be, if it can be told.
+
+    Args:
+        key: The unknown key.
+        block: The keys of the block.
+        missing: Those of them that are required and not given.
+        alone: Whether no other key of the block is unknown: then it is the one that is missing.
+    """
+    meant = similar(key, block)
+    if meant is None and alone and len(missing) == 1:
+        return missing[0]
+    return meant if meant != key else None
+
+
+def place(loc: tuple[int | str, ...]) -> FieldPath:
     """A pydantic location without the tags of its unions, which no user wrote."""
     return tuple(part for part in loc if part not in TAGS)
 
@@ -83,11 +119,20 @@ def shown(value: Any) -> str:  # noqa: ANN401  (whatever was given)
 
 def similar(word: str, names: Iterable[str]) -> str | None:
     """The name that was probably meant, if there is one."""
+    return next(iter(_near(word, names, most=1, cutoff=0.75)), None)
+
+
+def possible(word: str, names: Iterable[str]) -> list[str]:
+    """Names that may have been meant, too far off to suggest one of them."""
+    return _near(word, names, most=20, cutoff=0.4)
+
+
+def _near(word: str, names: Iterable[str], *, most: int, cutoff: float) -> list[str]:
     import difflib  # noqa: PLC0415  (most files have nothing misspelt)
 
     by_fold = {name.casefold().replace("_", ""): name for name in names}
-    near = difflib.get_close_matches(word.casefold().replace("_", ""), by_fold, n=1, cutoff=0.75)
-    return by_fold[near[0]] if near else None
+    folded = word.casefold().replace("_", "")
+    return [by_fold[near] for near in difflib.get_close_matches(folded, by_fold, most, cutoff)]
 
 
 def _one(detail: ErrorDetails, spelled: Spelling | None) -> Finding:
@@ -103,39 +148,41 @@ def _one(detail: ErrorDetails, spelled: Spelling | None) -> Finding:
         return _unquoted(at, given, written)
     wanted = _EXPECTED.get(kind)
     if wanted is None:  # a type of error this model cannot raise today: say it as pydantic does
-        return finding(
-            shape_rules.WRONG_TYPE, at, f"{shown(given)}: {detail['msg']}.", "Correct it."
+        return shape_rules.WRONG_TYPE.finding(
+            at, f"{shown(given)}: {detail['msg']}.", "Correct it."
         )
     return _wrong_type(at, given, wanted, written)
 
 
-def _of_version(at: At) -> bool:
+def _of_version(at: FieldPath) -> bool:
     return bool(at) and (at[-1] in _VERSION_KEYS or at[-2:-1] == ("versions",))
 
 
-def _unknown_key(at: At, block: Sequence[str], names: list[str]) -> Finding:
+def _unknown_key(
+    at: FieldPath, block: Sequence[str], names: list[str], meant: str | None
+) -> Finding:
     """A key near to one of the block was meant to be that one; else it may belong elsewhere."""
     key = str(at[-1])
-    if meant := similar(key, block or names):
+    if meant := meant or similar(key, block or names):
         fix = f"Did you mean {meant}?" if meant != key else "Remove it; it belongs elsewhere."
     elif block:
         fix = f"Remove it; the keys here are {', '.join(block)}."
     else:
         fix = "Remove it; the stack file reference has the keys of this block."
-    return finding(shape_rules.UNKNOWN_KEY, at, f"{key} is not a key of this block.", fix)
+    return shape_rules.UNKNOWN_KEY.finding(at, f"{key} is not a key of this block.", fix)
 
 
-def _missing(at: At) -> Finding:
-    return finding(shape_rules.MISSING_KEY, at, f"{at[-1]} is required here.", f"Add {at[-1]}.")
+def _missing(at: FieldPath) -> Finding:
+    return shape_rules.MISSING_KEY.finding(at, f"{at[-1]} is required here.", f"Add {at[-1]}.")
 
 
-def _not_allowed(at: At, given: Any, allowed: list[str]) -> Finding:  # noqa: ANN401
+def _not_allowed(at: FieldPath, given: Any, allowed: list[str]) -> Finding:  # noqa: ANN401
     if isinstance(given, str) and (meant := _same_word(given, allowed)):
         fix = f"Write {meant}."
     else:
         fix = "Use one of them."
     listed = ", ".join(allowed)
-    return finding(shape_rules.NOT_ALLOWED, at, f"{shown(given)} is not one of {listed}.", fix)
+    return shape_rules.NOT_ALLOWED.finding(at, f"{shown(given)} is not one of {listed}.", fix)
 
 
 def _same_word(given: str, allowed: list[str]) -> str | None:
@@ -149,18 +196,18 @@ def _listed(detail: ErrorDetails) -> list[str]:
     return [word.strip(" '") for word in expected.replace(" or ", ",").split(",")]
 
 
-def _mode(at: At, given: Any) -> Finding:  # noqa: ANN401
+def _mode(at: FieldPath, given: Any) -> Finding:  # noqa: ANN401
     if not isinstance(given, dict):
         return _wrong_type(at, given, "a mapping")
     if "mode" not in given:
         fix = f"Add mode: one of {', '.join(MODES)}."
-        return finding(shape_rules.MISSING_KEY, (*at, "mode"), "mode is required here.", fix)
+        return shape_rules.MISSING_KEY.finding((*at, "mode"), "mode is required here.", fix)
     if not isinstance(given["mode"], str):
         return _wrong_type((*at, "mode"), given["mode"], "text")
     return _not_allowed((*at, "mode"), given["mode"], list(MODES))
 
 
-def _unquoted(at: At, given: Any, written: str | None) -> Finding:  # noqa: ANN401
+def _unquoted(at: FieldPath, given: Any, written: str | None) -> Finding:  # noqa: ANN401
     if written is None:
         message = f"This is the number {given}; a version is text."
         fix = f"Put quotes around the version as you mean it: without them, {at[-1]}: 1.30 is 1.3."
@@ -168,10 +215,10 @@ def _unquoted(at: At, given: Any, written: str | None) -> Finding:  # noqa: ANN4
         read = "a number" if written == str(given) else f"the number {given}"
         message = f"YAML reads {written} without quotes as {read}; a version is text."
         fix = f'Write {at[-1]}: "{written}".'
-    return finding(shape_rules.UNQUOTED_VERSION, at, message, fix)
+    return shape_rules.UNQUOTED_VERSION.finding(at, message, fix)
 
 
-def _wrong_type(at: At, given: Any, wanted: str, written: str | None = None) -> Finding:  # noqa: ANN401
+def _wrong_type(at: FieldPath, given: Any, wanted: str, written: str | None = None) -> Finding:  # noqa: ANN401
     message = f"{shown(given)} is {_kind(given)}; {wanted} is expected."
     fix = f"Give {wanted}."
     if given is None:
@@ -185,7 +232,7 @@ def _wrong_type(at: At, given: Any, wanted: str, written: str | None = None) -> 
         fix = f"Write [{given}]."
     elif wanted == "a whole number" and isinstance(given, str) and _is_integer(given):
         fix = f"Write {given.strip()}, without quotes."
-    return finding(shape_rules.WRONG_TYPE, at, message, fix)
+    return shape_rules.WRONG_TYPE.finding(at, message, fix)
 
 
 def _is_integer(text: str) -> bool:

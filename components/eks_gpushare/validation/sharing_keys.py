@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.findings.finding import finding
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def of_another_mode(loc: Sequence[int | str], block: Sequence[str]) -> Finding |
     if said is None:
         return None
     at = tuple(part for part in loc if part not in _TAGS)
-    return finding(shape_rules.UNKNOWN_KEY, at, *said)
+    return shape_rules.UNKNOWN_KEY.finding(at, *said)
 
 
 def _said(mode: str, key: str) -> tuple[str, str] | None:

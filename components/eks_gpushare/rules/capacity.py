@@ -1,0 +1,82 @@
+"""Rules about how instances are bought."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Scope, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.rules.context import Context
+
+_RESERVATIONS = (
+    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html"
+)
+NO_RESERVATION = Rule(
+    "GPU403",
+    "error",
+    "Reserved capacity names its reservation.",
+    "Without it the instances are bought on demand, beside the reservation that is paid for.",
+    _RESERVATIONS,
+)
+IDLE_RESERVATION = Rule(
+    "GPU404",
+    "error",
+    "A reservation is used.",
+    "With onDemand or spot the reservation would be ignored, and paid for.",
+    _RESERVATIONS,
+)
+NOT_SOLD_SO = Rule(
+    "GPU410",
+    "error",
+    "The instance type is sold in the way that is asked for.",
+    "The node group is created and never gets a node.",
+    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html",
+)
+_RESERVED = {"reserved", "capacityBlock"}
+_USAGE_CLASS = {"onDemand": "on-demand", "spot": "spot", "capacityBlock": "capacity-block"}
+
+
+@check(Scope.POOL, NO_RESERVATION, IDLE_RESERVATION)
+def reservations(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    at = ("pools", name, "reservation")
+    if pool.capacity_type in _RESERVED:
+        if pool.reservation is None:
+            yield NO_RESERVATION.finding(
+                at,
+                f"capacityType: {pool.capacity_type} needs the reservation it draws on.",
+                "Add reservation: {id: cr-...}.",
+            )
+        elif not pool.reservation.id.startswith("cr-"):
+            yield NO_RESERVATION.finding(
+                (*at, "id"),
+                f'"{pool.reservation.id}" is not the ID of a reservation, cr-...',
+                "Copy it from EC2, Capacity Reservations.",
+            )
+    elif pool.reservation is not None:
+        yield IDLE_RESERVATION.finding(
+            at,
+            f"capacityType: {pool.capacity_type} does not draw on a reservation.",
+            "Set capacityType: reserved or capacityBlock, or remove the reservation.",
+        )
+
+
+@check(Scope.POOL, NOT_SOLD_SO)
+def sold_so(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    wanted = _USAGE_CLASS.get(pool.capacity_type)
+    for found, _ in ctx.gpu_types(pool):
+        if found.family.startswith("p6e-gb"):  # has a rule of its own
+            continue
+        if wanted is not None and found.usage_classes and wanted not in found.usage_classes:
+            words = {sold: key for key, sold in _USAGE_CLASS.items()}
+            sold = " and ".join(words.get(kind, kind) for kind in found.usage_classes)
+            yield NOT_SOLD_SO.finding(
+                ("pools", name, "capacityType"),
+                f"{found.name} can be had as {sold}, not as {pool.capacity_type}.",
+                "Choose another capacityType or instance type.",
+            )

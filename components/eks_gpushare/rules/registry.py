@@ -1,0 +1,119 @@
+"""How a function becomes the check of a rule, and with that part of every check of a stack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeAlias
+
+from eks_gpushare.config.base import UnreadError
+from eks_gpushare.findings.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import ModuleType
+
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.rules.context import Context
+
+P = ParamSpec("P")
+
+
+class Scope(Enum):
+    """What a check looks at, and so which component runs it where it stands alone."""
+
+    ENVIRONMENT = auto()
+    """Several parts of an environment together; no component has them all."""
+    CLUSTER = auto()
+    """A cluster: `EksCluster`."""
+    NETWORK = auto()
+    """A network to be made: `Network`."""
+    SYSTEM_NODES = auto()
+    """Nodes without GPUs: `SystemNodes`."""
+    POOL = auto()
+    """One pool: `GpuPool`, and what `DevicePlugin` and `GpuOperator` know of it."""
+    CHARTS = auto()
+    """The charts and their namespace: `DevicePlugin` and `GpuOperator`."""
+    TAGS = auto()
+    """AWS tags: every component that makes something in AWS."""
+
+
+class Runs(Enum):
+    """Where a check runs."""
+
+    EVERYWHERE = auto()
+    """For a stack and for a component that stands alone, as far as that knows what it reads."""
+    IN_STACKS = auto()
+    """For a stack only; a component has a check of the same rule in words of its own."""
+    ALONE = auto()
+    """For a component that stands alone only."""
+
+
+def certain(
+    look: Callable[P, Iterable[Finding]], *args: P.args, **kwargs: P.kwargs
+) -> Iterator[Finding]:
+    """What a function finds before it comes to a value that is not known."""
+    try:
+        yield from look(*args, **kwargs)
+    except UnreadError:
+        return
+
+
+@dataclass(frozen=True)
+class Check(Generic[P]):
+    """A function that looks for findings of the rules it names."""
+
+    look: Callable[P, Iterator[Finding]]
+    """The function."""
+    scope: Scope
+    """What it looks at."""
+    rules: tuple[Rule, ...]
+    """The rules whose findings it can have."""
+    runs: Runs
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[Finding]:
+        """What it finds before it comes to a value that could not be read.
+
+        A finding rests on what was read up to it. So after a misspelt key, or in a component that
+        knows a part of an environment only, a check says what holds whatever the rest is.
+        """
+        return certain(self.look, *args, **kwargs)
+
+
+PoolCheck: TypeAlias = "Check[[Context, str, Pool]]"
+StackCheck: TypeAlias = "Check[[Context]]"
+
+
+def check(
+    scope: Scope, *rules: Rule, runs: Runs = Runs.EVERYWHERE
+) -> Callable[[Callable[P, Iterator[Finding]]], Check[P]]:
+    """Make a function the check of rules.
+
+    Args:
+        scope: What it looks at. Checks of `Scope.POOL` take the context, the pool's name and the
+            pool; all others the context alone.
+        rules: The rules whose findings it can have.
+        runs: Where it runs. Default: everywhere.
+    """
+
+    def of(look: Callable[P, Iterator[Finding]]) -> Check[P]:
+        return Check(look, scope, rules, runs)
+
+    return of
+
+
+def checks_in(*modules: ModuleType) -> tuple[Check[...], ...]:
+    """The checks that modules define, each module's in the order of its lines."""
+    named = ((module, each) for module in modules for each in vars(module).values())
+    return tuple(
+        each
+        for module, each in named
+        if isinstance(each, Check) and each.look.__module__ == module.__name__
+    )
+
+
+def rules_in(*modules: ModuleType) -> tuple[Rule, ...]:
+    """The rules that modules define, by number."""
+    found = {each for module in modules for each in vars(module).values() if isinstance(each, Rule)}
+    return tuple(sorted(found))

@@ -1,0 +1,139 @@
+"""One mistake is one error, wherever it is made.
+
+At every place of every stack file, and of every example's right side, a key is misspelt and a value
+is made one that cannot be read. What is then said of other places would be about values that nobody
+gave.
+"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import finding_examples
+import pytest
+import yaml
+
+from eks_gpushare.config.project import ENVIRONMENT_KEY
+from eks_gpushare.rules import all_rules, check_environment
+from eks_gpushare.validation.parse import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import Finding
+
+    Place = tuple[str | int, ...]
+
+ROOT = Path(__file__).parents[2]
+STACKS = {
+    path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))["config"]
+    for path in sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
+}
+RULES = [rule.id for rule in all_rules()]
+CHOSEN = {"labels", "tags", "values", "devices", "layout", "instanceTypes", "versions"}
+CHOSEN |= {"migProfiles", "migLayouts"}
+"""Blocks whose keys the user chooses, so that another one is no mistake."""
+
+
+def places(value: Any, above: Place = ()) -> Iterator[Place]:
+    items = enumerate(value) if isinstance(value, list) else ()
+    for key, inner in value.items() if isinstance(value, dict) else items:
+        yield (*above, key)
+        yield from places(inner, (*above, key))
+
+
+def misspellings(key: str) -> set[str]:
+    """A letter lost, and two letters swapped."""
+    middle = len(key) // 2
+    swapped = key[: middle - 1] + key[middle] + key[middle - 1] + key[middle + 1 :]
+    return {key[:middle] + key[middle + 1 :], swapped} - {key, ""}
+
+
+def unreadable(value: Any) -> list[Any]:
+    """Values of other types."""
+    if isinstance(value, dict | list):
+        return [7, None]
+    return [["a"], 7.5 if isinstance(value, str) else "seven"]
+
+
+def mistakes(given: dict[str, Any], at: Place) -> Iterator[dict[str, Any]]:
+    """The environment with a mistake at a place, one of each kind."""
+    *above, key = at
+    owner: Any = given
+    for part in above:
+        owner = owner[part]
+    changes = [{**dict(_items(owner)), key: wrong} for wrong in unreadable(owner[key])]
+    if isinstance(key, str) and not CHOSEN & {*above} and above[-1:] != ["pools"]:
+        changes += [
+            {wrong if k == key else k: v for k, v in owner.items()} for wrong in misspellings(key)
+        ]
+    for changed in changes:
+        made = copy.deepcopy(given)
+        inner: Any = made
+        for part in above:
+            inner = inner[part]
+        if isinstance(inner, dict):
+            inner.clear()
+        for each, value in changed.items():
+            inner[each] = value
+        yield made
+
+
+def _items(owner: Any) -> Any:
+    return owner.items() if isinstance(owner, dict) else enumerate(owner)
+
+
+def errors(given: dict[str, Any]) -> tuple[tuple[Finding, ...], list[Finding]]:
+    """What is wrong with the shape of an environment, and with what could be read of it."""
+    parsed = parse(given)
+    if parsed.environment is None:
+        return parsed.findings, []
+    found = check_environment(
+        parsed.environment,
+        region=finding_examples.REGION,
+        today=finding_examples.TODAY,
+        partly_read=bool(parsed.findings),
+    )
+    return parsed.findings, [each for each in found if each.severity == "error"]
+
+
+def said_too_much(given: dict[str, Any], wanted: Iterator[Place]) -> list[str]:
+    """Errors besides the one about a mistake."""
+    before = [*errors(given)[0], *errors(given)[1]]
+    wrong = set()
+    for at in wanted:
+        for made in mistakes(given, at):
+            shape, ruled = errors(made)
+            here = [each for each in shape if each.at[: len(at) - 1] == at[:-1]]
+            if here:
+                others = [each for each in (*shape, *ruled) if each not in (*here[:1], *before)]
+                wrong |= {f"{at}: {each}" for each in others}
+    return sorted(wrong)
+
+
+def told(lines: list[str]) -> str:
+    return "\n".join(["", *lines])
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_a_mistake_in_a_stack_file_is_one_error(name: str) -> None:
+    given = STACKS[name][ENVIRONMENT_KEY]
+    wrong = said_too_much(given, places(given))
+
+    assert not wrong, told(wrong)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_mistake_in_what_a_rule_asks_for_is_one_error(rule: str) -> None:
+    right = finding_examples.example(rule).right
+    base = finding_examples.base()
+    if right.whole:
+        given = yaml.safe_load(right.text)["config"][ENVIRONMENT_KEY]
+    else:
+        given = finding_examples.merged(base, yaml.safe_load(right.text))
+    common = set(places(base)) if rule != RULES[0] else set()
+    wrong = said_too_much(given, (at for at in places(given) if at not in common))
+
+    assert not wrong, told(wrong)
