@@ -214,7 +214,9 @@ def _first(pool: Pool, catalog: Catalog) -> InstanceType:
 
 
 def _rules(spec: GpuPoolSpec, args: GpuPoolArgs) -> Iterator[Finding]:
-    yield from _named(check_pool(spec))
+    subnets = args.get("cluster_subnet_ids")
+    known = len(subnets) if isinstance(subnets, list | tuple) else None
+    yield from _named(check_pool(spec, known))
     yield from certain(_missing, spec, args)
     yield from _unmade(spec)
 

@@ -102,6 +102,21 @@ RULES: dict[str, tuple[str, dict[str, Any]]] = {
             "labels": {"nvidia.com/gpu.product": "L4"},
         },
     ),
+    "gpu-pool-capacity": (
+        "GpuPool",
+        {
+            "pool": "gpu",
+            "cluster_name": "demo",
+            "cluster_subnet_ids": ["subnet-0a", "subnet-0b"],
+            "instance_types": ["p5.48xlarge", "p5e.48xlarge"],
+            "sharing": {"mode": "exclusive"},
+            "ami_version": "banana",
+            "capacity_type": "capacityBlock",
+            "reservation": {"id": "cr-0123456789abcdef0"},
+            "placement_group": True,
+            "tags": {"aws:team": "ml"},
+        },
+    ),
     "gpu-pool-wires": (
         "GpuPool",
         {

@@ -34,7 +34,13 @@ BLOCK = {
     "sharing": {"mode": "exclusive"},
     "capacity_type": "capacityBlock",
     "reservation": {"id": "cr-0123456789abcdef0"},
+    "cluster_subnet_ids": ["subnet-0a"],
     "nodes": {"min": 0, "desired": 0, "max": 4},
+}
+RESERVED = {
+    "capacity_type": "reserved",
+    "reservation": {"id": "cr-0123456789abcdef0"},
+    "cluster_subnet_ids": ["subnet-0a"],
 }
 
 
@@ -116,9 +122,7 @@ def test_a_placement_group_is_made_on_request(gpu_pool: Callable[..., Run]) -> N
 
 
 def test_a_reserved_pool_draws_on_its_reservation(gpu_pool: Callable[..., Run]) -> None:
-    reservation = {"capacity_type": "reserved", "reservation": {"id": "cr-0123456789abcdef0"}}
-
-    made = gpu_pool(**reservation)
+    made = gpu_pool(**RESERVED)
 
     assert differing(made, gpu_pool(), "LaunchTemplate") == {
         "capacityReservationSpecification": {
@@ -131,7 +135,7 @@ def test_a_reserved_pool_draws_on_its_reservation(gpu_pool: Callable[..., Run]) 
 def test_reserved_nodes_leave_before_others_take_their_capacity(
     gpu_pool: Callable[..., Run],
 ) -> None:
-    made = gpu_pool(capacity_type="reserved", reservation={"id": "cr-0123456789abcdef0"})
+    made = gpu_pool(**RESERVED)
 
     assert made.one("NodeGroup").options["deleteBeforeReplace"] is True
 

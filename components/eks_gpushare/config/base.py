@@ -6,7 +6,7 @@ and would evaluate the text of each at every start.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -72,7 +72,7 @@ def partly(model: type[M], /, **known: Any) -> M:  # noqa: ANN401  (values of th
         model: What it is.
         known: Values of its fields, which are not validated.
     """
-    made: M = model.model_construct(set(known), **known)
+    made = cast("M", model.model_construct(set(known), **known))
     for name in model.model_fields.keys() - known.keys():
         made.__dict__.pop(name, None)
     return made

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _SETTINGS = "https://bottlerocket.dev/en/os/1.57.x/api/settings/kubelet-device-plugins/"
 _ISSUES = "https://github.com/bottlerocket-os/bottlerocket/issues"
 
+_NEITHER_KNOWS = (
+    "A pool is not told who manages its GPUs, and a manager says of pools what is wrong only."
+)
 OLD_RELEASE = Rule(
     "GPU250",
     "error",
@@ -96,6 +99,7 @@ NO_METRICS = Rule(
     "The GPU Operator exports metrics of the nodes that it manages.",
     "It is kept off Bottlerocket nodes, where its exporter does not start as it is.",
     "https://github.com/NVIDIA/dcgm-exporter/issues/636",
+    not_alone=_NEITHER_KNOWS,
 )
 CHART_THERE = Rule(
     "GPU265",
@@ -103,6 +107,7 @@ CHART_THERE = Rule(
     "Bottlerocket nodes keep their own device plugin.",
     "Its makers test the image with it, and advise against another one.",
     f"{_ISSUES}/4673",
+    not_alone=_NEITHER_KNOWS,
 )
 
 _BUILT_IN = "Remove bottlerocket.devicePlugin"

@@ -42,11 +42,17 @@ _SHARED = (
 told."""
 
 
-def check_pool(spec: GpuPoolSpec) -> Iterator[Finding]:
-    """Findings about one pool, wherever its nodes will be."""
+def check_pool(spec: GpuPoolSpec, subnets: int | None = None) -> Iterator[Finding]:
+    """Findings about one pool, wherever its nodes will be.
+
+    Args:
+        spec: The pool.
+        subnets: How many subnets it is given. Default: that is not known yet.
+    """
     name = _known(spec).get("pool", "pool")
     environment = _environment(spec, pools={name: spec}, cluster=_cluster_of(spec))
     ctx, found = _context(environment)
+    ctx = ctx._replace(subnets=subnets)
     found += _run(ctx, Scope.TAGS)
     yield from found
     yield from _within(("pools", name), _run_pools(ctx))
@@ -153,7 +159,8 @@ def _context(
         environment.__dict__["catalog"] = Environment.model_fields["catalog"].get_default()
     catalog = catalog_with(environment, region, found)
     today = date.today()  # noqa: DTZ011  (support ends on a calendar day)
-    return Context(environment, catalog, region, today, nodes_elsewhere), found
+    ctx = Context(environment, catalog, region, today, nodes_elsewhere=nodes_elsewhere)
+    return ctx, found
 
 
 def _run(ctx: Context, scope: Scope) -> Iterator[Finding]:

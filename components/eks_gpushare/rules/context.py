@@ -29,6 +29,8 @@ class Context(NamedTuple):
     """AWS region of the stack; None if the file does not say."""
     today: date
     """For what ends on a day."""
+    subnets: int | None = None
+    """How many subnets a pool that stands alone is given, where their number is known."""
     nodes_elsewhere: bool = False
     """Whether the pools' nodes are none of this program's concern: of a pool, a device plugin that
     stands alone knows what it advertises, and not who makes its nodes."""

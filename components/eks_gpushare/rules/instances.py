@@ -70,6 +70,7 @@ NOT_IN_REGION = Rule(
     "An instance type is offered in the stack's region.",
     "The node group fails to launch where EC2 does not offer the type.",
     "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",
+    not_alone="A pool is not told its region.",
 )
 FRACTIONAL_GPU = Rule(
     "GPU109",

@@ -41,6 +41,7 @@ ZONE_OUTSIDE = Rule(
     "The zones of a pool are zones of the network.",
     "There is no subnet for the nodes.",
     _NODE_GROUPS,
+    not_alone="The program chooses the subnets itself.",
 )
 ZONE_REGION = Rule(
     "GPU408",
@@ -93,16 +94,21 @@ def reservation_place(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 
 
 def _place_key(ctx: Context) -> str:
+    if ctx.subnets is not None:
+        return "cluster_subnet_ids"
     return "zones" if ctx.new_network is not None else "subnetIds"
 
 
 def _reach(ctx: Context, pool: Pool) -> str:
-    count, what = _places(ctx, pool), "zones" if ctx.new_network is not None else "subnets"
+    made = ctx.subnets is None and ctx.new_network is not None
+    count, what = _places(ctx, pool), "zones" if made else "subnets"
     return f"may use {count} {what}" if count else f"names no {what}"
 
 
 def _places(ctx: Context, pool: Pool) -> int:
     """How many zones, or subnets, a pool may use."""
+    if ctx.subnets is not None:
+        return ctx.subnets
     if ctx.new_network is None:
         return len(pool.subnet_ids or ())
     if pool.zones is not None:

@@ -1,0 +1,149 @@
+"""A component that stands alone refuses what a stack file refuses.
+
+Each rule's example is held against both ways in: the stack file, and the arguments of the component
+whose block it is about. A rule that such a component cannot have says why, beside the rule.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import finding_examples
+import pytest
+import yaml
+
+from eks_gpushare.config.component_specs import (
+    DevicePluginSpec,
+    EksClusterSpec,
+    GpuOperatorSpec,
+    GpuPoolSpec,
+    NetworkSpec,
+    SystemNodesSpec,
+)
+from eks_gpushare.config.project import ENVIRONMENT_KEY
+from eks_gpushare.rules import CHECKS, all_rules, component_rules
+from eks_gpushare.rules.registry import Runs, Scope
+from eks_gpushare.validation.partial import read_block
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.rule import Rule
+
+SHARED = (
+    *("provisioner", "instanceTypes", "sharing", "taints"),
+    *("amiFamily", "customAmi", "bottlerocket"),
+)
+ALONE = set(Scope) - {Scope.ENVIRONMENT}
+CHECKED = sorted(
+    {rule for each in CHECKS if each.scope in ALONE for rule in each.rules}, key=lambda r: r.id
+)
+
+
+class Today(date):
+    @classmethod
+    def today(cls) -> Today:
+        day = finding_examples.TODAY
+        return cls(day.year, day.month, day.day)
+
+
+@pytest.fixture(autouse=True)
+def a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(component_rules, "date", Today)
+
+
+def wrong_environment(rule: Rule) -> dict[str, Any]:
+    wrong = finding_examples.example(rule.id).wrong
+    if wrong.whole:
+        whole: dict[str, Any] = yaml.safe_load(wrong.text)["config"][ENVIRONMENT_KEY]
+        return whole
+    merged: dict[str, Any] = finding_examples.merged(
+        finding_examples.base(), yaml.safe_load(wrong.text)
+    )
+    return merged
+
+
+def read(spec: Any, check: Callable[[Any], Iterator[Finding]], given: dict[str, Any]) -> set[str]:
+    """Ids of what a check finds in the arguments of a component."""
+    model, details = read_block(spec, given, by_alias=True)
+    assert not details, details
+    return {found.code for found in check(model)}
+
+
+def alone(given: dict[str, Any]) -> set[str]:
+    """Ids of what components find in their parts of an environment."""
+    common = {key: given[key] for key in ("tags", "catalog") if key in given}
+    stack, charts = given.get("gpuStack", {}), given.get("charts", {})
+    manager = stack.get("manager", "devicePlugin")
+    cluster, network = given.get("cluster", {}), given.get("network", {})
+    found: set[str] = set()
+    if "existing" not in cluster:
+        found |= read(
+            EksClusterSpec,
+            component_rules.check_cluster,
+            {**cluster, **{k: v for k, v in common.items() if k == "tags"}},
+        )
+    if isinstance(network.get("zones"), list):
+        found |= read(NetworkSpec, component_rules.check_network, network)
+    if "system" in given:
+        found |= read(SystemNodesSpec, component_rules.check_system_nodes, given["system"])
+    pools = given.get("pools", {})
+    for name, pool in pools.items():
+        version = {"version": cluster["version"]} if "version" in cluster else {}
+        args = {**pool, "pool": name, **version, **common}
+        found |= read(GpuPoolSpec, lambda spec: component_rules.check_pool(spec, 2), args)
+    shared = {n: {k: pool[k] for k in SHARED if k in pool} for n, pool in pools.items()}
+    args = {"pools": shared, **{k: v for k, v in common.items() if k == "catalog"}}
+    args |= {key: stack[key] for key in ("namespace", "migTaintRemoverImage") if key in stack}
+    args |= {"chart": charts[manager]} if manager in charts else {}
+    found |= read(GpuOperatorSpec, component_rules.check_gpu_operator, args)
+    if manager == "devicePlugin":
+        args.pop("migTaintRemoverImage", None)
+        found |= read(DevicePluginSpec, component_rules.check_device_plugin, args)
+    return found
+
+
+@pytest.mark.parametrize("rule", CHECKED, ids=lambda rule: rule.id)
+def test_what_a_stack_file_refuses_a_component_refuses_too(rule: Rule) -> None:
+    found = rule.id in alone(wrong_environment(rule))
+
+    assert found != bool(rule.not_alone), rule.not_alone or "neither found nor is there a reason"
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
+def test_a_reason_is_a_sentence(rule: Rule) -> None:
+    assert not rule.not_alone or (rule.not_alone[0].isupper() and rule.not_alone.endswith("."))
+
+
+def test_every_rule_of_the_rules_has_a_check() -> None:
+    shape = {rule for rule in all_rules() if rule.id < "GPU100"} | ADDITIONS
+    checked = {rule for each in CHECKS for rule in each.rules}
+
+    assert set(all_rules()) - checked == shape
+
+
+ADDITIONS = {rule for rule in all_rules() if rule.id in {"GPU108", "GPU235"}}
+"""Found while the catalog is made, for a stack and for each component that takes one."""
+
+
+def test_an_addition_to_the_catalog_is_checked_in_components() -> None:
+    for rule in ADDITIONS:
+        assert rule.id in alone(wrong_environment(rule))
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
+def test_findings_come_from_checks_that_name_their_rule(rule: Rule) -> None:
+    """A check that has findings of a rule it does not name would be missed by those who ask."""
+    # By the modules: a rule is used where it is named.
+    named = {r.id for each in CHECKS for r in each.rules}
+
+    assert rule.id in named or rule.id < "GPU100" or rule in ADDITIONS
+
+
+def test_a_check_that_runs_alone_only_has_a_rule_of_stacks_too() -> None:
+    of_stacks = {rule for each in CHECKS if each.runs is not Runs.ALONE for rule in each.rules}
+    of_components = {rule for each in CHECKS if each.runs is Runs.ALONE for rule in each.rules}
+
+    assert of_components <= of_stacks
