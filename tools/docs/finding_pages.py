@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import finding_examples
 
 from eks_gpushare.findings.text import print_findings
-from eks_gpushare.rules import all_rules
+from eks_gpushare.rules import CHECKS, all_rules
+from eks_gpushare.rules.registry import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +36,15 @@ _GROUPS = {
     "7": "Charts, and what can be built",
     "8": "Quotas and costs",
 }
+_COMPONENTS = {
+    Scope.CLUSTER: ("EksCluster",),
+    Scope.NETWORK: ("Network",),
+    Scope.SYSTEM_NODES: ("SystemNodes",),
+    Scope.POOL: ("GpuPool",),
+    Scope.CHARTS: ("DevicePlugin", "GpuOperator"),
+    Scope.TAGS: ("EksCluster", "Network", "SystemNodes", "GpuPool"),
+}
+"""The components that run a scope's checks where they stand alone."""
 _SEVERITIES = {
     "error": "error: the stack is refused",
     "warning": "warning: the stack is built, and the command says so",
@@ -60,11 +70,27 @@ def _page(rule: Rule, example: Example) -> str:
         f"```text\n{printed(example)}```",
         "## Right",
         _yaml(example.right, refused=False),
+        *_who(rule),
         f"Source: <{rule.source}>",
     ]
     if not example.wrong.whole:
         parts.insert(4, "In an environment that is right otherwise:")
     return "\n\n".join(parts) + "\n"
+
+
+def _who(rule: Rule) -> list[str]:
+    """Where the rule is checked; nothing of those that hold wherever a value is read."""
+    scopes = {each.scope for each in CHECKS if rule in each.rules}
+    components = [name for scope, names in _COMPONENTS.items() if scope in scopes for name in names]
+    if not scopes:
+        return []
+    if not components:
+        return ["Checked in stack files and by `GpuSharingEnvironment`."]
+    if rule.not_alone:
+        said = f"No component alone has it: {rule.not_alone[0].lower()}{rule.not_alone[1:]}"
+        return [f"Checked in stack files and by `GpuSharingEnvironment`. {said}"]
+    listed = ", ".join(f"`{name}`" for name in components)
+    return [f"Checked in stack files, by `GpuSharingEnvironment`, and alone by {listed}."]
 
 
 def printed(example: Example) -> str:
