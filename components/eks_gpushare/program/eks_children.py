@@ -1,4 +1,4 @@
-"""What the stand-ins for ``pulumi_eks`` are written with."""
+"""What the fakes for ``pulumi_eks`` are written with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eks_gpushare.program.values import UNKNOWN, OutputValue, ResourceRef, is_un
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from eks_gpushare.program.fakes import Plan
+    from eks_gpushare.program.fake_types import Plan
     from eks_gpushare.program.recording import Resource
 
 

@@ -1,4 +1,4 @@
-"""Stand-in for ``eks.Cluster``.
+"""Fake of ``eks.Cluster``.
 
 A default node group, Fargate profiles, storage classes, instance roles and the default VPC are not
 stood in for: asking for one fails. Source: pulumi/pulumi-eks 4.3, in ``nodejs/eks``:
@@ -17,7 +17,7 @@ from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties
 
 if TYPE_CHECKING:
-    from eks_gpushare.program.fakes import Plan
+    from eks_gpushare.program.fake_types import Plan
     from eks_gpushare.program.recording import Resource
 
 _CLUSTER_POLICY = "AmazonEKSClusterPolicy"
@@ -58,7 +58,7 @@ def _refuse_unsupported(component: Resource) -> None:
         asked.append("the account's default VPC (set vpcId)")
     if asked:
         missing = ", ".join(asked)
-        msg = f"{component.urn}: the stand-in for {component.type} does not know {missing}"
+        msg = f"{component.urn}: the fake for {component.type} does not know {missing}"
         raise PlanError(msg)
 
 

@@ -1,4 +1,4 @@
-"""Stand-ins for the components of ``pulumi_eks``, which a Node.js plugin builds.
+"""Fakes for the components of ``pulumi_eks``, which a Node.js plugin builds.
 
 They register the children that matter to a plan and to policies, with the names and parents that
 the plugin gives them. Every child is marked as assumed. Source: pulumi/pulumi-eks 4.3, in
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.program import eks_cluster
 from eks_gpushare.program.eks_children import Children, json_text, opened, output, reference
-from eks_gpushare.program.fakes import Component
+from eks_gpushare.program.fake_types import Component
 from eks_gpushare.program.values import UNKNOWN, Properties, ResourceRef
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eks_gpushare.program.fakes import Method, Plan
+    from eks_gpushare.program.fake_types import Method, Plan
     from eks_gpushare.program.recording import Resource
 
 
@@ -84,7 +84,7 @@ COMPONENTS: Mapping[str, Component] = {
     "eks:index:Cluster": Component(eks_cluster.construct),
     "eks:index:ManagedNodeGroup": Component(_managed_node_group),
 }
-"""Type token to stand-in."""
+"""Type token to fake."""
 
 METHODS: Mapping[str, Method] = {"eks:index:Cluster/getKubeconfig": _get_kubeconfig}
-"""Method token to stand-in."""
+"""Method token to fake."""
