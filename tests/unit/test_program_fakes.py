@@ -10,7 +10,7 @@ import pulumi_kubernetes as kubernetes
 import pytest
 
 from eks_gpushare.program.fake_types import Component
-from eks_gpushare.program.fakes import default_fakes
+from eks_gpushare.program.fakes import Fakes, default_fakes
 from eks_gpushare.program.run import run_program
 from eks_gpushare.program.values import UNKNOWN
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eks_gpushare.program.fake_types import Plan
-    from eks_gpushare.program.fakes import Fakes
     from eks_gpushare.program.recording import Recording, Resource
     from eks_gpushare.program.run import Program
     from eks_gpushare.program.values import Properties
@@ -144,9 +143,9 @@ def test_ones_own_fakes_are_used() -> None:
     def group(_plan: Plan, _component: Resource) -> Properties:
         return {}
 
-    fakes = default_fakes().with_(
-        functions={"aws:ec2/getVpc:getVpc": vpc},
-        components={"eks:index:NodeGroupV2": Component(group)},
+    fakes = Fakes(
+        {**default_fakes().components, "eks:index:NodeGroupV2": Component(group)},
+        {"aws:ec2/getVpc:getVpc": vpc},
     )
 
     def program() -> None:

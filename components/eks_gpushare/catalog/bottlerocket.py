@@ -119,11 +119,6 @@ def bottlerocket_mig_gpu(model: str) -> MigGpu | None:
     return _MIG_GPUS.get(model)
 
 
-def bottlerocket_mig_gpus() -> Mapping[str, MigGpu]:
-    """Return every GPU model that the MIG manager is documented for, by its name here."""
-    return MappingProxyType(_MIG_GPUS)
-
-
 def bottlerocket_release(version: str) -> Release | None:
     """Return the release of an AMI version such as "1.65.0-0be31b34", None if it is none."""
     matched = _RELEASE.fullmatch(version)

@@ -31,21 +31,6 @@ class Fakes:
     functions: Mapping[str, Function] = field(default_factory=dict)
     methods: Mapping[str, Method] = field(default_factory=dict)
 
-    def with_(
-        self,
-        *,
-        components: Mapping[str, Component] | None = None,
-        functions: Mapping[str, Function] | None = None,
-        methods: Mapping[str, Method] | None = None,
-    ) -> Fakes:
-        """Return fakes in which those given are added or take the place of ours."""
-        return replace(
-            self,
-            components={**self.components, **(components or {})},
-            functions={**self.functions, **(functions or {})},
-            methods={**self.methods, **(methods or {})},
-        )
-
     def create(self, plan: Plan, resource: Resource) -> None:
         """Set the id and the outputs of a custom resource, whatever package it is of."""
         outputs = {key: _flat(value) for key, value in resource.inputs.items()}

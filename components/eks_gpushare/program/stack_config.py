@@ -40,11 +40,6 @@ class StackConfig:
     """Keys whose values are encrypted, wholly or in part. `ENCRYPTED_TEXT` stands in for them."""
 
 
-def stack_config(path: Path | str, *, project: str = PROJECT) -> dict[str, str]:
-    """Return the configuration in the stack file at `path`; see `read_stack_config`."""
-    return dict(read_stack_config(path, project=project).values)
-
-
 def read_stack_config(path: Path | str, *, project: str = PROJECT) -> StackConfig:
     """Return the configuration in the stack file at `path` and which of its keys are secret.
 

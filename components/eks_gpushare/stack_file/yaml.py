@@ -71,11 +71,6 @@ class Document:
         node = self._find(path)
         return node.raw if node else None
 
-    def is_quoted(self, path: Path) -> bool:
-        """Tell whether the scalar at ``path`` is quoted or a block scalar (``|``, ``>``)."""
-        node = self._find(path)
-        return node is not None and node.quoted
-
     def _find(self, path: Path) -> Node | None:
         node = self._root
         for step in path:
