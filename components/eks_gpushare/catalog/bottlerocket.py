@@ -125,6 +125,6 @@ def bottlerocket_release(version: str) -> Release | None:
     return (int(matched[1]), int(matched[2]), int(matched[3])) if matched else None
 
 
-def written(release: Release) -> str:
+def format_version(release: Release) -> str:
     """Return a release as its makers write it."""
     return ".".join(str(part) for part in release)

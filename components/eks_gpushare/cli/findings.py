@@ -41,30 +41,31 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         import json
 
-        shown = [_as_json(said_by, code) for said_by, code in chosen.values()]
-        json.dump({"findings": shown}, sys.stdout, indent=2)
+        found = [_as_json(reported_by, code) for reported_by, code in chosen.values()]
+        json.dump({"findings": found}, sys.stdout, indent=2)
         print()
     elif options.codes:
-        print("\n\n".join(_explained(said_by, code) for said_by, code in chosen.values()))
+        print("\n\n".join(_explained(reported_by, code) for reported_by, code in chosen.values()))
     else:
         _print_all(chosen)
     return FINE
 
 
-def _as_json(said_by: str, code: Code) -> dict[str, str]:
+def _as_json(reported_by: str, code: Code) -> dict[str, str]:
     return {
         "code": code.code,
         "severity": code.severity,
         "rule": code.title,
         "why": code.why,
-        "saidBy": said_by,
+        "reportedBy": reported_by,
+        "saidBy": reported_by,  # deprecated, see CHANGELOG
         "source": code.source,
     }
 
 
-def _explained(said_by: str, code: Code) -> str:
+def _explained(reported_by: str, code: Code) -> str:
     width = line_width(sys.stdout)
-    head = f"{code.code}, {code.severity}, said by {said_by}"
+    head = f"{code.code}, {code.severity}, reported by {reported_by}"
     indented = (
         textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")
         for text in (code.title, code.why)
@@ -73,9 +74,9 @@ def _explained(said_by: str, code: Code) -> str:
 
 
 def _print_all(codes: Mapping[str, tuple[str, Code]]) -> None:
-    said = ""
-    for said_by, code in codes.values():
-        if said_by != said:
-            print(f"{chr(10) if said else ''}Said by {said_by}")
-            said = said_by
+    last = ""
+    for reported_by, code in codes.values():
+        if reported_by != last:
+            print(f"{chr(10) if last else ''}Reported by {reported_by}")
+            last = reported_by
         print(f"  {code.code}  {code.severity:7}  {code.title}")

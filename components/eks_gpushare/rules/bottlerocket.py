@@ -154,7 +154,7 @@ def bottlerocket_release(ctx: Context, name: str, pool: Pool) -> Iterator[Findin
     setting = needed_setting(pool, _types(ctx, pool), ctx.catalog)
     if setting is None:
         return
-    since = facts.written(setting.since)
+    since = facts.format_version(setting.since)
     if pool.ami_family == "custom":
         yield finding(
             UNKNOWN_RELEASE,
@@ -171,8 +171,8 @@ def bottlerocket_release(ctx: Context, name: str, pool: Pool) -> Iterator[Findin
         yield finding(
             OLD_RELEASE,
             at,
-            f"Bottlerocket {facts.written(release)} does not know {setting.name}, which came with "
-            f"{since}.",
+            f"Bottlerocket {facts.format_version(release)} does not know {setting.name}, which "
+            f"came with {since}.",
             f"Take {since} or later.",
         )
     elif isinstance(pool.sharing, Mps) and release < facts.MPS_FOR_ALL_USERS:
@@ -180,8 +180,8 @@ def bottlerocket_release(ctx: Context, name: str, pool: Pool) -> Iterator[Findin
         yield finding(
             EARLY_MPS,
             at,
-            f"Bottlerocket {facts.written(release)} keeps {shut_out} from the MPS daemon.",
-            f"Take {facts.written(facts.MPS_FOR_ALL_USERS)} or later.",
+            f"Bottlerocket {facts.format_version(release)} keeps {shut_out} from the MPS daemon.",
+            f"Take {facts.format_version(facts.MPS_FOR_ALL_USERS)} or later.",
         )
 
 
