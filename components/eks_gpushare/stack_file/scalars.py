@@ -101,9 +101,6 @@ def resolve_tagged(tag: str, text: str) -> Scalar | None:
     if tag == "str":
         return Scalar("str", text)
     plain = resolve_plain(text)
-    if plain.kind == "timestamp":
-        # An explicit tag other than !!timestamp keeps go-yaml from trying dates at all.
-        plain = _number(text)
     if plain.kind == tag:
         return plain
     if tag == "float" and isinstance(plain.value, int) and plain.kind == "int":
