@@ -76,7 +76,7 @@ coverage: $(DEV) $(COMPILED) ## Run the tests and show the lines and branches th
 	$(PY) -m coverage run -m pytest -q $(ARGS)
 	$(PY) -m coverage report
 
-format: $(DEV) ## Format the sources and mend what ruff can mend
+format: $(DEV) ## Format the sources and fix what ruff can fix
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from pulumi_policy import ResourceValidationArgs, Severity
 
-from gpushare_policies.props import each, peek, read, shown
+from gpushare_policies.props import each, format_value, peek, read
 from gpushare_policies.rule import Rule, cis
 from gpushare_policies.tokens import ACCESS_ENTRY, CLUSTER_ROLE_BINDING, CONFIG_MAP, EKS_CLUSTER
 
@@ -67,7 +67,7 @@ def _binding(args: ResourceValidationArgs) -> Iterator[str]:
     if read(args.props, "roleRef", "name") != "cluster-admin":
         return
     for subject in each(read(args.props, "subjects")):
-        kind, name = read(subject, "kind"), shown(read(subject, "name"))
+        kind, name = read(subject, "kind"), format_value(read(subject, "name"))
         if kind == "User" and not name.startswith(_MACHINES):
             yield (
                 f"The ClusterRoleBinding {args.name} gives the user {name} the role "

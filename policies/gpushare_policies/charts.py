@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import yaml
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
-from gpushare_policies.props import each, given, peek, read, shown, whole
+from gpushare_policies.props import each, format_value, given, peek, read, whole
 from gpushare_policies.rule import Rule, number
 from gpushare_policies.tokens import CHART_V4, CONFIG_MAP, OUR_POOL, RELEASE
 
@@ -29,7 +29,7 @@ def _version(args: ResourceValidationArgs) -> Iterator[str]:
     if version is None or not _EXACT.fullmatch(str(version)):
         yield (
             f"The chart {read(args.props, 'chart')} of {args.name} has the version "
-            f"{shown(version)}. It must be one exact version such as 0.20.0, no range, or "
+            f"{format_value(version)}. It must be one exact version such as 0.20.0, no range, or "
             f"the next run installs another chart. Set `charts.<chart>.version` in the stack file, "
             f"or leave the key out for the version this release was tested with."
         )
@@ -62,7 +62,7 @@ def _time_slicing(text: str) -> Iterator[tuple[str, int]]:
         return
     for resource in each(read(document, "sharing", "timeSlicing", "resources")):
         if (replicas := whole(read(resource, "replicas"))) is not None:
-            yield shown(read(resource, "name")), replicas
+            yield format_value(read(resource, "name")), replicas
 
 
 def _too_many(args: ResourceValidationArgs, where: str, resource: str, replicas: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.catalog.kubernetes import eks_versions, support
-from gpushare_policies.props import each, given, is_true, read, shown, stack_of
+from gpushare_policies.props import each, format_value, given, is_true, read, stack_of
 from gpushare_policies.rule import Rule, cis, is_among, security_hub, stacks
 from gpushare_policies.shapes import ClusterShape, on_clusters, switch
 from gpushare_policies.tokens import AWS_CLUSTER, EKS_CLUSTER, OUR_CLUSTER
@@ -52,7 +52,7 @@ def _endpoint_not_open(args: ResourceValidationArgs, shape: ClusterShape) -> Ite
     if not cidrs:
         found = f"{name} is unset, which EKS takes for 0.0.0.0/0"
     elif reaches_everybody(cidrs):
-        found = f"{name} is {shown(cidrs)}"
+        found = f"{name} is {format_value(cidrs)}"
     else:
         return
     yield (
@@ -78,8 +78,8 @@ def _endpoint_private(args: ResourceValidationArgs, shape: ClusterShape) -> Iter
     private = read(args.props, *shape.private)
     if not is_true(private):
         yield (
-            f"The private API endpoint of {args.name} is {shown(private)}. It must be on, so that "
-            f"nodes reach the API server within the VPC. Set `cluster.endpoint.private: "
+            f"The private API endpoint of {args.name} is {format_value(private)}. It must be on, "
+            f"so that nodes reach the API server within the VPC. Set `cluster.endpoint.private: "
             f"true` in the stack file, or leave the key out."
         )
 
@@ -102,7 +102,7 @@ def _logs(args: ResourceValidationArgs, shape: ClusterShape) -> Iterator[str]:
     if missing:
         yield (
             f"The control plane of {args.name} does not log {', '.join(missing)}. All five "
-            f"types must be logged. Set `enabledClusterLogTypes: {shown(LOG_TYPES)}`; a "
+            f"types must be logged. Set `enabledClusterLogTypes: {format_value(LOG_TYPES)}`; a "
             f"cluster made from a stack file always has them."
         )
 
@@ -114,8 +114,8 @@ CONTROL_PLANE_LOGS = Rule(
     severity=Severity.MEDIUM,
     framework=cis("2.1.1", "Audit logs are enabled."),
     also=("aws-security-hub/EKS.8", "prowler/eks_control_plane_logging_all_types_enabled"),
-    fix=f"Set `enabledClusterLogTypes: {shown(LOG_TYPES)}`. A cluster made from a stack file "
-    "always has them.",
+    fix=f"Set `enabledClusterLogTypes: {format_value(LOG_TYPES)}`. A cluster made from a stack "
+    "file always has them.",
 )
 
 
@@ -130,9 +130,9 @@ def _secrets(args: ResourceValidationArgs, shape: ClusterShape) -> Iterator[str]
         kinds = [str(kind) for kind in each(read(args.props, *shape.encrypted_kinds))]
         if "secrets" not in kinds:
             yield (
-                f"The KMS key of {args.name} encrypts {shown(kinds)}. It must encrypt secrets. "
-                f"Set `encryptionConfig.resources: [secrets]`; a cluster made from a stack "
-                f"file always has it."
+                f"The KMS key of {args.name} encrypts {format_value(kinds)}. It must encrypt "
+                f"secrets. Set `encryptionConfig.resources: [secrets]`; a cluster made from a "
+                f"stack file always has it."
             )
 
 
@@ -216,8 +216,8 @@ def _version(args: ResourceValidationArgs, shape: ClusterShape) -> Iterator[str]
     version = read(args.props, *shape.version)
     if version is None:
         found = f"The Kubernetes version of {args.name} is unset, so EKS chooses it"
-    elif (reason := _out_of_support(shown(version))) is not None:
-        found = f"Kubernetes {shown(version)} of {args.name} {reason}"
+    elif (reason := _out_of_support(format_value(version))) is not None:
+        found = f"Kubernetes {format_value(version)} of {args.name} {reason}"
     else:
         return
     good = [name for name in eks_versions() if support(name, today()) == "standard"]
@@ -249,7 +249,7 @@ def _protected(args: ResourceValidationArgs, shape: ClusterShape) -> Iterator[st
     protection = read(args.props, *shape.deletion_protection)
     if not is_true(protection):
         yield (
-            f"Deletion protection of {args.name} is {shown(protection)}. In the stack "
+            f"Deletion protection of {args.name} is {format_value(protection)}. In the stack "
             f"{stack_of(args.urn)} it must be on, so that nobody deletes the cluster by mistake. "
             f"Set `cluster.deletionProtection: true` in the stack file."
         )

@@ -8,7 +8,7 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 from pulumi_policy.proxy import UnknownValueError
 
 from gpushare_policies.gpus import is_gpu_node_group
-from gpushare_policies.props import each, given, is_true, peek, read, shown, stack_of, whole
+from gpushare_policies.props import each, format_value, given, is_true, peek, read, stack_of, whole
 from gpushare_policies.rule import Rule, is_among, number, stacks
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, MANAGED_NODE_GROUP, NODE_GROUP, OUR_POOL
 
@@ -36,11 +36,11 @@ def _keeps_pods_out(args: ResourceValidationArgs) -> bool:
 
 
 def _untainted(args: ResourceValidationArgs) -> str:
-    effects = shown([peek(taint, "effect") for taint in each(read(args.props, "taints"))])
+    effects = format_value([peek(taint, "effect") for taint in each(read(args.props, "taints"))])
     return (
         f"The GPU nodes of {args.name} have no taint that keeps other pods out (effects given: "
         f"{effects}). There must be one with the effect NoSchedule or NoExecute, or pods "
-        f"that need no GPU fill the dear nodes. Set "
+        f"that need no GPU fill the expensive nodes. Set "
         f"`pools.<pool>.taints: [{{key: nvidia.com/gpu, value: "
         f'"true", effect: NoSchedule}}]` in the stack file, or leave the key out for this default.'
     )
@@ -90,7 +90,7 @@ def _node_group_disk(args: ResourceValidationArgs) -> Iterator[str]:
     if not given(args.props, "diskSize"):
         yield _disk_message(args, "no disk size, and the EKS default is 20 GiB")
     elif (size := whole(read(args.props, "diskSize"))) is None or size < MINIMUM_GIB.of(args):
-        yield _disk_message(args, f"a disk of {shown(read(args.props, 'diskSize'))} GiB")
+        yield _disk_message(args, f"a disk of {format_value(read(args.props, 'diskSize'))} GiB")
 
 
 def _pool_disk(args: ResourceValidationArgs) -> Iterator[str]:
@@ -176,9 +176,9 @@ def _repaired(args: ResourceValidationArgs) -> Iterator[str]:
     enabled = read(args.props, "nodeRepairConfig", "enabled")
     if not is_true(enabled) and not _cut_by_mig_manager(args):
         yield (
-            f"Node repair of the GPU nodes of {args.name} is {shown(enabled)}. It must be on, so "
-            f"that EKS replaces a node whose GPU has failed. Set `pools.<pool>.nodeRepair: true` "
-            f"in the stack file, or leave the key out."
+            f"Node repair of the GPU nodes of {args.name} is {format_value(enabled)}. It must be "
+            f"on, so that EKS replaces a node whose GPU has failed. Set `pools.<pool>.nodeRepair: "
+            f"true` in the stack file, or leave the key out."
         )
 
 

@@ -66,7 +66,7 @@ def whole(value: Any) -> int | None:  # noqa: ANN401  (wire values)
         return None
 
 
-def shown(value: Any) -> str:  # noqa: ANN401  (wire values)
+def format_value(value: Any) -> str:  # noqa: ANN401  (wire values)
     """Write a value the way a user wrote it in YAML, for messages."""
     if value is None:
         return "unset"
@@ -75,7 +75,7 @@ def shown(value: Any) -> str:  # noqa: ANN401  (wire values)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return "[" + ", ".join(shown(item) for item in value) + "]"
+        return "[" + ", ".join(format_value(item) for item in value) + "]"
     return str(value)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
-from gpushare_policies.props import each, given, is_true, read, shown, whole
+from gpushare_policies.props import each, format_value, given, is_true, read, whole
 from gpushare_policies.rule import Rule, cis, number, security_hub
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, VOLUME
 
@@ -28,7 +28,7 @@ def _metadata(args: ResourceValidationArgs) -> Iterator[str]:
     tokens = read(options, "httpTokens")
     if tokens != "required":
         yield (
-            f"The launch template {args.name} has httpTokens {shown(tokens)}. It must be "
+            f"The launch template {args.name} has httpTokens {format_value(tokens)}. It must be "
             f"required, or a forged request from a pod reads the node's credentials (IMDSv1). Set "
             f"`metadataOptions.httpTokens: required`; nodes made from a stack file always have it."
         )
@@ -36,8 +36,8 @@ def _metadata(args: ResourceValidationArgs) -> Iterator[str]:
     most = MAXIMUM_HOPS.of(args)
     if (limit := whole(hops)) is None or limit > most:
         yield (
-            f"The launch template {args.name} has httpPutResponseHopLimit {shown(hops)}. It must "
-            f"be at most {most}, or pods reach the node's credentials. Set "
+            f"The launch template {args.name} has httpPutResponseHopLimit {format_value(hops)}. It "
+            f"must be at most {most}, or pods reach the node's credentials. Set "
             f"`pools.<pool>.metadataHopLimit: 1` in the stack file, or leave the key out."
         )
 
@@ -70,8 +70,8 @@ def _template_volumes(args: ResourceValidationArgs) -> Iterator[str]:
         encrypted = read(mapping, "ebs", "encrypted")
         if not is_true(encrypted):
             yield (
-                f"The volume {shown(read(mapping, 'deviceName'))} of the launch template "
-                f"{args.name} has encrypted {shown(encrypted)}. It must be true. Set "
+                f"The volume {format_value(read(mapping, 'deviceName'))} of the launch template "
+                f"{args.name} has encrypted {format_value(encrypted)}. It must be true. Set "
                 f"`blockDeviceMappings[].ebs.encrypted: true`; nodes made from a stack file "
                 f"always have it."
             )
@@ -81,7 +81,7 @@ def _volume(args: ResourceValidationArgs) -> Iterator[str]:
     encrypted = read(args.props, "encrypted")
     if not is_true(encrypted):
         yield (
-            f"The volume {args.name} has encrypted {shown(encrypted)}. It must be true. "
+            f"The volume {args.name} has encrypted {format_value(encrypted)}. It must be true. "
             f"Set `encrypted: true`; an existing volume is encrypted by way of a snapshot."
         )
 

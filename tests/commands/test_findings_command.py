@@ -22,7 +22,7 @@ def test_a_code_stands_for_one_kind_in_checks_and_lab_together() -> None:
 def test_a_code_is_explained(capsys: Output) -> None:
     assert main(["findings", "GPU903"]) == 0
     assert capsys.readouterr().out == (
-        "GPU903, warning, said by lab run\n"
+        "GPU903, warning, reported by lab run\n"
         "  The API server warns of nothing that is applied.\n"
         "  It accepts the object and expects trouble with it; kubectl shows such warnings once.\n"
         "  https://kubernetes.io/blog/2020/09/03/warnings/\n"
@@ -33,7 +33,10 @@ def test_codes_are_explained_in_the_order_in_which_they_are_given(capsys: Output
     assert main(["findings", "gpu903", "gpu201"]) == 0
     heads = [line for line in capsys.readouterr().out.splitlines() if line.startswith("GPU")]
 
-    assert heads == ["GPU903, warning, said by lab run", "GPU201, error, said by check, preview"]
+    assert heads == [
+        "GPU903, warning, reported by lab run",
+        "GPU201, error, reported by check, preview",
+    ]
 
 
 def test_without_a_code_all_are_listed(capsys: Output) -> None:
@@ -53,9 +56,9 @@ def test_an_unknown_code_ends_with_2(capsys: Output) -> None:
     )
 
 
-def test_json_says_who_says_it(capsys: Output) -> None:
+def test_json_names_the_commands_that_report_it(capsys: Output) -> None:
     assert main(["findings", "--json", "GPU201"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["findings"]
 
-    assert found.keys() == {"code", "severity", "rule", "why", "saidBy", "source"}
-    assert found["saidBy"] == "check, preview"
+    assert found.keys() == {"code", "severity", "rule", "why", "reportedBy", "saidBy", "source"}
+    assert found["reportedBy"] == found["saidBy"] == "check, preview"

@@ -14,7 +14,7 @@ import pytest
 
 from eks_gpushare import rules
 from eks_gpushare.program.run import run_program
-from eks_gpushare.program.stack_config import stack_config
+from eks_gpushare.program.stack_config import read_stack_config
 from eks_gpushare.program.values import to_json
 from eks_gpushare.rules import component_rules
 
@@ -156,7 +156,7 @@ def run_stack(record: Callable[..., Run]) -> Callable[..., Run]:
     def run(
         name: str, *, preview: bool = True, edit: Callable[[dict[str, Any]], object] | None = None
     ) -> Run:
-        config = dict(stack_config(ROOT / "stacks" / f"Pulumi.{name}.yaml"))
+        config = dict(read_stack_config(ROOT / "stacks" / f"Pulumi.{name}.yaml").values)
         environment = json.loads(config["eks-gpushare:environment"])
         if edit is not None:
             edit(environment)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.program.stack_config import stack_config
+from eks_gpushare.program.stack_config import read_stack_config
 from eks_gpushare.program.values import to_json
 from eks_gpushare.stack_file.check import check_file
 
@@ -88,7 +88,7 @@ def test_an_update_registers_the_same_resources_as_its_preview(
 def test_every_aws_resource_that_takes_tags_has_the_stacks_tags(
     stack: str, run_stack: Callable[..., Run]
 ) -> None:
-    config = stack_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml")
+    config = read_stack_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml").values
     tags: dict[str, Any] = json.loads(config["eks-gpushare:environment"])["tags"]
     untagged = {
         f"{each.type} {each.name}"

@@ -2,7 +2,7 @@
 """A provider plugin that keeps what it is given: `python echo_provider.py PACKAGE VERSION`.
 
 The engine starts it as it starts the real one. Creating, updating and deleting do nothing; what a
-cloud would compute comes from the stand-ins of `eks_gpushare.program`. What an edit does, the
+cloud would compute comes from the fakes of `eks_gpushare.program`. What an edit does, the
 tables below know.
 """
 
@@ -22,7 +22,7 @@ from pulumi.runtime.proto import (
     resource_pb2_grpc,
 )
 
-from eks_gpushare.program.fakes import default_stand_ins
+from eks_gpushare.program.fakes import default_fakes
 from eks_gpushare.program.protobuf import empty_pb2
 from eks_gpushare.program.recording import Resource
 from eks_gpushare.program.values import (
@@ -76,7 +76,7 @@ WITHOUT_NEW_VERSION = {"name", "namePrefix", "defaultVersion", "updateDefaultVer
 
 
 class Run:
-    """What the stand-ins may ask and do, during one call of the engine."""
+    """What the fakes may ask and do, during one call of the engine."""
 
     def __init__(self, *, preview: bool, region: str) -> None:
         self._preview, self._region = preview, region
@@ -161,7 +161,7 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
 
     def __init__(self, package: str, version: str) -> None:
         self._package, self._version, self._region = package, version, ""
-        self._stand_ins = default_stand_ins()
+        self._fakes = default_fakes()
 
     def GetPluginInfo(self, _request: object, _context: object) -> plugin_pb2.PluginInfo:
         return plugin_pb2.PluginInfo(version=self._version)
@@ -235,7 +235,7 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
             context.abort(
                 grpc.StatusCode.UNKNOWN, "reading EKS Cluster (nope): couldn't find resource"
             )
-        answer = self._stand_ins.invoke(self._run(preview=False), request.tok, args, "")
+        answer = self._fakes.invoke(self._run(preview=False), request.tok, args, "")
         return provider_pb2.InvokeResponse(**{"return": encode_properties(answer)})
 
     def Construct(
@@ -253,7 +253,7 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
                 aliases=request.aliases,
             )
         )
-        outputs = self._stand_ins.construct(run, component)
+        outputs = self._fakes.construct(run, component)
         run.finish(component.urn, outputs)
         return provider_pb2.ConstructResponse(urn=component.urn, state=encode_properties(outputs))
 
@@ -272,7 +272,7 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
             name=request.urn.rpartition("::")[2],
             inputs=decode_properties(request.properties),
         )
-        self._stand_ins.create(self._run(preview=request.preview), made)
+        self._fakes.create(self._run(preview=request.preview), made)
         return made.outputs, str(made.id)
 
 

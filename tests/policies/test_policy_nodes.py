@@ -24,7 +24,7 @@ def _untainted(effects: str) -> str:
     return (
         f"The GPU nodes of gpu have no taint that keeps other pods out (effects given: {effects}). "
         f"There must be one with the effect NoSchedule or NoExecute, or pods that need no GPU "
-        f"fill the dear nodes. Set `pools.<pool>.taints: [{{key: nvidia.com/gpu, value: "
+        f"fill the expensive nodes. Set `pools.<pool>.taints: [{{key: nvidia.com/gpu, value: "
         f'"true", effect: NoSchedule}}]` in the stack file, or leave the key out for this default.'
     )
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError, unknown_checking_proxy
 
-from gpushare_policies.props import each, given, is_true, peek, read, shown, stack_of, whole
+from gpushare_policies.props import each, format_value, given, is_true, peek, read, stack_of, whole
 
 PROPS = unknown_checking_proxy(
     {"known": {"deep": [1.0, 2.0]}, "null": None, "later": UNKNOWN_STRING_VALUE}
@@ -76,7 +76,7 @@ def test_what_is_no_number_is_none(value: object) -> None:
     [(None, "unset"), (True, "true"), (4.0, "4"), ("x", "x"), (["a", None], "[a, unset]")],
 )
 def test_values_are_shown_as_in_yaml(value: object, text: str) -> None:
-    assert shown(value) == text
+    assert format_value(value) == text
 
 
 def test_the_stack_is_the_first_part_of_a_urn() -> None:

@@ -12,13 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eks_gpushare.catalog import Catalog, mps_client_limit
-from eks_gpushare.catalog.bottlerocket import (
-    bottlerocket_mig_gpu,
-    bottlerocket_mig_gpus,
-    bottlerocket_release,
-)
+from eks_gpushare.catalog.bottlerocket import bottlerocket_mig_gpu, bottlerocket_release
 from eks_gpushare.catalog.mig import mig_models, named_layouts
 from eks_gpushare.config.component_specs import GpuPoolSpec
+from eks_gpushare.config.sharing import Mig
 from eks_gpushare.documents.bottlerocket import (
     bottlerocket_user_data,
     custom_bottlerocket_user_data,
@@ -26,20 +23,23 @@ from eks_gpushare.documents.bottlerocket import (
 from eks_gpushare.rules.component_rules import check_pool
 from eks_gpushare.sharing.bottlerocket import (
     NotOnBottlerocketError,
-    bottlerocket_advertised,
+    bottlerocket_mig,
     bottlerocket_settings,
     chart_plugin_flags,
     is_bottlerocket,
     served_by_chart,
 )
 from eks_gpushare.sharing.labels import node_labels
-from eks_gpushare.sharing.resources import advertised
+from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX, advertised, renames, replicas
 from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:
     from eks_gpushare.config.pools import Pool
 
 CATALOG = Catalog()
+BOTTLEROCKET_MIG_GPUS = {
+    name: gpu for name in sorted(mig_models()) if (gpu := bottlerocket_mig_gpu(name)) is not None
+}
 CUSTOM = {"id": "ami-0123456789abcdef0", "family": "bottlerocket", "driverIncluded": True}
 
 
@@ -57,9 +57,14 @@ def settings_of(pool: Pool) -> dict[str, Any]:
 
 
 def advertised_by(pool: Pool) -> dict[str, int]:
+    """What the built-in plugin advertises; it calls MIG devices `nvidia.com/gpu` too."""
     instance_type = CATALOG.find(pool.instance_types[0])
     assert instance_type is not None
-    return dict(bottlerocket_advertised(pool, instance_type, CATALOG))
+    count = instance_type.gpu_count * replicas(pool)
+    if isinstance(pool.sharing, Mig):
+        gpu, profile = bottlerocket_mig(pool.sharing, instance_type, CATALOG)
+        count *= gpu.instances[profile]
+    return {GPU: 0, GPU + SHARED_SUFFIX: count} if renames(pool) else {GPU: count}
 
 
 def text_of(user_data: str) -> str:
@@ -168,27 +173,27 @@ def test_a_node_advertises(
     assert advertised_by(pool_of(instance, sharing=sharing)) == resources
 
 
-@pytest.mark.parametrize("name", sorted(bottlerocket_mig_gpus()))
+@pytest.mark.parametrize("name", BOTTLEROCKET_MIG_GPUS)
 def test_the_mig_manager_makes_as_many_devices_as_the_layout_of_that_name(name: str) -> None:
-    gpu, layouts = bottlerocket_mig_gpus()[name], named_layouts(mig_models()[name])
+    gpu, layouts = BOTTLEROCKET_MIG_GPUS[name], named_layouts(mig_models()[name])
 
     for profile, count in gpu.instances.items():
         assert layouts[f"all-{profile}"] == {profile: count}
 
 
-@pytest.mark.parametrize("name", sorted(bottlerocket_mig_gpus()))
+@pytest.mark.parametrize("name", BOTTLEROCKET_MIG_GPUS)
 def test_the_key_of_a_gpu_model_is_one_that_every_release_with_mig_accepts(name: str) -> None:
-    assert re.fullmatch(r"[a-z]\d+\.\d+gb", bottlerocket_mig_gpus()[name].key)
+    assert re.fullmatch(r"[a-z]\d+\.\d+gb", BOTTLEROCKET_MIG_GPUS[name].key)
 
 
-@pytest.mark.parametrize("name", sorted(bottlerocket_mig_gpus()))
+@pytest.mark.parametrize("name", BOTTLEROCKET_MIG_GPUS)
 def test_a_profile_is_one_that_the_settings_accept(name: str) -> None:
-    for profile in bottlerocket_mig_gpus()[name].instances:
+    for profile in BOTTLEROCKET_MIG_GPUS[name].instances:
         assert re.fullmatch(r"[0-9]g\.\d+gb", profile)
 
 
 def test_the_last_profile_is_the_whole_gpu() -> None:
-    assert {name: gpu.whole for name, gpu in bottlerocket_mig_gpus().items()} == {
+    assert {name: gpu.whole for name, gpu in BOTTLEROCKET_MIG_GPUS.items()} == {
         "A30-24GB": "4g.24gb",
         "A100-40GB": "7g.40gb",
         "A100-80GB": "7g.80gb",

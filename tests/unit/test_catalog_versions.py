@@ -123,8 +123,6 @@ def test_charts_have_versions_without_ranges() -> None:
 
     assert {chart.name: chart.version for chart in charts} == {
         "gpu-operator": "v26.7.0",
-        "karpenter": "1.14.1",
-        "karpenter-crd": "1.14.1",
         "node-feature-discovery": "0.19.0",
         "nvidia-device-plugin": "0.20.0",
     }

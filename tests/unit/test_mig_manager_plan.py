@@ -101,7 +101,7 @@ def test_other_pools_have_no_label_and_no_startup_taint(other: Pool) -> None:
 def test_nodes_join_with_the_startup_taint() -> None:
     (taint,) = startup_taints(pool("all-1g.5gb"))
 
-    assert taint.for_kubernetes() == {
+    assert taint.model_dump() == {
         "key": "eks-gpushare/mig-layout",
         "value": "pending",
         "effect": "NoSchedule",

@@ -14,8 +14,8 @@ from eks_gpushare.sharing.mig.layout import (
     LayoutError,
     LayoutProblem,
     NodeLayout,
+    format_layout,
     node_layout,
-    written,
 )
 
 if TYPE_CHECKING:
@@ -287,4 +287,4 @@ def test_a_model_of_the_stacks_own_replaces_the_packages() -> None:
 
 
 def test_devices_are_written_as_in_a_stack_file() -> None:
-    assert written({"3g.20gb": 1, "1g.5gb": 2}) == "{3g.20gb: 1, 1g.5gb: 2}"
+    assert format_layout({"3g.20gb": 1, "1g.5gb": 2}) == "{3g.20gb: 1, 1g.5gb: 2}"

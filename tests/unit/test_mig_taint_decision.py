@@ -42,7 +42,7 @@ def node(*taints: dict[str, str], capacity: Any = "2k", allocatable: Any = "2k")
 
 def test_the_script_means_the_labels_and_the_taint_of_the_library() -> None:
     """It runs without the library, so it spells them out."""
-    assert startup_taint().for_kubernetes() == script.TAINT
+    assert startup_taint().model_dump() == script.TAINT
     assert (script.POOL, script.CONFIG) == (POOL_LABEL, MIG_CONFIG_LABEL)
     assert script.GPU_RESOURCES == (GPU, GPU + SHARED_SUFFIX)
     assert script.MIG_RESOURCE == MIG_PREFIX

@@ -16,7 +16,7 @@ from pulumi.automation._server import LanguageServer
 from pulumi.runtime.proto import engine_pb2_grpc, language_pb2, resource_pb2_grpc
 
 from eks_gpushare.program.engine import Engine
-from eks_gpushare.program.fakes import default_stand_ins
+from eks_gpushare.program.fakes import default_fakes
 from eks_gpushare.program.monitor import Monitor
 from eks_gpushare.program.recording import Recording
 from eks_gpushare.program.run import Program, run_program
@@ -64,7 +64,7 @@ def program() -> None:
 def record_over_grpc(main: Program, *, preview: bool) -> tuple[Recording, str]:
     recording = Recording("demo", "dev", preview=preview)
     server = grpc.server(ThreadPoolExecutor(4))
-    monitor = Monitor(recording, default_stand_ins(), CONFIG)
+    monitor = Monitor(recording, default_fakes(), CONFIG)
     resource_pb2_grpc.add_ResourceMonitorServicer_to_server(monitor, server)
     engine_pb2_grpc.add_EngineServicer_to_server(Engine(recording), server)
     address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"

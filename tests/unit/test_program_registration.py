@@ -9,7 +9,7 @@ import pytest
 from pulumi.runtime.proto import resource_pb2
 
 from eks_gpushare.program.errors import PlanError
-from eks_gpushare.program.fakes import StandIns
+from eks_gpushare.program.fakes import Fakes
 from eks_gpushare.program.monitor import Monitor
 from eks_gpushare.program.recording import Recording
 from eks_gpushare.program.run import run_program
@@ -218,7 +218,7 @@ def test_a_urn_twice_is_refused() -> None:
 
 
 def test_a_parent_that_was_not_registered_is_refused() -> None:
-    monitor = Monitor(Recording("demo", "dev"), StandIns())
+    monitor = Monitor(Recording("demo", "dev"), Fakes())
     parent = "urn:pulumi:dev::demo::demo:index:Outer::ghost"
     request = resource_pb2.RegisterResourceRequest(
         type="aws:ec2/vpc:Vpc", name="net", custom=True, parent=parent

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eks_gpushare.program.stack_config import StackFileError, read_stack_config, stack_config
+from eks_gpushare.program.stack_config import StackFileError, read_stack_config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ def test_an_object_is_handed_over_as_json(tmp_path: Path) -> None:
         "config:\n  eks-gpushare:environment:\n    pools: {gpu: {replicas: 10, on: yes, f: 4.0}}\n",
     )
 
-    [(key, text)] = stack_config(file).items()
+    [(key, text)] = read_stack_config(file).values.items()
 
     assert key == "eks-gpushare:environment"
     assert text == '{"pools":{"gpu":{"f":4,"on":"yes","replicas":10}}}'
@@ -32,7 +32,7 @@ def test_an_object_is_handed_over_as_json(tmp_path: Path) -> None:
 def test_a_list_is_handed_over_as_json(tmp_path: Path) -> None:
     file = write(tmp_path, 'config:\n  demo:zones: [a, "1", 2.5, null]\n')
 
-    assert stack_config(file) == {"demo:zones": '["a","1",2.5,null]'}
+    assert read_stack_config(file).values == {"demo:zones": '["a","1",2.5,null]'}
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,16 @@ def test_a_list_is_handed_over_as_json(tmp_path: Path) -> None:
     ],
 )
 def test_a_scalar_is_handed_over_as_it_is_written(tmp_path: Path, written: str, text: str) -> None:
-    assert stack_config(write(tmp_path, f"config:\n  aws:x: {written}\n")) == {"aws:x": text}
+    assert read_stack_config(write(tmp_path, f"config:\n  aws:x: {written}\n")).values == {
+        "aws:x": text
+    }
 
 
 def test_a_key_without_a_namespace_belongs_to_the_project(tmp_path: Path) -> None:
     file = write(tmp_path, "config:\n  size: 4\n")
 
-    assert stack_config(file) == {"eks-gpushare:size": "4"}
-    assert stack_config(file, project="other") == {"other:size": "4"}
+    assert read_stack_config(file).values == {"eks-gpushare:size": "4"}
+    assert read_stack_config(file, project="other").values == {"other:size": "4"}
 
 
 def test_encrypted_values_are_replaced_and_named(tmp_path: Path) -> None:
@@ -80,14 +82,14 @@ def test_encrypted_values_are_replaced_and_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "encryptionsalt: v1:x\n", "config:\n"])
 def test_a_file_without_configuration_has_none(tmp_path: Path, text: str) -> None:
-    assert stack_config(write(tmp_path, text)) == {}
+    assert read_stack_config(write(tmp_path, text)).values == {}
 
 
 def test_configuration_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path, "config: [a]\n")
 
     with pytest.raises(StackFileError) as caught:
-        stack_config(file)
+        read_stack_config(file)
 
     assert str(caught.value) == f"{file}: `config` must be a mapping of keys to values"
 
@@ -96,6 +98,6 @@ def test_a_file_that_is_no_yaml_is_refused_with_its_line(tmp_path: Path) -> None
     file = write(tmp_path, "config:\n  a: [\n")
 
     with pytest.raises(StackFileError) as caught:
-        stack_config(file)
+        read_stack_config(file)
 
     assert str(caught.value).startswith(f"{file}:")

@@ -207,15 +207,6 @@ def test_a_scalar_is_kept_as_it_was_written() -> None:
     assert document.raw_scalar((*at, "nowhere")) is None
 
 
-def test_quotes_are_remembered() -> None:
-    document = read(STACK)
-    cluster = ("config", "eks-gpushare:environment", "cluster")
-
-    assert document.is_quoted((*cluster, "name"))
-    assert not document.is_quoted((*cluster, "version"))
-    assert not document.is_quoted((*cluster, "nowhere"))
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

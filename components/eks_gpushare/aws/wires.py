@@ -9,7 +9,7 @@ from pulumi_kubernetes import Provider
 
 @dataclass(frozen=True, slots=True)
 class Wires:
-    """A cluster as pools and charts see it, whoever made it."""
+    """A cluster as pools and charts see it, made here or before."""
 
     provider: Provider
     """Kubernetes provider."""

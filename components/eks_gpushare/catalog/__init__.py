@@ -15,7 +15,7 @@ from eks_gpushare.catalog.instances import (
     gpu_instance_types,
     other_instance_type,
 )
-from eks_gpushare.catalog.kubernetes import EksVersion, eks_versions, support
+from eks_gpushare.catalog.kubernetes import eks_versions, support
 from eks_gpushare.catalog.lookup import Catalog
 from eks_gpushare.catalog.mig import (
     MigModel,
@@ -25,20 +25,16 @@ from eks_gpushare.catalog.mig import (
     named_layouts,
     why_no_mig,
 )
-from eks_gpushare.catalog.quotas import Quota, bucket
-from eks_gpushare.catalog.versions import Addon, Chart, addon_versions, ami_release
+from eks_gpushare.catalog.quotas import bucket
+from eks_gpushare.catalog.versions import addon_versions, ami_release
 
 __all__ = [
-    "Addon",
     "Ami",
     "Catalog",
-    "Chart",
-    "EksVersion",
     "Gpu",
     "InstanceType",
     "MigModel",
     "Profile",
-    "Quota",
     "addon_versions",
     "alternatives",
     "ami_release",

@@ -98,10 +98,6 @@ class Ami(NamedTuple):
                 return second.branch
         return self.driver
 
-    def serves(self, instance: InstanceType, release: str | None = None) -> bool:
-        """Return whether nodes of `instance` come up with this image and their GPUs work."""
-        return self.why_not(instance, release) is None
-
     def why_not(self, instance: InstanceType, release: str | None = None) -> str | None:
         """Return why nodes of `instance` can't use this image, None if they can.
 

@@ -119,17 +119,12 @@ def bottlerocket_mig_gpu(model: str) -> MigGpu | None:
     return _MIG_GPUS.get(model)
 
 
-def bottlerocket_mig_gpus() -> Mapping[str, MigGpu]:
-    """Return every GPU model that the MIG manager is documented for, by its name here."""
-    return MappingProxyType(_MIG_GPUS)
-
-
 def bottlerocket_release(version: str) -> Release | None:
     """Return the release of an AMI version such as "1.65.0-0be31b34", None if it is none."""
     matched = _RELEASE.fullmatch(version)
     return (int(matched[1]), int(matched[2]), int(matched[3])) if matched else None
 
 
-def written(release: Release) -> str:
+def format_version(release: Release) -> str:
     """Return a release as its makers write it."""
     return ".".join(str(part) for part in release)

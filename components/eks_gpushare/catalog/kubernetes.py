@@ -2,7 +2,8 @@
 
 A table for checks without an account; `aws eks describe-cluster-versions` is the authority. A
 minor version has 14 months of standard support and 12 of extended support after that, which
-costs more for each cluster hour.
+costs more for each cluster hour. Source:
+https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html, read 2026-11-21.
 """
 
 from __future__ import annotations
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Support = Literal["standard", "extended", "ended", "unknown"]
-
-SOURCE = "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"
-READ = date(2026, 11, 21)
 
 
 class EksVersion(NamedTuple):

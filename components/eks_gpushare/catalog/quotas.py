@@ -1,7 +1,8 @@
 """EC2's vCPU quotas: which one a node counts on.
 
 The unit is vCPUs, not instances: one p5.48xlarge takes 192. Most accounts start with 0 for GPU
-families. Source: AWS, "Amazon EC2 instance type quotas", read 2026-11-21.
+families. Source: AWS, "Amazon EC2 instance type quotas", read 2026-11-21:
+https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
 """
 
 from __future__ import annotations
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog.instances import InstanceType
 
 Capacity = Literal["onDemand", "spot", "reserved", "capacityBlock"]
-
-SOURCE = "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html"
 
 
 class Quota(NamedTuple):

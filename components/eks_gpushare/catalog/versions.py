@@ -97,20 +97,6 @@ GPU_OPERATOR = Chart(
     source="NVIDIA/gpu-operator v26.7.0; read 2026-11-21",
 )
 
-KARPENTER = Chart(
-    name="karpenter",
-    version="1.14.1",
-    repository="oci://public.ecr.aws/karpenter/karpenter",
-    source="aws/karpenter-provider-aws v1.14.1 of 2026-08-20",
-)
-
-KARPENTER_CRD = Chart(
-    name="karpenter-crd",
-    version="1.14.1",
-    repository="oci://public.ecr.aws/karpenter/karpenter-crd",
-    source="aws/karpenter-provider-aws v1.14.1 of 2026-08-20",
-)
-
 PYTHON = Image(
     repository="public.ecr.aws/docker/library/python",
     tag="3.13.16-slim",

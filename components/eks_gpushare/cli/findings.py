@@ -41,30 +41,31 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         import json
 
-        shown = [_as_json(said_by, rule) for said_by, rule in chosen.values()]
-        json.dump({"findings": shown}, sys.stdout, indent=2)
+        found = [_as_json(reported_by, rule) for reported_by, rule in chosen.values()]
+        json.dump({"findings": found}, sys.stdout, indent=2)
         print()
     elif options.codes:
-        print("\n\n".join(_explained(said_by, rule) for said_by, rule in chosen.values()))
+        print("\n\n".join(_explained(reported_by, rule) for reported_by, rule in chosen.values()))
     else:
         _print_all(chosen)
     return FINE
 
 
-def _as_json(said_by: str, rule: Rule) -> dict[str, str]:
+def _as_json(reported_by: str, rule: Rule) -> dict[str, str]:
     return {
         "code": rule.id,
         "severity": rule.severity,
         "rule": rule.title,
         "why": rule.why,
-        "saidBy": said_by,
+        "reportedBy": reported_by,
+        "saidBy": reported_by,  # deprecated, see CHANGELOG
         "source": rule.source,
     }
 
 
-def _explained(said_by: str, rule: Rule) -> str:
+def _explained(reported_by: str, rule: Rule) -> str:
     width = line_width(sys.stdout)
-    head = f"{rule.id}, {rule.severity}, said by {said_by}"
+    head = f"{rule.id}, {rule.severity}, reported by {reported_by}"
     indented = (
         textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")
         for text in (rule.title, rule.why)
@@ -73,9 +74,9 @@ def _explained(said_by: str, rule: Rule) -> str:
 
 
 def _print_all(codes: Mapping[str, tuple[str, Rule]]) -> None:
-    said = ""
-    for said_by, rule in codes.values():
-        if said_by != said:
-            print(f"{chr(10) if said else ''}Said by {said_by}")
-            said = said_by
+    last = ""
+    for reported_by, rule in codes.values():
+        if reported_by != last:
+            print(f"{chr(10) if last else ''}Reported by {reported_by}")
+            last = reported_by
         print(f"  {rule.id}  {rule.severity:7}  {rule.title}")

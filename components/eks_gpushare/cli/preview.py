@@ -91,8 +91,9 @@ def _print_edits(previewed: Preview) -> None:
     if previewed.edits is None:
         return
     print("\nWhat the edit does to nodes")
+    width = max((len(edit.effect) for edit in previewed.edits), default=0)
     for edit in previewed.edits:
-        print(f"  {edit.effect:8} {edit.message}")
+        print(f"  {edit.effect:{max(8, width)}} {edit.message}")
     if not previewed.edits:
         print("  nothing")
 

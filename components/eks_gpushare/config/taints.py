@@ -30,10 +30,6 @@ class Taint(Model):
         }
         return {"key": self.key, "value": self.value, "effect": spelling[self.effect]}
 
-    def for_kubernetes(self) -> dict[str, str]:
-        """The taint as a node's spec has it."""
-        return {"key": self.key, "value": self.value, "effect": self.effect}
-
     def toleration(self) -> dict[str, str]:
         """The narrowest toleration that lets a pod onto the node."""
         if self.value:

@@ -1,17 +1,17 @@
-"""Stand-ins for the AWS look-ups that EKS programs make. What they make up is noted in the plan."""
+"""Fakes for the AWS look-ups that EKS programs make. What they make up is noted in the plan."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from eks_gpushare.program.errors import PlanError
-from eks_gpushare.program.fakes import ACCOUNT
+from eks_gpushare.program.fake_types import ACCOUNT
 from eks_gpushare.program.values import Properties, Secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eks_gpushare.program.fakes import Function, Plan
+    from eks_gpushare.program.fake_types import Function, Plan
 
 _ZONES = "abc"
 _ASSUMED_VERSION = "1.35"
@@ -118,4 +118,4 @@ FUNCTIONS: Mapping[str, Function] = {
     "aws:index/getPartition:getPartition": _partition,
     "aws:index/getRegion:getRegion": _current_region,
 }
-"""Token to stand-in."""
+"""Token to fake."""

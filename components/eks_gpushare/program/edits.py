@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
     from eks_gpushare.program.recording import Recording, Resource
 
-Effect: TypeAlias = Literal["replace", "roll", "recut", "restart", "update", "create", "delete"]
+Effect: TypeAlias = Literal[
+    "replace", "roll", "repartition", "restart", "update", "create", "delete"
+]
 """replace: new nodes, the old ones go. roll: every node is exchanged in place, its pods evicted.
-recut: MIG manager cuts the GPUs of running nodes anew, and may reboot them. restart: pods of the
-device plugin restart, nodes and other pods stay. update: no node is touched. create, delete: the
-nodes are new, or go for good."""
+repartition: MIG manager makes other MIG devices on running nodes, and may reboot them. restart: the
+device plugin's pods restart, nodes and other pods stay. update: no node is touched. create, delete:
+the nodes are new, or go for good."""
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -58,13 +60,16 @@ _SAYS: dict[Effect, str] = {
     "replace": "its nodes are replaced: new ones start, then the old ones are drained and go, so "
     "for a while there are twice as many",
     "roll": "each of its nodes is exchanged for a new one, and the pods on it are evicted",
-    "recut": "MIG manager cuts the GPUs of its running nodes anew, and reboots a node where that "
-    "takes it; it drains no pods, and one that holds a GPU makes it fail: drain the nodes first",
+    "repartition": "MIG manager cuts the GPUs of its running nodes anew, and reboots a node where "
+    "that takes it; it drains no pods, and one that holds a GPU makes it fail: drain the nodes "
+    "first",
     "restart": "the device plugin restarts on the nodes of every pool; nodes and running pods stay",
     "update": "it changes in place; no node is touched",
     "create": "its nodes are new",
     "delete": "its nodes go, with the pods on them",
 }
+_JSON_NAMES: dict[Effect, str] = {"repartition": "recut"}
+"""Names of 0.1.0, which scripts may compare with."""
 _DELETED_FIRST = (
     "its nodes are replaced: the old ones are drained and go, and only then new ones start"
 )
@@ -105,7 +110,7 @@ class Edit:
         """The edit as `preview --before --json` prints it."""
         return {
             "name": self.name,
-            "effect": self.effect,
+            "effect": _JSON_NAMES.get(self.effect, self.effect),
             "because": list(self.because),
             "message": self.message,
         }
@@ -183,7 +188,7 @@ def _of_group(
         if was is not None and now is None:
             yield _edit(new.name, "update", tuple(sorted(changed)), _STILL_CUT)
         else:
-            yield _edit(new.name, "update" if was == now else "recut", tuple(sorted(changed)))
+            yield _edit(new.name, "update" if was == now else "repartition", tuple(sorted(changed)))
 
 
 def _mig_config(group: Resource) -> object:

@@ -1,4 +1,4 @@
-"""What the stand-ins for ``pulumi_eks`` are written with."""
+"""What the fakes for ``pulumi_eks`` are written with."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from eks_gpushare.program.values import UNKNOWN, OutputValue, ResourceRef, is_un
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from eks_gpushare.program.fakes import Plan
+    from eks_gpushare.program.fake_types import Plan
     from eks_gpushare.program.recording import Resource
 
 
-def opened(value: Any) -> Any:
+def unwrap(value: Any) -> Any:
     """Return a value without the dependencies that it was sent with."""
     return value.value if isinstance(value, OutputValue) else value
 
@@ -73,9 +73,9 @@ class Children:
 
 def json_text(value: Any) -> Any:
     """Return configuration as the sorted JSON text that the plugin hands to AWS."""
-    plain = opened(value)
-    if plain is None or plain is UNKNOWN or isinstance(plain, str):
-        return plain
-    if is_unknown(plain):
+    value = unwrap(value)
+    if value is None or value is UNKNOWN or isinstance(value, str):
+        return value
+    if is_unknown(value):
         return UNKNOWN
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

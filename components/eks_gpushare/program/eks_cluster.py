@@ -1,4 +1,4 @@
-"""Stand-in for ``eks.Cluster``.
+"""Fake of ``eks.Cluster``.
 
 A default node group, Fargate profiles, storage classes, instance roles and the default VPC are not
 stood in for: asking for one fails. Source: pulumi/pulumi-eks 4.3, in ``nodejs/eks``:
@@ -12,12 +12,12 @@ import json
 from hashlib import sha1
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.program.eks_children import Children, json_text, opened, output, reference
+from eks_gpushare.program.eks_children import Children, json_text, output, reference, unwrap
 from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties
 
 if TYPE_CHECKING:
-    from eks_gpushare.program.fakes import Plan
+    from eks_gpushare.program.fake_types import Plan
     from eks_gpushare.program.recording import Resource
 
 _CLUSTER_POLICY = "AmazonEKSClusterPolicy"
@@ -31,7 +31,7 @@ def construct(plan: Plan, component: Resource) -> Properties:
     children = Children(plan, component)
     role = None if "serviceRole" in args else _service_role(children, name, args)
     security_group = (
-        None if opened(args.get("skipDefaultSecurityGroups")) else _group(children, args)
+        None if unwrap(args.get("skipDefaultSecurityGroups")) else _group(children, args)
     )
     cluster = _eks_cluster(children, args, role, security_group)
     if _enabled(args, "kubeProxyAddonOptions", default=True):
@@ -42,7 +42,7 @@ def construct(plan: Plan, component: Resource) -> Properties:
         {"kubeconfig": OutputValue(_kubeconfig(plan, cluster), dependencies=(cluster.urn,))},
     )
     _access_entries(children, cluster, args)
-    if not opened(args.get("useDefaultVpcCni")):
+    if not unwrap(args.get("useDefaultVpcCni")):
         _vpc_cni(children, cluster, args)
     if _enabled(args, "corednsAddonOptions", default=False):
         _addon(children, f"{name}-coredns", cluster, args, "corednsAddonOptions")
@@ -51,14 +51,14 @@ def construct(plan: Plan, component: Resource) -> Properties:
 
 
 def _refuse_unsupported(component: Resource) -> None:
-    asked = [key for key in _UNSUPPORTED if opened(component.inputs.get(key))]
-    if not opened(component.inputs.get("skipDefaultNodeGroup")):
+    asked = [key for key in _UNSUPPORTED if unwrap(component.inputs.get(key))]
+    if not unwrap(component.inputs.get("skipDefaultNodeGroup")):
         asked.append("a default node group (set skipDefaultNodeGroup)")
     if "vpcId" not in component.inputs:
         asked.append("the account's default VPC (set vpcId)")
     if asked:
         missing = ", ".join(asked)
-        msg = f"{component.urn}: the stand-in for {component.type} does not know {missing}"
+        msg = f"{component.urn}: the fake for {component.type} does not know {missing}"
         raise PlanError(msg)
 
 
@@ -91,7 +91,7 @@ def _service_role(children: Children, name: str, args: Properties) -> Resource:
 
 def _group(children: Children, args: Properties) -> Resource:
     name = children.name
-    tags = {"Name": f"{name}-eksClusterSecurityGroup", **(opened(args.get("tags")) or {})}
+    tags = {"Name": f"{name}-eksClusterSecurityGroup", **(unwrap(args.get("tags")) or {})}
     group = children.add(
         "aws:ec2/securityGroup:SecurityGroup",
         f"{name}-eksClusterSecurityGroup",
@@ -119,8 +119,8 @@ def _eks_cluster(
     name = children.name
     tags = {
         "Name": f"{name}-eksCluster",
-        **(opened(args.get("clusterTags")) or {}),
-        **(opened(args.get("tags")) or {}),
+        **(unwrap(args.get("clusterTags")) or {}),
+        **(unwrap(args.get("tags")) or {}),
     }
     key_arn = args.get("encryptionConfigKeyArn")
     encryption = {"provider": {"keyArn": key_arn}, "resources": ["secrets"]} if key_arn else None
@@ -161,20 +161,20 @@ def _subnets(args: Properties) -> Any:
         return args["subnetIds"]
     groups = [args[key] for key in ("publicSubnetIds", "privateSubnetIds") if key in args]
     urns = tuple(u for g in groups if isinstance(g, OutputValue) for u in g.dependencies)
-    lists = [opened(group) for group in groups]
+    lists = [unwrap(group) for group in groups]
     joined = UNKNOWN if UNKNOWN in lists else [subnet for group in lists for subnet in group]
     return OutputValue(joined, dependencies=urns) if urns else joined
 
 
 def _enabled(args: Properties, key: str, *, default: bool) -> bool:
-    options = opened(args.get(key)) or {}
-    return bool(opened(options.get("enabled", default)))
+    options = unwrap(args.get(key)) or {}
+    return bool(unwrap(options.get("enabled", default)))
 
 
 def _addon(
     children: Children, name: str, cluster: Resource, args: Properties, key: str
 ) -> Resource:
-    options = opened(args.get(key)) or {}
+    options = unwrap(args.get(key)) or {}
     return children.add(
         "aws:eks/addon:Addon",
         name,
@@ -193,7 +193,7 @@ def _addon(
 
 def _vpc_cni(children: Children, cluster: Resource, args: Properties) -> None:
     name = f"{children.name}-vpc-cni"
-    options = opened(args.get("vpcCniOptions")) or {}
+    options = unwrap(args.get("vpcCniOptions")) or {}
     inputs = {**options, "clusterName": output(cluster, "name"), "tags": args.get("tags")}
     addon = children.add_component("eks:index:VpcCniAddon", name, inputs)
     addon.add(
@@ -214,8 +214,8 @@ def _vpc_cni(children: Children, cluster: Resource, args: Properties) -> None:
 
 
 def _access_entries(children: Children, cluster: Resource, args: Properties) -> None:
-    for key, wrapped in (opened(args.get("accessEntries")) or {}).items():
-        entry = opened(wrapped)
+    for key, wrapped in (unwrap(args.get("accessEntries")) or {}).items():
+        entry = unwrap(wrapped)
         resource = children.add(
             "aws:eks/accessEntry:AccessEntry",
             f"{children.name}-{key}",
@@ -229,15 +229,15 @@ def _access_entries(children: Children, cluster: Resource, args: Properties) -> 
             },
             depends_on=[cluster.urn],
         )
-        for policy_key, policy in (opened(entry.get("accessPolicies")) or {}).items():
+        for policy_key, policy in (unwrap(entry.get("accessPolicies")) or {}).items():
             children.add(
                 "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
                 f"{children.name}-{key}-{policy_key}",
                 {
                     "clusterName": output(cluster, "name"),
                     "principalArn": entry.get("principalArn"),
-                    "policyArn": opened(policy).get("policyArn"),
-                    "accessScope": opened(policy).get("accessScope"),
+                    "policyArn": unwrap(policy).get("policyArn"),
+                    "accessScope": unwrap(policy).get("accessScope"),
                 },
                 depends_on=[resource.urn],
                 parent=resource.urn,
@@ -245,7 +245,7 @@ def _access_entries(children: Children, cluster: Resource, args: Properties) -> 
 
 
 def _oidc_provider(children: Children, cluster: Resource, args: Properties) -> Resource | None:
-    if not opened(args.get("createOidcProvider")):
+    if not unwrap(args.get("createOidcProvider")):
         return None
     return children.add(
         "aws:iam/openIdConnectProvider:OpenIdConnectProvider",
@@ -310,8 +310,8 @@ def _cluster_outputs(  # noqa: PLR0913, PLR0917 - the parts of one cluster
         "kubeconfig": parsed,
         "instanceRoles": [],
         "nodeGroupOptions": {},
-        "vpcId": opened(args["vpcId"]),
-        "subnetIds": opened(_subnets(args)),
+        "vpcId": unwrap(args["vpcId"]),
+        "subnetIds": unwrap(_subnets(args)),
     }
     if role:
         core["clusterIamRole"] = reference(role)

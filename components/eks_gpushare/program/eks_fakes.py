@@ -1,4 +1,4 @@
-"""Stand-ins for the components of ``pulumi_eks``, which a Node.js plugin builds.
+"""Fakes for the components of ``pulumi_eks``, which a Node.js plugin builds.
 
 They register the children that matter to a plan and to policies, with the names and parents that
 the plugin gives them. Every child is marked as assumed. Source: pulumi/pulumi-eks 4.3, in
@@ -10,24 +10,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.program import eks_cluster
-from eks_gpushare.program.eks_children import Children, json_text, opened, output, reference
-from eks_gpushare.program.fakes import Component
+from eks_gpushare.program.eks_children import Children, json_text, output, reference, unwrap
+from eks_gpushare.program.fake_types import Component
 from eks_gpushare.program.values import UNKNOWN, Properties, ResourceRef
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eks_gpushare.program.fakes import Method, Plan
+    from eks_gpushare.program.fake_types import Method, Plan
     from eks_gpushare.program.recording import Resource
 
 
 def _cluster_of(plan: Plan, component: Resource) -> Resource:
     """Return the aws.eks.Cluster behind the component that the argument ``cluster`` refers to."""
-    reference = opened(component.inputs.get("cluster"))
+    reference = unwrap(component.inputs.get("cluster"))
     if isinstance(reference, ResourceRef):
         inner = plan.resource(reference.urn).outputs["eksCluster"]
     else:
-        inner = opened(reference["cluster"])
+        inner = unwrap(reference["cluster"])
     return plan.resource(inner.urn)
 
 
@@ -41,7 +41,7 @@ def _stand_alone_addon(plan: Plan, component: Resource) -> Properties:
 
 
 def _parent_is_cluster(component: Resource) -> str:
-    reference = opened(component.inputs.get("cluster"))
+    reference = unwrap(component.inputs.get("cluster"))
     return reference.urn if isinstance(reference, ResourceRef) else component.parent
 
 
@@ -51,7 +51,7 @@ _OF_THE_COMPONENT_ONLY = ("cluster", "gpu", "operatingSystem", "ignoreScalingCha
 def _managed_node_group(plan: Plan, component: Resource) -> Properties:
     args = component.inputs
     cluster = _cluster_of(plan, component)
-    role = opened(args.get("nodeRole"))
+    role = unwrap(args.get("nodeRole"))
     role_arn = args.get("nodeRoleArn")
     if isinstance(role, ResourceRef):
         role_arn = output(plan.resource(role.urn), "arn")
@@ -63,11 +63,11 @@ def _managed_node_group(plan: Plan, component: Resource) -> Properties:
             "desiredSize": 2,
             "minSize": 1,
             "maxSize": 2,
-            **(opened(args.get("scalingConfig")) or {}),
+            **(unwrap(args.get("scalingConfig")) or {}),
         },
         "subnetIds": args.get("subnetIds", UNKNOWN),
     }
-    ignored = ["scalingConfig.desiredSize"] if opened(args.get("ignoreScalingChanges")) else []
+    ignored = ["scalingConfig.desiredSize"] if unwrap(args.get("ignoreScalingChanges")) else []
     group = Children(plan, component).add(
         "aws:eks/nodeGroup:NodeGroup", component.name, inputs, ignore_changes=ignored
     )
@@ -84,7 +84,7 @@ COMPONENTS: Mapping[str, Component] = {
     "eks:index:Cluster": Component(eks_cluster.construct),
     "eks:index:ManagedNodeGroup": Component(_managed_node_group),
 }
-"""Type token to stand-in."""
+"""Type token to fake."""
 
 METHODS: Mapping[str, Method] = {"eks:index:Cluster/getKubeconfig": _get_kubeconfig}
-"""Method token to stand-in."""
+"""Method token to fake."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class PlanError(Exception):
-    """A registration or call that neither the engine nor any stand-in would take.
+    """A registration or call that neither the engine nor any fake would take.
 
     `source` is ``file:line`` of the user's program, ``""`` where unknown.
     """

@@ -7,81 +7,29 @@ true. Nothing here talks to a cloud.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2s
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.program import aws_functions, eks_fakes
 from eks_gpushare.program.errors import PlanError
+from eks_gpushare.program.fake_types import ACCOUNT
 from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, Resource
 from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties, Secret
 
 if TYPE_CHECKING:
-    from pulumi.runtime.proto import resource_pb2
+    from collections.abc import Callable, Mapping
 
-ACCOUNT = "111122223333"
-"""The account number that AWS' own documentation uses; stands in for the caller's."""
-
-
-class Plan(Protocol):
-    """What a stand-in may ask of the run and do to it."""
-
-    @property
-    def preview(self) -> bool:
-        """Whether what an update would compute has to stay unknown."""
-
-    def resource(self, urn: str) -> Resource:
-        """Return a registered resource."""
-
-    def region(self, provider: str = "") -> str:
-        """Return the AWS region of a provider (its URN), else the stack's; ``""`` if unknown."""
-
-    def assume(self, sentence: str) -> None:
-        """Note in the recording something that was made up."""
-
-    def register(self, request: resource_pb2.RegisterResourceRequest) -> Resource:
-        """Register a child as the plugin of a remote component would."""
-
-
-Function = Callable[[Plan, Properties, str], Properties]
-"""Answers a function call: the plan, the arguments, the provider's URN or ``""``."""
-
-Method = Callable[[Plan, Properties], Properties]
-"""Answers a method call: the plan and the arguments, ``__self__`` among them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Component:
-    """A stand-in for a remote component, which a plugin in another process would build."""
-
-    construct: Callable[[Plan, Resource], Properties]
-    """Registers the children and returns the component's outputs."""
-    parent: Callable[[Resource], str] | None = None
-    """Returns the parent's URN where the plugin does not keep the one that was asked for."""
+    from eks_gpushare.program.fake_types import Component, Function, Method, Plan
 
 
 @dataclass(frozen=True)
-class StandIns:
+class Fakes:
     """The answers of one run, by token."""
 
     components: Mapping[str, Component] = field(default_factory=dict)
     functions: Mapping[str, Function] = field(default_factory=dict)
     methods: Mapping[str, Method] = field(default_factory=dict)
-
-    def with_(
-        self,
-        *,
-        components: Mapping[str, Component] | None = None,
-        functions: Mapping[str, Function] | None = None,
-        methods: Mapping[str, Method] | None = None,
-    ) -> StandIns:
-        """Return stand-ins in which those given are added or take the place of ours."""
-        return replace(
-            self,
-            components={**self.components, **(components or {})},
-            functions={**self.functions, **(functions or {})},
-            methods={**self.methods, **(methods or {})},
-        )
 
     def create(self, plan: Plan, resource: Resource) -> None:
         """Set the id and the outputs of a custom resource, whatever package it is of."""
@@ -129,11 +77,9 @@ class StandIns:
         return method(plan, args)
 
 
-def default_stand_ins() -> StandIns:
-    """Return the stand-ins for what this project's components and most EKS programs use."""
-    from eks_gpushare.program import aws_functions, eks_fakes  # noqa: PLC0415 - they import us
-
-    return StandIns(
+def default_fakes() -> Fakes:
+    """Return the fakes for what this project's components and most EKS programs use."""
+    return Fakes(
         components=eks_fakes.COMPONENTS,
         functions=aws_functions.FUNCTIONS,
         methods=eks_fakes.METHODS,
@@ -142,8 +88,8 @@ def default_stand_ins() -> StandIns:
 
 def _unprepared(kind: str, token: str, table: str) -> PlanError:
     return PlanError(
-        f"the {kind} {token!r} has no stand-in, so its answer cannot be known without its provider;"
-        f" hand one over in StandIns({table}={{{token!r}: ...}}), or use `pulumi preview`"
+        f"the {kind} {token!r} has no fake, so its answer cannot be known without its provider;"
+        f" hand one over in Fakes({table}={{{token!r}: ...}}), or use `pulumi preview`"
     )
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from pulumi.runtime.proto import callback_pb2
 
-    from eks_gpushare.program.fakes import StandIns
+    from eks_gpushare.program.fakes import Fakes
     from eks_gpushare.program.protobuf import Message as ProtobufMessage
 
 _REQUEST = TypeVar("_REQUEST", bound="ProtobufMessage")
@@ -102,10 +102,10 @@ def _answers(
 
 
 class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
-    """Records registrations and answers them with stand-ins for the providers."""
+    """Records registrations and answers them with fakes for the providers."""
 
     def __init__(
-        self, recording: Recording, stand_ins: StandIns, config: Mapping[str, str] | None = None
+        self, recording: Recording, fakes: Fakes, config: Mapping[str, str] | None = None
     ) -> None:
         """Record into `recording`; `config` is the stack's, for its ``aws:region``."""
         self.recording = recording
@@ -114,13 +114,13 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
         self.transforms = Transforms()
         self.failure_lines: dict[str, str] = {}
         """Message of a failed registration to the user's line, for errors that lost theirs."""
-        self._stand_ins = stand_ins
+        self._fakes = fakes
         self._by_urn: dict[str, Resource] = {}
         self._parents: dict[str, str] = {}
         self._packages = 0
         self._lock = threading.Lock()
 
-    # What stand-ins may ask and do.
+    # What fakes may ask and do.
 
     def resource(self, urn: str) -> Resource:
         """Return a registered resource. Raises `PlanError` if there is none with this URN."""
@@ -197,7 +197,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
             existing=True,
         )
         self._add(resource)
-        self._stand_ins.read(self, resource)
+        self._fakes.read(self, resource)
         return resource_pb2.ReadResourceResponse(
             urn=resource.urn,
             id=_id_on_the_wire(resource),
@@ -231,7 +231,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
         request = self.transforms.apply_to_function(request)
         provider = registration.provider_urn(request.provider)
         try:
-            answer = self._stand_ins.invoke(
+            answer = self._fakes.invoke(
                 self, request.tok, decode_properties(request.args), provider
             )
         except PlanError as error:
@@ -244,7 +244,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
         self, request: resource_pb2.ResourceCallRequest
     ) -> provider_pb2.CallResponse:
         """Answer a method call on a component."""
-        answer = self._stand_ins.call(self, request.tok, decode_properties(request.args))
+        answer = self._fakes.call(self, request.tok, decode_properties(request.args))
         response = provider_pb2.CallResponse()
         getattr(response, "return").CopyFrom(encode_properties(answer))
         return response
@@ -304,15 +304,15 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
         request = self.transforms.apply(request, self._parents)
         resource = registration.resource_of(request)
         resource.assumed = assumed
-        resource.parent = self._stand_ins.parent_of(resource)
+        resource.parent = self._fakes.parent_of(resource)
         resource.urn = self._urn(resource.parent, resource.type, resource.name)
         try:
             self._add(resource)
             self.transforms.keep(resource.urn, own_transforms)
             if resource.remote:
-                resource.outputs = self._stand_ins.construct(self, resource)
+                resource.outputs = self._fakes.construct(self, resource)
             elif resource.custom:
-                self._stand_ins.create(self, resource)
+                self._fakes.create(self, resource)
             else:
                 resource.outputs = {}
         except PlanError as error:

@@ -116,7 +116,7 @@ def compared(previewed: Preview, before: Path) -> Preview:
     if previewed.recording is None:
         return previewed
     file = Path(previewed.report.file)
-    # One stack name for both: what the stand-ins make up is made from it.
+    # One stack name for both: what the fakes make up is made from it.
     runs = [record(previewed.project, path, previewed.stack, known=True) for path in (before, file)]
     return replace(previewed, edits=tuple(edits(*runs)))
 

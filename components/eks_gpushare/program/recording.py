@@ -40,7 +40,7 @@ class Resource:
     """Whether it is a component that a plugin in another process builds."""
     inputs: Properties = field(default_factory=dict)
     outputs: Properties = field(default_factory=dict)
-    """A custom resource: what the stand-in answered. A component: what it registered as outputs."""
+    """A custom resource: what the fake answered. A component: what it registered as outputs."""
     id: Any = ""
     """Provider's id: text, `UNKNOWN` in preview, ``""`` where there is none."""
     dependencies: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Resource:
     existing: bool = False
     """Whether it was read (``Vpc.get(...)``) and not created."""
     assumed: bool = False
-    """Whether a stand-in for a remote component registered it: the real plugin may differ."""
+    """Whether a fake for a remote component registered it: the real plugin may differ."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the public JSON form: secrets masked, unknowns as ``"<computed>"``."""
@@ -128,7 +128,7 @@ class Recording:
     outputs: Properties = field(default_factory=dict)
     """The stack's exports."""
     assumptions: list[str] = field(default_factory=list)
-    """What the stand-ins made up where AWS would have been asked, one sentence each."""
+    """What the fakes made up where AWS would have been asked, one sentence each."""
     error: ProgramError | None = None
 
     @cached_property

@@ -24,7 +24,7 @@ from pulumi.runtime.settings import SETTINGS, reset_options
 from pulumi.runtime.stack import run_in_stack
 
 from eks_gpushare.program.engine import Engine
-from eks_gpushare.program.fakes import StandIns, default_stand_ins
+from eks_gpushare.program.fakes import Fakes, default_fakes
 from eks_gpushare.program.isolation import calm_collector, isolated
 from eks_gpushare.program.lean_packages import lean_packages
 from eks_gpushare.program.monitor import Monitor
@@ -51,14 +51,14 @@ def run_program(  # noqa: PLR0913 - each is a fact about the stack
     secret_keys: Sequence[str] = (),
     preview: bool = True,
     parallel: int = 1,
-    stand_ins: StandIns | None = None,
+    fakes: Fakes | None = None,
 ) -> Recording:
     """Run `program` as one stack and return what it registered.
 
     `program` is the directory that holds ``__main__.py``, or a function. `config` holds full keys
     (``project:key``) and text, objects as JSON, as the engine hands it over; `secret_keys` are
     those of its keys whose values are secret. With `preview`, what only an update tells stays
-    unknown; without, `stand_ins` make it up. `parallel` above 1 sends registrations from that many
+    unknown; without, `fakes` make it up. `parallel` above 1 sends registrations from that many
     threads, and then their order may vary between runs.
 
     A failing program does not raise: `Recording.error` says why and at which line of the user's,
@@ -75,7 +75,7 @@ def run_program(  # noqa: PLR0913 - each is a fact about the stack
         msg = "a program that is being run cannot run another one"
         raise RuntimeError(msg)
     recording = Recording(project, stack, preview=preview)
-    monitor = Monitor(recording, stand_ins or default_stand_ins(), config)
+    monitor = Monitor(recording, fakes or default_fakes(), config)
     directory = None if callable(program) else _program_dir(program)
 
     def body() -> None:

@@ -64,7 +64,7 @@ def _path_of(uri: str) -> str:
 def line_of_registration(frames: Iterable[Frame]) -> str:
     """Return ``file:line`` of the innermost frame that is the user's, ``""`` if there is none.
 
-    `frames` come innermost first; from the runner on they are those of whoever started the run.
+    `frames` come innermost first; from the runner on they are its caller's.
     """
     for frame in frames:
         path = _path_of(frame.pc.uri)

@@ -40,11 +40,6 @@ class StackConfig:
     """Keys whose values are encrypted, wholly or in part. `ENCRYPTED_TEXT` stands in for them."""
 
 
-def stack_config(path: Path | str, *, project: str = PROJECT) -> dict[str, str]:
-    """Return the configuration in the stack file at `path`; see `read_stack_config`."""
-    return dict(read_stack_config(path, project=project).values)
-
-
 def read_stack_config(path: Path | str, *, project: str = PROJECT) -> StackConfig:
     """Return the configuration in the stack file at `path` and which of its keys are secret.
 
@@ -75,22 +70,22 @@ def _text(document: Document, key: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict | list):
-        opened = _plain(value)
-        if isinstance(opened, str):
-            return opened
-        return json.dumps(opened, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        decrypted = _decrypted(value)
+        if isinstance(decrypted, str):
+            return decrypted
+        return json.dumps(decrypted, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     raw = document.raw_scalar((_CONFIG, key))
     return "" if value is None or raw is None else raw
 
 
-def _plain(value: Any) -> Any:
+def _decrypted(value: Any) -> Any:
     """Return `value` with encrypted parts replaced and integral floats as the engine has them."""
     if isinstance(value, dict):
         if value.keys() == _SECURE:
             return ENCRYPTED_TEXT
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _decrypted(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_decrypted(item) for item in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value

@@ -234,7 +234,7 @@ def to_json(value: Any) -> Any:  # noqa: PLR0911 - one return for each kind of v
 
 
 def plain(value: Any) -> Any:
-    """Return `value` with secrets and outputs opened, for the tools that must see the content.
+    """Return `value` with secrets and outputs unwrapped, for the tools that must see the content.
 
     `UNKNOWN` stays. Use it to write manifests or to look a value up, never to print one.
     """

@@ -147,7 +147,7 @@ def bottlerocket_release(ctx: Context, name: str, pool: Pool) -> Iterator[Findin
     setting = needed_setting(pool, _types(ctx, pool), ctx.catalog)
     if setting is None:
         return
-    since = facts.written(setting.since)
+    since = facts.format_version(setting.since)
     if pool.ami_family == "custom":
         yield UNKNOWN_RELEASE.finding(
             ("pools", name, "customAmi", "id"),
@@ -162,16 +162,16 @@ def bottlerocket_release(ctx: Context, name: str, pool: Pool) -> Iterator[Findin
     if release < setting.since:
         yield OLD_RELEASE.finding(
             at,
-            f"Bottlerocket {facts.written(release)} does not know {setting.name}, which came with "
-            f"{since}.",
+            f"Bottlerocket {facts.format_version(release)} does not know {setting.name}, which "
+            f"came with {since}.",
             f"Take {since} or later.",
         )
     elif isinstance(pool.sharing, Mps) and release < facts.MPS_FOR_ALL_USERS:
         shut_out = "containers" if release < facts.MPS_REACHABLE else "pods that do not run as root"
         yield EARLY_MPS.finding(
             at,
-            f"Bottlerocket {facts.written(release)} keeps {shut_out} from the MPS daemon.",
-            f"Take {facts.written(facts.MPS_FOR_ALL_USERS)} or later.",
+            f"Bottlerocket {facts.format_version(release)} keeps {shut_out} from the MPS daemon.",
+            f"Take {facts.format_version(facts.MPS_FOR_ALL_USERS)} or later.",
         )
 
 

@@ -237,7 +237,7 @@ def slices_used(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if not isinstance(pool.sharing, Mig):
         return
     from eks_gpushare.sharing.mig.geometry import unused  # noqa: PLC0415  (few stacks use MIG)
-    from eks_gpushare.sharing.mig.layout import written  # noqa: PLC0415
+    from eks_gpushare.sharing.mig.layout import format_layout  # noqa: PLC0415
 
     for _, layout in _first_of_each_model(ctx, pool):
         model = layout.model
@@ -247,7 +247,7 @@ def slices_used(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 continue
             yield UNUSED_SLICES.finding(
                 ("pools", name, "sharing", "layout"),
-                f"{written(devices)} leaves {_left(left, model)} of the {model.name} unused.",
+                f"{format_layout(devices)} leaves {_left(left, model)} of the {model.name} unused.",
                 f"Add {_listed(left.addable, 'or')}, unless this is meant."
                 if left.addable
                 else "Nothing more fits beside these devices; keep it if they are what you need.",

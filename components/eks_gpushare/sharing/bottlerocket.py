@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import bottlerocket as facts
 from eks_gpushare.config.sharing import Exclusive, Mig, Mps, TimeSlicing
-from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX, renames, replicas
+from eks_gpushare.sharing.resources import renames, replicas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -87,25 +87,6 @@ def bottlerocket_settings(
     turns = _time_slicing(pool, refuse_several=True) if sharing.time_slicing else {}
     # Written out for every model: without its profile the manager takes the whole GPU.
     return {"device-partitioning-strategy": "mig", **turns, "mig": {"profile": profiles}}
-
-
-def bottlerocket_advertised(
-    pool: Pool, instance_type: InstanceType, catalog: Catalog
-) -> Mapping[str, int]:
-    """Resources that one Bottlerocket node with the built-in plugin advertises.
-
-    MIG devices are always called `nvidia.com/gpu` there.
-
-    Raises:
-        NotOnBottlerocketError: Bottlerocket cannot make this layout of the type's GPUs.
-        eks_gpushare.sharing.mig.layout.LayoutError: A layout that does not fit them.
-    """
-    count = instance_type.gpu_count
-    if isinstance(pool.sharing, Mig):
-        gpu, profile = bottlerocket_mig(pool.sharing, instance_type, catalog)
-        count *= gpu.instances[profile]
-    count *= replicas(pool)
-    return {GPU: 0, GPU + SHARED_SUFFIX: count} if renames(pool) else {GPU: count}
 
 
 def bottlerocket_mig(

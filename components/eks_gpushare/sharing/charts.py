@@ -27,7 +27,7 @@ def device_plugin_values(pools: Mapping[str, Pool], given: Mapping[str, Any]) ->
         pools: The pools it serves, by name.
         given: The user's values, which go over the derived ones.
     """
-    nodes = reach(pools)
+    nodes = pool_node_affinity(pools)
     tolerated = tolerations(pools)
     derived: dict[str, Any] = {
         "config": {"default": DEFAULT_KEY},
@@ -69,7 +69,7 @@ def release_source(chart: Chart, default: Pinned) -> dict[str, Any]:
     return {"chart": default.name, "version": version, "repository_opts": {"repo": repository}}
 
 
-def reach(pools: Mapping[str, Pool]) -> dict[str, Any]:
+def pool_node_affinity(pools: Mapping[str, Pool]) -> dict[str, Any]:
     """Exactly the nodes of the pools, not every node with a GPU in the cluster."""
     chosen = {"key": CONFIG_LABEL, "operator": "In", "values": sorted(pools)}
     terms = [{"matchExpressions": [chosen]}]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.sharing.charts import merged, reach, tolerations
+from eks_gpushare.sharing.charts import merged, pool_node_affinity, tolerations
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
 from eks_gpushare.sharing.mig_manager import (
     STARTUP_TAINT_KEY,
@@ -74,7 +74,12 @@ def derived_values(pools: Mapping[str, Pool]) -> dict[str, Any]:
         "dcgmExporter": {"serviceMonitor": {"enabled": False}},
         "daemonsets": {"tolerations": tolerated},
         # The operator serves the nodes on which NFD has found a GPU, so NFD's worker decides.
-        NFD: {"worker": {"affinity": reach(pools), "tolerations": [_CONTROL_PLANE, *tolerated]}},
+        NFD: {
+            "worker": {
+                "affinity": pool_node_affinity(pools),
+                "tolerations": [_CONTROL_PLANE, *tolerated],
+            }
+        },
     }
 
 

@@ -30,7 +30,7 @@ class Share(NamedTuple):
 
     resource: str
     """Name that a pod requests."""
-    plain: str
+    base_resource: str
     """Name without what renaming adds; advertised as 0 where the two differ."""
     per_node: int
     """How many of them a node has."""
@@ -88,13 +88,14 @@ def shares(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> tuple[S
 def advertised(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> Mapping[str, int]:
     """Resources that one node of the given type advertises.
 
-    With renamed shares the plain resource stays and shows 0, as the device plugin does it.
+    With renamed shares the base resource stays and shows 0, as the device plugin does it.
 
     Raises:
         eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
     found = shares(pool, instance_type, catalog)
-    zero = {GPU: 0} | {share.plain: 0 for share in found if share.plain != share.resource}
+    renamed = (share.base_resource for share in found if share.base_resource != share.resource)
+    zero = {GPU: 0} | dict.fromkeys(renamed, 0)
     return zero | {share.resource: share.per_node for share in found}
 
 
@@ -108,8 +109,8 @@ def _named(share: Share, pool: Pool) -> Share:
     """A GPU or MIG device as the pods that take turns on it see it."""
     turns = replicas(pool)
     return Share(
-        share.plain + SHARED_SUFFIX if renames(pool) else share.plain,
-        share.plain,
+        share.base_resource + SHARED_SUFFIX if renames(pool) else share.base_resource,
+        share.base_resource,
         share.per_node * turns,
         share.of_node / turns,
         None if share.memory_mib is None else share.memory_mib // turns,

@@ -1,21 +1,21 @@
 """From YAML events to values that know where they stand.
 
 The half of the YAML reader that deals with structure: nesting, keys, anchors, merges and limits.
-It builds on libyaml's event stream because PyYAML's own composer descends recursively without a
-limit, which a file of opening brackets turns into a crash, and its constructors follow YAML 1.1.
+It builds on libyaml's event stream. ``yaml.compose`` does so too, but it descends without a limit,
+which a file of opening brackets turns into a crash, it forgets the line of an alias, and it ends at
+the first mistake.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import yaml  # type: ignore[import-untyped,unused-ignore]  # its stubs are a separate package
 
 from eks_gpushare.stack_file import scalars
 from eks_gpushare.stack_file.yaml_problems import (
-    Mark,
     StopReadingError,
     YamlProblem,
     shorten,
@@ -23,6 +23,8 @@ from eks_gpushare.stack_file.yaml_problems import (
 )
 
 Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
+Event: TypeAlias = Any
+"""PyYAML's events have no types."""
 
 MAX_DEPTH: Final = 100
 """Most levels of nesting that are followed."""
@@ -47,14 +49,15 @@ _KINDS: Final[dict[scalars.Kind, str]] = {
 class Node:
     """A value with its place; an alias or a merge makes several parents share one."""
 
-    __slots__ = ("children", "kind", "line", "open", "quoted", "raw", "size", "value")
+    __slots__ = ("children", "kind", "line", "open", "raw", "size", "value")
 
-    def __init__(self, mark: Mark, value: Value) -> None:
-        self.line = mark.line + 1
+    def __init__(
+        self, event: Event, value: Value, kind: scalars.Kind = "str", raw: str | None = None
+    ) -> None:
+        self.line: int = event.start_mark.line + 1
         self.value = value
-        self.kind: scalars.Kind = "str"
-        self.raw: str | None = None
-        self.quoted = False
+        self.kind = kind
+        self.raw = raw
         self.open = False
         self.size = 1
         # Each child with the line of its own key or dash, which an aliased node cannot tell.
@@ -76,17 +79,14 @@ class Composer:
         """False once a problem leaves no value that the text could be said to have."""
 
         self._text = text
+        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        self._next_event = loader(text).get_event
         self._depth = 0
         self._flow = 0
         self._items = 0
         self._aliased = 0
         self._anchors: dict[str, Node] = {}
         self._path: list[str | int] = []
-        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        try:
-            self._next_event = loader(text).get_event
-        except yaml.YAMLError as error:
-            raise StopReadingError(syntax_problem(self._text, error)) from None
 
     def document(self) -> Node | None:
         """Read the text's one document; None if it holds none."""
@@ -105,23 +105,21 @@ class Composer:
             self._report("documents", following, message, "keep one document per file")
         return root
 
-    def _event(self) -> Any:  # noqa: ANN401 - PyYAML's events have no types
+    def _event(self) -> Event:
         try:
             return self._next_event()
         # Besides its own errors PyYAML lets those of chr() and int() through.
         except (yaml.YAMLError, ValueError, OverflowError) as error:
             raise StopReadingError(syntax_problem(self._text, error)) from None
 
-    def _node(self, event: Any) -> Node:  # noqa: ANN401
+    def _node(self, event: Event) -> Node:
         kind = type(event)
-        if kind is yaml.ScalarEvent:
-            self._count(event, 1)
-            self._check_spelling(event)
-            return self._scalar(event)
         if kind is yaml.AliasEvent:
             return self._alias(event)
+        if kind is yaml.ScalarEvent:
+            return self._scalar_node(event, self._scalar(event))
         self._count(event, 1)
-        node = Node(event.start_mark, {} if kind is yaml.MappingStartEvent else [])
+        node = Node(event, {} if kind is yaml.MappingStartEvent else [])
         if event.anchor:
             self._anchors[event.anchor] = node
         node.children = {}
@@ -131,43 +129,39 @@ class Composer:
         self._flow += bool(event.flow_style)
         if self._depth > MAX_DEPTH:
             self._path.clear()
-            message = f"more than {MAX_DEPTH} levels of nesting"
-            raise StopReadingError(self._problem("depth", event, message))
-        if kind is yaml.MappingStartEvent:
-            self._check_collection_tag(event, "map")
-            self._fill_mapping(node)
-        else:
-            self._check_collection_tag(event, "seq")
-            self._fill_sequence(node)
+            self._stop("depth", event, f"more than {MAX_DEPTH} levels of nesting")
+        name = "map" if kind is yaml.MappingStartEvent else "seq"
+        if event.tag not in (None, "!", scalars.TAG_PREFIX + name):
+            self._report_tag(event, "the Pulumi engine ignores it")
+        node.value = self._mapping(node) if name == "map" else self._sequence(node)
         self._depth -= 1
         self._flow -= bool(event.flow_style)
         node.open = False
         return node
 
-    def _alias(self, event: Any) -> Node:  # noqa: ANN401
+    def _alias(self, event: Event) -> Node:
         target = self._anchors.get(event.anchor)
         if target is None or target.open:
             fault = "is not defined above" if target is None else "stands for a value it is part of"
             self.usable = False
             self._report("alias", event, f"the alias *{shorten(event.anchor)} {fault}")
-            return Node(event.start_mark, None)
+            return Node(event, None)
         self._aliased += target.size
         self._count(event, 1 + target.size)
         # The rule by which go-yaml v3 gives up on a document of this size.
         if self._aliased > 100 and self._items > 1000 and self._aliased > 0.99 * self._items:  # noqa: PLR2004
             message = "aliases make up more than 99% of the document"
-            raise StopReadingError(self._problem("alias", event, message, "write the values out"))
+            self._stop("alias", event, message, "write the values out")
         return target
 
-    def _count(self, event: Any, items: int) -> None:  # noqa: ANN401
+    def _count(self, event: Event, items: int) -> None:
         self._items += items
         if self._items > MAX_ITEMS:
             message = f"more than {MAX_ITEMS:,} keys and values, with aliases written out"
-            raise StopReadingError(self._problem("size", event, message))
+            self._stop("size", event, message)
 
-    def _fill_sequence(self, node: Node) -> None:
+    def _sequence(self, node: Node) -> Value:
         values: list[Value] = []
-        node.value = values
         while type(event := self._event()) is not yaml.SequenceEndEvent:
             index = len(values)
             self._path.append(index)
@@ -176,15 +170,16 @@ class Composer:
             values.append(child.value)
             node.children[index] = (event.start_mark.line + 1, child)
             node.size += child.size
+        return values
 
-    def _fill_mapping(self, node: Node) -> None:
+    def _mapping(self, node: Node) -> Value:
         values: dict[str, Value] = {}
-        node.value = values
         seen: dict[str, int] = {}
         merged: list[Node] = []
         while type(event := self._event()) is not yaml.MappingEndEvent:
             line = event.start_mark.line + 1
-            key, merges = self._key(event)
+            key = self._key(event)
+            merges = key == "<<" and type(event) is yaml.ScalarEvent and _is_plain(event)
             self._path.append(key)
             if key == "<<" and not merges:
                 message = "the Pulumi engine merges the value of a key << even if it is in quotes"
@@ -207,38 +202,26 @@ class Composer:
                 if step not in values:
                     values[str(step)] = entry[1].value
                     node.children[step] = entry
+        return values
 
-    def _key(self, event: Any) -> tuple[str, bool]:  # noqa: ANN401
-        """Give the key's text, and whether it is the merge key."""
-        if type(event) is not yaml.ScalarEvent:
-            return self._odd_key(event), False
-        self._count(event, 1)
-        self._check_spelling(event)
-        text: str = event.value
-        untagged = event.tag is None or event.tag == "!"
-        if untagged and not event.style:
-            kind = scalars.resolve_plain(text).kind
-        else:
-            kind = "str" if untagged else self._tagged(event).kind
-            text = self._program_text(event, text)
-        if event.anchor:
-            self._anchors[event.anchor] = self._scalar(event)
-        if kind != "str":
-            message = (
-                f"the key {shorten(text) or 'is empty,'} is read as {_KINDS[kind]}, not as a string"
-            )
-            self._report("key", event, message, _QUOTE)
-        return text, text == "<<" and untagged and not event.style
-
-    def _odd_key(self, event: Any) -> str:  # noqa: ANN401
-        """Read a key that is an alias, a list or a mapping; only an alias of a string will do."""
+    def _key(self, event: Event) -> str:
+        """Give the key's text."""
+        if type(event) is yaml.ScalarEvent:
+            scalar = self._scalar(event, is_key=True)
+            if event.anchor:
+                self._scalar_node(event, scalar)
+            if scalar.kind == "str":
+                return str(scalar.value)
+            text: str = event.value
+            message = f"the key {shorten(text) or 'is empty,'} is read as {_KINDS[scalar.kind]}"
+            self._report("key", event, f"{message}, not as a string", _QUOTE)
+            return text
         node = self._node(event)
         if type(event) is yaml.AliasEvent:
             if isinstance(node.value, str) and node.kind == "str":
                 return node.value
-            self._report(
-                "key", event, f"the key *{shorten(str(event.anchor))} is not a string", _QUOTE
-            )
+            message = f"the key *{shorten(str(event.anchor))} is not a string"
+            self._report("key", event, message, _QUOTE)
             return f"*{event.anchor}"
         self.usable = False
         shape = "a mapping" if isinstance(node.value, dict) else "a list"
@@ -246,7 +229,7 @@ class Composer:
         self._report("key", event, message, "quote text that starts with { or [")
         return f"({shape} on line {node.line})"
 
-    def _merge_sources(self, event: Any, node: Node) -> list[Node]:  # noqa: ANN401
+    def _merge_sources(self, event: Event, node: Node) -> list[Node]:
         """Give the mappings that a merge key names, those that win first."""
         sources = [node]
         if isinstance(node.value, list) and type(event) is yaml.SequenceStartEvent:
@@ -259,31 +242,36 @@ class Composer:
         self._report("merge", event, message, "name an anchored mapping: '<<: *anchor'")
         return []
 
-    def _scalar(self, event: Any) -> Node:  # noqa: ANN401
-        text: str = event.value
-        node = Node(event.start_mark, text)
-        node.raw = text
-        node.quoted = bool(event.style)
+    def _scalar_node(self, event: Event, scalar: scalars.Scalar) -> Node:
+        node = Node(event, scalar.value, scalar.kind, event.value)
         if event.anchor:
             self._anchors[event.anchor] = node
-        if event.tag is not None and event.tag != "!":
-            resolved = self._tagged(event)
-        elif event.style:
-            resolved = scalars.Scalar("str", text)
-        else:
-            resolved = scalars.resolve_plain(text)
-        node.kind, node.value = resolved
-        if resolved.kind == "timestamp":
-            message = f"{text} is read as a date, and the program receives {resolved.value!r}"
-            self._report("timestamp", event, message, _QUOTE)
-        elif isinstance(resolved.value, float) and not math.isfinite(resolved.value):
-            message = f"{text} is read as a number that the Pulumi engine cannot pass on"
-            self._report("infinite", event, message, f"{_QUOTE} if text is meant")
-        elif isinstance(resolved.value, str):
-            node.value = self._program_text(event, resolved.value)
         return node
 
-    def _check_spelling(self, event: Any) -> None:  # noqa: ANN401
+    def _scalar(self, event: Event, *, is_key: bool = False) -> scalars.Scalar:
+        self._count(event, 1)
+        self._check_spelling(event)
+        text: str = event.value
+        if event.tag not in (None, "!"):
+            scalar = self._tagged(event)
+        elif event.style:
+            scalar = scalars.Scalar("str", text)
+        else:
+            scalar = scalars.resolve_plain(text)
+        kind, value = scalar
+        if kind == "str":
+            return self._program_text(event, scalar) if "\n" in text else scalar
+        if is_key:
+            return scalar  # no key may be anything but a string
+        if kind == "timestamp":
+            message = f"{text} is read as a date, and the program receives {value!r}"
+            self._report("timestamp", event, message, _QUOTE)
+        elif isinstance(value, float) and not math.isfinite(value):
+            message = f"{text} is read as a number that the Pulumi engine cannot pass on"
+            self._report("infinite", event, message, f"{_QUOTE} if text is meant")
+        return scalar
+
+    def _check_spelling(self, event: Event) -> None:
         """Refuse what libyaml reads and go-yaml v3 does not, or not in the same way."""
         text: str = event.value
         if self._flow and not event.style and "?" in text:
@@ -293,52 +281,48 @@ class Composer:
             message = f"the tag {shorten(event.tag)} has no value to it"
             self._report("tag", event, message, "remove the tag or write a value behind it")
         elif event.style == '"' and "/" in text:
-            written = self._text[event.start_mark.index : event.end_mark.index]
-            if _ESCAPED_SLASH.search(written):
+            given = self._text[event.start_mark.index : event.end_mark.index]
+            if _ESCAPED_SLASH.search(given):
                 message = r"the escape \/ is unknown to the Pulumi engine"
                 self._report("syntax", event, message, "write a plain slash")
 
-    def _program_text(self, event: Any, text: str) -> str:  # noqa: ANN401
-        received = scalars.as_program_text(text)
-        if received is None:
-            message = (
-                "a text of several lines begins with a tab, which the Pulumi engine fails over"
-            )
-            self._report("scalar", event, message, "begin it with blanks or on the next line")
-        return text if received is None else received
+    def _program_text(self, event: Event, scalar: scalars.Scalar) -> scalars.Scalar:
+        received = scalars.as_program_text(str(scalar.value))
+        if received is not None:
+            return scalars.Scalar("str", received)
+        message = "a text of several lines begins with a tab, which the Pulumi engine fails over"
+        self._report("scalar", event, message, "begin it with blanks or on the next line")
+        return scalar
 
-    def _tagged(self, event: Any) -> scalars.Scalar:  # noqa: ANN401
+    def _tagged(self, event: Event) -> scalars.Scalar:
         """Resolve a scalar by its explicit tag."""
-        tag, text = str(event.tag), str(event.value)
-        name = tag.removeprefix(scalars.TAG_PREFIX)
-        if name == tag or name not in scalars.TAGS:
+        text = str(event.value)
+        _, _, name = str(event.tag).rpartition(scalars.TAG_PREFIX)
+        resolved = None
+        if event.tag != scalars.TAG_PREFIX + name or name not in scalars.TAGS:
             self._report_tag(event, "only !!str, !!int, !!float, !!bool and !!null are read")
-            return scalars.Scalar("str", text)
-        resolved = scalars.resolve_tagged(name, text)
-        if resolved is None:
+        elif (resolved := scalars.resolve_tagged(name, text)) is None:
             message = f"{shorten(text)!r} cannot be read as !!{name}"
             self._report("scalar", event, message, "remove the tag or correct the value")
-            return scalars.Scalar("str", text)
-        return resolved
+        return resolved or scalars.Scalar("str", text)
 
-    def _check_collection_tag(self, event: Any, name: str) -> None:  # noqa: ANN401
-        if event.tag not in (None, "!", scalars.TAG_PREFIX + name):
-            self._report_tag(event, "the Pulumi engine ignores it")
+    def _report_tag(self, event: Event, why: str) -> None:
+        tag = shorten(str(event.tag).replace(scalars.TAG_PREFIX, "!!", 1))
+        self._report("tag", event, f"the tag {tag} is not supported: {why}", "remove the tag")
 
-    def _report_tag(self, event: Any, why: str) -> None:  # noqa: ANN401
-        tag = str(event.tag)
-        name = tag.removeprefix(scalars.TAG_PREFIX)
-        shown = shorten(tag if name == tag else f"!!{name}")
-        self._report("tag", event, f"the tag {shown} is not supported: {why}", "remove the tag")
-
-    def _report(self, kind: str, event: Any, message: str, fix: str = "") -> None:  # noqa: ANN401
+    def _report(self, kind: str, event: Event, message: str, fix: str = "") -> None:
         self.problems.append(self._problem(kind, event, message, fix))
         if len(self.problems) >= MAX_PROBLEMS:
-            raise StopReadingError(
-                self._problem("size", event, "too many problems to list them all")
-            )
+            self._stop("size", event, "too many problems to list them all")
 
-    def _problem(self, kind: str, event: Any, message: str, fix: str = "") -> YamlProblem:  # noqa: ANN401
-        mark: Mark = event.start_mark
-        path = tuple(self._path)
-        return YamlProblem(message, mark.line + 1, mark.column + 1, kind, path, fix)
+    def _stop(self, kind: str, event: Event, message: str, fix: str = "") -> NoReturn:
+        raise StopReadingError(self._problem(kind, event, message, fix))
+
+    def _problem(self, kind: str, event: Event, message: str, fix: str) -> YamlProblem:
+        line, column = event.start_mark.line + 1, event.start_mark.column + 1
+        return YamlProblem(message, line, column, kind, tuple(self._path), fix)
+
+
+def _is_plain(event: Event) -> bool:
+    """Tell whether a scalar has neither quotes nor a tag."""
+    return not event.style and event.tag in (None, "!")

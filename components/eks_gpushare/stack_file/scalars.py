@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import date, time
+from decimal import Decimal
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 Kind: TypeAlias = Literal["null", "bool", "int", "float", "str", "timestamp"]
@@ -44,24 +46,29 @@ _WORDS: Final[dict[str, Scalar]] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), Scalar("float", -math.inf)),
 }
 _NUMERIC_START: Final = frozenset("+-.0123456789")
-_EASY_INTEGER: Final = re.compile(r"-?[1-9][0-9]{0,17}|0")
+_LONGEST_NUMBER: Final = 4000
+"""Python refuses, and takes long over, integers of more digits than this."""
+_INTEGER: Final = re.compile(
+    r"([-+]?)(?:0[bB]([01]+)|0[oO]?([0-7]+)|0[xX]([0-9a-fA-F]+)|(0|[1-9][0-9]*))"
+)
+_BASES: Final = {2: 2, 3: 8, 4: 16, 5: 10}
+"""The base of the digits in each group of `_INTEGER`."""
+_SIGN_AFTER_PREFIX: Final = re.compile(r"(0[bo])([-+])")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 # After a leading point go-yaml v3 hands the text to Go's ParseFloat as it stands, and that one
 # takes an underscore between two digits only.
 _POINT_FLOAT: Final = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?")
-_SIGN_AFTER_PREFIX: Final = re.compile(r"0([bo])([-+][0-9]+)")
-_DIGITS: Final = {
-    2: re.compile(r"[01]+"),
-    8: re.compile(r"[0-7]+"),
-    10: re.compile(r"[0-9]+"),
-    16: re.compile(r"[0-9a-fA-F]+"),
-}
+# A time behind blanks has no zone, one behind a T must have one.
+_TIMESTAMP: Final = re.compile(
+    r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
+    r"(?:(?:[Tt]|( +))([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.,]([0-9]+))?"
+    r"(?(4)|(Z|[-+][0-9]{2}:[0-9]{2})))?"
+)
 # What makes go-yaml v3 choose double quotes for a string of several lines. Kept as text: compiling
 # it takes two milliseconds, and hardly any file has such a string.
 _NO_BLOCK_SCALAR: Final = (
     " (?:[\n\u2028\u2029]|\\Z)|[^\t\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]"
 )
-_BASES: Final = {"b": 2, "o": 8, "x": 16}
 _MAX_INT64: Final = 2**63 - 1
 _MAX_UINT64: Final = 2**64 - 1
 # Go's json.Marshal writes a float in full below this magnitude and with an exponent from it on;
@@ -77,17 +84,12 @@ def resolve_plain(text: str) -> Scalar:
     word = _WORDS.get(text)
     if word is not None:
         return word
-    if text[0] not in _NUMERIC_START:
+    if text[0] not in _NUMERIC_START or len(text) > _LONGEST_NUMBER:
         return Scalar("str", text)
-    if _EASY_INTEGER.fullmatch(text):
-        return Scalar("int", int(text))
     if text[0] == ".":
-        number = _finite(text) if _POINT_FLOAT.fullmatch(text) else None
-        return Scalar("str", text) if number is None else Scalar("float", as_program_number(number))
+        return _float(text) if _POINT_FLOAT.fullmatch(text) else Scalar("str", text)
     stamp = as_timestamp(text)
-    if stamp is not None:
-        return Scalar("timestamp", stamp)
-    return _resolve_number(text)
+    return _number(text) if stamp is None else Scalar("timestamp", stamp)
 
 
 def resolve_tagged(tag: str, text: str) -> Scalar | None:
@@ -99,9 +101,6 @@ def resolve_tagged(tag: str, text: str) -> Scalar | None:
     if tag == "str":
         return Scalar("str", text)
     plain = resolve_plain(text)
-    if plain.kind == "timestamp":
-        # An explicit tag other than !!timestamp keeps go-yaml from trying dates at all.
-        plain = _resolve_number(text)
     if plain.kind == tag:
         return plain
     if tag == "float" and isinstance(plain.value, int) and plain.kind == "int":
@@ -129,83 +128,9 @@ def as_program_number(number: float) -> int | float:
     Integral values below 1e21 arrive as integers with the digits of the shortest decimal form:
     4.0 as 4, 1e3 as 1000, 18446744073709551615.0 as 18446744073709552000.
     """
-    if not math.isfinite(number) or not number.is_integer() or abs(number) >= _EXPONENT_FROM:
+    if not number.is_integer() or abs(number) >= _EXPONENT_FROM:
         return number
-    mantissa, _, exponent = repr(number).partition("e")
-    if not exponent:
-        return int(number)
-    whole, _, fraction = mantissa.partition(".")
-    return int(whole + fraction + "0" * (int(exponent) - len(fraction)))
-
-
-def _resolve_number(text: str) -> Scalar:
-    """Follow the branch for scalars that start with a digit or a sign, dates aside."""
-    plain = text.replace("_", "")
-    integer = _integer(plain)
-    if integer is not None:
-        if integer > _MAX_INT64:
-            # Config objects hold numbers as int64 or float64 once they have been JSON.
-            return Scalar("int", as_program_number(float(integer)))
-        return Scalar("int", integer)
-    if _FLOAT.fullmatch(plain):
-        number = _finite(plain)
-        if number is not None:
-            return Scalar("float", as_program_number(number))
-    odd = _SIGN_AFTER_PREFIX.fullmatch(plain)
-    if odd is not None:
-        integer = _signed(odd[2], _BASES[odd[1]])
-        if integer is not None:
-            return Scalar("int", integer)
-    return Scalar("str", text)
-
-
-def _finite(text: str) -> float | None:
-    """Convert; None for what Go calls out of range, which leaves the scalar a string."""
-    number = float(text)
-    return number if math.isfinite(number) else None
-
-
-def _integer(text: str) -> int | None:
-    """Do as Go's ParseInt and then ParseUint with base 0 and 64 bits; None if both refuse."""
-    unsigned = text[1:] if text[:1] in ("+", "-") else text
-    base = 10
-    digits = unsigned
-    if len(unsigned) > 1 and unsigned[0] == "0":
-        base = _BASES.get(unsigned[1].lower(), 0)
-        digits = unsigned[2:] if base else unsigned[1:]
-        base = base or 8
-    if not _DIGITS[base].fullmatch(digits):
-        return None
-    if unsigned is text:
-        magnitude = _magnitude(digits, base)
-        return magnitude if magnitude is not None and magnitude <= _MAX_UINT64 else None
-    return _signed(text[0] + digits, base)
-
-
-def _signed(text: str, base: int) -> int | None:
-    """Do as Go's ParseInt with a fixed base on a sign and digits."""
-    if not _DIGITS[base].fullmatch(text, 1):
-        return None
-    magnitude = _magnitude(text[1:], base)
-    if magnitude is None:
-        return None
-    value = -magnitude if text[0] == "-" else magnitude
-    return value if -_MAX_INT64 - 1 <= value <= _MAX_INT64 else None
-
-
-def _magnitude(digits: str, base: int) -> int | None:
-    """Convert digits known to be right for the base; None for far more than 64 bits."""
-    significant = digits.lstrip("0") or "0"
-    # Python refuses (and takes long over) thousands of digits; 64 are enough in any base.
-    return int(significant, base) if len(significant) <= 64 else None  # noqa: PLR2004
-
-
-_TIMESTAMP: Final = re.compile(
-    r"(?P<year>[0-9]{4})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})"
-    r"(?:(?P<separator>[Tt]| +)(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2}):(?P<second>[0-9]{1,2})"
-    r"(?:[.,](?P<fraction>[0-9]+))?(?P<zone>Z|[-+][0-9]{2}:[0-9]{2})?)?"
-)
-_MONTH_DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+    return int(Decimal(repr(number)))
 
 
 def as_timestamp(text: str) -> str | None:
@@ -218,37 +143,61 @@ def as_timestamp(text: str) -> str | None:
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         return None
-    separator, zone = match["separator"], match["zone"]
-    if separator is not None and separator.isspace() is not (zone is None):
+    year, month, day, _, hour, minute, second, fraction, zone = match.groups(default="")
+    offset = _offset(zone)
+    try:
+        # Go has a year 0, a leap year as 2000 is; Python's years start at 1.
+        day_of = date(int(year) or 2000, int(month), int(day))
+        clock = time(int(hour or 0), int(minute or 0), int(second or 0))
+    except ValueError:
         return None
-    year, month, day = int(match["year"]), int(match["month"]), int(match["day"])
-    clock = tuple(int(match[part] or 0) for part in ("hour", "minute", "second"))
-    if not _is_date(year, month, day) or clock > (23, 59, 59) or max(clock[1:]) > 59:  # noqa: PLR2004
-        return None
-    offset = _offset(zone or "Z")
     if offset is None:
         return None
-    fraction = (match["fraction"] or "")[:9].rstrip("0")
-    return (
-        f"{year:04}-{month:02}-{day:02} {clock[0]:02}:{clock[1]:02}:{clock[2]:02}"
-        f"{'.' + fraction if fraction else ''} {offset} {'UTC' if offset == '+0000' else offset}"
-    )
+    fraction = f".{fraction[:9]}".rstrip("0").rstrip(".")
+    name = "UTC" if offset == "+0000" else offset
+    return f"{year}-{day_of:%m-%d} {clock}{fraction} {offset} {name}"
+
+
+def _number(text: str) -> Scalar:
+    """Follow the branch for scalars that start with a digit or a sign, dates aside."""
+    plain = text.replace("_", "")
+    number = _integer(plain)
+    if number is None and _FLOAT.fullmatch(plain):
+        found = _float(plain)
+        return found if found.kind == "float" else Scalar("str", text)
+    if number is None:
+        # 0b-1 for -0b1 is an accident of go-yaml v3, which takes the prefix off by itself.
+        number = _integer(_SIGN_AFTER_PREFIX.sub(r"\2\1", plain, count=1))
+    if number is None:
+        return Scalar("str", text)
+    # Config objects hold numbers as int64 or float64 once they have been JSON.
+    return Scalar("int", number if number <= _MAX_INT64 else as_program_number(float(number)))
+
+
+def _integer(text: str) -> int | None:
+    """Do as Go's ParseInt and then ParseUint with base 0 and 64 bits; None if both refuse."""
+    match = _INTEGER.fullmatch(text)
+    if match is None or match.lastindex is None:
+        return None
+    sign, digits = match[1], match[match.lastindex]
+    number = int(sign + digits, _BASES[match.lastindex])
+    most = _MAX_INT64 if sign else _MAX_UINT64
+    return number if -_MAX_INT64 - 1 <= number <= most else None
+
+
+def _float(text: str) -> Scalar:
+    """Convert; what Go calls out of range stays a string."""
+    number = float(text)
+    finite = math.isfinite(number)
+    return Scalar("float", as_program_number(number)) if finite else Scalar("str", text)
 
 
 def _offset(zone: str) -> str | None:
     """Write a zone as Go does; it takes 24 hours and 60 minutes for valid."""
-    if zone == "Z":
+    if zone in ("", "Z"):
         return "+0000"
     hours, minutes = int(zone[1:3]), int(zone[4:])
     if hours > 24 or minutes > 60:  # noqa: PLR2004
         return None
     hours, minutes = divmod(60 * hours + minutes, 60)
     return f"{zone[0] if hours or minutes else '+'}{hours:02}{minutes:02}"
-
-
-def _is_date(year: int, month: int, day: int) -> bool:
-    """Tell whether the calendar has this day; Go's has a year 0, Python's starts at 1."""
-    if not 1 <= month <= len(_MONTH_DAYS):
-        return False
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return 1 <= day <= _MONTH_DAYS[month - 1] + (leap and month == 2)  # noqa: PLR2004

@@ -71,11 +71,6 @@ class Document:
         node = self._find(path)
         return node.raw if node else None
 
-    def is_quoted(self, path: Path) -> bool:
-        """Tell whether the scalar at ``path`` is quoted or a block scalar (``|``, ``>``)."""
-        node = self._find(path)
-        return node is not None and node.quoted
-
     def _find(self, path: Path) -> Node | None:
         node = self._root
         for step in path:
@@ -101,10 +96,9 @@ def read(text: str | bytes, name: str = "<text>") -> Document:
         readable = composer.usable
     except StopReadingError as stop:
         problems.append(stop.problem)
-    # An anchored key is looked at twice, as a key and as the value of its anchor.
-    unique = sorted(dict.fromkeys(problems), key=lambda problem: (problem.line, problem.column))
-    value = root.value if root and readable else None
-    return Document(name, value, tuple(unique), readable, root if readable else None)
+    problems.sort(key=lambda problem: (problem.line, problem.column))
+    root = root if readable else None
+    return Document(name, root.value if root else None, tuple(problems), readable, root)
 
 
 def _checked_text(text: str | bytes) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.sharing.mig.placement_table import Placement, board
+from eks_gpushare.sharing.mig.placement_table import Placement, placement_table
 from eks_gpushare.sharing.mig.reasons import meant_profile, nearest, why_not
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ def place(model: MigModel, devices: Mapping[str, int]) -> tuple[Placement, ...] 
     Returns:
         The placements; None if the instances do not fit, or a profile is not one of the model.
     """
-    return board(model).placed(devices)
+    return placement_table(model).placed(devices)
 
 
 def fits(model: MigModel, devices: Mapping[str, int]) -> bool:
     """Whether the instances fit on an empty GPU together."""
-    return board(model).placed(devices) is not None
+    return placement_table(model).placed(devices) is not None
 
 
 def addable(
@@ -73,7 +73,7 @@ def addable(
 ) -> Iterator[str]:
     """Profiles of which one more instance would fit beside the given ones, if all were remade."""
     for name in model.profiles if profiles is None else profiles:
-        if board(model).placed({**devices, name: devices.get(name, 0) + 1}) is not None:
+        if placement_table(model).placed({**devices, name: devices.get(name, 0) + 1}) is not None:
             yield name
 
 
@@ -103,7 +103,7 @@ def all_layouts(
         The sets, those with the largest instances first.
     """
     wanted = model.profiles if profiles is None else profiles
-    return tuple(each for each in board(model).layouts(wanted) if each)
+    return tuple(each for each in placement_table(model).layouts(wanted) if each)
 
 
 def unused(model: MigModel, devices: Mapping[str, int]) -> Unused:
@@ -121,4 +121,4 @@ def unused(model: MigModel, devices: Mapping[str, int]) -> Unused:
 
 def large_first(model: MigModel, devices: Mapping[str, int]) -> dict[str, int]:
     """Return the same instances, large ones first, without profiles that have none."""
-    return {name: devices[name] for name in board(model).large_first if devices.get(name)}
+    return {name: devices[name] for name in placement_table(model).large_first if devices.get(name)}

@@ -252,7 +252,7 @@ def _does_not_fit(
     at: tuple[str | int, ...], devices: Mapping[str, int], model: MigModel
 ) -> LayoutProblem:
     kind = "group" if _shares_group(devices, model) else "fit"
-    instead = "; ".join(written(each) for each in nearest(model, devices))
+    instead = "; ".join(format_layout(each) for each in nearest(model, devices))
     return LayoutProblem(at, kind, why_not(model, devices), f"The nearest that fit: {instead}.")
 
 
@@ -266,7 +266,7 @@ def _shares_group(devices: Mapping[str, int], model: MigModel) -> bool:
     return any(count > 1 for count in counts.values())
 
 
-def written(devices: Mapping[str, int]) -> str:
+def format_layout(devices: Mapping[str, int]) -> str:
     """Devices as they stand in a stack file: `{3g.20gb: 1, 1g.5gb: 2}`."""
     return "{" + ", ".join(f"{name}: {count}" for name, count in devices.items()) + "}"
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import mig_models
-from eks_gpushare.sharing.mig.placement_table import board
+from eks_gpushare.sharing.mig.placement_table import placement_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ def why_not(model: MigModel, devices: Mapping[str, int]) -> str:
     for name, count in devices.items():
         if count < 0:
             return f"{count} instances of {name} cannot be made."
-    if board(model).placed(devices) is not None:
+    if placement_table(model).placed(devices) is not None:
         return ""
     for name, count in devices.items():
         if count > model.profiles[name].max_count:
@@ -103,7 +103,7 @@ def nearest(model: MigModel, devices: Mapping[str, int]) -> list[dict[str, int]]
         return []
     plain = [name for name, profile in model.profiles.items() if not profile.attributes]
     sizes = _sizes(model, wanted)
-    candidates = [each for each in board(model).layouts({*plain, *wanted}) if each]
+    candidates = [each for each in placement_table(model).layouts({*plain, *wanted}) if each]
 
     def distance(layout: dict[str, int]) -> tuple[int, int]:
         changed = sum(abs(layout.get(name, 0) - wanted.get(name, 0)) for name in {*layout, *wanted})
@@ -179,10 +179,10 @@ def _only_one(model: MigModel, profile: Profile) -> str:
 def _no_place(model: MigModel, devices: Mapping[str, int]) -> str:
     """The first instance, the large ones before, that finds no place whatever is done before."""
     before: dict[str, int] = {}
-    for name in board(model).large_first:
+    for name in placement_table(model).large_first:
         for _ in range(devices.get(name, 0)):
             more = {**before, name: before.get(name, 0) + 1}
-            if board(model).placed(more) is None:
+            if placement_table(model).placed(more) is None:
                 return _collision(model, before, model.profiles[name], devices)
             before = more
     return ""  # not reached: somewhere the set stops fitting
@@ -197,7 +197,7 @@ def _collision(
         return f"{short} {needs}"
     beside = _listed(
         f"{at.profile} ({_run(at.start, model.profiles[at.profile].memory_slices)})"
-        for at in sorted(board(model).placed(before) or (), key=lambda at: at.start)
+        for at in sorted(placement_table(model).placed(before) or (), key=lambda at: at.start)
     )
     which = f"the {_ordinal(nth)} {profile.name}" if nth > 1 else profile.name
     return (

@@ -9,14 +9,15 @@ import pulumi_eks as eks
 import pulumi_kubernetes as kubernetes
 import pytest
 
-from eks_gpushare.program.fakes import Component, default_stand_ins
+from eks_gpushare.program.fake_types import Component
+from eks_gpushare.program.fakes import Fakes, default_fakes
 from eks_gpushare.program.run import run_program
 from eks_gpushare.program.values import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eks_gpushare.program.fakes import Plan, StandIns
+    from eks_gpushare.program.fake_types import Plan
     from eks_gpushare.program.recording import Recording, Resource
     from eks_gpushare.program.run import Program
     from eks_gpushare.program.values import Properties
@@ -27,7 +28,7 @@ def record(
     *,
     preview: bool = True,
     config: Mapping[str, str] | None = None,
-    stand_ins: StandIns | None = None,
+    fakes: Fakes | None = None,
 ) -> Recording:
     recording = run_program(
         program,
@@ -35,7 +36,7 @@ def record(
         stack="dev",
         config={"aws:region": "us-west-2"} if config is None else config,
         preview=preview,
-        stand_ins=stand_ins,
+        fakes=fakes,
     )
     assert recording.error is None, recording.error.traceback or str(recording.error)
     return recording
@@ -123,35 +124,35 @@ def test_the_caller_and_the_partition_are_answered() -> None:
 
 def test_an_unprepared_function_is_refused_by_its_token() -> None:
     assert failing(lambda: aws.ec2.get_vpc(default=True)) == (
-        "the function 'aws:ec2/getVpc:getVpc' has no stand-in, so its answer cannot be known"
+        "the function 'aws:ec2/getVpc:getVpc' has no fake, so its answer cannot be known"
         " without its provider; hand one over in"
-        " StandIns(functions={'aws:ec2/getVpc:getVpc': ...}), or use `pulumi preview`"
+        " Fakes(functions={'aws:ec2/getVpc:getVpc': ...}), or use `pulumi preview`"
     )
 
 
 def test_an_unprepared_component_is_refused_by_its_token() -> None:
     assert failing(lambda: eks.NodeGroupV2("group", cluster=cluster())).startswith(
-        "the remote component 'eks:index:NodeGroupV2' has no stand-in"
+        "the remote component 'eks:index:NodeGroupV2' has no fake"
     )
 
 
-def test_ones_own_stand_ins_are_used() -> None:
+def test_ones_own_fakes_are_used() -> None:
     def vpc(_plan: Plan, _args: Properties, _provider: str) -> Properties:
         return {"id": "vpc-42"}
 
     def group(_plan: Plan, _component: Resource) -> Properties:
         return {}
 
-    stand_ins = default_stand_ins().with_(
-        functions={"aws:ec2/getVpc:getVpc": vpc},
-        components={"eks:index:NodeGroupV2": Component(group)},
+    fakes = Fakes(
+        {**default_fakes().components, "eks:index:NodeGroupV2": Component(group)},
+        {"aws:ec2/getVpc:getVpc": vpc},
     )
 
     def program() -> None:
         eks.NodeGroupV2("group", cluster=cluster())
         pulumi.export("vpc", aws.ec2.get_vpc(default=True).id)
 
-    assert record(program, stand_ins=stand_ins).outputs == {"vpc": "vpc-42"}
+    assert record(program, fakes=fakes).outputs == {"vpc": "vpc-42"}
 
 
 def test_a_cluster_comes_with_the_children_of_the_real_component() -> None:
@@ -223,7 +224,7 @@ def test_the_inner_cluster_has_the_inputs_that_policies_look_at() -> None:
 
 def test_a_default_node_group_is_refused() -> None:
     assert failing(lambda: cluster(skip_default_node_group=False)) == (
-        "urn:pulumi:dev::demo::eks:index:Cluster::gpu: the stand-in for eks:index:Cluster does not"
+        "urn:pulumi:dev::demo::eks:index:Cluster::gpu: the fake for eks:index:Cluster does not"
         " know a default node group (set skipDefaultNodeGroup)"
     )
 
