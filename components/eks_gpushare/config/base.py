@@ -6,12 +6,13 @@ and would evaluate the text of each at every start.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 T = TypeVar("T")
+M = TypeVar("M", bound="Model")
 
 Items = Annotated[tuple[T, ...], Field(strict=False)]
 """A list in the file, a tuple in the model: a checked environment does not change any more."""
@@ -23,6 +24,19 @@ class Model(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, alias_generator=to_camel, defer_build=True
     )
+
+
+def converted(model: type[M], source: Model, **more: Any) -> M:  # noqa: ANN401  (any fields)
+    """What was given of a checked model as another kind of model, which is not checked again.
+
+    Args:
+        model: The other kind. What of the source it does not have is left out.
+        source: The checked model.
+        more: Fields beside those of the source, or in place of them.
+    """
+    shared = source.model_fields_set & model.model_fields.keys()
+    given = {name: getattr(source, name) for name in shared} | more
+    return cast("M", model.model_construct(set(given), **given))
 
 
 def normalised(value: Any) -> Any:  # noqa: ANN401  (any YAML or JSON value)

@@ -35,7 +35,7 @@ from eks_gpushare.rules import (
 from eks_gpushare.rules.context import Context
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from eks_gpushare.config.component_specs import DevicePluginSpec, GpuOperatorSpec
     from eks_gpushare.config.environment import SystemNodes
@@ -183,8 +183,15 @@ def _within(found: Iterable[Finding], depth: int) -> Iterator[Finding]:
         yield replace(each, at=at, path=dotted(at))
 
 
-def check_device_plugin(spec: DevicePluginSpec) -> list[Finding]:
-    """Findings about the device plugin and the sharing of the pools it serves."""
+def check_device_plugin(
+    spec: DevicePluginSpec, checked_before: Collection[str] = ()
+) -> list[Finding]:
+    """Findings about the device plugin and the sharing of the pools it serves.
+
+    Args:
+        spec: The device plugin.
+        checked_before: Names of pools that are right by themselves, whatever serves them.
+    """
     environment = Environment.model_construct(
         cluster=_ELSEWHERE,
         pools=spec.pools,
@@ -195,12 +202,20 @@ def check_device_plugin(spec: DevicePluginSpec) -> list[Finding]:
     ctx = Context(environment, catalog, None, _today())
     found += [_renamed(each) for rule in _CHART_RULES for each in rule(ctx)]
     for name, pool in spec.pools.items():
-        found += [f for rule in _PLUGIN_POOL_RULES for f in rule(ctx, name, pool)]
+        rules = (mig_manager.needs_operator_too,) if name in checked_before else _PLUGIN_POOL_RULES
+        found += [f for rule in rules for f in rule(ctx, name, pool)]
     return found
 
 
-def check_gpu_operator(spec: GpuOperatorSpec) -> list[Finding]:
-    """Findings about the GPU Operator and the sharing of the pools it serves."""
+def check_gpu_operator(
+    spec: GpuOperatorSpec, checked_before: Collection[str] = ()
+) -> list[Finding]:
+    """Findings about the GPU Operator and the sharing of the pools it serves.
+
+    Args:
+        spec: The operator.
+        checked_before: Names of pools that are right by themselves, whatever serves them.
+    """
     environment = Environment.model_construct(
         cluster=_ELSEWHERE,
         pools=spec.pools,
@@ -215,7 +230,10 @@ def check_gpu_operator(spec: GpuOperatorSpec) -> list[Finding]:
     ctx = Context(environment, catalog, None, _today())
     ruled = [_renamed(each) for rule in _OPERATOR_RULES for each in rule(ctx)]
     for name, pool in spec.pools.items():
-        ruled += [f for rule in _OPERATOR_POOL_RULES for f in rule(ctx, name, pool)]
+        rules = (
+            (bottlerocket.bottlerocket_block,) if name in checked_before else _OPERATOR_POOL_RULES
+        )
+        ruled += [f for rule in rules for f in rule(ctx, name, pool)]
     return [*found, *ruled]
 
 
