@@ -30,13 +30,13 @@ _BOTTLEROCKET = {"ami_family", "custom_ami", "bottlerocket"}
 class DevicePluginArgs(TypedDict):
     """Which pools the plugin serves, and what is changed about its chart."""
 
-    served: NotRequired[list[ServedPool]]
-    """Pools of the same program: `pool.served` of each `GpuPool`. At least one is given here or in
-    `pools`."""
     pools: NotRequired[dict[str, Pool]]
     """Pools whose nodes others make, by name. The nodes carry the label
     `nvidia.com/device-plugin.config`, but for Bottlerocket's, which bring a device plugin of their
     own: those are passed over."""
+    served: NotRequired[list[ServedPool]]
+    """Pools of this program: `pool.served` of each `GpuPool`. At least one pool is given, here or
+    in `pools`."""
     namespace: NotRequired[str]
     """Namespace, made by the component. Default: nvidia-device-plugin."""
     chart: NotRequired[Chart]

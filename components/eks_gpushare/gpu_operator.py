@@ -35,13 +35,13 @@ _CONCERNS = {
 class GpuOperatorArgs(TypedDict):
     """Which pools the operator serves, and what is changed about its chart."""
 
-    served: NotRequired[list[ServedPool]]
-    """Pools of the same program: `pool.served` of each `GpuPool`. At least one is given here or in
-    `pools`."""
     pools: NotRequired[dict[str, Pool]]
     """Pools whose nodes others make, by name. The nodes carry the label
     `nvidia.com/device-plugin.config`; those of Bottlerocket with its own device plugin do not, and
     are left alone."""
+    served: NotRequired[list[ServedPool]]
+    """Pools of this program: `pool.served` of each `GpuPool`. At least one pool is given, here or
+    in `pools`."""
     namespace: NotRequired[str]
     """Namespace, made by the component. Default: gpu-operator."""
     chart: NotRequired[Chart]

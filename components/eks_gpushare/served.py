@@ -52,11 +52,12 @@ def checked_manager(
         pulumi.InputPropertiesError: Naming every wrong field.
     """
     component = args_type.__name__.removesuffix("Args")
-    given = dict(args)
-    if isinstance(given.get("served"), list | tuple):
+    listed = args.get("served")
+    given: dict[str, Any] = {}
+    if isinstance(listed, list | tuple):
         # The model takes another model as it is, and reads everything else.
-        given["served"] = [known_spec(each, ServedPool) or each for each in given["served"]]
-    before = {id(each) for each in given.get("served") or () if isinstance(each, ServedPool)}
+        given["served"] = [known_spec(each, ServedPool) or each for each in listed]
+    before = {id(each) for each in given.get("served", ()) if isinstance(each, ServedPool)}
 
     def ruled(spec: S) -> Iterator[Finding]:
         names = {each.name for each in spec.served if id(each) in before}
@@ -68,7 +69,7 @@ def checked_manager(
         for each in rules(_joined(spec, catalog), names):
             yield _where_given(each, spec)
 
-    spec, found = checked(model, args_type, given, ruled)
+    spec, found = checked(model, args_type, {**args, **given}, ruled)
     return _joined(spec, _joined_catalog(spec)[0]), found
 
 
@@ -123,10 +124,28 @@ def _disagreements(clashes: Iterable[At]) -> Iterator[Finding]:
         yield finding(shape_rules.NOT_ALLOWED, at, message, fix)
 
 
-def _where_given(found: Finding, spec: S) -> Finding:
-    """A finding about a pool in `served` at the place that it has there."""
-    places = {each.name: index for index, each in enumerate(spec.served)}
-    if found.at[:1] != ("pools",) or len(found.at) == 1 or found.at[1] not in places:
-        return found
-    at = ("served", places[str(found.at[1])], *found.at[2:])
-    return replace(found, at=at, path=dotted(at))
+def _where_given(found: Finding, spec: DevicePluginSpec | GpuOperatorSpec) -> Finding:
+    """A finding about what is in `served` at the place that it has there."""
+    block, name = (*found.at[:2], "", "")[:2]
+    for index, each in enumerate(spec.served):
+        at: At = ()
+        if block == "pools" and name == each.name:
+            at = ("served", index, *found.at[2:])
+        elif (
+            block == "catalog"
+            and _adds(each.catalog, found.at)
+            and not _adds(spec.catalog, found.at)
+        ):
+            at = ("served", index, *found.at)
+        if at:
+            return replace(found, at=at, path=dotted(at))
+    return found
+
+
+def _adds(catalog: CatalogAdditions, at: At) -> bool:
+    """Whether the entry that a place below `catalog` is about comes from these additions."""
+    return any(
+        at[2:3] == (name,)
+        for block in CatalogAdditions.model_fields
+        for name in getattr(catalog, block)
+    )

@@ -72,6 +72,7 @@ BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.Nodes, (pools.Nodes,)),
     (args.Pool, (pools.Pool,)),
     (args.Reservation, (pools.Reservation,)),
+    (args.ServedPool, (component_specs.ServedPool,)),
     (args.SharedMigDevices, (sharing.SharedMigDevices,)),
     (args.Sharing, (sharing.Exclusive, sharing.TimeSlicing, sharing.Mps, sharing.Mig)),
     (args.SystemBlock, (environment.SystemNodes,)),
@@ -233,6 +234,7 @@ def test_a_pool_is_made_for_another_language(
         "nodeGroupName": run.one("NodeGroup").outputs["nodeGroupName"],
         "nodeSelector": {"eks-gpushare/pool": "gpu"},
         "request": {"nvidia.com/gpu.shared": 1},
+        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
     }
 
 
