@@ -138,5 +138,9 @@ def _cluster_facts(name: str) -> ClusterFacts:
         return ClusterFacts.model_validate(facts, by_alias=False, by_name=True)
     except ValidationError as error:
         wrong = "; ".join(f"{each.path}: {each.message}" for each in shape_findings(error, set()))
-        message = f"cluster.existing.name: the EKS cluster {name} cannot be used: {wrong}"
+        message = (
+            f"cluster.existing.name: what AWS says of the EKS cluster {name} is not enough. "
+            f"{wrong} Name a cluster that has it, or give the kubeconfig of this one and make "
+            "its nodes elsewhere."
+        )
         raise pulumi.RunError(message) from error

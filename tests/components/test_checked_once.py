@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from contextlib import contextmanager
 from inspect import CO_GENERATOR
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -184,6 +185,46 @@ def test_zones_that_cannot_be_counted_out_stop_a_checked_stack(record: Callable[
     made = record(program, fails=True, config=config, project="eks-gpushare")
 
     assert "network.zones: 6 zones are asked for and " in made.error
+
+
+def test_a_cluster_that_is_of_no_use_is_one_clean_error(
+    record: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster with IPv6 has no range of IPv4 addresses for services."""
+    import pulumi_aws.eks
+
+    network = {"vpc_id": "vpc-1", "subnet_ids": ["subnet-1"], "cluster_security_group_id": "sg-1"}
+    answer = SimpleNamespace(
+        arn="arn:aws:eks:us-west-2:111122223333:cluster/there",
+        endpoint="https://ABCDEF.gr7.us-west-2.eks.amazonaws.com",
+        certificate_authorities=[SimpleNamespace(data="Q0E=")],
+        version="1.35",
+        vpc_config=SimpleNamespace(**network),
+        kubernetes_network_configs=[SimpleNamespace(service_ipv4_cidr=None)],
+    )
+    monkeypatch.setattr(pulumi_aws.eks, "get_cluster", lambda **_: answer)
+    config = {
+        "aws:region": "us-west-2",
+        "eks-gpushare:environment": (
+            '{"cluster": {"existing": {"name": "there"}},'
+            ' "pools": {"gpu": {"instanceTypes": ["g6.2xlarge"],'
+            ' "sharing": {"mode": "exclusive"}}}}'
+        ),
+    }
+
+    def program() -> None:
+        from eks_gpushare.stack import load_stack
+
+        load_stack()
+
+    error = record(program, fails=True, config=config, project="eks-gpushare").error
+
+    assert error == (
+        "cluster.existing.name: what AWS says of the EKS cluster there is not enough. "
+        "service_cidr: Nothing is given; text is expected. "
+        "Name a cluster that has it, or give the kubeconfig of this one and make its nodes "
+        "elsewhere."
+    )
 
 
 def test_a_warning_of_a_checked_stack_is_given_once(run_stack: Callable[..., Run]) -> None:

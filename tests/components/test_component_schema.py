@@ -254,6 +254,19 @@ def test_a_device_plugin_is_made_for_another_language(
     assert run.inputs("ConfigMap") == alone.inputs("ConfigMap")
 
 
+def test_served_pools_are_taken_from_another_language(
+    record: Callable[..., Run], host: ComponentProvider, device_plugin: Callable[..., Run]
+) -> None:
+    """There they are written by hand: a pool's own are for programs in Python."""
+    pool = {"instanceTypes": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4.0}}
+
+    run = construct(record, host, "DevicePlugin", {"served": [{"name": "gpu", **pool}]})
+
+    alone = device_plugin(preview=False)
+    assert run.inputs("DevicePlugin") == alone.inputs("DevicePlugin")
+    assert run.inputs("ConfigMap") == alone.inputs("ConfigMap")
+
+
 def test_what_is_wrong_is_said_to_another_language_too(
     record: Callable[..., Run], host: ComponentProvider
 ) -> None:
