@@ -225,6 +225,29 @@ class CatalogAdditions(TypedDict):
     """Layouts for `layout` by name: MIG devices per GPU by profile."""
 
 
+class ServedPool(TypedDict):
+    """What a device plugin or GPU Operator has to know of a pool; `GpuPool.served` is one."""
+
+    name: str
+    """Name of the pool: the value of a label of its nodes."""
+    provisioner: NotRequired[str]
+    """managedNodeGroup, karpenter or existing. Default: managedNodeGroup."""
+    instance_types: list[str]
+    """EC2 instance types."""
+    ami_family: NotRequired[str]
+    """al2023, bottlerocket or custom. Default: al2023."""
+    custom_ami: NotRequired[CustomAmi]
+    """Only with `ami_family` custom."""
+    bottlerocket: NotRequired[Bottlerocket]
+    """Only on Bottlerocket nodes. Default: their built-in device plugin."""
+    taints: NotRequired[list[Taint]]
+    """Taints of the nodes. Default: `nvidia.com/gpu=true:NoSchedule`."""
+    sharing: Sharing
+    """How the GPUs are shared."""
+    catalog: NotRequired[CatalogAdditions]
+    """Instance types, MIG profiles and layouts that this release does not know. Default: none."""
+
+
 class ExistingCluster(TypedDict):
     """A cluster that is there already: an EKS cluster by name, or any by its kubeconfig."""
 

@@ -113,15 +113,8 @@ def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
     )
 
 
-def warn(
-    found: Iterable[Finding], resource: pulumi.Resource, opts: pulumi.ResourceOptions | None
-) -> None:
-    """Put warnings into the engine's log, on the component they are about.
-
-    A component inside one that checks its parts says nothing: it was said already.
-    """
-    if getattr(opts and opts.parent, "checks_its_parts", False):
-        return
+def warn(found: Iterable[Finding], resource: pulumi.Resource) -> None:
+    """Put warnings into the engine's log, on the component they are about."""
     for each in found:
         if each.severity == "warning":
             pulumi.log.warn(str(each), resource=resource)
@@ -152,11 +145,6 @@ def props(
         if not plain.get(key):
             plain.pop(key, None)
     return {**plain, **{key: value for key, value in wiring.items() if value is not None}}
-
-
-def as_args(model: Model, *without: str) -> dict[str, Any]:
-    """A model as arguments of a component: only what was given, under its Python names."""
-    return model.model_dump(exclude_unset=True, exclude=set(without), mode="json")
 
 
 def python_place(at: FieldPath) -> FieldPath:

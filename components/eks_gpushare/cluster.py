@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, Self, TypedDict
 
 import pulumi
 from pulumi_aws.eks import Addon
@@ -12,6 +12,7 @@ from pulumi_eks import AuthenticationMode, Cluster
 from pulumi_kubernetes import Provider
 
 from eks_gpushare.args import Addons, Endpoint, Taint
+from eks_gpushare.aws.wires import NetworkRefs
 from eks_gpushare.catalog import addon_versions
 from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config.component_specs import EksClusterSpec
@@ -97,14 +98,35 @@ class EksCluster(pulumi.ComponentResource):
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
         spec, found = checked(EksClusterSpec, EksClusterArgs, args, check_cluster)
+        network = NetworkRefs(
+            args["vpc_id"], args["private_subnet_ids"], args.get("public_subnet_ids")
+        )
+        self._register(name, spec, network, opts)
+        warn(found, self)
+
+    @classmethod
+    def _from_spec(
+        cls, name: str, spec: EksClusterSpec, network: NetworkRefs, opts: pulumi.ResourceOptions
+    ) -> Self:
+        """Make a cluster that is checked already."""
+        made = cls.__new__(cls)
+        made._register(name, spec, network, opts)
+        return made
+
+    def _register(
+        self,
+        name: str,
+        spec: EksClusterSpec,
+        network: NetworkRefs,
+        opts: pulumi.ResourceOptions | None,
+    ) -> None:
         tags = dict(spec.tags)
         super().__init__(
-            "eks-gpushare:index:EksCluster", name, props(spec, vpcId=args["vpc_id"]), opts
+            "eks-gpushare:index:EksCluster", name, props(spec, vpcId=network.vpc_id), opts
         )
-        warn(found, self, opts)
         protected = pulumi.ResourceOptions(parent=self, protect=spec.deletion_protection or None)
         key = spec.secrets_key_arn or _secrets_key(name, spec, tags, protected)
-        cluster = _control_plane(name, spec, args, key, protected)
+        cluster = _control_plane(name, spec, network, key, protected)
         eks = cluster.eks_cluster
         self.cluster_name = eks.name
         self.cluster_arn = eks.arn
@@ -158,7 +180,7 @@ def _secrets_key(
 def _control_plane(
     name: str,
     spec: EksClusterSpec,
-    args: EksClusterArgs,
+    network: NetworkRefs,
     key: pulumi.Input[str],
     opts: pulumi.ResourceOptions,
 ) -> Cluster:
@@ -167,9 +189,9 @@ def _control_plane(
         f"{name}-eks",
         name=spec.name,
         version=spec.version,
-        vpc_id=args["vpc_id"],
-        private_subnet_ids=args["private_subnet_ids"],
-        public_subnet_ids=args.get("public_subnet_ids"),
+        vpc_id=network.vpc_id,
+        private_subnet_ids=network.private_subnet_ids,
+        public_subnet_ids=network.public_subnet_ids,
         node_associate_public_ip_address=False,
         authentication_mode=AuthenticationMode.API,
         access_entries={

@@ -1,17 +1,18 @@
 """NVIDIA's device plugin, configured for the pools it serves."""
 
-from typing import NotRequired, TypedDict
+from typing import NotRequired, Self, TypedDict
 
 import pulumi
 from pulumi_kubernetes.helm.v3 import Release
 
-from eks_gpushare.args import CatalogAdditions, Chart, Pool
+from eks_gpushare.args import CatalogAdditions, Chart, Pool, ServedPool
 from eks_gpushare.catalog import versions
-from eks_gpushare.checked import checked, props, warn
+from eks_gpushare.checked import props, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import DevicePluginSpec
 from eks_gpushare.in_cluster.chart_parts import content_config_map, privileged_namespace
 from eks_gpushare.rules.component_rules import check_device_plugin
+from eks_gpushare.served import checked_manager
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
 from eks_gpushare.sharing.charts import device_plugin_values, merged, release_source
 from eks_gpushare.sharing.device_plugin_config import config_map_data
@@ -29,9 +30,13 @@ _BOTTLEROCKET = {"ami_family", "custom_ami", "bottlerocket"}
 class DevicePluginArgs(TypedDict):
     """Which pools the plugin serves, and what is changed about its chart."""
 
-    pools: dict[str, Pool]
-    """The pools, by name. Their nodes carry the label `nvidia.com/device-plugin.config`, but for
-    Bottlerocket's, which bring a device plugin of their own: those are passed over."""
+    pools: NotRequired[dict[str, Pool]]
+    """Pools whose nodes others make, by name. The nodes carry the label
+    `nvidia.com/device-plugin.config`, but for Bottlerocket's, which bring a device plugin of their
+    own: those are passed over."""
+    served: NotRequired[list[ServedPool]]
+    """Pools of this program: `pool.served` of each `GpuPool`. At least one pool is given, here or
+    in `pools`."""
     namespace: NotRequired[str]
     """Namespace, made by the component. Default: nvidia-device-plugin."""
     chart: NotRequired[Chart]
@@ -66,16 +71,33 @@ class DevicePlugin(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec, found = checked(DevicePluginSpec, DevicePluginArgs, args, check_device_plugin)
+        spec, found = checked_manager(
+            DevicePluginSpec, DevicePluginArgs, args, opts, check_device_plugin
+        )
+        self._register(name, spec, opts)
+        warn(found, self)
+
+    @classmethod
+    def _from_spec(cls, name: str, spec: DevicePluginSpec, opts: pulumi.ResourceOptions) -> Self:
+        """Install what is checked already."""
+        made = cls.__new__(cls)
+        made._register(name, spec, opts)
+        return made
+
+    def _register(
+        self, name: str, spec: DevicePluginSpec, opts: pulumi.ResourceOptions | None
+    ) -> None:
         served = {pool: each for pool, each in spec.pools.items() if served_by_chart(each)}
         pools = {
             pool: props(each, only=_SHARING | (_BOTTLEROCKET if is_bottlerocket(each) else set()))
             for pool, each in served.items()
         }
         super().__init__(
-            "eks-gpushare:index:DevicePlugin", name, props(spec, "pools", pools=pools), opts
+            "eks-gpushare:index:DevicePlugin",
+            name,
+            props(spec, "served", "pools", pools=pools),
+            opts,
         )
-        warn(found, self, opts)
         child = pulumi.ResourceOptions(parent=self)
         called = spec.namespace or DEFAULT_NAMESPACE
         namespace = privileged_namespace(f"{name}-namespace", called, child)

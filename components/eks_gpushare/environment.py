@@ -7,17 +7,26 @@ import pulumi
 from pulumi_kubernetes import Provider
 
 from eks_gpushare import args as plain
-from eks_gpushare.aws.wires import Wires
-from eks_gpushare.checked import as_args, checked, props, refuse, warn
+from eks_gpushare.aws.wires import NetworkRefs, NodeRefs, Wires
+from eks_gpushare.checked import checked, props, refuse, warn
+from eks_gpushare.checked_args import CheckedArgs
 from eks_gpushare.cluster import EksCluster
 from eks_gpushare.config.additions import catalog_of
+from eks_gpushare.config.base import converted
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ClusterByName, NewCluster
-from eks_gpushare.config.component_specs import EnvironmentSpec
+from eks_gpushare.config.component_specs import (
+    EksClusterSpec,
+    EnvironmentSpec,
+    GpuPoolSpec,
+    NetworkSpec,
+    SystemNodesSpec,
+)
 from eks_gpushare.config.environment import SystemNodes as SystemBlock
 from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.config.pools import Pool
+from eks_gpushare.config.taints import Taint
 from eks_gpushare.documents.kubeconfig import KubeconfigError, eks_kubeconfig, read_kubeconfig
-from eks_gpushare.findings.finding import Finding
+from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.gpu_manager import register_manager
 from eks_gpushare.gpu_pool import GpuPool
 from eks_gpushare.network import Network
@@ -74,9 +83,6 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
     provider: Provider
     """Kubernetes provider for the cluster."""
 
-    checks_its_parts = True
-    """Its parts need not report again what was found here."""
-
     def __init__(
         self,
         name: str,
@@ -93,19 +99,20 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec, found = checked(EnvironmentSpec, GpuSharingEnvironmentArgs, args, _rules)
+        spec, found = _checked(args)
         region = spec.region
         super().__init__(
             "eks-gpushare:index:GpuSharingEnvironment", name, props(spec, *_LOOKED_UP), opts
         )
-        warn(found, self, opts)
+        warn(found, self)
         catalog, _ = catalog_of(spec.catalog, region)
         self.plans: dict[str, PoolPlan] = plan_environment(spec, catalog, region)
         """What each pool will be, known before anything is made."""
-        parts = _Parts(name, spec, args, pulumi.ResourceOptions(parent=self))
+        given, child = args.get("kubeconfig"), pulumi.ResourceOptions(parent=self)
+        parts = _Parts(name, spec, given, child)
         wires = parts.cluster()
         nodes = [*parts.system_nodes(wires), *parts.gpu_pools(wires)]
-        register_manager(name, spec, wires.provider, nodes, pulumi.ResourceOptions(parent=self))
+        register_manager(name, spec, wires.provider, nodes, child)
         self.provider = wires.provider
         self.cluster_name = pulumi.Output.from_input(wires.label)
         self.kubeconfig = pulumi.Output.secret(wires.kubeconfig)
@@ -129,6 +136,18 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         }
 
 
+def _checked(args: GpuSharingEnvironmentArgs) -> tuple[EnvironmentSpec, list[Finding]]:
+    """What is declared, and what is worth knowing about it; what is checked stays so."""
+    known = args.known(EnvironmentSpec) if isinstance(args, CheckedArgs) else None
+    if known is None:
+        return checked(EnvironmentSpec, GpuSharingEnvironmentArgs, args, _rules)
+    spec, before = known
+    found = [*before, *lookups.missing_lookups(spec)]
+    if has_errors(found):
+        refuse("GpuSharingEnvironment", found)
+    return spec, found
+
+
 def _rules(spec: EnvironmentSpec) -> Iterator[Finding]:
     yield from check_environment(spec, region=spec.__dict__.get("region"))
     yield from lookups.missing_lookups(spec)
@@ -146,10 +165,10 @@ class _Parts:
         self,
         name: str,
         spec: EnvironmentSpec,
-        args: GpuSharingEnvironmentArgs,
+        kubeconfig: pulumi.Input[str] | None,
         child: pulumi.ResourceOptions,
     ) -> None:
-        self._name, self._spec, self._args, self._child = name, spec, args, child
+        self._name, self._spec, self._kubeconfig, self._child = name, spec, kubeconfig, child
         self._tags = dict(spec.tags)
 
     def cluster(self) -> Wires:
@@ -163,14 +182,11 @@ class _Parts:
 
     def _new_cluster(self, spec: NewCluster) -> Wires:
         network, by_zone = self._network()
-        cluster = EksCluster(
+        taints = _gpu_taints(self._spec.pools)
+        cluster = EksCluster._from_spec(
             f"{self._name}-cluster",
-            {
-                **as_args(spec),  # type: ignore[typeddict-item]  # the model's own fields
-                **network,
-                "gpu_taints": _gpu_taints(self._spec.pools),
-                "tags": self._tags,
-            },
+            converted(EksClusterSpec, spec, gpu_taints=taints, tags=self._tags),
+            network,
             self._child,
         )
         return Wires(
@@ -178,9 +194,9 @@ class _Parts:
             kubeconfig=cluster.kubeconfig,
             label=cluster.cluster_name,
             cluster_name=cluster.cluster_name,
-            subnet_ids=network["private_subnet_ids"],
+            subnet_ids=network.private_subnet_ids,
             subnet_by_zone=by_zone,
-            vpc_id=network["vpc_id"],
+            vpc_id=network.vpc_id,
             security_group_id=cluster.security_group_id,
             endpoint=cluster.endpoint,
             certificate_authority=cluster.certificate_authority,
@@ -188,52 +204,52 @@ class _Parts:
             version=spec.version,
         )
 
-    def _network(self) -> tuple[dict[str, Any], dict[str, pulumi.Output[str]] | None]:
+    def _network(self) -> tuple[NetworkRefs, dict[str, pulumi.Output[str]] | None]:
         spec = self._spec.network
         if isinstance(spec, ExistingNetwork):
-            return as_args(spec), None
-        zones = lookups.zone_names(self._spec, spec)
-        network = Network(
+            public = "public_subnet_ids" in spec.model_fields_set
+            subnets = list(spec.private_subnet_ids)
+            given = list(spec.public_subnet_ids) if public else None
+            return NetworkRefs(spec.vpc_id, subnets, given), None
+        zones = tuple(lookups.zone_names(self._spec, spec))
+        network = Network._from_spec(
             f"{self._name}-network",
-            {**as_args(spec), "zones": zones, "tags": self._tags},  # type: ignore[typeddict-item]  # the model's own fields
+            converted(NetworkSpec, spec, zones=zones, tags=self._tags),
             self._child,
         )
-        wires = {
-            "vpc_id": network.vpc_id,
-            "private_subnet_ids": network.private_subnet_ids,
-            "public_subnet_ids": network.public_subnet_ids,
-        }
-        return wires, network.subnet_by_zone
+        refs = NetworkRefs(network.vpc_id, network.private_subnet_ids, network.public_subnet_ids)
+        return refs, network.subnet_by_zone
 
     def _cluster_by_name(self, spec: ClusterByName) -> Wires:
-        facts = self._args["cluster_facts"]  # without them the arguments were refused
+        facts = self._spec.cluster_facts
+        if facts is None:  # which the rules refuse
+            raise KeyError(spec.name)
         kubeconfig = eks_kubeconfig(
             spec.name,
-            facts["endpoint"],
-            facts["certificate_authority"],
+            facts.endpoint,
+            facts.certificate_authority,
             self._spec.region,
             self._spec.profile,
         )
         network = self._spec.network
-        subnets = facts["subnet_ids"]
-        if isinstance(network, ExistingNetwork):
-            subnets = list(network.private_subnet_ids)
+        existing = network if isinstance(network, ExistingNetwork) else None
+        subnets = list(existing.private_subnet_ids if existing else facts.subnet_ids)
         return Wires(
-            provider=self._provider(kubeconfig, facts["arn"]),
+            provider=self._provider(kubeconfig, facts.arn),
             kubeconfig=pulumi.Output.from_input(kubeconfig),
             label=spec.name,
             cluster_name=spec.name,
             subnet_ids=subnets,
-            vpc_id=facts["vpc_id"],
-            security_group_id=facts["security_group_id"],
-            endpoint=facts["endpoint"],
-            certificate_authority=facts["certificate_authority"],
-            service_cidr=facts["service_cidr"],
-            version=facts["version"],
+            vpc_id=facts.vpc_id,
+            security_group_id=facts.security_group_id,
+            endpoint=facts.endpoint,
+            certificate_authority=facts.certificate_authority,
+            service_cidr=facts.service_cidr,
+            version=facts.version,
         )
 
     def _cluster_by_kubeconfig(self, spec: ClusterByKubeconfig) -> Wires:
-        content = self._args.get("kubeconfig") or _read(spec)
+        content = self._kubeconfig or _read(spec)
         identifier = f"{spec.kubeconfig}#{spec.context or ''}"
         return Wires(
             provider=self._provider(content, identifier, spec.context),
@@ -260,46 +276,50 @@ class _Parts:
             spec = SystemBlock()
         if spec is None or wires.cluster_name is None:
             return []
-        nodes = SystemNodes(
+        nodes = SystemNodes._from_spec(
             f"{self._name}-system",
-            {
-                **as_args(spec, "zones"),  # type: ignore[typeddict-item]  # the model's own fields
-                "cluster_name": wires.cluster_name,
-                "subnet_ids": _subnets(spec.zones, wires),
-                **({"version": wires.version} if wires.version else {}),
-                "tags": self._tags,
-            },
+            # The zones have become subnets.
+            converted(SystemNodesSpec, spec, zones=None, version=wires.version, tags=self._tags),
+            NodeRefs(wires.cluster_name, _subnets(spec.zones, wires)),
             self._child,
         )
         return [nodes]
 
     def gpu_pools(self, wires: Wires) -> list[pulumi.Resource]:
-        """The pools whose nodes this stack makes."""
+        """The pools whose nodes this stack makes: none where only a kubeconfig is known."""
+        if wires.cluster_name is None:
+            return []
         return [
-            self._gpu_pool(name, pool, wires)
+            self._gpu_pool(name, pool, wires, wires.cluster_name)
             for name, pool in self._spec.pools.items()
             if pool.provisioner == "managedNodeGroup"
         ]
 
-    def _gpu_pool(self, name: str, pool: Pool, wires: Wires) -> GpuPool:
-        given = {
-            "pool": name,
-            "cluster_name": wires.cluster_name,
-            "cluster_subnet_ids": list(pool.subnet_ids)
-            if pool.subnet_ids is not None
-            else _subnets(pool.zones, wires),
-            "version": wires.version,
-            "cluster_endpoint": wires.endpoint,
-            "cluster_certificate_authority": wires.certificate_authority,
-            "cluster_service_cidr": wires.service_cidr,
-            "cluster_security_group_id": wires.security_group_id,
-            "vpc_id": wires.vpc_id,
-            "catalog": as_args(self._spec.catalog),
-            "tags": self._tags,
-        }
-        known = {key: value for key, value in given.items() if value is not None}
-        topology = as_args(pool, "zones", "subnet_ids")  # these have become cluster_subnet_ids
-        return GpuPool(f"{self._name}-{name}", {**topology, **known}, self._child)  # type: ignore[typeddict-item]  # the model's own fields
+    def _gpu_pool(
+        self, name: str, pool: Pool, wires: Wires, cluster_name: pulumi.Input[str]
+    ) -> GpuPool:
+        own = pool.subnet_ids
+        spec = converted(
+            GpuPoolSpec,
+            pool,
+            # These two have become subnets.
+            zones=None,
+            subnet_ids=None,
+            pool=name,
+            version=wires.version,
+            catalog=self._spec.catalog,
+            tags=self._tags,
+        )
+        refs = NodeRefs(
+            cluster_name=cluster_name,
+            subnet_ids=_subnets(pool.zones, wires) if own is None else list(own),
+            endpoint=wires.endpoint,
+            certificate_authority=wires.certificate_authority,
+            service_cidr=wires.service_cidr,
+            security_group_id=wires.security_group_id,
+            vpc_id=wires.vpc_id,
+        )
+        return GpuPool._from_spec(f"{self._name}-{name}", spec, refs, self._child)
 
 
 def _read(spec: ClusterByKubeconfig) -> str:
@@ -323,8 +343,8 @@ def _subnets(
     return [known[zone] for zone in sorted(zones)]
 
 
-def _gpu_taints(pools: dict[str, Pool]) -> list[plain.Taint]:
+def _gpu_taints(pools: dict[str, Pool]) -> tuple[Taint, ...]:
     """Every taint that nodes join with once, whatever its value, in one order."""
     taints = (t for pool in pools.values() for t in (*pool.taints, *startup_taints(pool)))
     wanted = sorted({(t.key, t.effect) for t in taints})
-    return [{"key": key, "effect": effect} for key, effect in wanted]
+    return tuple(Taint.model_construct(key=key, effect=effect) for key, effect in wanted)

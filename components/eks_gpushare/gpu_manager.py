@@ -2,18 +2,18 @@
 
 import pulumi
 
-from eks_gpushare import args as plain
-from eks_gpushare.checked import as_args
-from eks_gpushare.config.component_specs import EnvironmentSpec
+from eks_gpushare.config.component_specs import (
+    DevicePluginSpec,
+    EnvironmentSpec,
+    GpuOperatorSpec,
+)
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.device_plugin import DevicePlugin
-from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
+from eks_gpushare.sharing.bottlerocket import served_by_chart
 
 _DEVICE_PLUGIN = ("device-plugin", "DevicePlugin")
 _GPU_OPERATOR = ("gpu-operator", "GpuOperator")
 """What the name of a manager ends with, and its class."""
-_IMAGE = {"ami_family", "custom_ami", "bottlerocket"}
-"""What says which programs a node brings with it."""
 
 
 def register_manager(
@@ -54,17 +54,13 @@ def register_manager(
 def _device_plugin(
     name: str, spec: EnvironmentSpec, pools: dict[str, Pool], opts: pulumi.ResourceOptions
 ) -> None:
-    stack = {"namespace": spec.gpu_stack.namespace} if spec.gpu_stack.namespace else {}
-    DevicePlugin(
-        name,
-        {
-            "pools": {pool: _shared(each) for pool, each in pools.items()},
-            "chart": as_args(spec.charts.device_plugin),
-            "catalog": as_args(spec.catalog),
-            **stack,  # type: ignore[typeddict-item]  # the model's own fields
-        },
-        opts,
+    plugin = DevicePluginSpec.model_construct(
+        pools=pools,
+        namespace=spec.gpu_stack.namespace,
+        chart=spec.charts.device_plugin,
+        catalog=spec.catalog,
     )
+    DevicePlugin._from_spec(name, plugin, opts)
 
 
 def _gpu_operator(
@@ -72,21 +68,11 @@ def _gpu_operator(
 ) -> None:
     from eks_gpushare.gpu_operator import GpuOperator  # noqa: PLC0415  (most stacks have none)
 
-    GpuOperator(
-        name,
-        {
-            "pools": {pool: _shared(each, *_IMAGE) for pool, each in pools.items()},
-            "chart": as_args(spec.charts.gpu_operator),
-            "catalog": as_args(spec.catalog),
-            **as_args(spec.gpu_stack, "manager"),  # type: ignore[typeddict-item]  # the model's own fields
-        },
-        opts,
+    operator = GpuOperatorSpec.model_construct(
+        pools=pools,
+        namespace=spec.gpu_stack.namespace,
+        chart=spec.charts.gpu_operator,
+        mig_taint_remover_image=spec.gpu_stack.mig_taint_remover_image,
+        catalog=spec.catalog,
     )
-
-
-def _shared(pool: Pool, *more: str) -> plain.Pool:
-    """What a manager has to know of a pool; a new size or disk does not change it."""
-    kept = {"provisioner", "instance_types", "sharing", "taints", *more}
-    if is_bottlerocket(pool):
-        kept |= _IMAGE
-    return pool.model_dump(exclude_unset=True, include=kept, mode="json")  # type: ignore[return-value]  # the model's own fields
+    GpuOperator._from_spec(name, operator, opts)

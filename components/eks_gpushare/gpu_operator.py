@@ -1,19 +1,20 @@
 """NVIDIA's GPU Operator, configured for the pools it serves."""
 
-from typing import NotRequired, TypedDict
+from typing import NotRequired, Self, TypedDict
 
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
 from pulumi_kubernetes.helm.v3 import Release
 
-from eks_gpushare.args import CatalogAdditions, Chart, Pool
+from eks_gpushare.args import CatalogAdditions, Chart, Pool, ServedPool
 from eks_gpushare.catalog import Catalog, versions
-from eks_gpushare.checked import checked, props, warn
+from eks_gpushare.checked import props, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import GpuOperatorSpec
 from eks_gpushare.in_cluster.chart_parts import content_config_map, privileged_namespace
 from eks_gpushare.in_cluster.mig_taint_remover import register_mig_taint_remover
 from eks_gpushare.rules.component_rules import check_gpu_operator
+from eks_gpushare.served import checked_manager
 from eks_gpushare.sharing.bottlerocket import served_by_chart
 from eks_gpushare.sharing.charts import release_source
 from eks_gpushare.sharing.device_plugin_config import config_map_data
@@ -34,9 +35,13 @@ _CONCERNS = {
 class GpuOperatorArgs(TypedDict):
     """Which pools the operator serves, and what is changed about its chart."""
 
-    pools: dict[str, Pool]
-    """The pools, by name. Their nodes carry the label `nvidia.com/device-plugin.config`; those of
-    Bottlerocket with its own device plugin do not, and are left alone."""
+    pools: NotRequired[dict[str, Pool]]
+    """Pools whose nodes others make, by name. The nodes carry the label
+    `nvidia.com/device-plugin.config`; those of Bottlerocket with its own device plugin do not, and
+    are left alone."""
+    served: NotRequired[list[ServedPool]]
+    """Pools of this program: `pool.served` of each `GpuPool`. At least one pool is given, here or
+    in `pools`."""
     namespace: NotRequired[str]
     """Namespace, made by the component. Default: gpu-operator."""
     chart: NotRequired[Chart]
@@ -75,13 +80,30 @@ class GpuOperator(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec, found = checked(GpuOperatorSpec, GpuOperatorArgs, args, check_gpu_operator)
+        spec, found = checked_manager(
+            GpuOperatorSpec, GpuOperatorArgs, args, opts, check_gpu_operator
+        )
+        self._register(name, spec, opts)
+        warn(found, self)
+
+    @classmethod
+    def _from_spec(cls, name: str, spec: GpuOperatorSpec, opts: pulumi.ResourceOptions) -> Self:
+        """Install what is checked already."""
+        made = cls.__new__(cls)
+        made._register(name, spec, opts)
+        return made
+
+    def _register(
+        self, name: str, spec: GpuOperatorSpec, opts: pulumi.ResourceOptions | None
+    ) -> None:
         served = {pool: each for pool, each in spec.pools.items() if served_by_chart(each)}
         pools = {pool: props(each, only=_CONCERNS) for pool, each in served.items()}
         super().__init__(
-            "eks-gpushare:index:GpuOperator", name, props(spec, "pools", pools=pools), opts
+            "eks-gpushare:index:GpuOperator",
+            name,
+            props(spec, "served", "pools", pools=pools),
+            opts,
         )
-        warn(found, self, opts)
         child = pulumi.ResourceOptions(parent=self)
         called = spec.namespace or DEFAULT_NAMESPACE
         namespace = privileged_namespace(f"{name}-namespace", called, child)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NotRequired
+from typing import Any, NotRequired, Self
 
 import pulumi
 from pulumi_aws.ec2 import PlacementGroup
 
 from eks_gpushare import args as plain
 from eks_gpushare.aws.node_group import GroupSpec, register_group
+from eks_gpushare.aws.wires import NodeRefs
 from eks_gpushare.catalog import Catalog, InstanceType, nvidia_ami
 from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config.additions import catalog_of
@@ -17,6 +18,7 @@ from eks_gpushare.config.pools import Pool
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.rules.component_rules import check_pool
 from eks_gpushare.rules.registry import certain
+from eks_gpushare.served import served_pool
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 from eks_gpushare.sharing.user_data import node_user_data
 from eks_gpushare.validation import shape_rules
@@ -70,6 +72,8 @@ class GpuPool(pulumi.ComponentResource):
     """What a pod asks for to get one share."""
     node_selector: pulumi.Output[dict[str, str]]
     """What a pod selects to land on this pool."""
+    tolerations: pulumi.Output[list[dict[str, str]]]
+    """What a pod must tolerate to run on this pool."""
 
     def __init__(
         self, name: str, args: GpuPoolArgs, opts: pulumi.ResourceOptions | None = None
@@ -85,24 +89,55 @@ class GpuPool(pulumi.ComponentResource):
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
         spec, found = checked(GpuPoolSpec, GpuPoolArgs, args, lambda spec: _rules(spec, args))
+        refs = NodeRefs(
+            cluster_name=args["cluster_name"],
+            subnet_ids=args["cluster_subnet_ids"],
+            endpoint=args.get("cluster_endpoint"),
+            certificate_authority=args.get("cluster_certificate_authority"),
+            service_cidr=args.get("cluster_service_cidr"),
+            security_group_id=args.get("cluster_security_group_id"),
+            vpc_id=args.get("vpc_id"),
+        )
+        self._register(name, spec, refs, opts)
+        warn(found, self)
+
+    @classmethod
+    def _from_spec(
+        cls, name: str, spec: GpuPoolSpec, refs: NodeRefs, opts: pulumi.ResourceOptions
+    ) -> Self:
+        """Make a pool that is checked already."""
+        made = cls.__new__(cls)
+        made._register(name, spec, refs, opts)
+        return made
+
+    def _register(
+        self, name: str, spec: GpuPoolSpec, refs: NodeRefs, opts: pulumi.ResourceOptions | None
+    ) -> None:
         catalog, _ = catalog_of(spec.catalog, None)
-        inputs = props(spec, clusterName=args["cluster_name"])
+        inputs = props(spec, clusterName=refs.cluster_name)
         super().__init__("eks-gpushare:index:GpuPool", name, inputs, opts)
-        warn(found, self, opts)
+        self._spec = spec
         plan = plan_pool(spec.pool, spec, catalog)
         child = pulumi.ResourceOptions(parent=self)
-        parts = _Parts(name, spec, args, _first(spec, catalog), catalog, child)
+        parts = _Parts(name, spec, refs, _first(spec, catalog), catalog, child)
         group = register_group(parts.group(plan), self)
         self.node_group_name = group.node_group_name
         self.request = pulumi.Output.from_input(dict(plan.request))
         self.node_selector = pulumi.Output.from_input(dict(plan.node_selector))
+        self.tolerations = pulumi.Output.from_input([dict(each) for each in plan.tolerations])
         self.register_outputs(
             {
                 "nodeGroupName": self.node_group_name,
                 "request": self.request,
                 "nodeSelector": self.node_selector,
+                "tolerations": self.tolerations,
             }
         )
+
+    @property
+    def served(self) -> plain.ServedPool:
+        """What a manager has to know of the pool: `DevicePlugin` and `GpuOperator` take it."""
+        return served_pool(self._spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +146,7 @@ class _Parts:
 
     name: str
     spec: GpuPoolSpec
-    args: GpuPoolArgs
+    refs: NodeRefs
     instance_type: InstanceType
     catalog: Catalog
     child: pulumi.ResourceOptions
@@ -123,8 +158,8 @@ class _Parts:
         ami = nvidia_ami(family, self.instance_type.arch)
         return GroupSpec(
             name=self.name,
-            cluster_name=self.args["cluster_name"],
-            subnet_ids=self.args["cluster_subnet_ids"],
+            cluster_name=self.refs.cluster_name,
+            subnet_ids=self.refs.subnet_ids,
             instance_types=pool.instance_types,
             sizes=plan.sizes,
             disk_device=ami.disk_device if ami else "/dev/xvda",
@@ -160,8 +195,10 @@ class _Parts:
         if self.spec.custom_ami is None:
             text = given.for_eks_image()
             return {} if text is None else {"user_data": text}
-        wires = (self.args["cluster_name"], *(self.args.get(wire) for wire in _IMAGE_WIRES))
-        joined = pulumi.Output.all(*wires).apply(lambda known: given.for_own_image(*known))
+        refs = self.refs
+        joined = pulumi.Output.all(
+            refs.cluster_name, refs.endpoint, refs.certificate_authority, refs.service_cidr
+        ).apply(lambda known: given.for_own_image(*known))
         return {"user_data": joined}
 
     def _placement(self) -> dict[str, Any]:
@@ -176,11 +213,11 @@ class _Parts:
         return {"placement": {"group_name": group.name}}
 
     def _network(self) -> dict[str, Any]:
-        if not self.spec.efa:
+        vpc_id, cluster_group = self.refs.vpc_id, self.refs.security_group_id
+        if not self.spec.efa or vpc_id is None or cluster_group is None:  # EFA without was refused
             return {}
         from eks_gpushare.aws.efa import efa_interfaces, efa_security_group  # noqa: PLC0415  (few have)
 
-        vpc_id, cluster_group = self.args["vpc_id"], self.args["cluster_security_group_id"]
         own = efa_security_group(self.name, vpc_id, dict(self.spec.tags), self.child)
         return {"network_interfaces": efa_interfaces(self.instance_type, [cluster_group, own])}
 

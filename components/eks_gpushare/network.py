@@ -1,6 +1,6 @@
 """A VPC for a cluster: per zone a private subnet for nodes and a public one for the way out."""
 
-from typing import NotRequired, TypedDict
+from typing import NotRequired, Self, TypedDict
 
 import pulumi
 from pulumi_aws.ec2 import (
@@ -71,8 +71,18 @@ class Network(pulumi.ComponentResource):
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
         spec, found = checked(NetworkSpec, NetworkArgs, args, check_network)
+        self._register(name, spec, opts)
+        warn(found, self)
+
+    @classmethod
+    def _from_spec(cls, name: str, spec: NetworkSpec, opts: pulumi.ResourceOptions) -> Self:
+        """Make a network that is checked already."""
+        made = cls.__new__(cls)
+        made._register(name, spec, opts)
+        return made
+
+    def _register(self, name: str, spec: NetworkSpec, opts: pulumi.ResourceOptions | None) -> None:
         super().__init__("eks-gpushare:index:Network", name, props(spec), opts)
-        warn(found, self, opts)
         parts = _Parts(name, dict(spec.tags), pulumi.ResourceOptions(parent=self))
         zones = sorted(spec.zones)
         vpc = parts.vpc(spec.cidr)

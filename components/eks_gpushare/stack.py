@@ -6,22 +6,31 @@ where a stack names only their number, and an existing cluster that it names.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
+from pydantic import ValidationError
 
-from eks_gpushare.config.cluster import ClusterByName, ExistingCluster, NewCluster
+from eks_gpushare.checked_args import CheckedArgs
+from eks_gpushare.config.base import converted
+from eks_gpushare.config.cluster import (
+    ClusterByKubeconfig,
+    ClusterByName,
+    ExistingCluster,
+    NewCluster,
+)
+from eks_gpushare.config.component_specs import ClusterFacts, EnvironmentSpec
 from eks_gpushare.config.network import NewNetwork
 from eks_gpushare.documents.kubeconfig import KubeconfigError, read_kubeconfig
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.rules import check_environment
 from eks_gpushare.rules.deploying import as_deploy_errors
 from eks_gpushare.validation.parse import parse
+from eks_gpushare.validation.shape import shape_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eks_gpushare.args import ClusterFacts
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.environment import GpuSharingEnvironmentArgs
 
@@ -29,18 +38,21 @@ if TYPE_CHECKING:
 def load_stack() -> GpuSharingEnvironmentArgs:
     """The environment of the running stack, checked, with everything looked up.
 
+    A program may change it before it gives it to the component, which then checks it again.
+
     Raises:
         pulumi.RunError: With all error findings. The engine prints its text without a traceback.
     """
     region = pulumi.Config("aws").get("region")
     profile = pulumi.Config("aws").get("profile")
-    environment = _checked(pulumi.Config().require_object("environment"), region)
-    known: dict[str, Any] = environment.model_dump(exclude_unset=True, mode="json")
-    known |= {key: value for key, value in (("region", region), ("profile", profile)) if value}
-    return {**known, **_looked_up(environment)}  # type: ignore[typeddict-item]  # the model's own fields
+    environment, found = _checked(pulumi.Config().require_object("environment"), region)
+    given = {key: value for key, value in (("region", region), ("profile", profile)) if value}
+    spec = converted(EnvironmentSpec, environment, **given, **_looked_up(environment))
+    args = CheckedArgs(spec, found, **_kubeconfig(environment))
+    return cast("GpuSharingEnvironmentArgs", args)
 
 
-def _checked(raw: object, region: str | None) -> Environment:
+def _checked(raw: object, region: str | None) -> tuple[Environment, list[Finding]]:
     parsed = parse(raw)
     found = list(parsed.findings)
     if parsed.environment is not None:
@@ -50,7 +62,7 @@ def _checked(raw: object, region: str | None) -> Environment:
     found = as_deploy_errors(found)
     if parsed.environment is None or has_errors(found):
         raise pulumi.RunError(_text(f for f in found if f.severity == "error"))
-    return parsed.environment
+    return parsed.environment, found
 
 
 def _text(errors: Iterable[Finding]) -> str:
@@ -64,14 +76,19 @@ def _looked_up(environment: Environment) -> dict[str, Any]:
     cluster, network = environment.cluster, environment.network
     if isinstance(cluster, NewCluster):
         counted = isinstance(network, NewNetwork) and isinstance(network.zones, int)
-        return {"availability_zones": _zones()} if counted else {}
-    return _existing(cluster)
-
-
-def _existing(cluster: ExistingCluster) -> dict[str, Any]:
+        return {"availability_zones": tuple(_zones())} if counted else {}
     existing = cluster.existing
     if isinstance(existing, ClusterByName):
         return {"cluster_facts": _cluster_facts(existing.name)}
+    return {}
+
+
+def _kubeconfig(environment: Environment) -> dict[str, str]:
+    """Content of the kubeconfig of an existing cluster that is known by it."""
+    cluster = environment.cluster
+    existing = cluster.existing if isinstance(cluster, ExistingCluster) else None
+    if not isinstance(existing, ClusterByKubeconfig):
+        return {}
     try:
         return {"kubeconfig": read_kubeconfig(existing.kubeconfig)}
     except KubeconfigError as error:
@@ -109,7 +126,7 @@ def _cluster_facts(name: str) -> ClusterFacts:
         )
         raise pulumi.RunError(message) from error
     network = found.vpc_config
-    return {
+    facts = {
         "arn": found.arn,
         "endpoint": found.endpoint,
         "certificate_authority": found.certificate_authorities[0].data,
@@ -119,3 +136,14 @@ def _cluster_facts(name: str) -> ClusterFacts:
         "security_group_id": network.cluster_security_group_id,
         "service_cidr": found.kubernetes_network_configs[0].service_ipv4_cidr,
     }
+    try:
+        return ClusterFacts.model_validate(facts, by_alias=False, by_name=True)
+    except ValidationError as error:
+        faults = shape_findings(error.errors(include_url=False), set())
+        wrong = "; ".join(f"{each.path}: {each.message}" for each in faults)
+        message = (
+            f"cluster.existing.name: what AWS says of the EKS cluster {name} is not enough. "
+            f"{wrong} Name a cluster that has it, or give the kubeconfig of this one and make "
+            "its nodes elsewhere."
+        )
+        raise pulumi.RunError(message) from error

@@ -1,12 +1,13 @@
 """Nodes without GPUs, for everything that needs none."""
 
 from collections.abc import Sequence
-from typing import NotRequired, TypedDict
+from typing import NotRequired, Self, TypedDict
 
 import pulumi
 
 from eks_gpushare.args import Nodes
 from eks_gpushare.aws.node_group import GroupSpec, register_group
+from eks_gpushare.aws.wires import NodeRefs
 from eks_gpushare.catalog import Catalog, standard_ami
 from eks_gpushare.checked import checked, props, warn
 from eks_gpushare.config.component_specs import SystemNodesSpec
@@ -55,16 +56,34 @@ class SystemNodes(pulumi.ComponentResource):
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
         spec, found = checked(SystemNodesSpec, SystemNodesArgs, args, check_system_nodes)
-        inputs = props(spec, clusterName=args["cluster_name"])
+        self._register(name, spec, NodeRefs(args["cluster_name"], args["subnet_ids"]), opts)
+        warn(found, self)
+
+    @classmethod
+    def _from_spec(
+        cls, name: str, spec: SystemNodesSpec, refs: NodeRefs, opts: pulumi.ResourceOptions
+    ) -> Self:
+        """Make nodes that are checked already."""
+        made = cls.__new__(cls)
+        made._register(name, spec, refs, opts)
+        return made
+
+    def _register(
+        self,
+        name: str,
+        spec: SystemNodesSpec,
+        refs: NodeRefs,
+        opts: pulumi.ResourceOptions | None,
+    ) -> None:
+        inputs = props(spec, clusterName=refs.cluster_name)
         super().__init__("eks-gpushare:index:SystemNodes", name, inputs, opts)
-        warn(found, self, opts)
         first = Catalog().find(spec.instance_types[0])
         ami = standard_ami("al2023", first.arch if first else "amd64")
         group = register_group(
             GroupSpec(
                 name=name,
-                cluster_name=args["cluster_name"],
-                subnet_ids=args["subnet_ids"],
+                cluster_name=refs.cluster_name,
+                subnet_ids=refs.subnet_ids,
                 instance_types=spec.instance_types,
                 sizes=sizes(spec.nodes),
                 disk_device=ami.disk_device,

@@ -5,20 +5,16 @@ import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 
 from eks_gpushare import DevicePlugin, GpuPool
-from eks_gpushare.args import Sharing
 from eks_gpushare.documents.kubeconfig import eks_kubeconfig
 
 found = aws.eks.get_cluster(name="platform")
-instance_types = ["g6.12xlarge"]
-sharing: Sharing = {"mode": "mps", "replicas": 4}
-
 nodes = GpuPool(
     "inference",
     {
         "pool": "inference",
-        "instance_types": instance_types,
+        "instance_types": ["g6.12xlarge"],
         "nodes": {"min": 1, "max": 3},
-        "sharing": sharing,
+        "sharing": {"mode": "mps", "replicas": 4},
         "cluster_name": found.name,
         "cluster_subnet_ids": found.vpc_config.subnet_ids,
     },
@@ -34,12 +30,12 @@ provider = kubernetes.Provider(
     ),
     cluster_identifier=found.arn,
 )
-# The nodes' label names the key of the plugin's configuration that has the pool's name.
 DevicePlugin(
     "device-plugin",
-    {"pools": {"inference": {"instance_types": instance_types, "sharing": sharing}}},
+    {"served": [nodes.served]},
     pulumi.ResourceOptions(providers=[provider], depends_on=[nodes]),
 )
 
 pulumi.export("request", nodes.request)
 pulumi.export("nodeSelector", nodes.node_selector)
+pulumi.export("tolerations", nodes.tolerations)

@@ -72,6 +72,7 @@ BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.Nodes, (pools.Nodes,)),
     (args.Pool, (pools.Pool,)),
     (args.Reservation, (pools.Reservation,)),
+    (args.ServedPool, (component_specs.ServedPool,)),
     (args.SharedMigDevices, (sharing.SharedMigDevices,)),
     (args.Sharing, (sharing.Exclusive, sharing.TimeSlicing, sharing.Mps, sharing.Mig)),
     (args.SystemBlock, (environment.SystemNodes,)),
@@ -233,6 +234,7 @@ def test_a_pool_is_made_for_another_language(
         "nodeGroupName": run.one("NodeGroup").outputs["nodeGroupName"],
         "nodeSelector": {"eks-gpushare/pool": "gpu"},
         "request": {"nvidia.com/gpu.shared": 1},
+        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
     }
 
 
@@ -249,6 +251,19 @@ def test_a_device_plugin_is_made_for_another_language(
 
     alone = device_plugin(preview=False, chart={"values": values})
     assert run.inputs("Release") == alone.inputs("Release")
+    assert run.inputs("ConfigMap") == alone.inputs("ConfigMap")
+
+
+def test_served_pools_are_taken_from_another_language(
+    record: Callable[..., Run], host: ComponentProvider, device_plugin: Callable[..., Run]
+) -> None:
+    """There they are written by hand: a pool's own are for programs in Python."""
+    pool = {"instanceTypes": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4.0}}
+
+    run = construct(record, host, "DevicePlugin", {"served": [{"name": "gpu", **pool}]})
+
+    alone = device_plugin(preview=False)
+    assert run.inputs("DevicePlugin") == alone.inputs("DevicePlugin")
     assert run.inputs("ConfigMap") == alone.inputs("ConfigMap")
 
 

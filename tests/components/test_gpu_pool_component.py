@@ -300,6 +300,14 @@ def test_outputs_of_a_pool_say_how_to_use_it(gpu_pool: Callable[..., Run]) -> No
         "nodeGroupName": group,
         "nodeSelector": {"eks-gpushare/pool": "gpu"},
         "request": {"nvidia.com/gpu.shared": 1},
+        "tolerations": [
+            {
+                "key": "nvidia.com/gpu",
+                "operator": "Equal",
+                "value": "true",
+                "effect": "NoSchedule",
+            }
+        ],
     }
 
 

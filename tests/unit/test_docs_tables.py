@@ -56,6 +56,9 @@ def children_in_the_table() -> set[tuple[str, str]]:
 
 def everything() -> None:
     """Make every component with every option that adds a child."""
+    import pulumi
+    from pulumi_kubernetes import Provider
+
     from eks_gpushare import GpuOperator, GpuSharingEnvironment
 
     GpuSharingEnvironment(
@@ -92,7 +95,11 @@ def everything() -> None:
             },
         )
     layout: Sharing = {"mode": "mig", "layout": "all-1g.5gb", "apply": "migManager"}
-    GpuOperator("mig", {"pools": {"a": {"instance_types": ["p4d.24xlarge"], "sharing": layout}}})
+    GpuOperator(
+        "mig",
+        {"pools": {"a": {"instance_types": ["p4d.24xlarge"], "sharing": layout}}},
+        pulumi.ResourceOptions(provider=Provider("cluster", kubeconfig="{}")),
+    )
 
 
 def newest() -> str:

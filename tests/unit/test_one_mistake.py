@@ -1,8 +1,8 @@
 """One mistake is one error, wherever it is made.
 
-At every place of every stack file, and of every example's right side, a key is misspelt and a value
-is made one that cannot be read. What is then said of other places would be about values that nobody
-gave.
+At every place of every stack file, and of every example's right side, a key is misspelt and a
+value is made one that cannot be read. What is then said of other places would be about values that
+nobody gave.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ STACKS = {
     for path in sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
 }
 RULES = [rule.id for rule in all_rules()]
-CHOSEN = {"labels", "tags", "values", "devices", "layout", "instanceTypes", "versions"}
-CHOSEN |= {"migProfiles", "migLayouts"}
+CHOSEN = {
+    *("labels", "tags", "values", "devices", "layout", "instanceTypes", "versions"),
+    *("migProfiles", "migLayouts"),
+}
 """Blocks whose keys the user chooses, so that another one is no mistake."""
 
 

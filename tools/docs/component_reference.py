@@ -18,7 +18,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "components" / "eks_gpushare"
 PAGE = ROOT / "docs" / "component-reference.md"
 
-MODULES = ("environment", "network", "cluster", "system_nodes", "gpu_pool", "device_plugin")
+MODULES = (
+    *("environment", "network", "cluster", "system_nodes"),
+    *("gpu_pool", "device_plugin", "gpu_operator"),
+)
 """Modules of the components, in the order of the page."""
 
 _HEAD = """# Component reference
@@ -68,6 +71,9 @@ def _component(module: str, names: set[str]) -> str:
         parts.append(f"All keys of {_linked(above[0], names)}, and:\n")
     parts.append(_table("argument", _fields(arguments), names, required=True))
     parts.append(_table("output", _fields(component), names, required=False))
+    if properties := _properties(component):
+        parts.append("In a Python program also:\n")
+        parts.append(_table("attribute", properties, names, required=False))
     return "\n".join(parts) + "\n"
 
 
@@ -81,7 +87,7 @@ def _fields(node: ast.ClassDef) -> list[Field]:
     for item, below in zip(node.body, node.body[1:], strict=False):
         if not isinstance(item, ast.AnnAssign):
             continue
-        given = ast.unparse(item.annotation).replace("pulumi.", "").replace("plain.", "")
+        given = _type(item.annotation)
         wrapped = _WRAPPER.fullmatch(given)
         value = below.value if isinstance(below, ast.Expr) else None
         text = value.value if isinstance(value, ast.Constant) else ""
@@ -89,6 +95,22 @@ def _fields(node: ast.ClassDef) -> list[Field]:
         kind = wrapped[1] if wrapped else given
         found.append(Field(ast.unparse(item.target), kind, wrapped is None, sentence))
     return found
+
+
+def _properties(node: ast.ClassDef) -> list[Field]:
+    """Public attributes that are plain values and no outputs."""
+    found = []
+    for item in node.body:
+        decorators = [ast.unparse(each) for each in getattr(item, "decorator_list", ())]
+        if isinstance(item, ast.FunctionDef) and decorators == ["property"]:
+            text = " ".join((ast.get_docstring(item) or "").split())
+            found.append(Field(item.name, _type(item.returns), required=False, text=text))
+    return found
+
+
+def _type(annotation: ast.expr | None) -> str:
+    text = ast.unparse(annotation) if annotation else ""
+    return text.replace("pulumi.", "").replace("plain.", "")
 
 
 def _table(title: str, fields: list[Field], names: set[str], *, required: bool) -> str:

@@ -8,6 +8,38 @@ from pulumi_kubernetes import Provider
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkRefs:
+    """A network as the cluster in it sees it, whoever made it."""
+
+    vpc_id: pulumi.Input[str]
+    """VPC of the cluster."""
+    private_subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    """Subnets for nodes and the control plane."""
+    public_subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None
+    """Subnets for load balancers that face the internet."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRefs:
+    """What nodes have to know of the cluster they join."""
+
+    cluster_name: pulumi.Input[str]
+    """EKS cluster."""
+    subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    """Subnets of the nodes."""
+    endpoint: pulumi.Input[str] | None = None
+    """URL of the API server; only for a custom AMI."""
+    certificate_authority: pulumi.Input[str] | None = None
+    """Its certificate authority, base64; only for a custom AMI."""
+    service_cidr: pulumi.Input[str] | None = None
+    """Address range of Kubernetes services; only for a custom AMI."""
+    security_group_id: pulumi.Input[str] | None = None
+    """Security group of the cluster; only with EFA."""
+    vpc_id: pulumi.Input[str] | None = None
+    """VPC of the nodes; only with EFA."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wires:
     """A cluster as pools and charts see it, made here or before."""
 

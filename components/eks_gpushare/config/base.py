@@ -39,6 +39,22 @@ class Model(BaseModel):
             return super().__getattr__(name)
 
 
+M = TypeVar("M", bound=Model)
+
+
+def converted(model: type[M], source: Model, **more: Any) -> M:  # noqa: ANN401  (any fields)
+    """What was given of a checked model as another kind of model, which is not checked again.
+
+    Args:
+        model: The other kind. What of the source it does not have is left out.
+        source: The checked model.
+        more: Fields beside those of the source, or in place of them.
+    """
+    shared = source.model_fields_set & model.model_fields.keys()
+    given = {name: getattr(source, name) for name in shared} | more
+    return cast("M", model.model_construct(set(given), **given))
+
+
 def normalised(value: Any) -> Any:  # noqa: ANN401  (any YAML or JSON value)
     """The value with integral floats as integers.
 
@@ -60,9 +76,6 @@ def given_keys(value: object) -> set[str]:
     if isinstance(value, dict):
         return {str(key) for key in value}
     return set(value.model_fields_set) if isinstance(value, BaseModel) else set()
-
-
-M = TypeVar("M", bound=Model)
 
 
 def partly(model: type[M], /, **known: Any) -> M:  # noqa: ANN401  (values of the model's fields)

@@ -11,7 +11,8 @@ from eks_gpushare.config.base import Items, Model
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import CatalogAdditions, Chart, Environment, SystemNodes
 from eks_gpushare.config.network import NewNetwork
-from eks_gpushare.config.pools import Pool
+from eks_gpushare.config.pools import AmiFamily, Bottlerocket, CustomAmi, Pool, Provisioner
+from eks_gpushare.config.sharing import Sharing
 from eks_gpushare.config.taints import DEFAULT_TAINT, Taint
 
 
@@ -55,11 +56,36 @@ class GpuPoolSpec(Pool):
     """Tags of everything but instances, unless `tag_instances`."""
 
 
+class ServedPool(Model):
+    """What a manager has to know of a pool; a new size or disk does not change it."""
+
+    name: str
+    """Name of the pool."""
+    provisioner: Provisioner = "managedNodeGroup"
+    """Who makes the nodes."""
+    instance_types: Items[str]
+    """EC2 instance types."""
+    ami_family: AmiFamily = "al2023"
+    """Which EKS-optimised NVIDIA AMI, or custom."""
+    custom_ami: CustomAmi | None = None
+    """Only with `ami_family` custom."""
+    bottlerocket: Bottlerocket | None = None
+    """Only on Bottlerocket nodes."""
+    taints: Items[Taint] = (DEFAULT_TAINT,)
+    """Taints of the nodes."""
+    sharing: Sharing
+    """How the GPUs are shared."""
+    catalog: CatalogAdditions = CatalogAdditions.model_construct()
+    """Instance types, MIG profiles and layouts this release does not know or has wrong."""
+
+
 class DevicePluginSpec(Model):
     """The pools that the plugin serves, and its chart."""
 
-    pools: dict[str, Pool]
-    """The pools, by name."""
+    served: Items[ServedPool] = ()
+    """Pools of the same program."""
+    pools: dict[str, Pool] = Field(default_factory=dict)
+    """Pools whose nodes others make, by name."""
     namespace: str | None = None
     """Namespace. Default: nvidia-device-plugin."""
     chart: Chart = Chart.model_construct()
@@ -71,8 +97,10 @@ class DevicePluginSpec(Model):
 class GpuOperatorSpec(Model):
     """The pools that the operator serves, and its chart."""
 
-    pools: dict[str, Pool]
-    """The pools, by name."""
+    served: Items[ServedPool] = ()
+    """Pools of the same program."""
+    pools: dict[str, Pool] = Field(default_factory=dict)
+    """Pools whose nodes others make, by name."""
     namespace: str | None = None
     """Namespace. Default: gpu-operator."""
     chart: Chart = Chart.model_construct()

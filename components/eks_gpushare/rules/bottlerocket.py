@@ -114,7 +114,7 @@ _BUILT_IN = "Remove bottlerocket.devicePlugin"
 _AL2023 = "use amiFamily: al2023"
 
 
-@check(Scope.POOL, IDLE_BLOCK, COUPLED, NO_OPERATOR, CHART_THERE)
+@check(Scope.POOL, IDLE_BLOCK, COUPLED, NO_OPERATOR, CHART_THERE, by_manager=True)
 def bottlerocket_block(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if pool.bottlerocket is None:
         return
@@ -188,7 +188,7 @@ def bottlerocket_mps(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         )
 
 
-@check(Scope.POOL, NO_DRIVER, NO_METRICS)
+@check(Scope.POOL, NO_DRIVER, NO_METRICS, by_manager=True)
 def bottlerocket_driver(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if not is_bottlerocket(pool) or ctx.environment.gpu_stack.manager != "gpuOperator":
         return

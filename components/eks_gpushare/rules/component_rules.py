@@ -21,7 +21,7 @@ from eks_gpushare.rules.placement import SUBNETS
 from eks_gpushare.rules.registry import Runs, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from eks_gpushare.config.base import Model
     from eks_gpushare.config.component_specs import (
@@ -84,31 +84,49 @@ def check_system_nodes(spec: SystemNodesSpec) -> Iterator[Finding]:
         yield SUBNETS.finding(("zones",), message, "Use subnet_ids alone.")
 
 
-def check_device_plugin(spec: DevicePluginSpec) -> Iterator[Finding]:
-    """Findings about the device plugin and the sharing of the pools it serves."""
+def check_device_plugin(
+    spec: DevicePluginSpec, checked_before: Collection[str] = ()
+) -> Iterator[Finding]:
+    """Findings about the device plugin and the sharing of the pools it serves.
+
+    Args:
+        spec: The manager.
+        checked_before: Names of pools that are right by themselves, whoever manages their GPUs.
+    """
     known = _known(spec)
     stack = _some(known, "namespace")
     charts = _some(known, device_plugin="chart")
     yield from _of_manager(
         spec,
+        checked_before,
         gpu_stack=partly(GpuStack, manager="devicePlugin", **stack),
         charts=Charts.model_construct(**charts) if charts else partly(Charts),
     )
 
 
-def check_gpu_operator(spec: GpuOperatorSpec) -> Iterator[Finding]:
-    """Findings about the GPU Operator and the sharing of the pools it serves."""
+def check_gpu_operator(
+    spec: GpuOperatorSpec, checked_before: Collection[str] = ()
+) -> Iterator[Finding]:
+    """Findings about the GPU Operator and the sharing of the pools it serves.
+
+    Args:
+        spec: The manager.
+        checked_before: Names of pools that are right by themselves, whoever manages their GPUs.
+    """
     known = _known(spec)
     stack = _some(known, "namespace", "mig_taint_remover_image")
     charts = _some(known, gpu_operator="chart")
     yield from _of_manager(
         spec,
+        checked_before,
         gpu_stack=partly(GpuStack, manager="gpuOperator", **stack),
         charts=Charts.model_construct(**charts) if charts else partly(Charts),
     )
 
 
-def _of_manager(spec: DevicePluginSpec | GpuOperatorSpec, **parts: Any) -> Iterator[Finding]:  # noqa: ANN401
+def _of_manager(
+    spec: DevicePluginSpec | GpuOperatorSpec, checked_before: Collection[str], **parts: Any
+) -> Iterator[Finding]:
     pools = {name: _shared(pool) for name, pool in _known(spec).get("pools", {}).items()}
     if "pools" in _known(spec):
         parts["pools"] = pools
@@ -117,7 +135,8 @@ def _of_manager(spec: DevicePluginSpec | GpuOperatorSpec, **parts: Any) -> Itera
     for each in _run(ctx, Scope.CHARTS):
         yield _of_chart(each)
     # What is merely worth knowing about a pool is said where its nodes are made.
-    yield from (each for each in _run_pools(ctx) if each.severity == "error")
+    of_pools = _run_pools(ctx, checked_before)
+    yield from (each for each in of_pools if each.severity == "error")
 
 
 def _shared(pool: Pool) -> Pool:
@@ -169,10 +188,11 @@ def _run(ctx: Context, scope: Scope) -> Iterator[Finding]:
             yield from each(ctx)
 
 
-def _run_pools(ctx: Context) -> Iterator[Finding]:
+def _run_pools(ctx: Context, checked_before: Collection[str] = ()) -> Iterator[Finding]:
+    of_pools = [c for c in CHECKS if c.scope is Scope.POOL and c.runs is not Runs.IN_STACKS]
     for name, pool in _known(ctx.environment).get("pools", {}).items():
-        for each in CHECKS:
-            if each.scope is Scope.POOL and each.runs is not Runs.IN_STACKS:
+        for each in of_pools:
+            if each.by_manager or name not in checked_before:
                 yield from each(ctx, name, pool)
 
 

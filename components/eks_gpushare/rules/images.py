@@ -87,7 +87,7 @@ _BOTTLEROCKET, _AL2023 = "1.65.0-0be31b34", "1.35.8-20260930"
 _AMI_ID = re.compile(r"ami-[0-9a-f]{8}([0-9a-f]{9})?")
 
 
-@check(Scope.POOL, NO_AMI_ID, IDLE_AMI_ID, NO_DRIVER)
+@check(Scope.POOL, NO_AMI_ID, IDLE_AMI_ID, NO_DRIVER, by_manager=True)
 def custom_ami(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     at = ("pools", name, "customAmi")
     ami = pool.custom_ami

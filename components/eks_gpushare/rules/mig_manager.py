@@ -99,7 +99,7 @@ def needs_operator(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         )
 
 
-@check(Scope.POOL, NO_OPERATOR, runs=Runs.ALONE)
+@check(Scope.POOL, NO_OPERATOR, runs=Runs.ALONE, by_manager=True)
 def needs_operator_too(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """For a device plugin that is installed apart from a stack."""
     manager = ctx.environment.gpu_stack.manager

@@ -71,6 +71,9 @@ class Check(Generic[P]):
     rules: tuple[Rule, ...]
     """The rules whose findings it can have."""
     runs: Runs
+    """Where it runs."""
+    by_manager: bool
+    """Whether what it finds of a pool depends on who manages the pool's GPUs."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[Finding]:
         """What it finds before it comes to a value that could not be read.
@@ -86,7 +89,7 @@ StackCheck: TypeAlias = "Check[[Context]]"
 
 
 def check(
-    scope: Scope, *rules: Rule, runs: Runs = Runs.EVERYWHERE
+    scope: Scope, *rules: Rule, runs: Runs = Runs.EVERYWHERE, by_manager: bool = False
 ) -> Callable[[Callable[P, Iterator[Finding]]], Check[P]]:
     """Make a function the check of rules.
 
@@ -95,10 +98,12 @@ def check(
             pool; all others the context alone.
         rules: The rules whose findings it can have.
         runs: Where it runs. Default: everywhere.
+        by_manager: Whether what it finds of a pool depends on who manages the pool's GPUs, so that
+            it runs again where a manager takes a pool that was checked by itself.
     """
 
     def of(look: Callable[P, Iterator[Finding]]) -> Check[P]:
-        return Check(look, scope, rules, runs)
+        return Check(look, scope, rules, runs, by_manager)
 
     return of
 
