@@ -44,8 +44,9 @@ WARNED = Code(
 UNKNOWN_CHART = Code(
     "GPU904",
     "warning",
-    "The lab knows the DaemonSets of every chart that a release installs.",
-    "It runs no charts, so what the others would install is missing from the lab.",
+    "The lab knows the DaemonSets of every chart that a release installs, in its version.",
+    "It runs no charts, so what the others would install is missing from the lab. For another "
+    "version of NVIDIA's charts it is an error: their DaemonSets may be others.",
     _CHART,
 )
 NOT_REACHED = Code(

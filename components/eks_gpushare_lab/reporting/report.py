@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.reporting.daemonset_coverage import Reach
     from eks_gpushare_lab.session import Session
 
+_FOLLOW_NO_CHART = {
+    codes.NOT_REACHED.code,
+    codes.DIFFERS.code,
+    codes.NOT_REFERRED_TO.code,
+    codes.NOT_ADVERTISED.code,
+    codes.MIG_NOT_MANAGED.code,
+    codes.TAINT_STAYS.code,
+}
+"""What goes without saying where a chart is missing that the lab knows in other versions only."""
 _OF_WORKLOADS = {codes.NOT_CREATED.code, codes.NOT_ADMITTED.code, codes.NOT_ADVERTISED.code}
 
 
@@ -194,6 +203,8 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
         *_of_workloads(session, met),
         *_unmet(session, expected),
     ]
+    if any(each.code == codes.UNKNOWN_CHART.code and each.severity == "error" for each in found):
+        found = [each for each in found if each.code not in _FOLLOW_NO_CHART]
     return Report(shares_of(session), workloads, reaches, tuple(dict.fromkeys(found)))
 
 
