@@ -190,6 +190,12 @@ def test_the_table_says_of_what_and_when_it_was_made(chart: str) -> None:
     assert len(facts["read"]) == len("2026-11-22")
 
 
+def test_links_to_mig_parted_go_to_the_release_that_the_operator_brings() -> None:
+    operator = facts_of(release("gpu-operator"))
+
+    assert operator["defaults"]["migManager"]["version"] == versions.MIG_PARTED
+
+
 def test_every_operand_is_there_that_the_values_turn_on() -> None:
     on = {"dcgm": {"enabled": True}, "nodeStatusExporter": {"enabled": True}}
     made = operands(replace(release("gpu-operator"), values=on))

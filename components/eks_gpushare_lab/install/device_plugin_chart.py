@@ -1,6 +1,6 @@
 """What NVIDIA's chart of the device plugin makes of its values.
 
-Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm.
+Held against what the chart renders by tests/lab/test_lab_charts.py.
 """
 
 from __future__ import annotations

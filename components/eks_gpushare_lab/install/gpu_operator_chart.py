@@ -3,8 +3,8 @@
 The operator makes the DaemonSets itself, by its ClusterPolicy. They select nodes by labels that it
 sets too, so that it makes no difference here that the lab lays them at once.
 
-Source: https://github.com/NVIDIA/gpu-operator/tree/v26.7.0, `deployments/gpu-operator`, `assets`
-and `controllers/object_controls.go`.
+Source: `deployments/gpu-operator`, `assets` and `controllers/object_controls.go` of
+NVIDIA/gpu-operator, at the version in `catalog.versions`.
 """
 
 from __future__ import annotations
