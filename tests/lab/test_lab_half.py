@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eks_gpushare.catalog import versions
 from eks_gpushare.program.preview import locate, preview
 from eks_gpushare_lab.install.desired_cluster import NodePool, kubernetes_half
 from eks_gpushare_lab.install.nodes import nodes_of
@@ -61,7 +62,7 @@ def test_objects_and_releases_come_from_the_registrations() -> None:
 
     assert [each["kind"] for each in half.objects] == ["Namespace", "ConfigMap"]
     assert [(each.chart, each.version) for each in half.releases] == [
-        ("nvidia-device-plugin", "0.20.0")
+        ("nvidia-device-plugin", versions.DEVICE_PLUGIN.version)
     ]
 
 
