@@ -175,6 +175,22 @@ def test_sources_are_linked_at_the_version_that_is_installed(
     assert versions.mig_parted_source(path) == f"{github}/mig-parted/{address}"
 
 
+PINNED_LINK = re.compile(r"github\.com/NVIDIA/(?:k8s-device-plugin|gpu-operator|mig-parted)/\w+/v\d")
+STILL_PINNED = ("eks_gpushare/rules/", "eks_gpushare_lab/simulated_node/")
+
+
+def test_no_module_pins_a_link_to_nvidias_sources_by_itself() -> None:
+    found = [
+        name
+        for folder in ("components", "policies")
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        if not (name := file.relative_to(ROOT / folder).as_posix()).startswith(STILL_PINNED)
+        and PINNED_LINK.search(file.read_text(encoding="utf-8"))
+    ]
+
+    assert found == [], "use device_plugin_source(...) and the like of catalog/versions.py"
+
+
 @pytest.mark.parametrize(
     ("name", "capacity", "code"),
     [
