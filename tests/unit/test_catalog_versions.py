@@ -175,7 +175,9 @@ def test_sources_are_linked_at_the_version_that_is_installed(
     assert versions.mig_parted_source(path) == f"{github}/mig-parted/{address}"
 
 
-PINNED_LINK = re.compile(r"github\.com/NVIDIA/(?:k8s-device-plugin|gpu-operator|mig-parted)/\w+/v\d")
+PINNED_LINK = re.compile(
+    r"github\.com/NVIDIA/(?:k8s-device-plugin|gpu-operator|mig-parted)/\w+/v\d"
+)
 STILL_PINNED = ("eks_gpushare/rules/", "eks_gpushare_lab/simulated_node/")
 
 
