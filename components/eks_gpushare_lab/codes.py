@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from eks_gpushare.catalog.versions import device_plugin_source, mig_parted_source
 from eks_gpushare.findings.finding import Code
 
 _APPLY = "https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-the-field-validation-level"
-_CHART = "https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm"
-_CONFIG = "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/cmd/config-manager/main.go"
-_PLUGIN = "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/README.md"
-_MIG_MANAGER = (
-    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/pkg/mig/reconfigure/reconfigure.go"
-)
+_CHART = device_plugin_source("deployments/helm")
+_CONFIG = device_plugin_source("cmd/config-manager/main.go")
+_PLUGIN = device_plugin_source("README.md")
+_MIG_MANAGER = mig_parted_source("pkg/mig/reconfigure/reconfigure.go")
 _SCHEDULER = "https://kubernetes.io/docs/concepts/scheduling-eviction/"
 
 PROGRAM_STOPPED = Code(
@@ -44,8 +43,9 @@ WARNED = Code(
 UNKNOWN_CHART = Code(
     "GPU904",
     "warning",
-    "The lab knows the DaemonSets of every chart that a release installs.",
-    "It runs no charts, so what the others would install is missing from the lab.",
+    "The lab knows the DaemonSets of every chart that a release installs, in its version.",
+    "It runs no charts, so what the others would install is missing from the lab. For another "
+    "version of NVIDIA's charts it is an error: their DaemonSets may be others.",
     _CHART,
 )
 NOT_REACHED = Code(
@@ -89,7 +89,7 @@ NOT_ADMITTED = Code(
     "A container asks for one share where the pool refuses more.",
     "The scheduler binds such a pod, the device plugin refuses it, and its controller makes the "
     "next one for ever.",
-    "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/internal/rm/rm.go",
+    device_plugin_source("internal/rm/rm.go"),
 )
 NOT_ADVERTISED = Code(
     "GPU923",

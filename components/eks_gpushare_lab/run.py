@@ -101,7 +101,7 @@ def _on(  # noqa: PLR0913, PLR0917  (what a run is made of)
     """Run on a lab that is ready."""
     if previewed.recording is None:
         return Report(findings=tuple(before))
-    half, engine = kubernetes_half(previewed.recording), None
+    half, engine = kubernetes_half(previewed.recording, previewed.project.program), None
     if with_tools is not None:
         text, half, found = derived(previewed, half, lab)
         if found:

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from eks_gpushare.catalog import versions
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -121,7 +123,8 @@ def test_a_mirror_in_an_oci_registry_is_the_chart_s_own_address(
 
     made = device_plugin(chart={"repository": address})
 
-    assert release(made, "chart", "version", "repositoryOpts") == [address, "0.20.0", None]
+    version = versions.DEVICE_PLUGIN.version
+    assert release(made, "chart", "version", "repositoryOpts") == [address, version, None]
 
 
 def test_a_chart_on_disk_has_its_own_version(device_plugin: Callable[..., Run]) -> None:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from eks_gpushare.catalog import versions
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -47,7 +49,7 @@ def test_the_release_is_an_exact_version_that_is_rolled_back_if_it_fails(
 
     assert [release[key] for key in ("chart", "version", "atomic", "timeout", "maxHistory")] == [
         "gpu-operator",
-        "v26.7.0",
+        versions.GPU_OPERATOR.version,
         True,
         900,
         5,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eks_gpushare.catalog import versions
 from eks_gpushare.stack_file.yaml import read
 from eks_gpushare_lab.binaries import build
 
@@ -215,7 +217,12 @@ def test_a_stack_of_the_gpu_operator_is_laid_by_its_real_chart(
     if not charts or not Path(charts, "gpu-operator").is_dir():
         pytest.skip("EKS_GPUSHARE_TEST_CHARTS names no folder that has the chart gpu-operator")
     content: Any = read((ROOT / "stacks" / "Pulumi.gpu-operator.yaml").read_bytes()).value
-    path = str(Path(charts, "gpu-operator"))
+    chart = shutil.copytree(Path(charts, "gpu-operator"), tmp_path / "chart")
+    text = (chart / "Chart.yaml").read_text(encoding="utf-8")
+    # As a published chart says it; in its repository the chart says that it is a development one.
+    text = re.sub(r"(?m)^version:.*$", f"version: {versions.GPU_OPERATOR.version}", text)
+    (chart / "Chart.yaml").write_text(text, encoding="utf-8")
+    path = str(chart)
     content["config"]["eks-gpushare:environment"]["charts"] = {"gpuOperator": {"path": path}}
     file = tmp_path / "Pulumi.mine.yaml"
     file.write_text(json.dumps(content), encoding="utf-8")

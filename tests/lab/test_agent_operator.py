@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eks_gpushare_lab.install.charts import stand_ins
-from eks_gpushare_lab.install.release import ChartError, Release
+from eks_gpushare_lab.install.release import ChartError, Release, known_versions
 from eks_gpushare_lab.simulated_node import gpus, operator
 from eks_gpushare_lab.simulated_node.gpus import Gpu, whole
 from eks_gpushare_lab.simulated_node.hardware import Hardware, hardware_of
@@ -97,7 +97,8 @@ def test_the_default_mig_config_becomes_a_label(policy: Policy, label: str | Non
 
 
 def objects(**values: Values) -> dict[str, dict[str, Any]]:
-    release = Release("gpu-operator", "gpu-operator", "gpu-operator", "v26.7.0", values)
+    (version,) = known_versions("gpu-operator")
+    release = Release("gpu-operator", "gpu-operator", "gpu-operator", version, values)
     return {each["metadata"]["name"]: each for each in stand_ins(release)}
 
 

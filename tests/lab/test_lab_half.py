@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eks_gpushare.catalog import versions
 from eks_gpushare.program.preview import locate, preview
 from eks_gpushare_lab.install.desired_cluster import NodePool, kubernetes_half
 from eks_gpushare_lab.install.nodes import nodes_of
@@ -61,8 +62,32 @@ def test_objects_and_releases_come_from_the_registrations() -> None:
 
     assert [each["kind"] for each in half.objects] == ["Namespace", "ConfigMap"]
     assert [(each.chart, each.version) for each in half.releases] == [
-        ("nvidia-device-plugin", "0.20.0")
+        ("nvidia-device-plugin", versions.DEVICE_PLUGIN.version)
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("mine", ("nvidia-device-plugin", "0.19.3")),  # as its Chart.yaml says
+        ("nvidia-device-plugin-0.20.0.tgz", ("nvidia-device-plugin", "0.20.0")),
+        ("gpu-operator-v26.7.0-rc.1.tgz", ("gpu-operator", "v26.7.0-rc.1")),
+        ("absent/nvidia-device-plugin", ("nvidia-device-plugin", "")),
+    ],
+)
+def test_a_chart_on_disk_is_known_by_what_it_says_of_itself(
+    path: str, found: tuple[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    chart = "name: nvidia-device-plugin\nversion: 0.19.3\n"
+    (tmp_path / "mine" / "Chart.yaml").write_text(chart, encoding="utf-8")
+    text = Path(stack("time-slicing")).read_text(encoding="utf-8")
+    mine = f"    charts: {{devicePlugin: {{path: {tmp_path / path}}}}}\n    pools:\n"
+    file = tmp_path / "Pulumi.mine.yaml"
+    file.write_text(text.replace("    pools:\n", mine), encoding="utf-8")
+
+    (release,) = half_of(str(file)).releases
+    assert (release.chart, release.version) == found
 
 
 def test_node_groups_become_pools() -> None:

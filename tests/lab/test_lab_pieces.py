@@ -15,14 +15,15 @@ from eks_gpushare_lab.install import manifests
 from eks_gpushare_lab.install.charts import stand_ins
 from eks_gpushare_lab.install.dropped_keys import dropped, looks_like_one
 from eks_gpushare_lab.install.helm_record import record_of
-from eks_gpushare_lab.install.release import ChartError, Release
+from eks_gpushare_lab.install.release import ChartError, Release, known_versions
 from eks_gpushare_lab.observing import placement
 
 Values = Any
 
 
 def release(**values: Values) -> Release:
-    return Release("nvdp", "gpu", "nvidia-device-plugin", "0.20.0", values)
+    (version,) = known_versions("nvidia-device-plugin")
+    return Release("nvdp", "gpu", "nvidia-device-plugin", version, values)
 
 
 def made(**values: Values) -> dict[str, dict[str, Any]]:

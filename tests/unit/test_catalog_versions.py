@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,9 @@ from eks_gpushare.catalog import (
     support,
     versions,
 )
+from eks_gpushare.stack_file.file import read_stack_file
 
+ROOT = Path(__file__).parents[2]
 SUPPORTED = ["1.33", "1.34", "1.35", "1.36"]
 ADDONS = {
     "aws-ebs-csi-driver",
@@ -118,14 +121,70 @@ def test_no_release_is_known_for_an_unknown_version(family: str) -> None:
     assert ami_release(family, "1.37") is None
 
 
-def test_charts_have_versions_without_ranges() -> None:
-    charts = [value for value in vars(versions).values() if isinstance(value, versions.Chart)]
+CHARTS = [value for value in vars(versions).values() if isinstance(value, versions.Chart)]
 
-    assert {chart.name: chart.version for chart in charts} == {
-        "gpu-operator": "v26.7.0",
-        "node-feature-discovery": "0.19.0",
-        "nvidia-device-plugin": "0.20.0",
-    }
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_charts_have_versions_without_ranges(chart: versions.Chart) -> None:
+    assert re.fullmatch(r"v?\d+\.\d+\.\d+", chart.version)
+
+
+@pytest.mark.parametrize(
+    "file",
+    sorted((ROOT / "stacks").glob("*.yaml")) + sorted((ROOT / "examples").rglob("Pulumi.*.yaml")),
+    ids=lambda file: file.stem,
+)
+def test_a_stack_that_pins_a_chart_pins_the_one_of_the_catalog(file: Path) -> None:
+    environment = read_stack_file(file).environment
+    pinned = {"devicePlugin": versions.DEVICE_PLUGIN, "gpuOperator": versions.GPU_OPERATOR}
+    given = environment.get("charts", {}) if isinstance(environment, dict) else {}
+    for key, chart in given.items():
+        if key in pinned and "version" in chart:
+            wanted = pinned[key].version
+
+            assert chart["version"] == wanted, (
+                f"{file.relative_to(ROOT)} pins charts.{key}.version: write {wanted} there, the "
+                "version of catalog/versions.py"
+            )
+
+
+@pytest.mark.parametrize(
+    ("path", "address"),
+    [
+        ("", "tree/v1.2.3"),
+        ("#mig_strategy", "tree/v1.2.3#mig_strategy"),
+        ("api/config/v1", "tree/v1.2.3/api/config/v1"),
+        ("api/config/v1/replicas.go", "blob/v1.2.3/api/config/v1/replicas.go"),
+        ("README.md#mig", "blob/v1.2.3/README.md#mig"),
+    ],
+)
+def test_sources_are_linked_at_the_version_that_is_installed(
+    path: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions, "DEVICE_PLUGIN", versions.DEVICE_PLUGIN._replace(version="1.2.3"))
+    monkeypatch.setattr(versions, "GPU_OPERATOR", versions.GPU_OPERATOR._replace(version="v1.2.3"))
+    monkeypatch.setattr(versions, "MIG_PARTED", "v1.2.3")
+
+    github = "https://github.com/NVIDIA"
+    assert versions.device_plugin_source(path) == f"{github}/k8s-device-plugin/{address}"
+    assert versions.gpu_operator_source(path) == f"{github}/gpu-operator/{address}"
+    assert versions.mig_parted_source(path) == f"{github}/mig-parted/{address}"
+
+
+PINNED_LINK = re.compile(
+    r"github\.com/NVIDIA/(?:k8s-device-plugin|gpu-operator|mig-parted)/\w+/v\d"
+)
+
+
+def test_no_module_pins_a_link_to_nvidias_sources_by_itself() -> None:
+    found = [
+        file.relative_to(ROOT / folder).as_posix()
+        for folder in ("components", "policies")
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        if PINNED_LINK.search(file.read_text(encoding="utf-8"))
+    ]
+
+    assert found == [], "use device_plugin_source(...) and the like of catalog/versions.py"
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,9 @@ def test_the_table_is_for_the_versions_that_are_installed(chart: versions.Chart)
     known = chart_keys(chart.name)
 
     assert known is not None
-    assert known.version == chart.version
+    assert known.version == chart.version, (
+        "run tools/catalog/chart_keys.py for the chart versions of eks_gpushare.catalog.versions"
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from finding_examples import base, checked, findings, merged, stack_file_text
 
+from eks_gpushare.catalog.versions import DEVICE_PLUGIN, GPU_OPERATOR
+
 OPERATOR = {"gpuStack": {"manager": "gpuOperator"}}
+OPERATOR_NAME = f"gpu-operator {GPU_OPERATOR.version.removeprefix('v')}"
 AMI = {"id": "ami-0123456789abcdef0", "family": "al2023"}
 
 
@@ -170,7 +173,9 @@ def test_a_value_that_no_template_reads_is_refused(
     manager = {"gpuStack": {"manager": chart}}
     fragment = {**manager, "charts": {chart: {"values": values}}}
     found = checked(stack_file_text(merged(base(), fragment))).findings
-    name = "gpu-operator 26.7.0" if chart == "gpuOperator" else "nvidia-device-plugin 0.20.0"
+    name = (
+        OPERATOR_NAME if chart == "gpuOperator" else f"nvidia-device-plugin {DEVICE_PLUGIN.version}"
+    )
 
     assert [(each.path, each.message, each.fix) for each in found if each.code == "GPU711"] == [
         (
@@ -215,7 +220,7 @@ def test_one_value_in_place_of_a_block_is_refused() -> None:
     assert of_operator("GPU711", {"dcgmExporter": True}) == [
         (
             "charts.gpuOperator.values.dcgmExporter",
-            "dcgmExporter is a block of values in gpu-operator 26.7.0, not one value.",
+            f"dcgmExporter is a block of values in {OPERATOR_NAME}, not one value.",
         )
     ]
 
@@ -225,7 +230,7 @@ def test_a_default_that_no_template_reads_is_told() -> None:
         (
             "charts.gpuOperator.values.devicePlugin.mps.root",
             (
-                "devicePlugin.mps.root is among the defaults of gpu-operator 26.7.0, but no "
+                f"devicePlugin.mps.root is among the defaults of {OPERATOR_NAME}, but no "
                 "template reads it."
             ),
         )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FILE = "chart-keys.json"
 NFD = "node-feature-discovery"
 _HINTS = Path(__file__).with_name("chart-hints.json")
-_SOURCES = {
+SOURCES = {
     "gpu-operator": "https://github.com/NVIDIA/gpu-operator/tree/{}/deployments/gpu-operator",
     "nvidia-device-plugin": (
         "https://github.com/NVIDIA/k8s-device-plugin/tree/v{}/deployments/helm/nvidia-device-plugin"
@@ -139,7 +139,7 @@ def keys(name: str, version: str, chart: Chart, hints: Mapping[str, Any]) -> dic
     idle = {leaf for leaf in stated if not _below(leaf, read) and not _below(leaf, theirs)}
     return {
         "version": version,
-        "source": _SOURCES[name].format(version),
+        "source": SOURCES[name].format(version),
         "read": _texts(place for place in ends if not _below(place, whole)),
         "whole": _texts(place for place in whole if not _below(place, whole - {place})),
         "idle": _texts(idle),

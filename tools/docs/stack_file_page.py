@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 from pydantic_core import PydanticUndefined
 
+from eks_gpushare.catalog import versions
 from eks_gpushare.config.base import Model
 from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.models import models
@@ -55,9 +56,9 @@ config:
           mode: timeSlicing
           replicas: 4
     charts:
-      devicePlugin: {version: 0.20.0, values: {}}
+      devicePlugin: {version: PLUGIN, values: {}}
     tags: {team: ml-platform}
-"""
+""".replace("PLUGIN", versions.DEVICE_PLUGIN.version)
 
 _INTRODUCTION = """\
 # Stack file

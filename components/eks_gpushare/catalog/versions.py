@@ -87,15 +87,19 @@ NODE_FEATURE_DISCOVERY = Chart(
     name="node-feature-discovery",
     version="0.19.0",
     repository="oci://registry.k8s.io/nfd/charts/node-feature-discovery",
-    source="Chart.yaml of nvidia-device-plugin 0.20.0, which brings it along; read 2026-11-21",
+    source="Chart.yaml of nvidia-device-plugin, which brings it along; read 2026-11-21",
 )
 
 GPU_OPERATOR = Chart(
     name="gpu-operator",
     version="v26.7.0",
     repository="https://helm.ngc.nvidia.com/nvidia",
-    source="NVIDIA/gpu-operator v26.7.0; read 2026-11-21",
+    source="NVIDIA/gpu-operator, deployments/gpu-operator; read 2026-11-21",
 )
+
+MIG_PARTED = "v0.15.0"
+"""Release of mig-parted, of which the GPU Operator's MIG manager is made: the version of migManager
+in the values.yaml of GPU_OPERATOR."""
 
 PYTHON = Image(
     repository="public.ecr.aws/docker/library/python",
@@ -104,6 +108,32 @@ PYTHON = Image(
     source="Dockerfiles of several public repositories, this address and Docker Hub's; published "
     "2026-10-06, read 2026-11-21",
 )
+
+
+def device_plugin_source(path: str = "") -> str:
+    """Return the address of a file or folder of the device plugin's sources, at its version here.
+
+    Args:
+        path: such as "api/config/v1/replicas.go" or "README.md"; a "#part" may follow.
+    """
+    return _source("NVIDIA/k8s-device-plugin", f"v{DEVICE_PLUGIN.version}", path)
+
+
+def gpu_operator_source(path: str = "") -> str:
+    """Return the address of a file or folder of the GPU Operator's sources, at its version here."""
+    return _source("NVIDIA/gpu-operator", GPU_OPERATOR.version, path)
+
+
+def mig_parted_source(path: str = "") -> str:
+    """Return the address of a file or folder of mig-parted's sources, at its version here."""
+    return _source("NVIDIA/mig-parted", MIG_PARTED, path)
+
+
+def _source(repository: str, tag: str, path: str) -> str:
+    place, mark, part = path.partition("#")
+    # GitHub has folders under another word than files, which have a dot in their name.
+    kind = "blob" if "." in place.rpartition("/")[2] else "tree"
+    return f"https://github.com/{repository}/{kind}/{tag}/{place}".rstrip("/") + mark + part
 
 
 @cache

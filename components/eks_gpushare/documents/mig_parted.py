@@ -4,7 +4,7 @@ mig-parted refuses unknown keys and an item without `mig-devices` where MIG is o
 refuse is a malformed device filter: that matches no GPU, and the node is left as it was. Filters
 are therefore made here, from PCI device ids.
 
-Source: https://github.com/NVIDIA/mig-parted/blob/v0.15.0/api/spec/v1/spec.go.
+Source: `api/spec/v1/spec.go` of NVIDIA/mig-parted, at the version in `catalog.versions`.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
-_PLUGIN = "https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm"
-_OPERATOR = "https://github.com/NVIDIA/gpu-operator/tree/v26.7.0/deployments/gpu-operator"
+_PLUGIN = device_plugin_source("deployments/helm")
+_OPERATOR = gpu_operator_source("deployments/gpu-operator")
 _ON_EKS = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html"
 
 UNDONE_VALUE = Rule(

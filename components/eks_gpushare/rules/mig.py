@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import nvidia_ami, why_no_mig
+from eks_gpushare.catalog.versions import device_plugin_source, mig_parted_source
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from eks_gpushare.sharing.mig.layout import LayoutProblem, NodeLayout
 
 _GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"
-_NAMES = "https://github.com/NVIDIA/mig-parted/tree/v0.15.0/pkg/mig/builder"
-_STRATEGIES = "https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0#mig_strategy"
+_NAMES = mig_parted_source("pkg/mig/builder")
+_STRATEGIES = device_plugin_source("#mig_strategy")
 _EKS_PLATFORM = "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html"
 
 UNKNOWN_LAYOUT = Rule(
@@ -59,14 +60,14 @@ NO_SUCH_GPU = Rule(
     "error",
     "A MIG layout names GPUs that the instance type has.",
     "The layout is not applied, or applied to fewer GPUs than were meant.",
-    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/README.md",
+    mig_parted_source("README.md"),
 )
 GPU_TWICE = Rule(
     "GPU225",
     "error",
     "A GPU stands in a MIG layout once.",
     "mig-parted applies the entries in order, so the later one would silently win.",
-    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/README.md",
+    mig_parted_source("README.md"),
 )
 NO_DEVICES = Rule(
     "GPU226",
@@ -80,7 +81,7 @@ WRONG_COUNT = Rule(
     "error",
     "A MIG layout has one device or more of each profile it names.",
     "mig-parted refuses negative counts, and takes a count of 0 for a profile that is not there.",
-    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/api/spec/v1/spec.go",
+    mig_parted_source("api/spec/v1/spec.go"),
 )
 SINGLE_STRATEGY = Rule(
     "GPU228",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import mps_client_limit
+from eks_gpushare.catalog.versions import device_plugin_source
 from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from eks_gpushare.rules.context import Context
     from eks_gpushare.sharing.resources import Share
 
-_REPLICAS = "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/api/config/v1/replicas.go"
+_REPLICAS = device_plugin_source("api/config/v1/replicas.go")
 _AWS_ADVICE = (
     "https://docs.aws.amazon.com/eks/latest/userguide/device-management-nvidia-time-slicing.html"
 )
@@ -38,7 +39,7 @@ MPS_LIMIT = Rule(
     "error",
     "MPS replicas stay within the clients of a GPU.",
     "The MPS daemon refuses to start and the node advertises nothing.",
-    "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/cmd/mps-control-daemon/mps/device.go",
+    device_plugin_source("cmd/mps-control-daemon/mps/device.go"),
 )
 NO_MIG = Rule(
     "GPU203",

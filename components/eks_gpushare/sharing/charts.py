@@ -1,7 +1,7 @@
 """Helm charts: where they come from, how values merge, and the device plugin's own values.
 
-Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm. Lists in Helm
-values replace the chart's own as a whole.
+Source: `deployments/helm` of NVIDIA/k8s-device-plugin, at the version in `catalog.versions`. Lists
+in Helm values replace the chart's own as a whole.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The plugin parses leniently: unknown and misplaced keys are dropped without a wo
 are rendered from the model alone, and every key whose default differs between the upstream plugin
 and Bottlerocket's is always written.
 
-Source: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/api/config/v1.
+Source: `api/config/v1` of NVIDIA/k8s-device-plugin, at the version in `catalog.versions`.
 """
 
 from __future__ import annotations

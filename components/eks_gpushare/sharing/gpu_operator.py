@@ -1,6 +1,6 @@
 """Values of NVIDIA's GPU Operator chart, derived from the pools it serves.
 
-Source: https://github.com/NVIDIA/gpu-operator/tree/v26.7.0. Lists in Helm values replace the
+Source: NVIDIA/gpu-operator, at the version in `catalog.versions`. Lists in Helm values replace the
 chart's own as a whole, so what the chart tolerates by itself is repeated.
 """
 

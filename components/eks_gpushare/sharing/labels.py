@@ -49,7 +49,7 @@ OWNED_PREFIXES = (
     "feature.node.kubernetes.io/",
 )
 """Label keys that GPU feature discovery, NFD or the GPU Operator write; they take over a label set
-by hand (https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/internal/lm)."""
+by hand (`internal/lm` of NVIDIA/k8s-device-plugin)."""
 
 
 def node_labels(name: str, pool: Pool) -> Mapping[str, str]:

@@ -3,7 +3,8 @@
 MIG manager follows one node label. Whatever changes on a node therefore has to be a change of its
 label or of the ConfigMap's name, and a label changes only when the pool's own layout does.
 
-Source: https://github.com/NVIDIA/mig-parted/blob/v0.15.0/pkg/mig/reconfigure/reconfigure.go.
+Source: `pkg/mig/reconfigure/reconfigure.go` of NVIDIA/mig-parted, at the version in
+`catalog.versions`.
 """
 
 from __future__ import annotations

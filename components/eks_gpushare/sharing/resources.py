@@ -1,7 +1,7 @@
 """What a node advertises to the scheduler, by the way its GPUs are shared.
 
-Source: https://github.com/NVIDIA/k8s-device-plugin v0.20.0, `internal/rm` and
-`api/config/v1/replicas.go`.
+Source: `internal/rm` and `api/config/v1/replicas.go` of NVIDIA/k8s-device-plugin, at the version in
+`catalog.versions`.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ def derived(
     recording = tried.recording
     if recording is None or not tried.ok:
         return text, half, list(_why_not(tried))
-    laid = replace(kubernetes_half(recording), pools=_with_plain_nodes(half.pools))
+    laid = kubernetes_half(recording, project.program)
+    laid = replace(laid, pools=_with_plain_nodes(half.pools))
     return text, laid, list(_not_kubernetes(recording))
 
 

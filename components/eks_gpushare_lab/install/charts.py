@@ -2,37 +2,37 @@
 
 The lab runs no charts: there are no containers to run. What decides which nodes NVIDIA's programs
 reach, and how they are configured, is in the charts' templates; here the same is made of the same
-values. Names, defaults and their source are in data/daemonsets.json.
+values. Names, defaults and where the pods go are in data/daemonsets.json, which is made of each
+chart version's rendered templates by `tools/catalog/daemonsets.py`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from eks_gpushare.findings.finding import Finding, finding
+from eks_gpushare_lab import codes
 from eks_gpushare_lab.install import device_plugin_chart, gpu_operator_chart
-from eks_gpushare_lab.install.release import charts
+from eks_gpushare_lab.install.release import facts_of, known_versions
 
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.install.release import Release
 
-_MAKERS = {
-    "nvidia-device-plugin": device_plugin_chart.stand_ins,
-    "gpu-operator": gpu_operator_chart.stand_ins,
-}
-
-
-def knows(release: Release) -> bool:
-    """Whether the lab can stand in for a release."""
-    return release.chart in charts()
+_PLUGIN, _OPERATOR = "nvidia-device-plugin", "gpu-operator"
+_MAKERS = {_PLUGIN: device_plugin_chart.stand_ins, _OPERATOR: gpu_operator_chart.stand_ins}
+_KEYS = {_PLUGIN: "devicePlugin", _OPERATOR: "gpuOperator"}
 
 
 def stand_ins(release: Release) -> list[Object]:
     """The objects that matter here of those that a release would install.
 
     Raises:
+        UnknownChartError: If the lab does not know the chart in this version.
         ChartError: If the chart would refuse the values.
     """
+    facts_of(release)
     return list(_MAKERS[release.chart](release))
 
 
@@ -40,7 +40,36 @@ def operands(release: Release) -> list[Object]:
     """What of the stand-ins the release's programs would make, and not Helm.
 
     There are no programs: where Helm itself installs the chart, these are still to be laid.
+
+    Raises:
+        UnknownChartError: If the lab knows other versions of the chart only.
     """
-    if release.chart != "gpu-operator":
+    if release.chart != _OPERATOR:
         return []
     return list(gpu_operator_chart.operands(release))
+
+
+def unknown(release: Release) -> Finding:
+    """Why nothing of a release is there whose chart the lab does not know.
+
+    An error where the chart is one of those that the lab is there for: then nothing about the nodes
+    is proven.
+    """
+    at, chart = ("releases", release.name), release.chart
+    known = ", ".join(known_versions(chart))
+    if not known:
+        message = f"The lab knows no chart {chart}; nothing of {release.name} is there."
+        fix = "Nothing, if no pod of the chart matters here; else apply its manifests."
+        return finding(codes.UNKNOWN_CHART, at, message, fix)
+    given = f"installs {chart} {release.version}"
+    if not release.version:
+        given = f"does not say which version of {chart} it installs"
+    message = (
+        f"The release {given}, and the lab knows the DaemonSets of {known} only: nothing of "
+        f"{release.name} is there, and the run proves nothing about its nodes."
+    )
+    fix = f"Let it install {known}, in a stack file by charts.{_KEYS[chart]}.version"
+    # The real chart has no operands in it: the operator makes them.
+    other = "." if chart == _OPERATOR else "; or let Helm render the real chart, with --engine."
+    found = finding(codes.UNKNOWN_CHART, at, message, fix + other)
+    return replace(found, severity="error")

@@ -7,11 +7,13 @@ compare with, comes from the environment's outputs.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.values import plain
-from eks_gpushare_lab.install.release import Release
+from eks_gpushare_lab.install.release import Release, chart_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,18 +90,20 @@ class KubernetesHalf:
     """Nodes."""
 
 
-def kubernetes_half(recording: Recording) -> KubernetesHalf:
+def kubernetes_half(recording: Recording, program: Path | None = None) -> KubernetesHalf:
     """The Kubernetes half of a recorded program.
 
     Args:
         recording: of a run without unknown values.
+        program: directory of the program, which paths of charts start from. Default: where this
+            runs.
     """
     objects, releases = [], []
     for resource in recording.resources:
         if resource.existing or not resource.type.startswith("kubernetes:"):
             continue
         if resource.type in _RELEASES:
-            releases.append(_release(resource))
+            releases.append(_release(resource, program or Path()))
         elif resource.custom and not resource.type.startswith(_NOT_OBJECTS):
             objects.append(_object(resource))
     return KubernetesHalf(tuple(objects), tuple(releases), tuple(_pools(recording)))
@@ -114,13 +118,12 @@ def _object(resource: Resource) -> Object:
     return {**given, "metadata": metadata}
 
 
-def _release(resource: Resource) -> Release:
+def _release(resource: Resource, program: Path) -> Release:
     given = plain(resource.inputs)
-    chart = str(given.get("chart", "")).rstrip("/").rpartition("/")[2].removesuffix(".tgz")
-    version = str(given.get("version") or "")
-    name, dash, packed = chart.rpartition("-")
-    if dash and packed[:1].isdigit():  # a packed chart has its version in the file's name
-        chart, version = name, version or packed
+    address = str(given.get("chart", ""))
+    chart, version = _packed(address) or (address.rstrip("/").rpartition("/")[2], "")
+    on_disk = chart_at(program / Path(address).expanduser()) if address else None
+    chart, version = on_disk or (chart, version or str(given.get("version") or ""))
     return Release(
         name=str(given.get("name") or resource.name),
         namespace=str(given.get("namespace") or "default"),
@@ -128,6 +131,12 @@ def _release(resource: Resource) -> Release:
         version=version,
         values=given.get("values") or {},
     )
+
+
+def _packed(address: str) -> tuple[str, str] | None:
+    """Name and version of a packed chart, which has both in the file's name."""
+    found = re.fullmatch(r"(?:.*/)?(.+?)-(v?\d+\.\d+\..*)\.tgz", address)
+    return (found[1], found[2]) if found else None
 
 
 def _pools(recording: Recording) -> Iterator[NodePool]:

@@ -1,6 +1,6 @@
 """What NVIDIA's chart of the device plugin makes of its values.
 
-Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm.
+Held against what the chart renders by tests/lab/test_lab_charts.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ from eks_gpushare_lab.install.chart_template import (
     container,
     daemon_set,
 )
-from eks_gpushare_lab.install.release import ChartError, config_map, values_of
+from eks_gpushare_lab.install.release import (
+    ChartError,
+    config_map,
+    facts_of,
+    scheduling,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,14 +47,12 @@ def stand_ins(release: Release) -> Iterator[Object]:
     if maps:
         yield config_map(made.config_map, made.namespace, maps)
     if values["devicePlugin"]["enabled"]:
-        yield made.daemon_set(made.name, _PLUGIN, values)
-        capable = {"nvidia.com/mps.capable": "true", **values["nodeSelector"]}
-        name = f"{made.name}-{_DAEMON}"
-        yield made.daemon_set(name, _DAEMON, {**values, "nodeSelector": capable})
+        yield made.daemon_set(_PLUGIN)
+        yield made.daemon_set(_DAEMON)
     if values["gfd"]["enabled"]:
-        yield made.daemon_set(f"{made.name}-{_DISCOVERY}", _DISCOVERY, values)
+        yield made.daemon_set(_DISCOVERY)
     if values["nfd"].get("enabled", values["gfd"]["enabled"]):
-        yield made.worker(values["nfd"]["worker"])
+        yield worker(release)
 
 
 class _Made:
@@ -56,28 +60,25 @@ class _Made:
 
     def __init__(self, release: Release, values: Mapping[str, Any]) -> None:
         self._release, self._values = release, values
-        self.name, self.namespace = _full_name(release, values), _namespace(release, values)
-        embedded = f"{self.name}-configs" if values["config"]["map"] else ""
+        self._daemon_sets = facts_of(release)["daemonSets"]
+        self._name, self.namespace = _full_name(release, values), _namespace(release, values)
+        embedded = f"{self._name}-configs" if values["config"]["map"] else ""
         self.config_map: str = values["config"]["name"] or embedded
 
-    def daemon_set(self, name: str, program: str, scheduling: Mapping[str, Any]) -> Object:
+    def daemon_set(self, program: str) -> Object:
         """One of NVIDIA's own, with the config-manager beside it where there is a ConfigMap."""
+        known = self._daemon_sets[program]
+        name = self._name + known["name"].removeprefix(f"{{release}}-{self._release.chart}")
         image = self._values["image"]
-        tag = image["tag"] or f"v{self._release.version}"
+        tag = image["tag"] or f"v{self._release.version.removeprefix('v')}"
         main = container(program, f"{image['repository']}:{tag}", self._environment(program))
-        pods = Pods([main], scheduling=scheduling, annotations=self._annotations())
+        where = scheduling(known, self._release)
+        pods = Pods([main], scheduling=where, annotations=self._annotations())
         if self.config_map:
             config = self._values["config"]
             fallbacks = [str(each) for each in config["fallbackStrategies"]]
             add_config_manager(pods, program, self.config_map, str(config["default"]), fallbacks)
         return daemon_set(name, self.namespace, program, self._release.name, pods)
-
-    def worker(self, scheduling: Mapping[str, Any]) -> Object:
-        """Node feature discovery's worker."""
-        main = container(_WORKER, "registry.k8s.io/nfd/node-feature-discovery", {})
-        name = f"{self._release.name}-node-feature-discovery-worker"
-        pods = Pods([main], scheduling=scheduling)
-        return daemon_set(name, self.namespace, _WORKER, self._release.name, pods)
 
     def _annotations(self) -> dict[str, str]:
         given = self._values.get("podAnnotations") or {}
@@ -92,11 +93,20 @@ class _Made:
         found = {}
         if program == _PLUGIN:
             found["MPS_ROOT"] = str(self._values["mps"]["root"])
-        if program != _DAEMON and isinstance(self._values["migStrategy"], str):
+        if isinstance(self._values["migStrategy"], str):
             found["MIG_STRATEGY"] = self._values["migStrategy"]
         if self.config_map:
             found["CONFIG_FILE"] = "/config/config.yaml"
         return found
+
+
+def worker(release: Release) -> Object:
+    """Node feature discovery's worker, which the GPU Operator's chart has too."""
+    known = facts_of(release)["daemonSets"][_WORKER]
+    main = container(_WORKER, "registry.k8s.io/nfd/node-feature-discovery", {})
+    name = known["name"].replace("{release}", release.name)
+    pods = Pods([main], scheduling=scheduling(known, release))
+    return daemon_set(name, release.namespace, _WORKER, release.name, pods)
 
 
 def _validate(release: Release, values: Mapping[str, Any]) -> None:

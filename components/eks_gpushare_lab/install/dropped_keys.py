@@ -1,6 +1,6 @@
 """Keys of a device plugin's configuration that the plugin does not know, and so drops.
 
-Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/api/config/v1.
+Source: `api/config/v1` of NVIDIA/k8s-device-plugin, at the version in `catalog.versions`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The operator makes the DaemonSets itself, by its ClusterPolicy. They select nodes by labels that it
 sets too, so that it makes no difference here that the lab lays them at once.
 
-Source: https://github.com/NVIDIA/gpu-operator/tree/v26.7.0, `deployments/gpu-operator`, `assets`
-and `controllers/object_controls.go`.
+Source: `deployments/gpu-operator`, `assets` and `controllers/object_controls.go` of
+NVIDIA/gpu-operator, at the version in `catalog.versions`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from eks_gpushare_lab.install.chart_template import (
     container,
     daemon_set,
 )
-from eks_gpushare_lab.install.release import ChartError, charts, config_map, values_of
+from eks_gpushare_lab.install.device_plugin_chart import worker
+from eks_gpushare_lab.install.release import ChartError, config_map, facts_of, value_at, values_of
 from eks_gpushare_lab.simulated_node.operator import POLICY
 
 if TYPE_CHECKING:
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.install.release import Release
 
 _PLUGIN, _DISCOVERY = "nvidia-device-plugin", "gpu-feature-discovery"
-_MANAGER, _OPERATOR, _WORKER = "nvidia-mig-manager", "gpu-operator", "nfd-worker"
+_MANAGER, _OPERATOR, _VALIDATOR = "nvidia-mig-manager", "gpu-operator", "validator"
 _CONFIGURED = (_PLUGIN, _DISCOVERY, "mps-control-daemon")
 _STRATEGIES = ("none", "single", "mixed")
 _DEFAULTS = ("all-disabled", "")
+_OF_ALL = ("tolerations", "priorityClassName")
 _MIG_FOLDER = "/mig-parted-config"
 
 
@@ -50,14 +52,14 @@ def stand_ins(release: Release) -> Iterator[Object]:
     yield _operator(release, values)
     yield from operands(release)
     if values["nfd"]["enabled"]:
-        yield _worker(release, values)
+        yield worker(release)
 
 
 def operands(release: Release) -> Iterator[Object]:
     """The DaemonSets that the operator makes."""
     values = values_of(release)
-    for name, operand in charts()[release.chart]["operands"].items():
-        if values[operand["when"]]["enabled"]:
+    for name, operand in facts_of(release)["operands"].items():
+        if operand["enabledBy"] is None or value_at(values, operand["enabledBy"]):
             yield _operand(release, values, name, operand)
 
 
@@ -97,17 +99,16 @@ def _operator(release: Release, values: Mapping[str, Any]) -> Object:
 def _operand(
     release: Release, values: Mapping[str, Any], name: str, operand: Mapping[str, Any]
 ) -> Object:
-    program = operand["command"]
-    given = values[operand["when"]]
+    program = operand["program"]
+    given = values[(operand["enabledBy"] or _VALIDATOR).partition(".")[0]]
     own = _environment(program, values)
     wanted = {each["name"]: str(each["value"]) for each in given.get("env") or ()}
     # For discovery the operator writes its own last, for the others those of the values.
     environment = {**wanted, **own} if program == _DISCOVERY else {**own, **wanted}
     main = container(program, f"nvcr.io/nvidia/{program}:{given.get('version', '')}", environment)
     scheduling = {
-        "nodeSelector": operand["nodeSelector"],
-        "tolerations": values["daemonsets"]["tolerations"] or operand["tolerations"],
-        "priorityClassName": values["daemonsets"]["priorityClassName"],
+        **operand,  # controllers/object_controls.go, applyCommonDaemonsetConfig: what is not empty
+        **{key: each for key in _OF_ALL if (each := values["daemonsets"][key])},
     }
     pods = Pods([main], scheduling=scheduling)
     if operand["gated"]:
@@ -141,15 +142,6 @@ def _add_mig_config(pods: Pods, name: str) -> None:
         pods.volumes.append({"name": "mig-parted-config", "configMap": {"name": name}})
         mount = {"name": "mig-parted-config", "mountPath": _MIG_FOLDER}
         pods.containers[-1]["volumeMounts"] = [mount]
-
-
-def _worker(release: Release, values: Mapping[str, Any]) -> Object:
-    nfd = values["node-feature-discovery"]
-    main = container(_WORKER, "registry.k8s.io/nfd/node-feature-discovery", {})
-    scheduling = {**nfd["worker"], "priorityClassName": nfd["priorityClassName"]}
-    name = f"{release.name}-node-feature-discovery-worker"
-    pods = Pods([main], scheduling=scheduling)
-    return daemon_set(name, release.namespace, _WORKER, release.name, pods)
 
 
 def _validate(values: Mapping[str, Any]) -> None:

@@ -9,11 +9,11 @@ from eks_gpushare.findings.finding import Finding, finding
 from eks_gpushare_lab import codes
 from eks_gpushare_lab.client import ApiError, UnknownKindError
 from eks_gpushare_lab.install import inventory
-from eks_gpushare_lab.install.charts import knows, operands, stand_ins
+from eks_gpushare_lab.install.charts import operands, stand_ins, unknown
 from eks_gpushare_lab.install.helm_record import record_of
 from eks_gpushare_lab.install.inventory import Inventory
 from eks_gpushare_lab.install.nodes import POOL, LabNode, UnknownTypeError, nodes_of
-from eks_gpushare_lab.install.release import ChartError
+from eks_gpushare_lab.install.release import ChartError, UnknownChartError
 from eks_gpushare_lab.simulated_node.boot import CONSOLE
 from eks_gpushare_lab.simulated_node.gpus import STATE
 from eks_gpushare_lab.simulated_node.user_data import AMI_TYPE, USER_DATA
@@ -82,9 +82,18 @@ class Layer:
             inventory.keep(self._client, Inventory(self._applied, releases))
             if install():
                 for release in half.releases:
-                    for each in operands(release):
-                        self._apply(each, ("releases", release.name, _name(each)))
+                    self._operands(release)
                 inventory.keep(self._client, Inventory(self._applied, releases))
+
+    def _operands(self, release: Release) -> None:
+        """What the release's programs would make, beside what Helm has installed."""
+        try:
+            objects = operands(release)
+        except UnknownChartError:
+            self.findings.append(unknown(release))
+            return
+        for each in objects:
+            self._apply(each, ("releases", release.name, _name(each)))
 
     def _path(self, given: Object) -> str | None:
         """Path of an object; None for a custom resource, which goes with its definition."""
@@ -152,13 +161,11 @@ class Layer:
 
     def _release(self, release: Release) -> None:
         at = ("releases", release.name)
-        if not knows(release):
-            message = f"The lab knows no chart {release.chart}; nothing of {release.name} is there."
-            fix = "Nothing, if no pod of the chart matters here; else apply its manifests."
-            self._find(codes.UNKNOWN_CHART, at, message, fix)
-            return
         try:
             objects = stand_ins(release)
+        except UnknownChartError:
+            self.findings.append(unknown(release))
+            return
         except ChartError as error:
             fix = "Change the chart's values."
             self._find(codes.REFUSED, at, f"The chart {release.chart} refuses: {error}", fix)

@@ -9,12 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eks_gpushare_lab.client import Object
 
 _DATA = Path(__file__).parent / "data" / "daemonsets.json"
+_SCHEDULING = ("nodeSelector", "affinity", "tolerations", "priorityClassName")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +40,73 @@ class ChartError(Exception):
     """The chart refuses its values, in its own words."""
 
 
+class UnknownChartError(Exception):
+    """The lab does not know the chart of a release, or other versions of it only."""
+
+
+def chart_at(folder: Path) -> tuple[str, str] | None:
+    """Name and version of a chart on the disk; None if there is none."""
+    try:
+        content = yaml.safe_load((folder / "Chart.yaml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeError, yaml.YAMLError):
+        return None
+    if not isinstance(content, dict) or not {"name", "version"} <= content.keys():
+        return None
+    return str(content["name"]), str(content["version"])
+
+
+def known_versions(chart: str) -> tuple[str, ...]:
+    """The versions of a chart whose DaemonSets the lab knows; none for a chart that it does not."""
+    return tuple(_charts().get(chart, ()))
+
+
+def facts_of(release: Release) -> dict[str, Any]:
+    """What the lab knows of the chart of a release, in exactly the version that it installs.
+
+    Raises:
+        UnknownChartError: If that is not known.
+    """
+    for version, facts in _charts().get(release.chart, {}).items():
+        # Helm takes v26.7.0 for 26.7.0 too.
+        if release.version.removeprefix("v") == version.removeprefix("v"):
+            found: dict[str, Any] = facts
+            return found
+    raise UnknownChartError(release.chart)
+
+
 @cache
-def charts() -> dict[str, Any]:
-    """What the lab knows of each chart: its defaults, as far as they matter here."""
+def _charts() -> dict[str, Any]:
+    """By chart and version, what tools/catalog/daemonsets.py has made of it."""
     found: dict[str, Any] = json.loads(_DATA.read_text(encoding="utf-8"))
+    found.pop("_about")
     return found
 
 
 def values_of(release: Release) -> dict[str, Any]:
     """The values of a release with the chart's defaults below."""
-    return merged(charts()[release.chart]["defaults"], release.values)
+    return merged(facts_of(release)["defaults"], release.values)
+
+
+def scheduling(daemon_set: Mapping[str, Any], release: Release) -> dict[str, Any]:
+    """Where the pods of a chart's DaemonSet go: as rendered, with the release's values in it."""
+    defaults, values = facts_of(release)["defaults"], values_of(release)
+    found = {field: daemon_set.get(field) for field in _SCHEDULING}
+    for field, paths in daemon_set["valuesOf"].items():
+        given = next(filter(None, (value_at(values, path) for path in paths)), None)
+        if field == "nodeSelector":  # the only one of which a template writes a part itself
+            before = {key for path in paths for key in value_at(defaults, path) or ()}
+            fixed = {k: v for k, v in (found[field] or {}).items() if k not in before}
+            given = {**fixed, **(given or {})}
+        found[field] = given
+    return found
+
+
+def value_at(values: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (any value of a chart)
+    """The value at a path such as `nfd.worker.affinity`, None if there is none."""
+    found: Any = values
+    for key in path.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

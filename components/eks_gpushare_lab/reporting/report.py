@@ -17,6 +17,7 @@ from eks_gpushare_lab.reporting.comparing import (
 )
 from eks_gpushare_lab.reporting.daemonset_coverage import reach_findings, reach_of
 from eks_gpushare_lab.reporting.machines import machine_findings
+from eks_gpushare_lab.reporting.unproven_mig import UnprovenMig, unproven_mig
 from eks_gpushare_lab.reporting.waiting import reasons_of, uncreated_findings, waiting_findings
 from eks_gpushare_lab.session import NoWorkloadError
 
@@ -26,6 +27,15 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.reporting.daemonset_coverage import Reach
     from eks_gpushare_lab.session import Session
 
+_FOLLOW_NO_CHART = {
+    codes.NOT_REACHED.code,
+    codes.DIFFERS.code,
+    codes.NOT_REFERRED_TO.code,
+    codes.NOT_ADVERTISED.code,
+    codes.MIG_NOT_MANAGED.code,
+    codes.TAINT_STAYS.code,
+}
+"""What goes without saying where a chart is missing that the lab knows in other versions only."""
 _OF_WORKLOADS = {codes.NOT_CREATED.code, codes.NOT_ADMITTED.code, codes.NOT_ADVERTISED.code}
 
 
@@ -100,6 +110,8 @@ class Report:
     """DaemonSets and how far they reach."""
     findings: Sequence[Finding] = ()
     """What is wrong."""
+    unproven: Sequence[UnprovenMig] = ()
+    """Boards whose MIG this run does not prove, whatever it found."""
     engine: Mapping[str, Any] | None = None
     """What the Pulumi engine did, if it laid the stack."""
 
@@ -135,6 +147,7 @@ class Report:
             "workloads": {name: counts.as_json() for name, counts in self.workloads.items()},
             "daemonsets": {reach.name: reach.as_json() for reach in self.daemon_sets},
             "findings": [each.as_json() for each in self.findings],
+            "unprovenMig": [each.as_json() for each in self.unproven],
             **({} if self.engine is None else {"engine": dict(self.engine)}),
         }
 
@@ -194,7 +207,15 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
         *_of_workloads(session, met),
         *_unmet(session, expected),
     ]
-    return Report(shares_of(session), workloads, reaches, tuple(dict.fromkeys(found)))
+    if any(each.code == codes.UNKNOWN_CHART.code and each.severity == "error" for each in found):
+        found = [each for each in found if each.code not in _FOLLOW_NO_CHART]
+    return Report(
+        shares_of(session),
+        workloads,
+        reaches,
+        tuple(dict.fromkeys(found)),
+        unproven_mig(session),
+    )
 
 
 def _of_daemon_sets(session: Session, reaches: Sequence[Reach]) -> Iterator[Finding]:

@@ -66,6 +66,8 @@ def print_report(console: Console, report: Report) -> None:
             console.print(Text(f"Why pods of {name} wait", style="bold"))
             console.print(_indented(Text(reason) for reason in counts.reasons))
     print_findings(console, report.findings)
+    for each in report.unproven:
+        console.print(Text(str(each)), soft_wrap=True)
 
 
 def print_findings(console: Console, found: Sequence[Finding]) -> None:

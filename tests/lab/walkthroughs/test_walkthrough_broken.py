@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
 
 pytestmark = pytest.mark.slow
 
@@ -55,6 +61,22 @@ def test_a_renamed_share_needs_a_toleration_of_its_own(walk: Walk, messages_of: 
             "nvidia.com/gpu.shared is without. EKS adds a toleration for the taint "
             "nvidia.com/gpu.shared alone."
         )
+    ]
+
+
+def test_another_version_of_the_chart_is_one_error_and_no_daemon_set(
+    walk: Walk, half: Callable[[str], KubernetesHalf]
+) -> None:
+    known = half("time-slicing")
+    (release,) = known.releases
+    walk.lay(replace(known, releases=(replace(release, version="0.17.4"),)))
+    walk.apply("exclusive/cifar10.yaml")
+
+    report = walk.see()
+    assert report["daemonsets"] == {}
+    assert report["pools"]["gpu"] == {"nodes": 1, "declared": {GPU: 40}, "advertised": {}}
+    assert [(each["code"], each["severity"]) for each in report["findings"]] == [
+        ("GPU904", "error")
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from eks_gpushare_lab.install.desired_cluster import KubernetesHalf, NodePool
-from eks_gpushare_lab.install.release import Release
+from eks_gpushare_lab.install.release import Release, known_versions
 
 pytestmark = pytest.mark.slow
 
@@ -93,7 +93,8 @@ def with_plugin(nodes: NodePool, strategy: str, sharing: Values = None) -> Kuber
             "labels": {**nodes.labels, **labelled},
         }
     )
-    release = Release("nvdp", "plugin", "nvidia-device-plugin", "0.20.0", values)
+    (version,) = known_versions("nvidia-device-plugin")
+    release = Release("nvdp", "plugin", "nvidia-device-plugin", version, values)
     return KubernetesHalf((namespace("plugin"), namespace("demo")), (release,), (SYSTEM, machine))
 
 
@@ -165,7 +166,8 @@ def test_a_new_layout_is_a_new_machine(walk: Walk) -> None:
 
 def operated(nodes: NodePool, *objects: Values, **values: Values) -> KubernetesHalf:
     given = {"driver": OFF, "toolkit": OFF, "mig": {"strategy": "mixed"}, **values}
-    release = Release("gpu-operator", "gpu-operator", "gpu-operator", "v26.7.0", given)
+    (version,) = known_versions("gpu-operator")
+    release = Release("gpu-operator", "gpu-operator", "gpu-operator", version, given)
     spaces = (namespace("gpu-operator"), namespace("demo"))
     return KubernetesHalf((*spaces, *objects), (release,), (SYSTEM, nodes))
 
