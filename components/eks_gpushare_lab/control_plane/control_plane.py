@@ -196,7 +196,7 @@ def launch(
         "stages": [str(path) for path in programs.stages],
         "versions": dict(programs.versions),
     }
-    source = str(Path(__file__).parents[3])
+    source = str(Path(__file__).parents[2])
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
     supervisor = subprocess.Popen(
         [sys.executable, "-P", "-m", "eks_gpushare_lab.control_plane.supervisor"],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_TIED = Path(__file__).with_name("tied.py")
+_TIED = Path(__file__).with_name("die_with_parent.py")
 
 
 def spawn(
