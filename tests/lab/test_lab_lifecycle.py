@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare_lab.control_plane import folders, lifecycle, state
+from eks_gpushare_lab.control_plane import lifecycle, state
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.host import folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare_lab.control_plane.certificates import write_private
 from eks_gpushare_lab.control_plane.names import SERVICE_ADDRESSES, SIMULATED_NODE
+from eks_gpushare_lab.host.folders import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

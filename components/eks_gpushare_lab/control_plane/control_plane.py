@@ -22,9 +22,9 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from eks_gpushare_lab.binaries import build, cleaning
 from eks_gpushare_lab.control_plane import state
-from eks_gpushare_lab.control_plane.folders import make_private, state_folder
 from eks_gpushare_lab.control_plane.names import SIMULATED_NODE
 from eks_gpushare_lab.errors import NO_CRYPTOGRAPHY, AlreadyUpError, LabError
+from eks_gpushare_lab.host.folders import make_private, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

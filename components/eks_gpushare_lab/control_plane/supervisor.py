@@ -21,9 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare_lab.control_plane import certificates, command_lines, processes, state
+from eks_gpushare_lab.control_plane import certificates, command_lines, state
 from eks_gpushare_lab.control_plane.api import Api
 from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.host import processes
 
 if TYPE_CHECKING:
     import subprocess

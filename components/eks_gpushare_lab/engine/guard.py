@@ -25,7 +25,7 @@ TIME_IS_OVER = 124
 _STOPPED = 130
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _TICK_SECONDS = 0.05
-_TIED = Path(__file__).parents[1] / "control_plane" / "die_with_parent.py"
+_DIE_WITH_PARENT = Path(__file__).parents[1] / "host" / "die_with_parent.py"
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
@@ -42,7 +42,7 @@ def main() -> int:
     limit, *command = sys.argv[1:]
     if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1)):
         sys.exit("the kernel does not hand orphans to this process: prctl failed")
-    tied = [sys.executable, "-I", "-S", str(_TIED), str(os.getpid()), *command]
+    tied = [sys.executable, "-I", "-S", str(_DIE_WITH_PARENT), str(os.getpid()), *command]
     try:
         for number in _SIGNALS:
             signal.signal(number, _on_signal)

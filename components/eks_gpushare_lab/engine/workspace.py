@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.stack_file.yaml import read
-from eks_gpushare_lab.control_plane.certificates import write_private
 from eks_gpushare_lab.engine.tools import PROVIDER
+from eks_gpushare_lab.host.folders import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
