@@ -97,9 +97,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--seconds",
         type=_positive,
-        default=900,
+        default=120,
         metavar="N",
-        help="how long nodes, and then pods, may take (default: 900)",
+        help="give up after so long without one node or pod more (default: 120)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--markdown", action="store_true", help=f"write {PAGE.name} as well")

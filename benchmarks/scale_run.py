@@ -34,6 +34,7 @@ _THREADS = 8
 _TICK = 0.1
 _TOLD_SECONDS = 5.0
 _QUIET_SECONDS = 2.0
+_REST_SECONDS = 900.0
 
 
 class ScaleError(Exception):
@@ -156,7 +157,9 @@ class _Run:
         phase = self._clock.end(count.usable.at)
         tell(f"  {wanted} nodes usable after {phase.seconds:.1f} s")
         # What is still on its way would be in the next phase.
-        if not self._session.settle(_QUIET_SECONDS, self._size.seconds):
+        if not self._session.settle(
+            _QUIET_SECONDS, _REST_SECONDS, self._teller(lambda: "something still moves")
+        ):
             raise ScaleError("the DaemonSets do not come to rest")
         return phase
 
@@ -231,19 +234,37 @@ class _Run:
         wanted: int,
         further: Callable[[], str] = lambda: "",
     ) -> None:
-        begun = told = time.monotonic()
-        while (there := count()) < wanted:
-            now = time.monotonic()
-            if now - begun > self._size.seconds:
+        """Wait for as long as more and more come: how fast they do says nothing about the code."""
+
+        def state() -> str:
+            return f"{count()} of {wanted} {what}{further()}"
+
+        show = self._teller(state)
+        since, last = time.monotonic(), ""
+        while count() < wanted:
+            now, there = time.monotonic(), state()
+            if there != last:
+                since, last = now, there
+            elif now - since > self._size.seconds:
                 refused = self._session.watches.refusals.all()
                 why = f"; the first refusal: {refused[0]['message']}" if refused else ""
-                state = f"{there} of {wanted} {what}{further()}"
-                raise ScaleError(f"{state} after {self._size.seconds:.0f} s{why}")
+                raise ScaleError(f"{there}, and no more for {self._size.seconds:.0f} s{why}")
+            show()
+            time.sleep(_TICK)
+
+    def _teller(self, state: Callable[[], str]) -> Callable[[], None]:
+        """What to call again and again for how it goes to be said every few seconds."""
+        begun = told = time.monotonic()
+
+        def show() -> None:
+            nonlocal told
+            now = time.monotonic()
             if now - told > _TOLD_SECONDS:
                 told = now
                 self._usage.cpu()  # fails where a process has ended
-                tell(f"  {now - begun:.0f} s: {there} of {wanted} {what}{further()}")
-            time.sleep(_TICK)
+                tell(f"  {now - begun:.0f} s: {state()}")
+
+        return show
 
 
 def _pod_spec(resource: str) -> Object:

@@ -127,12 +127,7 @@ def _run_engine(  # noqa: PLR0913, PLR0917  (the same)
 ) -> Report:
     found, expected = [*before], dict(map(_pair, options.expect or ()))
     with _shown(session, options) as (show, tell):
-
-        def look() -> None:
-            session.observer.sample()
-            show()
-
-        session.lay(half, lambda: engine.up(look, tell))
+        session.lay(half, lambda: engine.up(show, tell))
         if engine.findings:
             # What was to run on it is not tried: it would only tell of the same once more.
             given, expected = (), {}

@@ -62,6 +62,7 @@ class Session:
         """Workloads that were applied, with the pods they want; None where that is not known."""
         self.steady = True
         """Whether the last wait ended because nothing moved."""
+        self._of_stack: dict[Workload, int | None] = {}
         self._layer = Layer(client)
         self._agent = Agent(client, self.watches)
 
@@ -104,12 +105,12 @@ class Session:
                 whether that went well.
         """
         self._layer.lay(half, install)
+        self._of_stack = dict(filter(None, map(_wanted, self._layer.made)))
         self.touch()
 
     def apply(self, manifests: Sequence[Manifest]) -> None:
         """Apply manifests."""
-        for each in self._layer.apply(manifests):
-            self._remember(each)
+        self.applied |= filter(None, map(_wanted, self._layer.apply(manifests)))
         self.touch()
 
     def scale(self, name: str, replicas: int) -> None:
@@ -159,7 +160,6 @@ class Session:
         """
         end = time.monotonic() + longest
         while time.monotonic() < end:
-            self.observer.sample()
             show()
             now = time.monotonic()
             quiet = now - self.observer.changed >= seconds
@@ -171,8 +171,11 @@ class Session:
         return False
 
     def _complete(self) -> bool:
-        """Whether every applied workload has its pods, or cannot have them."""
-        for workload, wanted in self.applied.items():
+        """Whether every workload that was applied has its pods, or cannot have them.
+
+        Its controller may be too busy to have made them yet, for longer than the lab is quiet.
+        """
+        for workload, wanted in {**self._of_stack, **self.applied}.items():
             counts = self.observer.counts.get(workload, Counter())
             there = counts[RUNNING] + counts[PENDING] + counts[STARTING]
             if workload.kind == "Pod":  # nobody makes another when it has ended
@@ -189,17 +192,6 @@ class Session:
             if _is_about(event["involvedObject"], workload)
         ]
 
-    def _remember(self, given: Object) -> None:
-        metadata, kind = given["metadata"], given["kind"]
-        spec = given.get("spec") or {}
-        workload = Workload(metadata.get("namespace", ""), kind, metadata["name"])
-        if kind in SCALABLE:
-            self.applied[workload] = int(spec.get("replicas", 1))
-        elif kind == "Pod":
-            self.applied[workload] = 1
-        elif kind in {"Job", "CronJob"}:
-            self.applied[workload] = None
-
     def replicas(self, workload: Workload) -> int | None:
         """Pods that a workload wants now; None where that is not known."""
         if workload.kind not in SCALABLE:
@@ -210,6 +202,17 @@ class Session:
         except ApiError:
             there = None
         return int(there["spec"].get("replicas", 1)) if there else self.applied.get(workload)
+
+
+def _wanted(given: Object) -> tuple[Workload, int | None] | None:
+    """A workload with the pods that it wants, None where that is not known; None for others."""
+    metadata, kind = given["metadata"], given["kind"]
+    workload = Workload(metadata.get("namespace", ""), kind, metadata["name"])
+    if kind in SCALABLE:
+        return workload, int((given.get("spec") or {}).get("replicas", 1))
+    if kind == "Pod":
+        return workload, 1
+    return (workload, None) if kind in {"Job", "CronJob"} else None
 
 
 def _is_about(involved: Object, workload: Workload) -> bool:

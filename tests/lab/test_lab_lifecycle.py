@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 Python = Any
-LAB = "import sys; from eks_gpushare.cli import lab; from argparse import ArgumentParser\n" + (
-    textwrap.dedent("""
+LAB = textwrap.dedent("""
+    import sys
+    from argparse import ArgumentParser
+    from eks_gpushare_lab import command
     parser = ArgumentParser()
     parser.add_argument("--json", action="store_true")
-    lab.add_arguments(parser)
-    sys.exit(lab.run(parser.parse_args()))
-    """)
-)
+    command.add_arguments(parser)
+    sys.exit(command.run(parser.parse_args()))
+""")
 HELD = textwrap.dedent("""
     import time
     from eks_gpushare_lab.control_plane.control_plane import ControlPlane

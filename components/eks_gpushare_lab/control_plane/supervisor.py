@@ -117,7 +117,7 @@ class Supervisor:
         settings = self._order["scheduler"]
         self._spawn("kube-controller-manager", command_lines.controller_manager())
         self._spawn("kube-scheduler", command_lines.scheduler(self._directory, settings))
-        self._spawn("kwok", command_lines.kwok(self._order["stages"]))
+        self._spawn("kwok", command_lines.kwok(self._directory, self._order["stages"]))
         # Pods are refused before they exist, whatever /readyz says.
         for name in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
             self._wait(name, partial(api.has, f"/api/v1/namespaces/default/{name}"))

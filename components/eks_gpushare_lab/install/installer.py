@@ -49,6 +49,8 @@ class Layer:
         """What it refused and warned of."""
         self.nodes: list[LabNode] = []
         """The nodes of the stack that is laid."""
+        self.made: list[Object] = []
+        """Objects of the stack, and of the lab's templates of its charts, as they were accepted."""
         self._applied: list[str] = []
 
     def lay(self, half: KubernetesHalf, install: Callable[[], bool] | None = None) -> None:
@@ -61,14 +63,14 @@ class Layer:
         """
         before = inventory.read(self._client)
         inventory.remove_releases(self._client, before.releases)
-        self._applied = []
+        self._applied, self.made = [], []
         wanted = list(self._wanted(half))
         with ThreadPoolExecutor(_WORKERS) as workers:
             made = list(workers.map(self._node, wanted))
         self.nodes = [node for node, there in zip(wanted, made, strict=True) if there]
         if install is None:
             for each in half.objects:
-                self._apply(each, ("objects", _name(each)))
+                self._make(each, ("objects", _name(each)))
             for release in half.releases:
                 self._release(release)
             self._remove(before.paths)
@@ -83,7 +85,7 @@ class Layer:
             if install():
                 for release in half.releases:
                     for each in operands(release):
-                        self._apply(each, ("releases", release.name, _name(each)))
+                        self._make(each, ("releases", release.name, _name(each)))
                 inventory.keep(self._client, Inventory(self._applied, releases))
 
     def _path(self, given: Object) -> str | None:
@@ -164,7 +166,12 @@ class Layer:
             self._find(codes.REFUSED, at, f"The chart {release.chart} refuses: {error}", fix)
             return
         for each in (record_of(release), *objects):
-            self._apply(each, (*at, _name(each)))
+            self._make(each, (*at, _name(each)))
+
+    def _make(self, given: Object, at: At) -> None:
+        accepted = self._apply(given, at)
+        if accepted is not None:
+            self.made.append(accepted)
 
     def _apply(self, given: Object, at: At) -> Object | None:
         try:

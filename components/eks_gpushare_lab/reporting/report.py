@@ -147,7 +147,7 @@ def counts_of(session: Session, *, reasons: bool = True) -> dict[str, Counts]:
         found[key] = Counts(
             workload=workload,
             desired=session.replicas(workload) if reasons else session.applied.get(workload),
-            running=session.observer.running[workload],
+            running=session.observer.running(workload),
             pending=session.observer.waiting(workload),
             peak=session.observer.peaks[workload],
             reasons=reasons_of(session, workload) if reasons else (),
@@ -218,7 +218,7 @@ def _running(session: Session, name: str) -> int | None:
         workload = session.find(name)
     except NoWorkloadError:
         return None
-    return session.observer.running[workload]
+    return session.observer.running(workload)
 
 
 def _unmet(session: Session, expected: Mapping[str, int]) -> Iterator[Finding]:
@@ -229,7 +229,7 @@ def _unmet(session: Session, expected: Mapping[str, int]) -> Iterator[Finding]:
             fix = "Name one of them, or apply its manifest."
             yield finding(codes.NOT_AS_EXPECTED, ("workloads", name), str(error), fix)
             continue
-        running = session.observer.running[workload]
+        running = session.observer.running(workload)
         if running != number:
             message = f"{number} pods were expected to run, and {running} do."
             fix = "See the reasons of the workload."

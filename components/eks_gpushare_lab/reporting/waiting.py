@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.findings.finding import Finding, finding
 from eks_gpushare_lab import codes
-from eks_gpushare_lab.observing.observer import PENDING, condition, state_of, workload_of
+from eks_gpushare_lab.observing.observer import (
+    PENDING,
+    REFUSED,
+    condition,
+    state_of,
+    workload_of,
+)
 from eks_gpushare_lab.observing.placement import (
     allocatable,
     mismatches,
@@ -16,7 +22,6 @@ from eks_gpushare_lab.observing.placement import (
     shortages,
     untolerated,
 )
-from eks_gpushare_lab.simulated_node.admission import REASON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,7 +65,7 @@ def waiting_findings(session: Session, workload: Workload) -> Iterator[Finding]:
     at = ("workloads", str(workload))
     pods = [pod for pod in session.watches.pods.all() if workload_of(pod) == workload]
     yield from uncreated_findings(session, workload, at)
-    refused = [pod for pod in pods if pod["status"].get("reason") == REASON]
+    refused = [pod for pod in pods if pod["status"].get("reason") == REFUSED]
     if refused:
         message = f"The kubelet refuses its pods: {refused[0]['status'].get('message', '')}."
         fix = (

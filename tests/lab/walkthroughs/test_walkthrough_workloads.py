@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
+
+from eks_gpushare_lab.simulated_node import admission
 
 pytestmark = pytest.mark.slow
 
@@ -52,17 +55,53 @@ def test_a_request_of_two_shares_is_refused_by_the_kubelet(
     ]
 
 
+POD = """
+kind: Pod
+apiVersion: v1
+metadata: {name: two}
+spec: {containers: [{name: app, image: app, resources: {limits: {nvidia.com/gpu: 2}}}]}
+"""
+
+
 def test_a_pod_that_the_kubelet_refuses_is_not_waited_for(
     walk: Walk, messages_of: Messages
 ) -> None:
     walk.lay("time-slicing")
-    limits = "{limits: {nvidia.com/gpu: 2}}"
-    walk.apply(  # which wants the lab to come to rest
-        text="kind: Pod\napiVersion: v1\nmetadata: {name: two}\n"
-        f"spec: {{containers: [{{name: app, image: app, resources: {limits}}}]}}\n"
-    )
+    walk.apply(text=POD)  # which wants the lab to come to rest
 
     assert len(messages_of(walk.see(), "GPU922")) == 1
+
+
+def test_a_pod_that_is_refused_late_has_not_run_before(
+    walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decide = admission.refusal
+
+    def late(*given: Any) -> str | None:
+        time.sleep(1.5)  # as on a machine with other work
+        return decide(*given)
+
+    monkeypatch.setattr(admission, "refusal", late)
+    walk.lay("time-slicing")
+    walk.apply(text=POD)
+
+    counts = walk.see()["workloads"]["default/two"]
+    assert (counts["running"], counts["peak"]) == (0, 0)
+
+
+def test_a_job_whose_pods_are_refused_is_never_done(walk: Walk) -> None:
+    walk.lay("time-slicing")
+    container = "{name: app, image: app, resources: {limits: {nvidia.com/gpu: 2}}}"
+    template = f"{{spec: {{restartPolicy: Never, containers: [{container}]}}}}"
+    walk.apply(
+        text="kind: Job\napiVersion: batch/v1\nmetadata: {name: greedy}\n"
+        f"spec: {{backoffLimit: 0, template: {template}}}\n"
+    )
+    job = walk.session.client.get("/apis/batch/v1/namespaces/default/jobs/greedy")
+
+    assert job is not None
+    assert job["status"].get("succeeded", 0) == 0
+    assert job["status"]["failed"] == 1
 
 
 def test_a_request_of_two_whole_gpus_runs(walk: Walk) -> None:
