@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scale_setting import LabSetting
 
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 
 TEAMS = 10
 """Namespaces, each with one Deployment. The controller of Deployments looks through all pods of a
@@ -69,12 +69,12 @@ def tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def measure(setting: LabSetting, half: KubernetesHalf, size: Size) -> ScaleResult:
-    """Start a control plane, lay the nodes on it, make the pods, and stop it.
+def measure(setting: LabSetting, desired: DesiredCluster, size: Size) -> ScaleResult:
+    """Start a control plane, make its nodes and pods, and stop it.
 
     Args:
         setting: of the control plane.
-        half: of a stack with one GPU pool.
+        desired: the cluster of a stack with one GPU pool.
         size: how many pods, and how they are made.
 
     Raises:
@@ -87,11 +87,11 @@ def measure(setting: LabSetting, half: KubernetesHalf, size: Size) -> ScaleResul
             environment=setting.environment,
             scheduler=setting.scheduler,
         )
-        return _measured(plane, setting, half, size)
+        return _measured(plane, setting, desired, size)
 
 
 def _measured(
-    plane: ControlPlane, setting: LabSetting, half: KubernetesHalf, size: Size
+    plane: ControlPlane, setting: LabSetting, desired: DesiredCluster, size: Size
 ) -> ScaleResult:
     load, began = os.getloadavg(), time.strftime("%Y-%m-%d %H:%M")
     clock, before = _Clock(), time.process_time()
@@ -107,7 +107,7 @@ def _measured(
                 ready.seconds, cpu, max(0.0, ready.others - sum(cpu.values()) / ready.seconds)
             )
             run = _Run(session, usage, size)
-            usable = run.lay(half)
+            usable = run.install(desired)
             running, scheduled = run.fill()
             by_node = run.pods.by_node()
             return ScaleResult(
@@ -142,10 +142,10 @@ class _Run:
         self.pods = PodCount(self.namespaces)
         session.watches.pods.listen(self.pods.on_pod)
 
-    def lay(self, half: KubernetesHalf) -> Phase:
+    def install(self, desired: DesiredCluster) -> Phase:
         """Have nodes that advertise their shares."""
         self._clock.begin()
-        self._session.lay(half)
+        self._session.install(desired)
         self.declared = {n.name: dict(n.declared) for n in self._session.nodes if n.declared}
         errors = [each for each in self._session.findings if each.severity == "error"]
         if errors:

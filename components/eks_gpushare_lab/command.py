@@ -81,7 +81,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine",
         action="store_true",
-        help="lay the stack by a real `pulumi up`, charts included, instead of applying its "
+        help="install the stack by a real `pulumi up`, charts included, instead of applying its "
         "objects; needs pulumi, and the stack's charts from their repository or charts.*.path",
     )
     parser.add_argument(
@@ -238,7 +238,7 @@ def _terminate(number: int, _: object) -> None:
 
 _SUMMARIES = {
     "up": "start a control plane that stays until `lab down`",
-    "run": "lay a stack on a control plane and see which of its pods run",
+    "run": "install a stack on a control plane and see which of its pods run",
     "status": "show versions, address, memory and logs of the lab that is up",
     "down": "stop the lab that is up",
     "clean": "remove programs that were built for other versions",

@@ -1,4 +1,4 @@
-"""One run on a lab: lay a stack, apply manifests, wait until nothing moves, look."""
+"""One run on a lab: install a stack, apply manifests, wait until nothing moves, look."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Self
 
 from eks_gpushare_lab.client import ApiError
-from eks_gpushare_lab.install.installer import Layer
+from eks_gpushare_lab.install.installer import Installer
 from eks_gpushare_lab.observing.observer import (
     FAILED,
     PENDING,
@@ -18,7 +18,7 @@ from eks_gpushare_lab.observing.observer import (
     Workload,
 )
 from eks_gpushare_lab.observing.watches import Watches
-from eks_gpushare_lab.simulated_node.controller import Agent
+from eks_gpushare_lab.simulated_node.controller import SimulatedNodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Client, Object
-    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
     from eks_gpushare_lab.install.nodes import LabNode
 
@@ -50,7 +50,7 @@ class NoWorkloadError(Exception):
 
 
 class Session:
-    """The watches and the node agent over a running control plane."""
+    """The watches and the simulated nodes over a running control plane."""
 
     def __init__(self, client: Client) -> None:
         """Use an API server. Use it in a `with` block."""
@@ -63,13 +63,13 @@ class Session:
         self.steady = True
         """Whether the last wait ended because nothing moved."""
         self._of_stack: dict[Workload, int | None] = {}
-        self._layer = Layer(client)
-        self._agent = Agent(client, self.watches)
+        self._installer = Installer(client)
+        self._simulated = SimulatedNodes(client, self.watches)
 
     def __enter__(self) -> Self:
         self.watches.start()
         self.observer = Observer(self.watches)
-        self._agent.start()
+        self._simulated.start()
         return self
 
     def __exit__(
@@ -78,39 +78,39 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._agent.stop()
+        self._simulated.stop()
         self.watches.stop()
         self.client.close()
 
     @property
     def nodes(self) -> list[LabNode]:
-        """Nodes of the stack that is laid, or being laid."""
-        return self._layer.nodes
+        """Nodes of the stack that is installed, or being installed."""
+        return self._installer.nodes
 
     @property
     def findings(self) -> list[Finding]:
         """What the API server refused or warned of so far."""
-        return self._layer.findings
+        return self._installer.findings
 
     def touch(self) -> None:
         """Wait anew for rest: something was just done."""
         self.observer.changed = time.monotonic()
 
-    def lay(self, half: KubernetesHalf, install: Callable[[], bool] | None = None) -> None:
+    def install(self, desired: DesiredCluster, up: Callable[[], bool] | None = None) -> None:
         """Make the lab what a stack says, in place of what was there.
 
         Args:
-            half: what a cluster would have of the stack.
-            install: makes its objects and releases by other means than the lab's own, and returns
+            desired: what a cluster would have of the stack.
+            up: makes its objects and releases by other means than the lab's own, and returns
                 whether that went well.
         """
-        self._layer.lay(half, install)
-        self._of_stack = dict(filter(None, map(_wanted, self._layer.made)))
+        self._installer.install(desired, up)
+        self._of_stack = dict(filter(None, map(_wanted, self._installer.made)))
         self.touch()
 
     def apply(self, manifests: Sequence[Manifest]) -> None:
         """Apply manifests."""
-        self.applied |= filter(None, map(_wanted, self._layer.apply(manifests)))
+        self.applied |= filter(None, map(_wanted, self._installer.apply(manifests)))
         self.touch()
 
     def scale(self, name: str, replicas: int) -> None:
@@ -163,7 +163,7 @@ class Session:
             show()
             now = time.monotonic()
             quiet = now - self.observer.changed >= seconds
-            if quiet and self._agent.idle and not self.observer.moving() and self._complete():
+            if quiet and self._simulated.idle and not self.observer.moving() and self._complete():
                 self.steady = True
                 return True
             time.sleep(_TICK)

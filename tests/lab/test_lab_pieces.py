@@ -12,7 +12,7 @@ import pytest
 
 from eks_gpushare_lab import codes
 from eks_gpushare_lab.install import manifests
-from eks_gpushare_lab.install.charts import stand_ins
+from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.dropped_keys import dropped, looks_like_one
 from eks_gpushare_lab.install.helm_record import record_of
 from eks_gpushare_lab.install.release import ChartError, Release
@@ -26,7 +26,7 @@ def release(**values: Values) -> Release:
 
 
 def made(**values: Values) -> dict[str, dict[str, Any]]:
-    return {each["metadata"]["name"]: each for each in stand_ins(release(**values))}
+    return {each["metadata"]["name"]: each for each in render(release(**values))}
 
 
 def spec(daemon_set: dict[str, Any]) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def test_an_edit_of_embedded_configurations_rolls_the_pods() -> None:
 )
 def test_values_that_the_chart_refuses_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ChartError, match=message):
-        stand_ins(release(**values))
+        render(release(**values))
 
 
 def test_a_release_is_recorded_as_helm_does_it() -> None:

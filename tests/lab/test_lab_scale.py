@@ -79,7 +79,7 @@ def test_each_process_has_its_cpu_time_and_memory(measured: dict[str, Any]) -> N
         "kube-controller-manager",
         "kube-scheduler",
         "kwok",
-        "node agent and client",
+        "simulated nodes and client",
     }
 
     assert set(measured["peaksMb"]) == names

@@ -108,7 +108,7 @@ def scheduler(directory: Path, settings: Mapping[str, Any]) -> list[str]:
 
 
 def kwok(directory: Path, stages: Sequence[str]) -> list[str]:
-    """The kubelets' stand-in, for nodes with our annotation only.
+    """What plays the kubelets, for nodes with our annotation only.
 
     Writes the stage that starts pods into the directory, with the one condition more.
     """

@@ -1,4 +1,4 @@
-"""`pulumi up` of a stack's Kubernetes half against a lab."""
+"""`pulumi up` of what a stack has in Kubernetes, against a lab."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _UNREACHABLE = ("could not download", "cannot be reached", "no such host", "dial
 
 @dataclass(slots=True)
 class Engine:
-    """Lays one stack by the real engine."""
+    """Installs one stack by the real engine."""
 
     tools: Tools
     """What runs it."""
@@ -159,4 +159,4 @@ def _fix(said: str) -> str:
             "Let this machine reach the chart's repository, or give a mirror or a chart on disk: "
             "repository or path, under charts in the stack file."
         )
-    return "Mend what the message names; `pulumi up` would say the same of the stack itself."
+    return "Fix what the message names; `pulumi up` would say the same of the stack itself."

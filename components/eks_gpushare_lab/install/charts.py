@@ -1,4 +1,4 @@
-"""DaemonSets that stand in for those of a Helm chart, as its values make them.
+"""The DaemonSets of a Helm chart, as its values make them.
 
 The lab runs no charts: there are no containers to run. What decides which nodes NVIDIA's programs
 reach, and how they are configured, is in the charts' templates; here the same is made of the same
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.install.release import Release
 
 _MAKERS = {
-    "nvidia-device-plugin": device_plugin_chart.stand_ins,
-    "gpu-operator": gpu_operator_chart.stand_ins,
+    "nvidia-device-plugin": device_plugin_chart.render,
+    "gpu-operator": gpu_operator_chart.render,
 }
 
 
 def knows(release: Release) -> bool:
-    """Whether the lab can stand in for a release."""
+    """Whether the lab knows what a release would install."""
     return release.chart in charts()
 
 
-def stand_ins(release: Release) -> list[Object]:
+def render(release: Release) -> list[Object]:
     """The objects that matter here of those that a release would install.
 
     Raises:
@@ -37,9 +37,9 @@ def stand_ins(release: Release) -> list[Object]:
 
 
 def operands(release: Release) -> list[Object]:
-    """What of the stand-ins the release's programs would make, and not Helm.
+    """What of those objects the release's programs would make, and not Helm.
 
-    There are no programs: where Helm itself installs the chart, these are still to be laid.
+    There are no programs: where Helm itself installs the chart, these are still to be applied.
     """
     if release.chart != "gpu-operator":
         return []

@@ -1,7 +1,7 @@
 """What the GPU Operator and its chart make of its values: the operator, and its DaemonSets.
 
 The operator makes the DaemonSets itself, by its ClusterPolicy. They select nodes by labels that it
-sets too, so that it makes no difference here that the lab lays them at once.
+sets too, so that it makes no difference here that the lab applies them at once.
 
 Source: https://github.com/NVIDIA/gpu-operator/tree/v26.7.0, `deployments/gpu-operator`, `assets`
 and `controllers/object_controls.go`.
@@ -36,7 +36,7 @@ _DEFAULTS = ("all-disabled", "")
 _MIG_FOLDER = "/mig-parted-config"
 
 
-def stand_ins(release: Release) -> Iterator[Object]:
+def render(release: Release) -> Iterator[Object]:
     """The objects that matter here.
 
     Raises:

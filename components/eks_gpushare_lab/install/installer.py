@@ -1,4 +1,4 @@
-"""Laying a stack's Kubernetes half on the lab: nodes, objects, stand-ins, and what goes again."""
+"""Installing a stack on the lab: nodes, objects, what its charts would make; and what goes again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eks_gpushare.findings.finding import Finding, finding
 from eks_gpushare_lab import codes
 from eks_gpushare_lab.client import ApiError, UnknownKindError
 from eks_gpushare_lab.install import inventory
-from eks_gpushare_lab.install.charts import knows, operands, stand_ins
+from eks_gpushare_lab.install.charts import knows, operands, render
 from eks_gpushare_lab.install.helm_record import record_of
 from eks_gpushare_lab.install.inventory import Inventory
 from eks_gpushare_lab.install.nodes import POOL, LabNode, UnknownTypeError, nodes_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import At, Code
     from eks_gpushare_lab.client import Client, Object
-    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
     from eks_gpushare_lab.install.release import Release
 
@@ -39,7 +39,7 @@ _CHOSEN = ("nvidia.com/gpu.present", "nvidia.com/mig.config", "nvidia.com/gpu.de
 _WORKERS = 8
 
 
-class Layer:
+class Installer:
     """Applies objects and keeps a list of them in the API server, so that it can take them away."""
 
     def __init__(self, client: Client) -> None:
@@ -48,42 +48,42 @@ class Layer:
         self.findings: list[Finding] = []
         """What it refused and warned of."""
         self.nodes: list[LabNode] = []
-        """The nodes of the stack that is laid."""
+        """The nodes of the stack that is installed."""
         self.made: list[Object] = []
-        """Objects of the stack, and of the lab's templates of its charts, as they were accepted."""
+        """Objects of the stack, and of its charts, as they were accepted."""
         self._applied: list[str] = []
 
-    def lay(self, half: KubernetesHalf, install: Callable[[], bool] | None = None) -> None:
+    def install(self, desired: DesiredCluster, up: Callable[[], bool] | None = None) -> None:
         """Make the lab what a stack says, and remove what an earlier stack had there.
 
         Args:
-            half: what a cluster would have of the stack.
-            install: makes objects and releases of the half by other means, and returns whether
-                that went well. Default: its objects are applied, and stand-ins for its releases.
+            desired: what a cluster would have of the stack.
+            up: makes its objects and releases by other means, and returns whether that went well.
+                Default: its objects are applied, and those that the lab knows of its charts.
         """
         before = inventory.read(self._client)
         inventory.remove_releases(self._client, before.releases)
         self._applied, self.made = [], []
-        wanted = list(self._wanted(half))
+        wanted = list(self._wanted(desired))
         with ThreadPoolExecutor(_WORKERS) as workers:
             made = list(workers.map(self._node, wanted))
         self.nodes = [node for node, there in zip(wanted, made, strict=True) if there]
-        if install is None:
-            for each in half.objects:
+        if up is None:
+            for each in desired.objects:
                 self._make(each, ("objects", _name(each)))
-            for release in half.releases:
+            for release in desired.releases:
                 self._release(release)
             self._remove(before.paths)
             inventory.keep(self._client, Inventory(self._applied))
         else:
             self._remove(before.paths)
             inventory.await_gone(self._client, before.paths, kept=self._applied)
-            self._applied += filter(None, map(self._path, half.objects))
+            self._applied += filter(None, map(self._path, desired.objects))
             # First, so that what a run leaves that is killed meanwhile is found again.
-            releases = [(release.namespace, release.name) for release in half.releases]
+            releases = [(release.namespace, release.name) for release in desired.releases]
             inventory.keep(self._client, Inventory(self._applied, releases))
-            if install():
-                for release in half.releases:
+            if up():
+                for release in desired.releases:
                     for each in operands(release):
                         self._make(each, ("releases", release.name, _name(each)))
                 inventory.keep(self._client, Inventory(self._applied, releases))
@@ -109,8 +109,8 @@ class Layer:
                 found.append(accepted)
         return found
 
-    def _wanted(self, half: KubernetesHalf) -> Iterator[LabNode]:
-        for pool in half.pools:
+    def _wanted(self, desired: DesiredCluster) -> Iterator[LabNode]:
+        for pool in desired.pools:
             try:
                 yield from nodes_of(pool)
             except UnknownTypeError as error:
@@ -160,7 +160,7 @@ class Layer:
             self._find(codes.UNKNOWN_CHART, at, message, fix)
             return
         try:
-            objects = stand_ins(release)
+            objects = render(release)
         except ChartError as error:
             fix = "Change the chart's values."
             self._find(codes.REFUSED, at, f"The chart {release.chart} refuses: {error}", fix)

@@ -112,5 +112,5 @@ def _said(error: yaml.YAMLError) -> str:
 
 
 def _unreadable(where: str, why: str) -> Finding:
-    fix = "Mend the file; `kubectl apply --dry-run=client -f FILE` reads it in the same way."
+    fix = "Fix the file; `kubectl apply --dry-run=client -f FILE` reads it in the same way."
     return finding(codes.UNREADABLE_MANIFEST, ("apply", where), f"{where}: {why}.", fix)

@@ -32,7 +32,7 @@ def machine_findings(session: Session) -> Iterator[Finding]:
     for node in session.nodes:
         there = session.watches.nodes.get(node.name)
         if not node.joins:
-            fix = "Mend the setting that the message names; the OS is strict about all of them."
+            fix = "Fix the setting that the message names; the OS is strict about all of them."
             yield finding(codes.NOT_JOINED, _at(node), f"It never joins: {node.said}.", fix)
         if there is not None:
             yield from _boot_findings(node, there)
@@ -55,7 +55,7 @@ def broken_machine(session: Session, there: Object) -> tuple[str, str] | None:
     if labels.get(STATE, SUCCESS) != SUCCESS:
         log = _log(_manager_on(session, there["metadata"]["name"]))
         edge = f"its MIG manager is at {labels[STATE]}: {log}."
-        return edge, "Mend what the MIG manager says; it tries again when the label changes."
+        return edge, "Fix what the MIG manager says; it tries again when the label changes."
     pods = _pods_on(session, there["metadata"]["name"])
     if serves_itself(there) and not any(role_of(pod["spec"]) == PLUGIN for pod in pods):
         plugin = annotation(there, BUILT_IN)
@@ -81,7 +81,7 @@ def _manager_findings(session: Session, node: LabNode, there: Object) -> Iterato
     state, wanted = labels.get(STATE), labels.get(MIG_CONFIG, "")
     if state == FAILED:
         message = f"MIG manager could not make it {wanted}: {_log(manager)}."
-        fix = "Mend what it says; it tries again when the label changes."
+        fix = "Fix what it says; it tries again when the label changes."
         yield finding(codes.MIG_MANAGER_FAILED, _at(node), message, fix)
     paused = [key.removeprefix(DEPLOY) for key, value in labels.items() if value == PAUSED]
     if state not in {None, SUCCESS, FAILED} or paused:

@@ -15,7 +15,7 @@ from eks_gpushare_lab.reporting.comparing import (
     trouble_findings,
     unread_findings,
 )
-from eks_gpushare_lab.reporting.daemonset_coverage import reach_findings, reach_of
+from eks_gpushare_lab.reporting.daemonset_coverage import coverage_findings, coverage_of
 from eks_gpushare_lab.reporting.machines import machine_findings
 from eks_gpushare_lab.reporting.waiting import reasons_of, uncreated_findings, waiting_findings
 from eks_gpushare_lab.session import NoWorkloadError
@@ -23,7 +23,7 @@ from eks_gpushare_lab.session import NoWorkloadError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eks_gpushare_lab.reporting.daemonset_coverage import Reach
+    from eks_gpushare_lab.reporting.daemonset_coverage import Coverage
     from eks_gpushare_lab.session import Session
 
 _OF_WORKLOADS = {codes.NOT_CREATED.code, codes.NOT_ADMITTED.code, codes.NOT_ADVERTISED.code}
@@ -96,12 +96,12 @@ class Report:
     """Every node of the stack."""
     workloads: Mapping[str, Counts] = field(default_factory=dict)
     """Workloads by namespace and name."""
-    daemon_sets: Sequence[Reach] = ()
-    """DaemonSets and how far they reach."""
+    daemon_sets: Sequence[Coverage] = ()
+    """DaemonSets and how far they each."""
     findings: Sequence[Finding] = ()
     """What is wrong."""
     engine: Mapping[str, Any] | None = None
-    """What the Pulumi engine did, if it laid the stack."""
+    """What the Pulumi engine did, if it installed the stack."""
 
     @property
     def ok(self) -> bool:
@@ -133,7 +133,7 @@ class Report:
             "pools": self.pools(),
             "nodes": {node.name: node.as_json() for node in self.nodes},
             "workloads": {name: counts.as_json() for name, counts in self.workloads.items()},
-            "daemonsets": {reach.name: reach.as_json() for reach in self.daemon_sets},
+            "daemonsets": {each.name: each.as_json() for each in self.daemon_sets},
             "findings": [each.as_json() for each in self.findings],
             **({} if self.engine is None else {"engine": dict(self.engine)}),
         }
@@ -178,7 +178,7 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
         expected: pods that are to run, by name of the workload.
         before: findings from before the lab was there.
     """
-    reaches = reach_of(session)
+    coverages = coverage_of(session)
     workloads = counts_of(session)
     met = [name for name, number in expected.items() if _running(session, name) == number]
     found = [
@@ -186,19 +186,19 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
         *session.findings,
         *_unsteady(session),
         *machine_findings(session),
-        *reach_findings(session, reaches),
+        *coverage_findings(session, coverages),
         *trouble_findings(session),
-        *comparison_findings(session, reaches),
+        *comparison_findings(session, coverages),
         *unread_findings(session),
-        *_of_daemon_sets(session, reaches),
+        *_of_daemon_sets(session, coverages),
         *_of_workloads(session, met),
         *_unmet(session, expected),
     ]
-    return Report(shares_of(session), workloads, reaches, tuple(dict.fromkeys(found)))
+    return Report(shares_of(session), workloads, coverages, tuple(dict.fromkeys(found)))
 
 
-def _of_daemon_sets(session: Session, reaches: Sequence[Reach]) -> Iterator[Finding]:
-    for each in reaches:
+def _of_daemon_sets(session: Session, coverages: Sequence[Coverage]) -> Iterator[Finding]:
+    for each in coverages:
         namespace, _, name = each.name.partition("/")
         workload = Workload(namespace, "DaemonSet", name)
         yield from uncreated_findings(session, workload, ("daemonsets", each.name))

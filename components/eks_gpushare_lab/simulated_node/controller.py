@@ -1,4 +1,4 @@
-"""The loop of the simulated node agent."""
+"""The controller of the simulated nodes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.observing.watches import Watches
-    from eks_gpushare_lab.simulated_node.patches import Shown
+    from eks_gpushare_lab.simulated_node.patches import PodProgram
 
 _RETRY_SECONDS = 0.5
 _WORKERS = 8
 
 
-class Agent:
+class SimulatedNodes:
     """Plays NVIDIA's programs and the kubelet's device manager on every node of the lab."""
 
     def __init__(self, client: Client, watches: Watches) -> None:
@@ -48,12 +48,12 @@ class Agent:
         self._refusals: dict[str, int] = defaultdict(int)
         self._due: dict[str, float] = {}
         self._retries: dict[str, threading.Timer] = {}
-        self._shown: dict[tuple[str, str], object] = {}
+        self._published: dict[tuple[str, str], object] = {}
         self._wake = threading.Condition()
         self._stopped = False
         self._idle = True
-        self._workers = ThreadPoolExecutor(_WORKERS, "node agent")
-        self._thread = threading.Thread(target=self._run, name="node agent", daemon=True)
+        self._workers = ThreadPoolExecutor(_WORKERS, "simulated nodes")
+        self._thread = threading.Thread(target=self._run, name="simulated nodes", daemon=True)
 
     def start(self) -> None:
         """Start."""
@@ -78,7 +78,7 @@ class Agent:
             LabError: If it has stopped by a fault, whose traceback is on standard error.
         """
         if not self._thread.is_alive() and not self._stopped:
-            raise LabError("the lab's node agent has stopped by a fault of its own; see above")
+            raise LabError("the lab's simulated nodes have stopped by a fault of the lab; see above")
         with self._wake:
             return self._idle and not self._dirty and not self._retries
 
@@ -204,12 +204,12 @@ class Agent:
         relabel = patches.node_metadata(node, labels, simulated.notes)
         if relabel:
             self._client.patch(f"/api/v1/nodes/{name}", relabel)
-        simulated.written()
+        simulated.commit()
         if not change and not relabel:
             self._remove_taint(node)
         for each in (*simulated.instances.values(), simulated.manager):
             if each is not None:
-                self._show(each)
+                self._publish(each)
 
     def _pods_on(self, node: str) -> list[Object]:
         return [p for p in self._watches.pods.all() if p["spec"].get("nodeName") == node]
@@ -238,21 +238,21 @@ class Agent:
             if change:
                 self._client.patch(f"/api/v1/nodes/{node['metadata']['name']}", change)
 
-    def _show(self, instance: Shown) -> None:
+    def _publish(self, instance: PodProgram) -> None:
         """Let a pod show what goes on in it, once for each change."""
         uid, path = instance.uid, patches.pod_path(instance)
         annotation, trouble = patches.instance_state(instance)
         pod = self._programs[instance.node].get(uid)
         if pod is None:
             return
-        if self._shown.get((uid, "log")) != annotation:
+        if self._published.get((uid, "log")) != annotation:
             self._client.patch(path, annotation)
-            self._shown[uid, "log"] = annotation
-        if self._shown.get((uid, "status")) != trouble:
+            self._published[uid, "log"] = annotation
+        if self._published.get((uid, "status")) != trouble:
             status = patches.pod_status(pod, trouble)
             if status:
                 self._client.patch(f"{path}/status", status)
-            self._shown[uid, "status"] = trouble
+            self._published[uid, "status"] = trouble
 
     def _admit(self, pod: Object) -> None:
         """Have a pod start that its node has devices for, or fail that it refuses them."""

@@ -1,4 +1,4 @@
-"""What the agent writes: merge patches of nodes and pods."""
+"""What is written for simulated nodes: merge patches of nodes and pods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOG = "lab.eks-gpushare/log"
 _READY = ("Ready", "ContainersReady")
 
 
-class Shown(Protocol):
+class PodProgram(Protocol):
     """A program whose pod shows what goes on in it."""
 
     uid: str
@@ -64,7 +64,7 @@ def node_metadata(
     return {"metadata": metadata} if metadata else None
 
 
-def pod_path(instance: Shown) -> str:
+def pod_path(instance: PodProgram) -> str:
     """Path of the pod of a program."""
     return f"/api/v1/namespaces/{instance.namespace}/pods/{instance.pod}"
 
@@ -75,7 +75,7 @@ def path_of(pod: Object) -> str:
     return f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
 
 
-def instance_state(instance: Shown) -> tuple[Object, Trouble | None]:
+def instance_state(instance: PodProgram) -> tuple[Object, Trouble | None]:
     """What a pod shows: its log as an annotation, and what stops it."""
     return {"metadata": {"annotations": {LOG: instance.log()}}}, instance.trouble
 

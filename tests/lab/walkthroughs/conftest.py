@@ -14,7 +14,7 @@ from eks_gpushare.program.preview import locate, preview
 from eks_gpushare_lab.client import ApiError, Client
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 from eks_gpushare_lab.install import manifests
-from eks_gpushare_lab.install.desired_cluster import kubernetes_half
+from eks_gpushare_lab.install.desired_cluster import desired_cluster
 from eks_gpushare_lab.reporting.report import report_of
 from eks_gpushare_lab.session import Session
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare_lab.binaries.build import Programs
     from eks_gpushare_lab.control_plane.state import Lab
-    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 
 ROOT = Path(__file__).parents[3]
 WALKTHROUGHS = ROOT / "examples" / "lab"
@@ -44,15 +44,15 @@ KEPT = ("kube-root-ca.crt", "extension-apiserver-authentication", "cluster-info"
 
 
 @cache
-def half_of(stack: str) -> KubernetesHalf:
-    """The Kubernetes half of a stack, by name or by its file under examples/lab."""
+def cluster_of(stack: str) -> DesiredCluster:
+    """The cluster that a stack declares, by name or by its file under examples/lab."""
     file = ROOT / "stacks" / f"Pulumi.{stack}.yaml"
     if not file.is_file():
         (file,) = WALKTHROUGHS.rglob(f"Pulumi.{stack}.yaml")
     previewed = preview(*locate(str(file)), known=True)
     assert previewed.recording is not None, previewed.findings
     assert previewed.ok, previewed.recording.error or previewed.findings
-    return kubernetes_half(previewed.recording)
+    return desired_cluster(previewed.recording)
 
 
 class Walk:
@@ -62,8 +62,8 @@ class Walk:
         self.session = session
         self._tmp_path = tmp_path
 
-    def lay(self, stack: str | KubernetesHalf) -> None:
-        self.session.lay(half_of(stack) if isinstance(stack, str) else stack)
+    def install(self, stack: str | DesiredCluster) -> None:
+        self.session.install(cluster_of(stack) if isinstance(stack, str) else stack)
         assert self.session.settle()
 
     def apply(self, *files: str, text: str = "") -> None:
@@ -107,8 +107,8 @@ def codes_of() -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def half() -> Callable[[str], KubernetesHalf]:
-    return half_of
+def desired() -> Callable[[str], DesiredCluster]:
+    return cluster_of
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ PLUGIN = "nvidia-device-plugin/nvidia-device-plugin"
 
 
 def test_a_taint_that_no_daemonset_tolerates(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("taint-not-tolerated")
+    walk.install("taint-not-tolerated")
 
     report = walk.see()
     assert report["pools"]["gpu"] == {"nodes": 2, "declared": {GPU: 80}, "advertised": {}}
@@ -34,7 +34,7 @@ def test_a_taint_that_no_daemonset_tolerates(walk: Walk, messages_of: Messages) 
 
 
 def test_a_renamed_share_needs_a_toleration_of_its_own(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("renamed")
+    walk.install("renamed")
     walk.apply("renamed/workloads.yaml")
 
     report = walk.see(with_toleration=3, without_toleration=0)
@@ -61,7 +61,7 @@ def test_a_renamed_share_needs_a_toleration_of_its_own(walk: Walk, messages_of: 
 def test_a_config_map_that_nobody_refers_to(
     walk: Walk, codes_of: Codes, messages_of: Messages
 ) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     walk.apply("config-map-nobody-reads/config-map.yaml", "exclusive/cifar10.yaml")
 
     report = walk.see(tensorflow_cifar10_deployment=5)
@@ -76,7 +76,7 @@ def test_a_config_map_that_nobody_refers_to(
 
 
 def test_a_misspelt_key_in_a_config_map_of_ones_own(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("misspelt-key")
+    walk.install("misspelt-key")
 
     report = walk.see()
     assert report["pools"]["gpu"]["advertised"] == {GPU: 4}
@@ -90,7 +90,7 @@ def test_a_misspelt_key_in_a_config_map_of_ones_own(walk: Walk, messages_of: Mes
 
 
 def test_a_label_that_names_a_missing_key(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("other-key")
+    walk.install("other-key")
 
     report = walk.see()
     assert report["daemonsets"][PLUGIN]["pools"]["gpu"] == {"nodes": 1, "desired": 1, "ready": 0}
@@ -106,7 +106,7 @@ def test_a_label_that_names_a_missing_key(walk: Walk, messages_of: Messages) -> 
 def test_a_node_with_another_label_loses_its_device_plugin(
     walk: Walk, messages_of: Messages
 ) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     walk.apply("relabelled-node/node.yaml")
 
     report = walk.see()

@@ -40,7 +40,7 @@ NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: gpu-demo}\n---\n"
 def test_a_request_of_two_shares_is_refused_by_the_kubelet(
     walk: Walk, messages_of: Messages
 ) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     walk.apply(text=NAMESPACE + deployment("greedy", "{nvidia.com/gpu: 2}"))
 
     report = walk.see()
@@ -66,7 +66,7 @@ spec: {containers: [{name: app, image: app, resources: {limits: {nvidia.com/gpu:
 def test_a_pod_that_the_kubelet_refuses_is_not_waited_for(
     walk: Walk, messages_of: Messages
 ) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     walk.apply(text=POD)  # which wants the lab to come to rest
 
     assert len(messages_of(walk.see(), "GPU922")) == 1
@@ -82,7 +82,7 @@ def test_a_pod_that_is_refused_late_has_not_run_before(
         return decide(*given)
 
     monkeypatch.setattr(admission, "refusal", late)
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     walk.apply(text=POD)
 
     counts = walk.see()["workloads"]["default/two"]
@@ -90,7 +90,7 @@ def test_a_pod_that_is_refused_late_has_not_run_before(
 
 
 def test_a_job_whose_pods_are_refused_is_never_done(walk: Walk) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     container = "{name: app, image: app, resources: {limits: {nvidia.com/gpu: 2}}}"
     template = f"{{spec: {{restartPolicy: Never, containers: [{container}]}}}}"
     walk.apply(
@@ -105,14 +105,14 @@ def test_a_job_whose_pods_are_refused_is_never_done(walk: Walk) -> None:
 
 
 def test_a_request_of_two_whole_gpus_runs(walk: Walk) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     walk.apply(text=NAMESPACE + deployment("pairs", "{nvidia.com/gpu: 2}"))
 
     assert walk.see()["workloads"]["gpu-demo/pairs"]["running"] == 2
 
 
 def test_a_resource_that_nobody_advertises(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     walk.apply(text=NAMESPACE + deployment("slices", "{nvidia.com/mig-1g.5gb: 1}"))
 
     assert messages_of(walk.see(), "GPU923") == [
@@ -124,7 +124,7 @@ def test_a_resource_that_nobody_advertises(walk: Walk, messages_of: Messages) ->
 
 
 def test_a_namespace_that_is_missing(walk: Walk) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     walk.apply(text=deployment("lost", "{nvidia.com/gpu: 1}", namespace="nowhere"))
 
     (found,) = walk.see()["findings"]
@@ -134,7 +134,7 @@ def test_a_namespace_that_is_missing(walk: Walk) -> None:
 
 
 def test_a_container_without_an_image(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     pod = "kind: Pod\napiVersion: v1\nmetadata: {name: bare}\nspec: {containers: [{name: app}]}\n"
     walk.apply(text=pod)
 
@@ -144,7 +144,7 @@ def test_a_container_without_an_image(walk: Walk, messages_of: Messages) -> None
 
 
 def test_a_field_that_kubernetes_does_not_know(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     limits = "{nvidia.com/gpu: 1}"
     walk.apply(text=NAMESPACE + deployment("odd", limits, more="\n      tolerationz: []"))
 
@@ -153,7 +153,7 @@ def test_a_field_that_kubernetes_does_not_know(walk: Walk, messages_of: Messages
 
 
 def test_pods_that_a_quota_refuses(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     quota = f"""
 apiVersion: v1
 kind: ResourceQuota
@@ -175,7 +175,7 @@ spec: {{hard: {{requests.{GPU}: "1"}}}}
 
 
 def test_the_api_server_warns_of_a_privileged_daemon(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     walk.apply(
         text="""
 apiVersion: v1
@@ -198,7 +198,7 @@ spec:
 
 
 def test_a_daemonset_whose_pods_are_refused(walk: Walk) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     walk.apply(  # which wants the lab to come to rest
         text="""
 apiVersion: v1
