@@ -154,8 +154,8 @@ def test_a_stack_without_an_environment_is_not_for_the_engine(tmp_path: Path) ->
         stack(tmp_path, "config: {aws:region: us-west-2}")
 
     assert str(caught.value) == (
-        f"--engine installs what eks-gpushare:environment declares, and {tmp_path}/Pulumi.mine.yaml "
-        "has none; run it without --engine"
+        "--engine installs what eks-gpushare:environment declares, and "
+        f"{tmp_path}/Pulumi.mine.yaml has none; run it without --engine"
     )
 
 

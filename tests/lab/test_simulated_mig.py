@@ -7,7 +7,7 @@ import pytest
 from eks_gpushare_lab.simulated_node import discovery, mig_parted
 from eks_gpushare_lab.simulated_node.advertising import DevicesError, advertised
 from eks_gpushare_lab.simulated_node.config_file import Configuration, Replicated
-from eks_gpushare_lab.simulated_node.gpus import STATE, Gpu, Instance, of_node, encode, whole
+from eks_gpushare_lab.simulated_node.gpus import STATE, Gpu, Instance, encode, of_node, whole
 from eks_gpushare_lab.simulated_node.hardware import Hardware, hardware_of
 from eks_gpushare_lab.simulated_node.mig_driver import PartitionError, arrange, create
 from eks_gpushare_lab.simulated_node.mig_parted import ApplyError, SpecError

@@ -102,7 +102,11 @@ def test_a_circle_is_seen(sources: dict[str, str], found: str) -> None:
 
 
 def test_a_circle_is_told_in_the_order_of_its_imports() -> None:
-    known = {("a", "x"): "import a.y", ("a", "y"): "import a.z", ("a", "z"): "import a.x"}
+    known: dict[Parts, str] = {
+        ("a", "x"): "import a.y",
+        ("a", "y"): "import a.z",
+        ("a", "z"): "import a.x",
+    }
 
     assert circles(known)["a"] in {
         "x imports y imports z imports x",

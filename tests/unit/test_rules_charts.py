@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import base, checked, findings, merged, stack_file_text
+from finding_examples import base, checked, findings, stack_file_text
+
+from eks_gpushare.documents.helm import merge_values
 
 OPERATOR = {"gpuStack": {"manager": "gpuOperator"}}
 AMI = {"id": "ami-0123456789abcdef0", "family": "al2023"}
@@ -169,7 +171,7 @@ def test_a_value_that_no_template_reads_is_refused(
 ) -> None:
     manager = {"gpuStack": {"manager": chart}}
     fragment = {**manager, "charts": {chart: {"values": values}}}
-    found = checked(stack_file_text(merged(base(), fragment))).findings
+    found = checked(stack_file_text(merge_values(base(), fragment))).findings
     name = "gpu-operator 26.7.0" if chart == "gpuOperator" else "nvidia-device-plugin 0.20.0"
 
     assert [(each.path, each.message, each.fix) for each in found if each.code == "GPU711"] == [

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.finding import Code, finding
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
-from eks_gpushare.sharing.charts import device_plugin_values, merged
+from eks_gpushare.sharing.charts import device_plugin_values
 from eks_gpushare.sharing.gpu_operator import brings_driver, derived_values
 from eks_gpushare.sharing.mig_manager import mig_manager_env
 
@@ -188,7 +189,7 @@ def _undone(
     derived: Mapping[str, Any],
     roles: Mapping[str, str],
 ) -> Iterator[Finding]:
-    result = merged(derived, given)
+    result = merge_values(derived, given, keep_null=True)
     for path in _paths(given):
         dotted = ".".join(path)
         for place, role in roles.items():

@@ -1,4 +1,4 @@
-"""Installing a stack on the lab: nodes, objects, what its charts would make; and what goes again."""
+"""Installing a stack on the lab: nodes, objects, what charts would make; and what goes again."""
 
 from __future__ import annotations
 

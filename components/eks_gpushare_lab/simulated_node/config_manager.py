@@ -49,4 +49,6 @@ def select_config(label: str, default: str, fallbacks: Sequence[str], keys: Coll
             return EMPTY
         if fallback not in {"named", "single"}:
             raise ConfigSelectionError(f"unknown fallback strategy: {fallback}")
-    raise ConfigSelectionError("no config was set, no default was provided, and all fallbacks failed")
+    raise ConfigSelectionError(
+        "no config was set, no default was provided, and all fallbacks failed"
+    )

@@ -78,7 +78,7 @@ class SimulatedNodes:
             LabError: If it has stopped by a fault, whose traceback is on standard error.
         """
         if not self._thread.is_alive() and not self._stopped:
-            raise LabError("the lab's simulated nodes have stopped by a fault of the lab; see above")
+            raise LabError("the simulated nodes have stopped by a fault of the lab; see above")
         with self._wake:
             return self._idle and not self._dirty and not self._retries
 

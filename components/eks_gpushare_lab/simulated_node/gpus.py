@@ -1,7 +1,7 @@
 """The GPUs of a simulated machine as MIG has partitioned them.
 
-What a GPU is partitioned into is a state of the machine and of nothing else, so it is kept where the lab
-keeps machines: in an annotation of the node, which outlives the process.
+The partitions of a GPU are a state of the machine and of nothing else, so they are kept where the
+lab keeps machines: in an annotation of the node, which outlives the process.
 """
 
 from __future__ import annotations

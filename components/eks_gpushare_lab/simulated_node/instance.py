@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.simulated_node import config_file
 from eks_gpushare_lab.simulated_node.config_file import ConfigFileError, Configuration
-from eks_gpushare_lab.simulated_node.config_manager import EMPTY, ConfigSelectionError, select_config
+from eks_gpushare_lab.simulated_node.config_manager import (
+    EMPTY,
+    ConfigSelectionError,
+    select_config,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -63,7 +63,9 @@ def _profile(model: MigModel, name: str) -> Profile:
         by_number = (each for each in model.profiles.values() if each.smi_id == int(name))
         found = next(by_number, None)
     if found is None:
-        raise PartitionError(f"Invalid GPU instance profile {name}: {model.name} has no such profile")
+        raise PartitionError(
+            f"Invalid GPU instance profile {name}: {model.name} has no such profile"
+        )
     return found
 
 

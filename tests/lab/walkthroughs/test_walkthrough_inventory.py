@@ -93,5 +93,5 @@ def test_a_fault_of_the_node_agent_ends_the_wait(
         walk.session.settle()
 
     assert str(caught.value) == (
-        "the lab's simulated nodes have stopped by a fault of the lab; see above"
+        "the simulated nodes have stopped by a fault of the lab; see above"
     )

@@ -48,7 +48,9 @@ def advertised(walk: Walk) -> int:
     return count
 
 
-def test_an_edited_config_map_goes_unnoticed_until_the_pods_roll(walk: Walk, desired: Desired) -> None:
+def test_an_edited_config_map_goes_unnoticed_until_the_pods_roll(
+    walk: Walk, desired: Desired
+) -> None:
     walk.install("time-slicing")
     by_hand(walk, gpu=shares(3))
     install_by_hand(walk, desired)
@@ -95,7 +97,9 @@ def test_a_crash_loop_ends_when_the_key_comes(walk: Walk, desired: Desired) -> N
     assert (before, advertised(walk)) == (0, 16)
 
 
-def test_a_config_map_that_is_not_there(walk: Walk, desired: Desired, messages_of: Messages) -> None:
+def test_a_config_map_that_is_not_there(
+    walk: Walk, desired: Desired, messages_of: Messages
+) -> None:
     walk.install("time-slicing")
     walk.session.client.delete(f"{DAEMONS}/configmaps/by-hand")
     install_by_hand(walk, desired)

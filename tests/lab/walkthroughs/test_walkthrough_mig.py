@@ -175,7 +175,9 @@ BALANCED = {"nvidia.com/mig-1g.5gb": 16, "nvidia.com/mig-2g.10gb": 8, "nvidia.co
 
 
 def test_a_label_makes_balanced_gpus(walk: Walk, codes_of: Codes) -> None:
-    walk.install(operated(pool(BALANCED, labels={"nvidia.com/mig.config": "all-balanced"}), **REBOOT))
+    walk.install(
+        operated(pool(BALANCED, labels={"nvidia.com/mig.config": "all-balanced"}), **REBOOT)
+    )
     names = {"small": "1g.5gb", "middle": "2g.10gb", "large": "3g.20gb"}
     for name, profile in names.items():
         walk.apply(text=workload(name, f"nvidia.com/mig-{profile}", 20))
