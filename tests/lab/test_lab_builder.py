@@ -203,7 +203,7 @@ def test_another_version_on_path_is_not_taken(
 BUILD = textwrap.dedent("""
     import sys
     from pathlib import Path
-    from eks_gpushare_lab.binaries import builder
+    from eks_gpushare_lab.binaries import build
     from eks_gpushare_lab.binaries.versions import Command, Tool
     command = Command("tiny", "example.com/tiny", "tiny v1.2.3")
     tool = Tool("tiny", "v1.2.3", Path(sys.argv[1]), "example.com/tiny", (command,),
