@@ -315,10 +315,10 @@ def test_success_of_an_earlier_layout_does_not_count(
 
 
 def test_it_goes_on_after_the_api_server_has_ended_the_watch(
-    nodes: Nodes, start: Callable[..., Running], eventually: Callable[..., bool]
+    nodes: Nodes, start: Callable[..., Running], gate: Gate, eventually: Callable[..., bool]
 ) -> None:
-    running = start(WATCH_SECONDS="1")
-    time.sleep(4)  # the watch has ended by now, and the one after it
+    running = start(gate.port, WATCH_SECONDS="1")
+    assert eventually(lambda: gate.passed > 2)  # a list and a watch, and a list after its end
 
     node = nodes.make("late")
 

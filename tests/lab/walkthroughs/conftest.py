@@ -20,6 +20,7 @@ from eks_gpushare_lab.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from eks_gpushare_lab.binaries.build import Programs
     from eks_gpushare_lab.control_plane.state import Lab
@@ -132,6 +133,11 @@ def client(empty_lab: Lab) -> Iterator[Client]:
 def walk(client: Client, tmp_path: Path) -> Iterator[Walk]:
     with emptied(client), Session(client) as session:
         yield Walk(session, tmp_path)
+
+
+@pytest.fixture(name="emptied")
+def emptied_fixture() -> Callable[[Client], AbstractContextManager[None]]:
+    return emptied
 
 
 @contextmanager
