@@ -42,6 +42,10 @@ STEADY_SECONDS = 1.0
 LONGEST_SECONDS = 120.0
 """How long to wait for that."""
 
+_LATE_SECONDS = 10.0
+"""How long controllers may be late. What seems to be left for them then is not: a rollout that has
+no room, or a DaemonSet of which they think otherwise."""
+
 _TICK = 0.05
 
 
@@ -162,13 +166,32 @@ class Session:
         while time.monotonic() < end:
             show()
             now = time.monotonic()
-            quiet = now - self.observer.changed >= seconds
-            if quiet and self._simulated.idle and not self.observer.moving() and self._complete():
-                self.steady = True
-                return True
+            quiet = now - self.observer.changed
+            if quiet >= seconds and self._is_done():
+                late = quiet < _LATE_SECONDS and self._is_late()
+                if not late:
+                    self.steady = True
+                    return True
             time.sleep(_TICK)
         self.steady = False
         return False
+
+    def _is_done(self) -> bool:
+        return self._simulated.idle and not self.observer.moving() and self._complete()
+
+    def _is_late(self) -> bool:
+        """Whether controllers seem to have something to do yet, which a busy machine delays."""
+        more = (
+            self._pods_of(workload) > wanted
+            for workload, wanted in {**self._of_stack, **self.applied}.items()
+            if wanted is not None
+        )
+        return any(more) or self.observer.daemon_sets_are_late()
+
+    def _pods_of(self, workload: Workload) -> int:
+        """Pods that are there and have not ended."""
+        counts = self.observer.counts.get(workload, Counter())
+        return counts[RUNNING] + counts[PENDING] + counts[STARTING]
 
     def _complete(self) -> bool:
         """Whether every workload that was applied has its pods, or cannot have them.
@@ -176,8 +199,7 @@ class Session:
         Its controller may be too busy to have made them yet, for longer than the lab is quiet.
         """
         for workload, wanted in {**self._of_stack, **self.applied}.items():
-            counts = self.observer.counts.get(workload, Counter())
-            there = counts[RUNNING] + counts[PENDING] + counts[STARTING]
+            counts, there = self.observer.counts.get(workload, Counter()), self._pods_of(workload)
             if workload.kind == "Pod":  # nobody makes another when it has ended
                 there += counts[SUCCEEDED] + counts[FAILED]
             if wanted is not None and there < wanted and not self.refused(workload):

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare_lab.observing.placement import quantity
+from eks_gpushare_lab.observing.placement import mismatches, quantity, untolerated
 
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
@@ -105,6 +105,26 @@ class Observer:
             if status.get("updatedNumberScheduled", 0) != wanted and not self._is_refused(each):
                 return True
         return any(_on_its_way(pod) for pod in self._watches.pods.all())
+
+    def daemon_sets_are_late(self) -> bool:
+        """Whether the controller of DaemonSets has not taken in what nodes are like now.
+
+        Of a node that has gone it learns when the pods go that were on it.
+        """
+        nodes = {node["metadata"]["name"]: node for node in self._watches.nodes.all()}
+        orphans: dict[str, set[str]] = {}
+        for pod in self._watches.pods.all():
+            name = pod["spec"].get("nodeName")
+            if name and name not in nodes:
+                for owner in pod["metadata"].get("ownerReferences") or ():
+                    orphans.setdefault(owner["uid"], set()).add(name)
+        for each in self._watches.daemon_sets.all():
+            spec = each["spec"]["template"]["spec"]
+            wanted = sum(not (untolerated(spec, n) or mismatches(spec, n)) for n in nodes.values())
+            most = wanted + len(orphans.get(each["metadata"]["uid"], ()))
+            if not wanted <= each["status"].get("desiredNumberScheduled", 0) <= most:
+                return True
+        return False
 
     def _is_refused(self, daemon_set: Object) -> bool:
         """Whether the API server refuses the pods of a DaemonSet, so that none are on their way."""

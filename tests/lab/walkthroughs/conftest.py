@@ -41,6 +41,8 @@ EMPTIED = (
     "/api/v1/configmaps",
     "/api/v1/events",
 )
+QUIET_SECONDS = 0.4
+"""Less than for users, of whom nobody waits sixty times."""
 KEPT = ("kube-root-ca.crt", "extension-apiserver-authentication", "cluster-info")
 
 
@@ -65,7 +67,10 @@ class Walk:
 
     def install(self, stack: str | DesiredCluster) -> None:
         self.session.install(cluster_of(stack) if isinstance(stack, str) else stack)
-        assert self.session.settle()
+        self.settle()
+
+    def settle(self) -> None:
+        assert self.session.settle(QUIET_SECONDS)
 
     def apply(self, *files: str, text: str = "") -> None:
         """Files under examples/lab, or a text."""
@@ -77,11 +82,11 @@ class Walk:
         given, found = manifests.read(paths)
         assert not found
         self.session.apply(given)
-        assert self.session.settle()
+        self.settle()
 
     def scale(self, name: str, replicas: int) -> None:
         self.session.scale(name, replicas)
-        assert self.session.settle()
+        self.settle()
 
     def see(self, **expected: int) -> dict[str, Any]:
         """The report as JSON. Names of expected workloads have _ for -."""

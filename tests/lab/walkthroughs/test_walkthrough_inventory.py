@@ -32,7 +32,7 @@ def there(client: Client) -> set[str]:
     return set(listed) - {"kube-root-ca.crt"}
 
 
-def test_who_lays_a_stack_by_other_means_finds_nothing_of_the_one_before(
+def test_a_stack_installed_by_other_means_finds_nothing_of_the_one_before(
     walk: Walk, client: Client, desired: Desired
 ) -> None:
     walk.install("time-slicing")

@@ -24,7 +24,7 @@ def counts(report: dict[str, Any]) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_56_of_100_pods_run_on_a_node_cut_into_the_smallest_devices(walk: Walk) -> None:
+def test_56_of_100_pods_run_on_a_node_of_the_smallest_devices(walk: Walk) -> None:
     walk.install("mig-uniform")
     walk.apply(FILES["mig1-5"])
     walk.scale("mig1-5", 100)
@@ -75,7 +75,7 @@ def test_four_pods_take_turns_on_each_device(walk: Walk) -> None:
     assert report["findings"] == []
 
 
-def test_the_mig_manager_cuts_what_the_node_label_names(walk: Walk) -> None:
+def test_the_mig_manager_partitions_as_the_node_label_says(walk: Walk) -> None:
     walk.install("gpu-operator")
     walk.apply(FILES["mig1-5"])
     walk.scale("mig1-5", 100)

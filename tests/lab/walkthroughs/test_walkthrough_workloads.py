@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from eks_gpushare_lab.simulated_node import admission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.slow
 
@@ -89,7 +92,9 @@ def test_a_pod_that_is_refused_late_has_not_run_before(
     assert (counts["running"], counts["peak"]) == (0, 0)
 
 
-def test_a_job_whose_pods_are_refused_is_never_done(walk: Walk) -> None:
+def test_a_job_whose_pods_are_refused_is_never_done(
+    walk: Walk, eventually: Callable[..., bool]
+) -> None:
     walk.install("time-slicing")
     container = "{name: app, image: app, resources: {limits: {nvidia.com/gpu: 2}}}"
     template = f"{{spec: {{restartPolicy: Never, containers: [{container}]}}}}"
@@ -97,11 +102,14 @@ def test_a_job_whose_pods_are_refused_is_never_done(walk: Walk) -> None:
         text="kind: Job\napiVersion: batch/v1\nmetadata: {name: greedy}\n"
         f"spec: {{backoffLimit: 0, template: {template}}}\n"
     )
-    job = walk.session.client.get("/apis/batch/v1/namespaces/default/jobs/greedy")
 
-    assert job is not None
-    assert job["status"].get("succeeded", 0) == 0
-    assert job["status"]["failed"] == 1
+    def status() -> dict[str, Any]:
+        job = walk.session.client.get("/apis/batch/v1/namespaces/default/jobs/greedy")
+        found: dict[str, Any] = job["status"]
+        return found
+
+    assert eventually(lambda: "failed" in status())
+    assert status().get("succeeded", 0) == 0
 
 
 def test_a_request_of_two_whole_gpus_runs(walk: Walk) -> None:
