@@ -20,7 +20,7 @@ from scale_usage import EndedError
 from eks_gpushare.program.preview import locate, preview
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.errors import LabError
-from eks_gpushare_lab.install.desired_cluster import KubernetesHalf, kubernetes_half
+from eks_gpushare_lab.install.desired_cluster import DesiredCluster, desired_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,8 +68,8 @@ def main(words: Sequence[str] | None = None) -> int:
     sizes = [Size(options.pods, directly, options.seconds) for directly in ways]
     chosen = [SETTINGS[options.setting]] if options.setting else list(SETTINGS.values())
     try:
-        half = _half(options.nodes)
-        results = [measure(setting, half, size) for setting in chosen for size in sizes]
+        desired = _desired(options.nodes)
+        results = [measure(setting, desired, size) for setting in chosen for size in sizes]
     except KeyboardInterrupt:
         tell("interrupted")
         return INTERRUPTED
@@ -97,9 +97,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--seconds",
         type=_positive,
-        default=900,
+        default=120,
         metavar="N",
-        help="how long nodes, and then pods, may take (default: 900)",
+        help="give up after so long without one node or pod more (default: 120)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--markdown", action="store_true", help=f"write {PAGE.name} as well")
@@ -113,15 +113,15 @@ def _positive(text: str) -> int:
     return number
 
 
-def _half(nodes: int) -> KubernetesHalf:
-    """The Kubernetes half of a stack whose one pool has so many nodes."""
+def _desired(nodes: int) -> DesiredCluster:
+    """The cluster of a stack whose one pool has so many nodes."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "Pulumi.scale.yaml"
         file.write_text(_STACK.format(nodes=nodes, shares=SHARES_PER_NODE), encoding="utf-8")
         previewed = preview(*locate(str(file), str(ROOT)), known=True)
     if previewed.recording is None or not previewed.ok:
         raise ScaleError("; ".join(map(str, previewed.findings)) or "the program stopped")
-    return kubernetes_half(previewed.recording)
+    return desired_cluster(previewed.recording)
 
 
 if __name__ == "__main__":

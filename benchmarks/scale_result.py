@@ -17,7 +17,7 @@ class Size:
     directly: bool
     """Whether the pods are created one by one, without Deployments."""
     seconds: float
-    """How long nodes, and then pods, may take."""
+    """How long to wait without one node or pod more until the measurement is given up."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scale_setting import LabSetting
 
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 
 TEAMS = 10
 """Namespaces, each with one Deployment. The controller of Deployments looks through all pods of a
@@ -34,6 +34,7 @@ _THREADS = 8
 _TICK = 0.1
 _TOLD_SECONDS = 5.0
 _QUIET_SECONDS = 2.0
+_REST_SECONDS = 900.0
 
 
 class ScaleError(Exception):
@@ -68,12 +69,12 @@ def tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def measure(setting: LabSetting, half: KubernetesHalf, size: Size) -> ScaleResult:
-    """Start a control plane, lay the nodes on it, make the pods, and stop it.
+def measure(setting: LabSetting, desired: DesiredCluster, size: Size) -> ScaleResult:
+    """Start a control plane, make its nodes and pods, and stop it.
 
     Args:
         setting: of the control plane.
-        half: of a stack with one GPU pool.
+        desired: the cluster of a stack with one GPU pool.
         size: how many pods, and how they are made.
 
     Raises:
@@ -86,11 +87,11 @@ def measure(setting: LabSetting, half: KubernetesHalf, size: Size) -> ScaleResul
             environment=setting.environment,
             scheduler=setting.scheduler,
         )
-        return _measured(plane, setting, half, size)
+        return _measured(plane, setting, desired, size)
 
 
 def _measured(
-    plane: ControlPlane, setting: LabSetting, half: KubernetesHalf, size: Size
+    plane: ControlPlane, setting: LabSetting, desired: DesiredCluster, size: Size
 ) -> ScaleResult:
     load, began = os.getloadavg(), time.strftime("%Y-%m-%d %H:%M")
     clock, before = _Clock(), time.process_time()
@@ -106,7 +107,7 @@ def _measured(
                 ready.seconds, cpu, max(0.0, ready.others - sum(cpu.values()) / ready.seconds)
             )
             run = _Run(session, usage, size)
-            usable = run.lay(half)
+            usable = run.install(desired)
             running, scheduled = run.fill()
             by_node = run.pods.by_node()
             return ScaleResult(
@@ -141,10 +142,10 @@ class _Run:
         self.pods = PodCount(self.namespaces)
         session.watches.pods.listen(self.pods.on_pod)
 
-    def lay(self, half: KubernetesHalf) -> Phase:
+    def install(self, desired: DesiredCluster) -> Phase:
         """Have nodes that advertise their shares."""
         self._clock.begin()
-        self._session.lay(half)
+        self._session.install(desired)
         self.declared = {n.name: dict(n.declared) for n in self._session.nodes if n.declared}
         errors = [each for each in self._session.findings if each.severity == "error"]
         if errors:
@@ -156,7 +157,9 @@ class _Run:
         phase = self._clock.end(count.usable.at)
         tell(f"  {wanted} nodes usable after {phase.seconds:.1f} s")
         # What is still on its way would be in the next phase.
-        if not self._session.settle(_QUIET_SECONDS, self._size.seconds):
+        if not self._session.settle(
+            _QUIET_SECONDS, _REST_SECONDS, self._teller(lambda: "something still moves")
+        ):
             raise ScaleError("the DaemonSets do not come to rest")
         return phase
 
@@ -231,19 +234,37 @@ class _Run:
         wanted: int,
         further: Callable[[], str] = lambda: "",
     ) -> None:
-        begun = told = time.monotonic()
-        while (there := count()) < wanted:
-            now = time.monotonic()
-            if now - begun > self._size.seconds:
+        """Wait for as long as more and more come: how fast they do says nothing about the code."""
+
+        def state() -> str:
+            return f"{count()} of {wanted} {what}{further()}"
+
+        show = self._teller(state)
+        since, last = time.monotonic(), ""
+        while count() < wanted:
+            now, there = time.monotonic(), state()
+            if there != last:
+                since, last = now, there
+            elif now - since > self._size.seconds:
                 refused = self._session.watches.refusals.all()
                 why = f"; the first refusal: {refused[0]['message']}" if refused else ""
-                state = f"{there} of {wanted} {what}{further()}"
-                raise ScaleError(f"{state} after {self._size.seconds:.0f} s{why}")
+                raise ScaleError(f"{there}, and no more for {self._size.seconds:.0f} s{why}")
+            show()
+            time.sleep(_TICK)
+
+    def _teller(self, state: Callable[[], str]) -> Callable[[], None]:
+        """What to call again and again for how it goes to be said every few seconds."""
+        begun = told = time.monotonic()
+
+        def show() -> None:
+            nonlocal told
+            now = time.monotonic()
             if now - told > _TOLD_SECONDS:
                 told = now
                 self._usage.cpu()  # fails where a process has ended
-                tell(f"  {now - begun:.0f} s: {there} of {wanted} {what}{further()}")
-            time.sleep(_TICK)
+                tell(f"  {now - begun:.0f} s: {state()}")
+
+        return show
 
 
 def _pod_spec(resource: str) -> Object:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-CLIENT = "node agent and client"
-"""Name of this process: the node agent, the watches and whoever makes the pods are in it."""
+CLIENT = "simulated nodes and client"
+"""Name of this process: the simulated nodes, the watches and what makes the pods are in it."""
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _SECONDS = 0.25

@@ -10,11 +10,12 @@ from eks_gpushare.catalog import versions
 from eks_gpushare.checked import props, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import DevicePluginSpec
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.in_cluster.chart_parts import content_config_map, privileged_namespace
 from eks_gpushare.rules.component_rules import check_device_plugin
 from eks_gpushare.served import checked_manager
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
-from eks_gpushare.sharing.charts import device_plugin_values, merged, release_source
+from eks_gpushare.sharing.charts import device_plugin_values, release_source
 from eks_gpushare.sharing.device_plugin_config import config_map_data
 
 DEFAULT_NAMESPACE = "nvidia-device-plugin"
@@ -110,9 +111,10 @@ class DevicePlugin(pulumi.ComponentResource):
             name=RELEASE_NAME,
             namespace=namespace.metadata.name,
             **release_source(spec.chart, versions.DEVICE_PLUGIN),
-            values=merged(
+            values=merge_values(
                 device_plugin_values(served, spec.chart.values),
                 {"config": {"name": config.metadata.name}},
+                keep_null=True,
             ),
             atomic=True,
             timeout=_TIMEOUT_SECONDS,

@@ -11,7 +11,8 @@ import time
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
-from eks_gpushare_lab import codes
+from eks_gpushare.findings.rule import rules_in
+from eks_gpushare_lab import rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,7 @@ SUMMARY = "prove on a real control plane that the shares exist and the pods run"
 """What the list of verbs says of it."""
 REPORTED_BY = "lab run"
 """What reports the findings of `RULES`."""
-RULES = codes.CODES
+RULES = rules_in(rules)
 """The kinds of findings that only the lab can have."""
 
 
@@ -81,7 +82,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine",
         action="store_true",
-        help="lay the stack by a real `pulumi up`, charts included, instead of applying its "
+        help="install the stack by a real `pulumi up`, charts included, instead of applying its "
         "objects; needs pulumi, and the stack's charts from their repository or charts.*.path",
     )
     parser.add_argument(
@@ -238,7 +239,7 @@ def _terminate(number: int, _: object) -> None:
 
 _SUMMARIES = {
     "up": "start a control plane that stays until `lab down`",
-    "run": "lay a stack on a control plane and see which of its pods run",
+    "run": "install a stack on a control plane and see which of its pods run",
     "status": "show versions, address, memory and logs of the lab that is up",
     "down": "stop the lab that is up",
     "clean": "remove programs that were built for other versions",

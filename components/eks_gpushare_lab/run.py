@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eks_gpushare.findings.finding import Finding, finding
 from eks_gpushare.program.preview import locate, preview
 from eks_gpushare.program.project import ProjectError
-from eks_gpushare_lab import codes
+from eks_gpushare_lab import rules
 from eks_gpushare_lab.binaries.progress import say
 from eks_gpushare_lab.client import ApiError, Client
 from eks_gpushare_lab.control_plane import state
@@ -21,7 +20,7 @@ from eks_gpushare_lab.engine.derived import derived
 from eks_gpushare_lab.engine.engine import Engine
 from eks_gpushare_lab.errors import LabError
 from eks_gpushare_lab.install import manifests
-from eks_gpushare_lab.install.desired_cluster import kubernetes_half
+from eks_gpushare_lab.install.desired_cluster import desired_cluster
 from eks_gpushare_lab.reporting.report import Report, report_of
 from eks_gpushare_lab.session import STEADY_SECONDS, NoWorkloadError, Session
 
@@ -29,20 +28,21 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
 
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.program.preview import Preview
     from eks_gpushare_lab.control_plane.state import Lab
     from eks_gpushare_lab.engine.tools import Tools
-    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
 
 FINE, FOUND, WRONG_USAGE = 0, 1, 2
 
-_FOLLOW = {codes.NOT_REACHED.code, codes.DIFFERS.code, codes.NOT_REFERRED_TO.code}
-"""What goes without saying where the engine did not lay the stack."""
+_FOLLOW = {rules.NOT_REACHED.id, rules.DIFFERS.id, rules.NOT_REFERRED_TO.id}
+"""What goes without saying where the engine did not install the stack."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Lay a stack on the lab that is up, or on one for this run, and report.
+    """Install a stack on the lab that is up, or on one for this run, and report.
 
     Args:
         options: of the command line: stack, program, apply, scale, expect, until_steady, engine,
@@ -101,38 +101,34 @@ def _on(  # noqa: PLR0913, PLR0917  (what a run is made of)
     """Run on a lab that is ready."""
     if previewed.recording is None:
         return Report(findings=tuple(before))
-    half, engine = kubernetes_half(previewed.recording, previewed.project.program), None
+    desired = desired_cluster(previewed.recording, previewed.project.program)
+    engine = None
     if with_tools is not None:
-        text, half, found = derived(previewed, half, lab)
+        text, desired, found = derived(previewed, desired, lab)
         if found:
             return Report(findings=(*before, *found))
         engine = Engine(with_tools, previewed.project, text, lab.directory)
     client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
     with Session(client) as session:
         if engine is not None:
-            return _run_engine(session, half, engine, given, before, options)
-        with _shown(session, options) as (show, _):
-            session.lay(half)
+            return _run_engine(session, desired, engine, given, before, options)
+        with _live_table(session, options) as (show, _):
+            session.install(desired)
             found = [*before, *_use(session, given, options, show)]
         return report_of(session, dict(map(_pair, options.expect or ())), found)
 
 
 def _run_engine(  # noqa: PLR0913, PLR0917  (the same)
     session: Session,
-    half: KubernetesHalf,
+    desired: DesiredCluster,
     engine: Engine,
     given: Sequence[Manifest],
     before: Sequence[Finding],
     options: argparse.Namespace,
 ) -> Report:
     found, expected = [*before], dict(map(_pair, options.expect or ()))
-    with _shown(session, options) as (show, tell):
-
-        def look() -> None:
-            session.observer.sample()
-            show()
-
-        session.lay(half, lambda: engine.up(look, tell))
+    with _live_table(session, options) as (show, tell):
+        session.install(desired, lambda: engine.up(show, tell))
         if engine.findings:
             # What was to run on it is not tried: it would only tell of the same once more.
             given, expected = (), {}
@@ -164,14 +160,14 @@ def _use(
             session.scale(name, replicas)
         except NoWorkloadError as error:
             fix = "Name one of them, or apply its manifest."
-            found.append(finding(codes.NOT_AS_EXPECTED, ("workloads", name), str(error), fix))
+            found.append(rules.NOT_AS_EXPECTED.finding(("workloads", name), str(error), fix))
     if options.scale:
         session.settle(seconds, show=show)
     return found
 
 
 @contextmanager
-def _shown(
+def _live_table(
     session: Session, options: argparse.Namespace
 ) -> Iterator[tuple[Callable[[], object], Callable[[str], object]]]:
     """What to call for the table to follow the lab, and to say something meanwhile."""
@@ -204,9 +200,9 @@ def _why_stopped(previewed: Preview) -> Iterator[Finding]:
     yield from previewed.findings
     recording = previewed.recording
     if recording is not None and recording.error is not None:
-        fix = "Mend the program; `eks-gpushare preview` shows the same."
+        fix = "Fix the program; `eks-gpushare preview` shows the same."
         message = f"The program stopped: {recording.error}"
-        yield finding(codes.PROGRAM_STOPPED, (), message, fix)
+        yield rules.PROGRAM_STOPPED.finding((), message, fix)
 
 
 def _pair(given: str | tuple[str, int]) -> tuple[str, int]:

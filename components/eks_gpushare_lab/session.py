@@ -1,4 +1,4 @@
-"""One run on a lab: lay a stack, apply manifests, wait until nothing moves, look."""
+"""One run on a lab: install a stack, apply manifests, wait until nothing moves, look."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Self
 
 from eks_gpushare_lab.client import ApiError
-from eks_gpushare_lab.install.installer import Layer
+from eks_gpushare_lab.install.installer import Installer
 from eks_gpushare_lab.observing.observer import (
     FAILED,
     PENDING,
@@ -18,7 +18,7 @@ from eks_gpushare_lab.observing.observer import (
     Workload,
 )
 from eks_gpushare_lab.observing.watches import Watches
-from eks_gpushare_lab.simulated_node.controller import Agent
+from eks_gpushare_lab.simulated_node.controller import SimulatedNodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Client, Object
-    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
     from eks_gpushare_lab.install.nodes import LabNode
 
@@ -42,6 +42,10 @@ STEADY_SECONDS = 1.0
 LONGEST_SECONDS = 120.0
 """How long to wait for that."""
 
+_LATE_SECONDS = 10.0
+"""How long controllers may be late. What seems to be left for them then is not: a rollout that has
+no room, or a DaemonSet of which they think otherwise."""
+
 _TICK = 0.05
 
 
@@ -50,7 +54,7 @@ class NoWorkloadError(Exception):
 
 
 class Session:
-    """The watches and the node agent over a running control plane."""
+    """The watches and the simulated nodes over a running control plane."""
 
     def __init__(self, client: Client) -> None:
         """Use an API server. Use it in a `with` block."""
@@ -62,13 +66,14 @@ class Session:
         """Workloads that were applied, with the pods they want; None where that is not known."""
         self.steady = True
         """Whether the last wait ended because nothing moved."""
-        self._layer = Layer(client)
-        self._agent = Agent(client, self.watches)
+        self._of_stack: dict[Workload, int | None] = {}
+        self._installer = Installer(client)
+        self._simulated = SimulatedNodes(client, self.watches)
 
     def __enter__(self) -> Self:
         self.watches.start()
         self.observer = Observer(self.watches)
-        self._agent.start()
+        self._simulated.start()
         return self
 
     def __exit__(
@@ -77,39 +82,39 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._agent.stop()
+        self._simulated.stop()
         self.watches.stop()
         self.client.close()
 
     @property
     def nodes(self) -> list[LabNode]:
-        """Nodes of the stack that is laid, or being laid."""
-        return self._layer.nodes
+        """Nodes of the stack that is installed, or being installed."""
+        return self._installer.nodes
 
     @property
     def findings(self) -> list[Finding]:
         """What the API server refused or warned of so far."""
-        return self._layer.findings
+        return self._installer.findings
 
     def touch(self) -> None:
         """Wait anew for rest: something was just done."""
         self.observer.changed = time.monotonic()
 
-    def lay(self, half: KubernetesHalf, install: Callable[[], bool] | None = None) -> None:
+    def install(self, desired: DesiredCluster, up: Callable[[], bool] | None = None) -> None:
         """Make the lab what a stack says, in place of what was there.
 
         Args:
-            half: what a cluster would have of the stack.
-            install: makes its objects and releases by other means than the lab's own, and returns
+            desired: what a cluster would have of the stack.
+            up: makes its objects and releases by other means than the lab's own, and returns
                 whether that went well.
         """
-        self._layer.lay(half, install)
+        self._installer.install(desired, up)
+        self._of_stack = dict(filter(None, map(_wanted, self._installer.made)))
         self.touch()
 
     def apply(self, manifests: Sequence[Manifest]) -> None:
         """Apply manifests."""
-        for each in self._layer.apply(manifests):
-            self._remember(each)
+        self.applied |= filter(None, map(_wanted, self._installer.apply(manifests)))
         self.touch()
 
     def scale(self, name: str, replicas: int) -> None:
@@ -159,22 +164,42 @@ class Session:
         """
         end = time.monotonic() + longest
         while time.monotonic() < end:
-            self.observer.sample()
             show()
             now = time.monotonic()
-            quiet = now - self.observer.changed >= seconds
-            if quiet and self._agent.idle and not self.observer.moving() and self._complete():
-                self.steady = True
-                return True
+            quiet = now - self.observer.changed
+            if quiet >= seconds and self._is_done():
+                late = quiet < _LATE_SECONDS and self._is_late()
+                if not late:
+                    self.steady = True
+                    return True
             time.sleep(_TICK)
         self.steady = False
         return False
 
+    def _is_done(self) -> bool:
+        return self._simulated.idle and not self.observer.moving() and self._complete()
+
+    def _is_late(self) -> bool:
+        """Whether controllers seem to have something to do yet, which a busy machine delays."""
+        more = (
+            self._pods_of(workload) > wanted
+            for workload, wanted in {**self._of_stack, **self.applied}.items()
+            if wanted is not None
+        )
+        return any(more) or self.observer.daemon_sets_are_late()
+
+    def _pods_of(self, workload: Workload) -> int:
+        """Pods that are there and have not ended."""
+        counts = self.observer.counts.get(workload, Counter())
+        return counts[RUNNING] + counts[PENDING] + counts[STARTING]
+
     def _complete(self) -> bool:
-        """Whether every applied workload has its pods, or cannot have them."""
-        for workload, wanted in self.applied.items():
-            counts = self.observer.counts.get(workload, Counter())
-            there = counts[RUNNING] + counts[PENDING] + counts[STARTING]
+        """Whether every workload that was applied has its pods, or cannot have them.
+
+        Its controller may be too busy to have made them yet, for longer than the lab is quiet.
+        """
+        for workload, wanted in {**self._of_stack, **self.applied}.items():
+            counts, there = self.observer.counts.get(workload, Counter()), self._pods_of(workload)
             if workload.kind == "Pod":  # nobody makes another when it has ended
                 there += counts[SUCCEEDED] + counts[FAILED]
             if wanted is not None and there < wanted and not self.refused(workload):
@@ -189,17 +214,6 @@ class Session:
             if _is_about(event["involvedObject"], workload)
         ]
 
-    def _remember(self, given: Object) -> None:
-        metadata, kind = given["metadata"], given["kind"]
-        spec = given.get("spec") or {}
-        workload = Workload(metadata.get("namespace", ""), kind, metadata["name"])
-        if kind in SCALABLE:
-            self.applied[workload] = int(spec.get("replicas", 1))
-        elif kind == "Pod":
-            self.applied[workload] = 1
-        elif kind in {"Job", "CronJob"}:
-            self.applied[workload] = None
-
     def replicas(self, workload: Workload) -> int | None:
         """Pods that a workload wants now; None where that is not known."""
         if workload.kind not in SCALABLE:
@@ -210,6 +224,17 @@ class Session:
         except ApiError:
             there = None
         return int(there["spec"].get("replicas", 1)) if there else self.applied.get(workload)
+
+
+def _wanted(given: Object) -> tuple[Workload, int | None] | None:
+    """A workload with the pods that it wants, None where that is not known; None for others."""
+    metadata, kind = given["metadata"], given["kind"]
+    workload = Workload(metadata.get("namespace", ""), kind, metadata["name"])
+    if kind in SCALABLE:
+        return workload, int((given.get("spec") or {}).get("replicas", 1))
+    if kind == "Pod":
+        return workload, 1
+    return (workload, None) if kind in {"Job", "CronJob"} else None
 
 
 def _is_about(involved: Object, workload: Workload) -> bool:

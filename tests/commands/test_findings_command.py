@@ -7,14 +7,15 @@ import json
 import pytest
 
 from eks_gpushare.cli import main
+from eks_gpushare.findings.rule import rules_in
 from eks_gpushare.rules import all_rules
-from eks_gpushare_lab import codes as lab
+from eks_gpushare_lab import rules as lab
 
 Output = pytest.CaptureFixture[str]
 
 
 def test_a_code_stands_for_one_kind_in_checks_and_lab_together() -> None:
-    every = [rule.id for rule in (*all_rules(), *lab.CODES)]
+    every = [rule.id for rule in (*all_rules(), *rules_in(lab))]
 
     assert len(set(every)) == len(every)
 
@@ -43,7 +44,7 @@ def test_without_a_code_all_are_listed(capsys: Output) -> None:
     assert main(["findings"]) == 0
     out = capsys.readouterr().out
 
-    assert [rule.id for rule in (*all_rules(), *lab.CODES) if f"  {rule.id}  " not in out] == []
+    assert [rule.id for rule in (*all_rules(), *rules_in(lab)) if f"  {rule.id}  " not in out] == []
 
 
 def test_an_unknown_code_ends_with_2(capsys: Output) -> None:

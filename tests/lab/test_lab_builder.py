@@ -12,8 +12,8 @@ import pytest
 from eks_gpushare_lab.binaries import build, versions
 from eks_gpushare_lab.binaries.toolchain import find_go
 from eks_gpushare_lab.binaries.versions import Command, Tool
-from eks_gpushare_lab.control_plane import folders
 from eks_gpushare_lab.errors import LabError, NoGoError
+from eks_gpushare_lab.host import folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -203,7 +203,7 @@ def test_another_version_on_path_is_not_taken(
 BUILD = textwrap.dedent("""
     import sys
     from pathlib import Path
-    from eks_gpushare_lab.binaries import builder
+    from eks_gpushare_lab.binaries import build
     from eks_gpushare_lab.binaries.versions import Command, Tool
     command = Command("tiny", "example.com/tiny", "tiny v1.2.3")
     tool = Tool("tiny", "v1.2.3", Path(sys.argv[1]), "example.com/tiny", (command,),
@@ -428,7 +428,7 @@ def test_a_lock_is_gone_with_its_process(
     file = tmp_path / "locks" / "x"
     hold = (
         "import sys, time; from pathlib import Path\n"
-        "from eks_gpushare_lab.control_plane.folders import locked\n"
+        "from eks_gpushare_lab.host.folders import locked\n"
         "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(300)"
     )
     holder = python("-c", hold, str(file))

@@ -19,10 +19,10 @@ import pytest
 import yaml
 
 from eks_gpushare.catalog import versions
-from eks_gpushare_lab import codes
-from eks_gpushare_lab.install.charts import operands, stand_ins, unknown
-from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
-from eks_gpushare_lab.install.installer import Layer
+from eks_gpushare_lab import rules
+from eks_gpushare_lab.install.charts import operands, render, unknown
+from eks_gpushare_lab.install.desired_cluster import DesiredCluster
+from eks_gpushare_lab.install.installer import Installer
 from eks_gpushare_lab.install.release import (
     Release,
     UnknownChartError,
@@ -122,7 +122,7 @@ def test_the_lab_puts_there_what_the_chart_renders(chart: str, case: str) -> Non
     made_by_operator = {each["metadata"]["name"] for each in operands(release(chart, case))}
     ours = [
         each
-        for each in stand_ins(release(chart, case))
+        for each in render(release(chart, case))
         if each["metadata"]["name"] not in made_by_operator
     ]
 
@@ -212,17 +212,17 @@ def test_the_validator_cannot_be_turned_off() -> None:
 
 
 @pytest.mark.parametrize("version", ["0.19.3", "0.20", "^0.20.0", "0.20.0-rc.1", ""])
-def test_another_version_of_the_chart_has_no_stand_ins(version: str) -> None:
+def test_another_version_of_the_chart_renders_nothing(version: str) -> None:
     with pytest.raises(UnknownChartError):
-        stand_ins(release("nvidia-device-plugin", version=version))
+        render(release("nvidia-device-plugin", version=version))
 
 
 @pytest.mark.parametrize("chart", PINNED)
 def test_a_version_is_the_same_with_and_without_its_v(chart: str) -> None:
     version = known_versions(chart)[-1].removeprefix("v")
 
-    assert stand_ins(release(chart, version=f"v{version}"))
-    assert stand_ins(release(chart, version=version))
+    assert render(release(chart, version=f"v{version}"))
+    assert render(release(chart, version=version))
 
 
 def test_another_version_of_the_operator_has_no_operands() -> None:
@@ -295,15 +295,15 @@ class Nothing:
 @pytest.mark.parametrize("chart", PINNED)
 def test_nothing_of_another_version_is_installed(chart: str, *, by_helm: bool) -> None:
     client = Nothing()
-    layer = Layer(client)  # type: ignore[arg-type]  # as far as it is used here
-    half = KubernetesHalf((), (release(chart, version="1.2.3"),), ())
-    layer.lay(half, (lambda: True) if by_helm else None)
+    installer = Installer(client)  # type: ignore[arg-type]  # as far as it is used here
+    desired = DesiredCluster((), (release(chart, version="1.2.3"),), ())
+    installer.install(desired, (lambda: True) if by_helm else None)
     kinds = {each["kind"] for each in client.applied}
 
     assert kinds <= {"ConfigMap", "Namespace"}  # the lab's own list of what it has installed
     # The real chart of the device plugin makes its DaemonSets itself.
-    wanted = [] if by_helm and chart == "nvidia-device-plugin" else [codes.UNKNOWN_CHART.code]
-    assert [each.code for each in layer.findings] == wanted
+    wanted = [] if by_helm and chart == "nvidia-device-plugin" else [rules.UNKNOWN_CHART.id]
+    assert [each.code for each in installer.findings] == wanted
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare_lab.binaries import build, cleaning, versions
-from eks_gpushare_lab.control_plane import folders
 from eks_gpushare_lab.control_plane.api import Api
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
+from eks_gpushare_lab.host import folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,7 +157,7 @@ def test_cleaning_waits_until_a_lab_that_starts_has_its_programs(cache: Path) ->
 
 BUILDING = """
 import sys, time
-from eks_gpushare_lab.control_plane import folders
+from eks_gpushare_lab.host import folders
 with folders.locked(folders.cache_folder() / "locks" / "build"):
     print("building", flush=True)
     sys.stdin.read()

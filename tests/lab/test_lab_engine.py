@@ -75,12 +75,12 @@ def test_a_stack_for_the_engine_configures_the_device_plugin_alike(
     given = ROOT / "stacks" / f"Pulumi.{name}.yaml"
     file.write_text(on_existing_cluster(given, kubeconfig, ROOT), encoding="utf-8")
     project = find_project(ROOT)
-    laid = preview(project, file, known=True)
-    refused = {each.code for each in laid.findings if each.severity == "error"}
+    updated = preview(project, file, known=True)
+    refused = {each.code for each in updated.findings if each.severity == "error"}
     if refused == {"GPU242"}:
         pytest.skip("its nodes make their MIG layout at boot, and those of others do not")
 
-    assert shared_by(laid) == shared_by(preview(project, given, known=True))
+    assert shared_by(updated) == shared_by(preview(project, given, known=True))
 
 
 def shared_by(previewed: Any) -> list[Any]:  # noqa: ANN401  (a preview)
@@ -154,8 +154,8 @@ def test_a_stack_without_an_environment_is_not_for_the_engine(tmp_path: Path) ->
         stack(tmp_path, "config: {aws:region: us-west-2}")
 
     assert str(caught.value) == (
-        f"--engine lays what eks-gpushare:environment declares, and {tmp_path}/Pulumi.mine.yaml "
-        "has none; run it without --engine"
+        "--engine installs what eks-gpushare:environment declares, and "
+        f"{tmp_path}/Pulumi.mine.yaml has none; run it without --engine"
     )
 
 
@@ -348,13 +348,13 @@ def test_what_stays_the_same_is_no_change(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def laid(tmp_path: Path, on_path: Path) -> Callable[[str], Engine]:
-    """`laid(script)` is what has become of an update by a `pulumi` that is this shell script.
+def updated(tmp_path: Path, on_path: Path) -> Callable[[str], Engine]:
+    """`updated(script)` is what has become of an update by a `pulumi` that is this shell script.
 
     The shell sees the engine's event log as $LOG.
     """
 
-    def lay(script: str) -> Engine:
+    def update(script: str) -> Engine:
         find_log = (
             'for word; do LOG=$last; last=$word; done; LOG=$(echo "$*" | grep -o "/[^ ]*json")'
         )
@@ -364,33 +364,33 @@ def laid(tmp_path: Path, on_path: Path) -> Callable[[str], Engine]:
         made.up(lambda: None, lambda _: None)
         return made
 
-    return lay
+    return update
 
 
-def test_an_error_of_the_engine_is_a_finding(laid: Callable[[str], Engine]) -> None:
+def test_an_error_of_the_engine_is_a_finding(updated: Callable[[str], Engine]) -> None:
     said = {"urn": URN, "severity": "error", "message": f'resource "{URN}" is\n wrong'}
     failed = {"urn": "", "severity": "error", "message": "update failed"}
     lines = "\n".join(json.dumps({"diagnosticEvent": each}) for each in (said, failed))
-    (found,) = laid(f"cat >$LOG <<'END'\n{lines}\nEND\nexit 255").findings
+    (found,) = updated(f"cat >$LOG <<'END'\n{lines}\nEND\nexit 255").findings
 
     assert (found.code, found.path) == ("GPU951", 'engine["ConfigMap config"]')
     assert found.message == 'resource "ConfigMap config" is wrong'
 
 
 def test_what_pulumi_prints_is_a_finding_where_it_logs_nothing(
-    laid: Callable[[str], Engine],
+    updated: Callable[[str], Engine],
 ) -> None:
-    (found,) = laid("echo 'error: no language plugin'; exit 1").findings
+    (found,) = updated("echo 'error: no language plugin'; exit 1").findings
 
     assert (found.code, found.path) == ("GPU951", "engine")
     assert found.message == "error: no language plugin"
 
 
-def test_a_chart_out_of_reach_is_told_what_to_do_about(laid: Callable[[str], Engine]) -> None:
+def test_a_chart_out_of_reach_is_told_what_to_do_about(updated: Callable[[str], Engine]) -> None:
     text = (
         'chart: looks like "https://x.example" is not a valid chart repository or cannot be reached'
     )
-    (found,) = laid(f"echo '{text}'; exit 1").findings
+    (found,) = updated(f"echo '{text}'; exit 1").findings
 
     assert found.fix == (
         "Let this machine reach the chart's repository, or give a mirror or a chart on disk: "
@@ -399,26 +399,26 @@ def test_a_chart_out_of_reach_is_told_what_to_do_about(laid: Callable[[str], Eng
 
 
 def test_an_update_without_end_is_stopped(
-    laid: Callable[[str], Engine], monkeypatch: pytest.MonkeyPatch
+    updated: Callable[[str], Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engines, "LIMIT_SECONDS", 1.0)
-    (found,) = laid("trap '' TERM INT; sleep 300").findings
+    (found,) = updated("trap '' TERM INT; sleep 300").findings
 
     assert found.message == "pulumi up did not end within 1 s and was stopped. Done were nothing."
 
 
-def test_nothing_of_a_run_stays_on_disk(laid: Callable[[str], Engine], tmp_path: Path) -> None:
-    laid("exit 1")
+def test_nothing_of_a_run_stays_on_disk(updated: Callable[[str], Engine], tmp_path: Path) -> None:
+    updated("exit 1")
 
     assert list(tmp_path.glob("engine-*")) == []
 
 
 def test_the_engine_sees_nothing_that_leads_to_aws_or_another_cluster(
-    laid: Callable[[str], Engine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    updated: Callable[[str], Engine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("AWS_PROFILE", "KUBECONFIG", "PULUMI_ACCESS_TOKEN", "PULUMI_STACK"):
         monkeypatch.setenv(name, "mine")
-    laid(f"env >{tmp_path}/seen")
+    updated(f"env >{tmp_path}/seen")
     seen = dict(line.split("=", 1) for line in (tmp_path / "seen").read_text().splitlines())
 
     assert {key for key, value in seen.items() if value == "mine"} == set()

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare_lab.control_plane import folders, lifecycle, state
+from eks_gpushare_lab.control_plane import lifecycle, state
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.host import folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,14 +27,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 Python = Any
-LAB = "import sys; from eks_gpushare.cli import lab; from argparse import ArgumentParser\n" + (
-    textwrap.dedent("""
+LAB = textwrap.dedent("""
+    import sys
+    from argparse import ArgumentParser
+    from eks_gpushare_lab import command
     parser = ArgumentParser()
     parser.add_argument("--json", action="store_true")
-    lab.add_arguments(parser)
-    sys.exit(lab.run(parser.parse_args()))
-    """)
-)
+    command.add_arguments(parser)
+    sys.exit(command.run(parser.parse_args()))
+""")
 HELD = textwrap.dedent("""
     import time
     from eks_gpushare_lab.control_plane.control_plane import ControlPlane
@@ -82,7 +84,9 @@ def descendants(directory: Path) -> list[int]:
 
 
 @pytest.mark.usefixtures("own_home")
-def test_a_lab_goes_up_and_down(runs: Callable[[int], bool]) -> None:
+def test_a_lab_goes_up_and_down_and_leaves_only_logs_and_state(
+    runs: Callable[[int], bool],
+) -> None:
     lab = started()
     alive = [runs(pid) for pid in everything(lab)]
     begun = time.monotonic()
@@ -93,31 +97,50 @@ def test_a_lab_goes_up_and_down(runs: Callable[[int], bool]) -> None:
     assert stopped == lab
     assert not any(runs(pid) for pid in everything(lab))
     assert seconds < 5
+    assert sorted(file.name for file in lab.directory.iterdir()) == ["lock", "logs", "state.json"]
+    assert (lab.logs / "kube-apiserver.log").stat().st_size > 0
+    assert lifecycle.status().as_json() == {
+        "running": False,
+        "healthy": False,
+        "phase": "stopped",
+        "logs": str(lab.logs),
+    }
 
 
-@pytest.mark.usefixtures("own_home")
-def test_a_second_up_reuses_the_lab() -> None:
-    lab = started()
-
-    assert lifecycle.up() == (lab, False)
-
-
-@pytest.mark.usefixtures("own_home")
-def test_two_ups_at_once_make_one_lab(python: Python) -> None:
-    both = [python("-c", LAB, "up", "--json") for _ in range(2)]
-    answers = [json.loads(process.communicate(timeout=60)[0]) for process in both]
-
-    assert sorted(answer["reused"] for answer in answers) == [False, True]
-    assert answers[0]["pid"] == answers[1]["pid"]
+@pytest.fixture(scope="module")
+def shared(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A lab that is up, for tests that leave it as it was."""
+    assert programs.paths
+    home = str(tmp_path_factory.mktemp("shared"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", home)
+        lab = started()
+    yield lab
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", home)
+        state.stop(lab.directory, 5)
 
 
-@pytest.mark.usefixtures("own_home")
-def test_a_lab_of_other_versions_is_not_reused() -> None:
-    lab = started()
-    file = lab.directory / "state.json"
-    file.write_text(file.read_text().replace('"v1.35.4"', '"v1.34.9"'))
-    with pytest.raises(LabError) as caught:
-        lifecycle.up()
+@pytest.fixture
+def up(shared: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """The same, as the lab of this test's user."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(shared.directory.parents[2]))
+    return shared
+
+
+def test_a_second_up_reuses_the_lab(up: Lab) -> None:
+    assert lifecycle.up() == (up, False)
+
+
+def test_a_lab_of_other_versions_is_not_reused(up: Lab) -> None:
+    file = up.directory / "state.json"
+    text = file.read_text()
+    file.write_text(text.replace('"v1.35.4"', '"v1.34.9"'))
+    try:
+        with pytest.raises(LabError) as caught:
+            lifecycle.up()
+    finally:
+        file.write_text(text)
 
     assert str(caught.value) == (
         "a lab is up with kubernetes v1.34.9, kwok v0.8.0, etcd v3.6.16; this version runs "
@@ -125,33 +148,24 @@ def test_a_lab_of_other_versions_is_not_reused() -> None:
     )
 
 
-@pytest.mark.usefixtures("own_home")
-def test_a_lab_that_does_not_answer_is_not_reused(monkeypatch: pytest.MonkeyPatch) -> None:
-    lab = started()
+def test_a_lab_that_does_not_answer_is_not_reused(up: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle, "ANSWER_SECONDS", 0.5)
-    os.kill(lab.processes["kube-apiserver"], signal.SIGSTOP)
-    with pytest.raises(LabError) as caught:
-        lifecycle.up()
+    os.kill(up.processes["kube-apiserver"], signal.SIGSTOP)
+    try:
+        with pytest.raises(LabError) as caught:
+            lifecycle.up()
+    finally:
+        os.kill(up.processes["kube-apiserver"], signal.SIGCONT)
 
     assert str(caught.value) == (
-        f"a lab is up (pid {lab.pid}), but its API server is not ready; the logs are in "
-        f"{lab.logs}. `eks-gpushare lab down` stops it"
+        f"a lab is up (pid {up.pid}), but its API server is not ready; the logs are in "
+        f"{up.logs}. `eks-gpushare lab down` stops it"
     )
 
 
-@pytest.mark.usefixtures("own_home")
-def test_a_lab_that_hangs_goes_down_all_the_same(runs: Callable[[int], bool]) -> None:
-    lab = started()
-    for pid in lab.processes.values():
-        os.kill(pid, signal.SIGSTOP)
-    lifecycle.down()
-
-    assert not any(runs(pid) for pid in everything(lab))
-
-
-@pytest.mark.usefixtures("own_home")
-def test_status_measures_the_lab() -> None:
-    lab = started()
+def test_status_measures_the_lab(up: Lab, eventually: Callable[..., bool]) -> None:
+    lab = up
+    assert eventually(lambda: lifecycle.status().healthy)
     document = lifecycle.status().as_json()
     memory = document.pop("memoryBytes")
 
@@ -175,47 +189,43 @@ def test_status_measures_the_lab() -> None:
 
 
 @pytest.mark.usefixtures("own_home")
-def test_after_down_only_logs_and_state_are_left() -> None:
+def test_a_killed_supervisor_takes_everything_with_it_and_a_lab_goes_up_afresh(
+    runs: Callable[[int], bool], eventually: Callable[..., bool]
+) -> None:
+    first = started()
+    os.kill(first.pid, signal.SIGKILL)
+
+    assert eventually(lambda: not any(runs(pid) for pid in everything(first)), 5)
+
+    second = started()
+
+    assert second.pid != first.pid
+    assert lifecycle.status().healthy
+
+
+@pytest.mark.usefixtures("own_home")
+def test_two_ups_at_once_make_one_lab(python: Python) -> None:
+    both = [python("-c", LAB, "up", "--json") for _ in range(2)]
+    answers = [json.loads(process.communicate(timeout=60)[0]) for process in both]
+
+    assert sorted(answer["reused"] for answer in answers) == [False, True]
+    assert answers[0]["pid"] == answers[1]["pid"]
+
+
+@pytest.mark.usefixtures("own_home")
+def test_a_lab_that_hangs_goes_down_all_the_same(runs: Callable[[int], bool]) -> None:
     lab = started()
+    for pid in lab.processes.values():
+        os.kill(pid, signal.SIGSTOP)
     lifecycle.down()
 
-    assert sorted(file.name for file in lab.directory.iterdir()) == ["lock", "logs", "state.json"]
-    assert (lab.logs / "kube-apiserver.log").stat().st_size > 0
-    assert lifecycle.status().as_json() == {
-        "running": False,
-        "healthy": False,
-        "phase": "stopped",
-        "logs": str(lab.logs),
-    }
+    assert not any(runs(pid) for pid in everything(lab))
 
 
 @pytest.mark.usefixtures("own_home")
 def test_without_a_lab_there_is_nothing_to_say_or_stop() -> None:
     assert lifecycle.status().as_json() == {"running": False, "healthy": False}
     assert lifecycle.down() is None
-
-
-@pytest.mark.usefixtures("own_home")
-def test_a_killed_supervisor_takes_everything_with_it(
-    runs: Callable[[int], bool], eventually: Callable[..., bool]
-) -> None:
-    lab = started()
-    os.kill(lab.pid, signal.SIGKILL)
-
-    assert eventually(lambda: not any(runs(pid) for pid in everything(lab)), 5)
-
-
-@pytest.mark.usefixtures("own_home")
-def test_after_a_killed_supervisor_a_lab_goes_up_afresh(
-    runs: Callable[[int], bool], eventually: Callable[..., bool]
-) -> None:
-    first = started()
-    os.kill(first.pid, signal.SIGKILL)
-    assert eventually(lambda: not runs(first.pid), 5)
-
-    second = started()
-    assert second.pid != first.pid
-    assert lifecycle.status().healthy
 
 
 def test_the_next_lab_removes_what_a_killed_one_left(
@@ -235,7 +245,7 @@ def test_the_next_lab_removes_what_a_killed_one_left(
     assert not held.directory.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_control_plane_ends_with_the_process_that_has_it(
     own_home: Path,
     python: Python,

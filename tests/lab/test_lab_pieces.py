@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare_lab import codes
+from eks_gpushare.findings.rule import rules_in
+from eks_gpushare_lab import rules
 from eks_gpushare_lab.install import manifests
-from eks_gpushare_lab.install.charts import stand_ins
+from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.dropped_keys import dropped, looks_like_one
 from eks_gpushare_lab.install.helm_record import record_of
 from eks_gpushare_lab.install.release import ChartError, Release, known_versions
@@ -27,7 +28,7 @@ def release(**values: Values) -> Release:
 
 
 def made(**values: Values) -> dict[str, dict[str, Any]]:
-    return {each["metadata"]["name"]: each for each in stand_ins(release(**values))}
+    return {each["metadata"]["name"]: each for each in render(release(**values))}
 
 
 def spec(daemon_set: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def test_an_edit_of_embedded_configurations_rolls_the_pods() -> None:
 )
 def test_values_that_the_chart_refuses_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ChartError, match=message):
-        stand_ins(release(**values))
+        render(release(**values))
 
 
 def test_a_release_is_recorded_as_helm_does_it() -> None:
@@ -247,7 +248,7 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_codes_are_unique_and_of_the_lab() -> None:
-    names = [each.code for each in codes.CODES]
+    names = [each.id for each in rules_in(rules)]
 
     assert len(names) == len(set(names))
     assert all(name.startswith("GPU9") for name in names)
@@ -256,7 +257,7 @@ def test_codes_are_unique_and_of_the_lab() -> None:
 def test_the_documentation_lists_every_finding_of_the_lab() -> None:
     page = (Path(__file__).parents[2] / "docs" / "lab.md").read_text(encoding="utf-8")
 
-    for code in codes.CODES:
-        why = f"{code.why} [Source]({code.source})"
-        row = f"| {code.code} | {code.severity} | {code.title} | {why} |"
+    for rule in rules_in(rules):
+        why = f"{rule.why} [Source]({rule.source})"
+        row = f"| {rule.id} | {rule.severity} | {rule.title} | {why} |"
         assert row in page

@@ -26,7 +26,7 @@ from eks_gpushare.in_cluster.data import mig_taint_remover as script
 from eks_gpushare.in_cluster.mig_taint_remover import OBJECT_NAME, register_mig_taint_remover
 from eks_gpushare.program.run import run_program
 from eks_gpushare_lab.client import Client
-from eks_gpushare_lab.install.desired_cluster import kubernetes_half
+from eks_gpushare_lab.install.desired_cluster import desired_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -92,7 +92,7 @@ def installed(control_plane: ControlPlane) -> Iterator[Installed]:
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     namespace = {"name": NAMESPACE, "labels": labels}
     client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": namespace})
-    applied = [client.apply(each).object for each in kubernetes_half(recording).objects]
+    applied = [client.apply(each).object for each in desired_cluster(recording).objects]
     (config_map,) = (each for each in applied if each["kind"] == "ConfigMap")
     path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{OBJECT_NAME}/token"
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
@@ -315,10 +315,10 @@ def test_success_of_an_earlier_layout_does_not_count(
 
 
 def test_it_goes_on_after_the_api_server_has_ended_the_watch(
-    nodes: Nodes, start: Callable[..., Running], eventually: Callable[..., bool]
+    nodes: Nodes, start: Callable[..., Running], gate: Gate, eventually: Callable[..., bool]
 ) -> None:
-    running = start(WATCH_SECONDS="1")
-    time.sleep(4)  # the watch has ended by now, and the one after it
+    running = start(gate.port, WATCH_SECONDS="1")
+    assert eventually(lambda: gate.passed > 2)  # a list and a watch, and a list after its end
 
     node = nodes.make("late")
 

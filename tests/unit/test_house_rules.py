@@ -48,6 +48,21 @@ LAYERS = (
 )
 """Each layer may import itself and those before it."""
 
+LAB_LAYERS = (
+    ("codes", "errors", "client"),
+    ("host",),
+    ("binaries",),
+    ("control_plane",),
+    ("observing",),
+    ("simulated_node",),
+    ("install",),
+    ("session",),
+    ("engine", "reporting"),
+    ("run",),
+    ("command",),
+)
+"""The same of the lab, which may import all of the library; the library imports nothing of it."""
+
 PURE = tuple(room for layer in LAYERS[:7] for room in layer)
 HEAVY = re.compile(r"(pulumi(_\w+)?|grpc|rich|google)(\.|$)")
 
@@ -151,8 +166,11 @@ def test_no_string_is_lost() -> None:
     assert_none(complaints(lost_strings, EVERYTHING))
 
 
-def layer_of(top: str) -> int | None:
-    return next((number for number, layer in enumerate(LAYERS) if top in layer), None)
+Layers = tuple[tuple[str, ...], ...]
+
+
+def layer_of(top: str, layers: Layers = LAYERS) -> int | None:
+    return next((number for number, layer in enumerate(layers) if top in layer), None)
 
 
 def upward_imports(top: str, source: str) -> list[str]:
@@ -169,6 +187,8 @@ def upward_imports(top: str, source: str) -> list[str]:
         lazily = parts[0] == "eks_gpushare" and len(parts) > 1 and theirs is None
         if lazily and name != "eks_gpushare.__version__":
             found.append(f"{line}: import {name} from its module")
+        if parts[0] == LAB.name:
+            found.append(f"{line}: {top} imports {name}, which is built on the library")
         if top in PURE and HEAVY.match(name):
             found.append(f"{line}: {top} imports {name}, but has to start without it")
     return found
@@ -185,6 +205,7 @@ def upward_imports(top: str, source: str) -> list[str]:
         ("config", "from pulumi_aws.eks import NodeGroup"),
         ("rules", "from rich.table import Table"),
         ("novel", "import json"),
+        ("cli", "from eks_gpushare_lab import command"),
     ],
 )
 def test_an_import_against_the_layers_is_seen(top: str, sample: str) -> None:
@@ -198,6 +219,44 @@ def test_imports_follow_the_layers() -> None:
         if top not in {"__init__", "__main__"}:
             source = file.read_text(encoding="utf-8")
             found += [f"{file.name}:{complaint}" for complaint in upward_imports(top, source)]
+
+    assert_none(found)
+
+
+def upward_imports_in_the_lab(top: str, source: str) -> list[str]:
+    """Imports against the direction of LAB_LAYERS."""
+    own = layer_of(top, LAB_LAYERS)
+    if own is None:
+        return [f"1: {top} has no place in LAB_LAYERS"]
+    found = []
+    for line, name in imports(source):
+        package, room = [*name.split("."), ""][:2]
+        theirs = layer_of(room, LAB_LAYERS) if package == LAB.name else None
+        if theirs is not None and theirs > own:
+            found.append(f"{line}: {top} imports {name}, which is built on it")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("top", "sample"),
+    [
+        ("host", "from eks_gpushare_lab.errors import LabError\nfrom eks_gpushare_lab import run"),
+        ("binaries", "def f():\n    from eks_gpushare_lab.control_plane import state"),
+        ("simulated_node", "if TYPE_CHECKING:\n    from eks_gpushare_lab.session import Session"),
+        ("novel", "import json"),
+    ],
+)
+def test_an_import_against_the_layers_of_the_lab_is_seen(top: str, sample: str) -> None:
+    assert len(upward_imports_in_the_lab(top, sample)) == 1
+
+
+def test_imports_follow_the_layers_of_the_lab() -> None:
+    found = []
+    for file in LAB.rglob("*.py"):
+        top = file.relative_to(LAB).parts[0].removesuffix(".py")
+        if top != "__init__":
+            source = file.read_text(encoding="utf-8")
+            found += [f"{file.name}:{line}" for line in upward_imports_in_the_lab(top, source)]
 
     assert_none(found)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import base, checked, findings, merged, stack_file_text
+from finding_examples import base, checked, findings, stack_file_text
 
 from eks_gpushare.catalog import Catalog, mig_models
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.environment import CatalogAdditions
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.mig.geometry import all_layouts, place
 
 SLICE = {
@@ -91,7 +92,7 @@ def test_a_pool_uses_a_gpu_that_the_stack_brings() -> None:
             }
         },
     }
-    report = checked(stack_file_text(merged(base(), fragment)))
+    report = checked(stack_file_text(merge_values(base(), fragment)))
 
     assert report.ok, [str(each) for each in report.findings]
 

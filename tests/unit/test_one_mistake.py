@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from eks_gpushare.config.project import ENVIRONMENT_KEY
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.rules import all_rules, check_environment
 from eks_gpushare.validation.parse import parse
 
@@ -134,7 +135,7 @@ def test_a_mistake_in_what_a_rule_asks_for_is_one_error(rule: str) -> None:
     if right.whole:
         given = yaml.safe_load(right.text)["config"][ENVIRONMENT_KEY]
     else:
-        given = finding_examples.merged(base, yaml.safe_load(right.text))
+        given = merge_values(base, yaml.safe_load(right.text))
     common = set(places(base)) if rule != RULES[0] else set()
     wrong = said_too_much(given, (at for at in places(given) if at not in common))
 

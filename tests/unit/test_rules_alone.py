@@ -22,6 +22,7 @@ from eks_gpushare.config.component_specs import (
     SystemNodesSpec,
 )
 from eks_gpushare.config.project import ENVIRONMENT_KEY
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.rules import CHECKS, all_rules, component_rules
 from eks_gpushare.rules.registry import Runs, Scope
 from eks_gpushare.validation.partial import read_block
@@ -59,9 +60,7 @@ def wrong_environment(rule: Rule) -> dict[str, Any]:
     if wrong.whole:
         whole: dict[str, Any] = yaml.safe_load(wrong.text)["config"][ENVIRONMENT_KEY]
         return whole
-    merged: dict[str, Any] = finding_examples.merged(
-        finding_examples.base(), yaml.safe_load(wrong.text)
-    )
+    merged: dict[str, Any] = merge_values(finding_examples.base(), yaml.safe_load(wrong.text))
     return merged
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import base, checked, findings, merged, stack_file_text
+from finding_examples import base, checked, findings, stack_file_text
+
+from eks_gpushare.documents.helm import merge_values
 
 RELEASE = "1.65.0-0be31b34"
 
@@ -302,7 +304,7 @@ def test_a_custom_image_of_bottlerocket_may_have_the_block() -> None:
 def fixes(**keys: Any) -> list[str]:  # noqa: ANN401
 
     pool = {"provisioner": "existing", "amiFamily": "bottlerocket", "amiVersion": None, **keys}
-    report = checked(stack_file_text(merged(base(), {"pools": {"gpu": pool}})))
+    report = checked(stack_file_text(merge_values(base(), {"pools": {"gpu": pool}})))
     return [found.fix for found in report.findings if found.code == "GPU260"]
 
 

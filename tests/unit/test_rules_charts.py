@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import base, checked, findings, merged, stack_file_text
+from finding_examples import base, checked, findings, stack_file_text
 
 from eks_gpushare.catalog.versions import DEVICE_PLUGIN, GPU_OPERATOR
+from eks_gpushare.documents.helm import merge_values
 
 OPERATOR = {"gpuStack": {"manager": "gpuOperator"}}
 OPERATOR_NAME = f"gpu-operator {GPU_OPERATOR.version.removeprefix('v')}"
@@ -172,7 +173,7 @@ def test_a_value_that_no_template_reads_is_refused(
 ) -> None:
     manager = {"gpuStack": {"manager": chart}}
     fragment = {**manager, "charts": {chart: {"values": values}}}
-    found = checked(stack_file_text(merged(base(), fragment))).findings
+    found = checked(stack_file_text(merge_values(base(), fragment))).findings
     name = (
         OPERATOR_NAME if chart == "gpuOperator" else f"nvidia-device-plugin {DEVICE_PLUGIN.version}"
     )

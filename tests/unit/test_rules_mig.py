@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from finding_examples import base, checked, findings, merged, stack_file_text
+from finding_examples import base, checked, findings, stack_file_text
+
+from eks_gpushare.documents.helm import merge_values
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
@@ -19,7 +21,7 @@ def pool(*types: str, layout: Any, **sharing: Any) -> dict[str, Any]:  # noqa: A
 
 
 def mig_findings(fragment: dict[str, Any]) -> list[Finding]:
-    report = checked(stack_file_text(merged(base(), fragment)))
+    report = checked(stack_file_text(merge_values(base(), fragment)))
     return [found for found in report.findings if "GPU220" <= found.code <= "GPU239"]
 
 

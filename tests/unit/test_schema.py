@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 from eks_gpushare.config.models import models
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.config.schema import environment_schema, field_descriptions, stack_file_schema
+from eks_gpushare.documents.helm import merge_values
 
 ROOT = Path(__file__).parents[2]
 STACKS = sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
@@ -27,8 +28,7 @@ def valid(environment: Any) -> bool:  # noqa: ANN401  (any JSON)
 
 
 def with_changes(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
-    merged: dict[str, Any] = finding_examples.merged(finding_examples.base(), changes)
-    return merged
+    return merge_values(finding_examples.base(), changes)
 
 
 def pool(**changes: object) -> dict[str, Any]:

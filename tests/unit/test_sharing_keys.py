@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import base, checked, merged, stack_file_text
+from finding_examples import base, checked, stack_file_text
+
+from eks_gpushare.documents.helm import merge_values
 
 BOTH = (
     "cannot stand here: MPS and MIG do not go together, the device plugin has no MPS on MIG "
@@ -19,7 +21,7 @@ BOTH_FIX = (
 
 def said(**sharing: Any) -> list[tuple[str, str, str]]:  # noqa: ANN401  (any YAML)
     fragment = {"pools": {"gpu": {"instanceTypes": ["p4d.24xlarge"], "sharing": None}}}
-    environment = merged(base(), fragment)
+    environment = merge_values(base(), fragment)
     environment["pools"]["gpu"]["sharing"] = sharing
     report = checked(stack_file_text(environment))
     return [(f.path, f.message, f.fix) for f in report.findings if f.code == "GPU003"]
@@ -83,7 +85,7 @@ def test_any_other_key_is_told_as_everywhere() -> None:
 
 
 def test_the_rest_of_the_stack_is_still_checked() -> None:
-    environment = merged(
+    environment = merge_values(
         base(),
         {
             "pools": {

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 from chart_keys import SOURCES, ChartError, read_chart
 
-from eks_gpushare.sharing.charts import merged
+from eks_gpushare.documents.helm import merge_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -117,7 +117,7 @@ def values_of(
     found: dict[str, dict[str, list[str]]] = {program: {} for program in wanted.programs}
     probes = dict(_probes(defaults))
     while True:
-        objects = _by_program(helm.render(merged(wanted.settings, _nested(probes))))
+        objects = _by_program(helm.render(merge_values(wanted.settings, _nested(probes))))
         marks = [
             (program, field, mark)
             for program in wanted.programs
@@ -138,7 +138,7 @@ def default_values(chart: Chart) -> dict[str, Any]:
     for each in chart.dependencies():
         inner = chart.below(f"charts/{each['name']}").document("values.yaml")
         alias = each.get("alias", each["name"])
-        found[alias] = merged(inner, found.get(alias) or {})
+        found[alias] = merge_values(inner, found.get(alias) or {})
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from eks_gpushare.config.project import ENVIRONMENT_KEY
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.stack_file.check import Report, check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of
 from eks_gpushare.stack_file.yaml import read
@@ -67,24 +68,11 @@ def example(code: str) -> Example:
     )
 
 
-def merged(below: Any, above: Any) -> Any:  # noqa: ANN401  (any YAML)
-    """Two values as one: mappings key by key, `null` removes a key, anything else replaces."""
-    if not isinstance(below, dict) or not isinstance(above, dict):
-        return above
-    result = dict(below)
-    for key, value in above.items():
-        if value is None:
-            result.pop(key, None)
-        else:
-            result[key] = merged(result.get(key), value)
-    return result
-
-
 def findings(
     fragment: dict[str, Any], code: str, *, region: str = REGION, today: date = TODAY
 ) -> list[tuple[str, str]]:
     """Path and message of the findings of a kind, in the base with a fragment merged over it."""
-    text = stack_file_text(merged(base(), fragment), region)
+    text = stack_file_text(merge_values(base(), fragment), region)
     return [(f.path, f.message) for f in checked(text, today).findings if f.code == code]
 
 
@@ -107,7 +95,7 @@ def base() -> dict[str, Any]:
 
 def _side(given: Any, block: str) -> Side:  # noqa: ANN401  (text or a fragment)
     whole = isinstance(given, str)
-    text = given if whole else stack_file_text(merged(base(), given))
+    text = given if whole else stack_file_text(merge_values(base(), given))
     return Side(given if whole else block, whole, checked(text))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from eks_gpushare_lab import codes
+from eks_gpushare.findings.rule import rules_in
+from eks_gpushare_lab import rules
 
 _HEAD = "| code | severity | rule | why |\n|---|---|---|---|\n"
 
@@ -15,7 +16,7 @@ def page(text: str) -> str:
     """
     before, head, _ = text.partition(_HEAD)
     rows = (
-        f"| {each.code} | {each.severity} | {each.title} | {each.why} [Source]({each.source}) |\n"
-        for each in codes.CODES
+        f"| {each.id} | {each.severity} | {each.title} | {each.why} [Source]({each.source}) |\n"
+        for each in rules_in(rules)
     )
     return before + (head or _HEAD) + "".join(rows)

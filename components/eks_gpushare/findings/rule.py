@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from eks_gpushare.findings.finding import Finding, dotted
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from eks_gpushare.findings.finding import FieldPath, Severity
 
 
@@ -39,3 +41,9 @@ class Rule(NamedTuple):
         """
         worth = severity or self.severity
         return Finding(self.id, worth, dotted(at), message, fix, self.source, tuple(at))
+
+
+def rules_in(*modules: ModuleType) -> tuple[Rule, ...]:
+    """The rules that modules define, by number."""
+    found = {each for module in modules for each in vars(module).values() if isinstance(each, Rule)}
+    return tuple(sorted(found))

@@ -6,6 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config import additions, mig_additions
+from eks_gpushare.findings.rule import rules_in
 from eks_gpushare.rules import (
     bottlerocket,
     bottlerocket_mig,
@@ -26,7 +27,7 @@ from eks_gpushare.rules import (
     stack,
 )
 from eks_gpushare.rules.context import Context, catalog_with
-from eks_gpushare.rules.registry import Runs, Scope, certain, checks_in, rules_in
+from eks_gpushare.rules.registry import Runs, Scope, certain, checks_in
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:

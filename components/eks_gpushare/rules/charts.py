@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog.versions import device_plugin_source, gpu_operator_source
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
-from eks_gpushare.sharing.charts import device_plugin_values, merged
+from eks_gpushare.sharing.charts import device_plugin_values
 from eks_gpushare.sharing.gpu_operator import brings_driver, derived_values
 from eks_gpushare.sharing.mig_manager import mig_manager_env
 
@@ -179,7 +181,7 @@ def _undone(
     derived: Mapping[str, Any],
     roles: Mapping[str, str],
 ) -> Iterator[Finding]:
-    result = merged(derived, given)
+    result = merge_values(derived, given, keep_null=True)
     for path in _paths(given):
         dotted = ".".join(path)
         for place, role in roles.items():

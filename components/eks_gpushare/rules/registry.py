@@ -7,7 +7,6 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeAlias
 
 from eks_gpushare.config.base import UnreadError
-from eks_gpushare.findings.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.rule import Rule
     from eks_gpushare.rules.context import Context
 
 P = ParamSpec("P")
@@ -116,9 +116,3 @@ def checks_in(*modules: ModuleType) -> tuple[Check[...], ...]:
         for module, each in named
         if isinstance(each, Check) and each.look.__module__ == module.__name__
     )
-
-
-def rules_in(*modules: ModuleType) -> tuple[Rule, ...]:
-    """The rules that modules define, by number."""
-    found = {each for module in modules for each in vars(module).values() if isinstance(each, Rule)}
-    return tuple(sorted(found))

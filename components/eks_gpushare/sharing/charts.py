@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
 from eks_gpushare.sharing.labels import CONFIG_LABEL
 from eks_gpushare.sharing.resources import GPU
@@ -38,19 +39,7 @@ def device_plugin_values(pools: Mapping[str, Pool], given: Mapping[str, Any]) ->
         # The subchart's worker tolerates `nvidia.com/gpu=present` only.
         "nfd": {"worker": {"affinity": nodes, "tolerations": tolerated}},
     }
-    return merged(derived, given)
-
-
-def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Two sets of values as Helm merges them: mappings by key, anything else as a whole."""
-    result = dict(below)
-    for key, value in above.items():
-        base = result.get(key)
-        if isinstance(base, dict) and isinstance(value, dict):
-            result[key] = merged(base, value)
-        else:
-            result[key] = value
-    return result
+    return merge_values(derived, given, keep_null=True)
 
 
 def release_source(chart: Chart, default: Pinned) -> dict[str, Any]:

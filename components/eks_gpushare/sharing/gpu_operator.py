@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.sharing.charts import merged, pool_node_affinity, tolerations
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.sharing.charts import pool_node_affinity, tolerations
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
 from eks_gpushare.sharing.mig_manager import (
     STARTUP_TAINT_KEY,
@@ -49,9 +50,11 @@ def gpu_operator_values(
         config_map: Name of the ConfigMap with the device plugin's configurations.
         mig_config_map: Name of MIG manager's ConfigMap, None where no pool uses it.
     """
-    derived = merged(derived_values(pools), mig_manager_values(pools, mig_config_map, catalog))
-    values = merged(derived, given)
-    return merged(values, {"devicePlugin": {"config": {"name": config_map}}})
+    more = mig_manager_values(pools, mig_config_map, catalog)
+    derived = merge_values(derived_values(pools), more, keep_null=True)
+    values = merge_values(derived, given, keep_null=True)
+    named = {"devicePlugin": {"config": {"name": config_map}}}
+    return merge_values(values, named, keep_null=True)
 
 
 def derived_values(pools: Mapping[str, Pool]) -> dict[str, Any]:

@@ -27,8 +27,8 @@ from eks_gpushare_lab.binaries.cleaning import CONTENTS
 from eks_gpushare_lab.binaries.go_build import BUILD_FLAGS, GoBuild
 from eks_gpushare_lab.binaries.progress import Estimate, Progress, default_progress
 from eks_gpushare_lab.binaries.toolchain import find_go
-from eks_gpushare_lab.control_plane import folders
 from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.host import folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.binaries.versions import GO_PACKAGE
-from eks_gpushare_lab.control_plane import folders
+from eks_gpushare_lab.host import folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.binaries.toolchain import go_environment
-from eks_gpushare_lab.control_plane import processes
 from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.host import processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,11 +9,11 @@ import base64
 import datetime as dt
 import ipaddress
 import json
-import os
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.control_plane.names import SERVICE_ADDRESSES
 from eks_gpushare_lab.errors import NO_CRYPTOGRAPHY, LabError
+from eks_gpushare_lab.host.folders import write_private
 
 try:
     from cryptography import x509
@@ -36,13 +36,6 @@ _CLIENTS = {
     "kube-scheduler": ("system:kube-scheduler", None),
     "kube-controller-manager": ("system:kube-controller-manager", None),
 }
-
-
-def write_private(file: Path, content: bytes) -> None:
-    """Write a file that only its owner can read, from its first byte on."""
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as opened:
-        opened.write(content)
 
 
 def write_all(directory: Path, url: str) -> None:

@@ -8,14 +8,16 @@ https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare_lab.control_plane.certificates import write_private
-from eks_gpushare_lab.control_plane.names import SERVICE_ADDRESSES, SIMULATED_NODE
+import yaml
+
+from eks_gpushare_lab.control_plane.names import ADMITTED, SERVICE_ADDRESSES, SIMULATED_NODE
+from eks_gpushare_lab.host.folders import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 REQUESTS_PER_SECOND = 2000
 """For the controller manager and the scheduler. With their defaults of 20 and 50 a cluster takes
@@ -23,6 +25,15 @@ seconds longer to get its first service account, and pods wait for the client, n
 
 _STORE = "unix://localhost:1"  # the sockets `localhost:1` and `:2` in the working directory;
 _PEERS = "unix://localhost:2"  # on TCP every user of the machine could read and write the store
+
+_STARTS_PODS = "pod-ready"
+"""kwok's stage that makes a pod run once it has a node."""
+
+_UNDECIDED = f"""\
+select((.metadata.annotations // {{}})["{ADMITTED}"] == null)
+| .spec.containers[].resources.limits // {{}} | to_entries[]
+| select((.key | startswith("nvidia.com/")) and .value != "0" and .value != "1")"""
+"""In jq, what makes a pod wait: it asks for several devices of a kind, and is not admitted yet."""
 
 
 def etcd() -> list[str]:
@@ -96,13 +107,28 @@ def scheduler(directory: Path, settings: Mapping[str, Any]) -> list[str]:
     return ["--config=scheduler.json", "--secure-port=0"]
 
 
-def kwok(stages: Sequence[str]) -> list[str]:
-    """The kubelets' stand-in, for nodes with our annotation only."""
+def kwok(directory: Path, stages: Sequence[str]) -> list[str]:
+    """What plays the kubelets, for nodes with our annotation only.
+
+    Writes the stage that starts pods into the directory, with the one condition more.
+    """
     key, value = SIMULATED_NODE
     return [
         "--kubeconfig=kwok.kubeconfig",
         f"--manage-nodes-with-annotation-selector={key}={value}",
-        *(f"--config={stage}" for stage in stages),
+        *(f"--config={_after_admission(directory, Path(stage))}" for stage in stages),
         "--server-address=",
         "--node-lease-duration-seconds=0",
     ]
+
+
+def _after_admission(directory: Path, stage: Path) -> Path:
+    """A stage as it is, or a copy of it that starts no pod whose devices may yet be refused."""
+    content = yaml.safe_load(stage.read_text(encoding="utf-8"))
+    if content["metadata"]["name"] != _STARTS_PODS:
+        return stage
+    waits = {"key": _UNDECIDED, "operator": "DoesNotExist"}
+    content["spec"]["selector"]["matchExpressions"].append(waits)
+    file = directory / f"{_STARTS_PODS}.json"
+    write_private(file, json.dumps(content, indent=1).encode())
+    return file

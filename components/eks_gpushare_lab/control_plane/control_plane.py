@@ -22,9 +22,9 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from eks_gpushare_lab.binaries import build, cleaning
 from eks_gpushare_lab.control_plane import state
-from eks_gpushare_lab.control_plane.folders import make_private, state_folder
 from eks_gpushare_lab.control_plane.names import SIMULATED_NODE
 from eks_gpushare_lab.errors import NO_CRYPTOGRAPHY, AlreadyUpError, LabError
+from eks_gpushare_lab.host.folders import make_private, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -196,7 +196,7 @@ def launch(
         "stages": [str(path) for path in programs.stages],
         "versions": dict(programs.versions),
     }
-    source = str(Path(__file__).parents[3])
+    source = str(Path(__file__).parents[2])
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
     supervisor = subprocess.Popen(
         [sys.executable, "-P", "-m", "eks_gpushare_lab.control_plane.supervisor"],

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare_lab.binaries import cleaning, versions
-from eks_gpushare_lab.control_plane import control_plane, processes, state
+from eks_gpushare_lab.control_plane import control_plane, state
 from eks_gpushare_lab.control_plane.api import Api
 from eks_gpushare_lab.errors import AlreadyUpError, LabError
+from eks_gpushare_lab.host import processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

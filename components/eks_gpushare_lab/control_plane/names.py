@@ -8,5 +8,11 @@ SIMULATED_NODE = ("kwok.x-k8s.io/node", "fake")
 It is the one that kwok documents and that Karpenter's kwok provider writes.
 """
 
+ADMITTED = "lab.eks-gpushare/admitted"
+"""The annotation of a pod that its simulated node has given several devices of one kind.
+
+kwok starts such a pod only then: the device plugin of its node may refuse it.
+"""
+
 SERVICE_ADDRESSES = "10.100.0.0/16"
 """Cluster IPs, as EKS gives them out by default. The first is that of the API server."""

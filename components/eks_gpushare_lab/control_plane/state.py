@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare_lab.control_plane.folders import locked, make_private, state_folder
+from eks_gpushare_lab.host.folders import locked, make_private, state_folder, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -90,9 +90,7 @@ def save(lab: Lab) -> None:
     """Write down what is known, so that a reader sees the old or the new state, never a half."""
     text = json.dumps({**asdict(lab), "directory": str(lab.directory)}, indent=2)
     new = lab.directory / f"{_STATE}.new"
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
+    write_private(new, text.encode())
     new.replace(lab.directory / _STATE)
 
 

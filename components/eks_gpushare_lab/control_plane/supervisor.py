@@ -21,9 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare_lab.control_plane import certificates, command_lines, processes, state
+from eks_gpushare_lab.control_plane import certificates, command_lines, state
 from eks_gpushare_lab.control_plane.api import Api
 from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.host import processes
 
 if TYPE_CHECKING:
     import subprocess
@@ -116,7 +117,7 @@ class Supervisor:
         settings = self._order["scheduler"]
         self._spawn("kube-controller-manager", command_lines.controller_manager())
         self._spawn("kube-scheduler", command_lines.scheduler(self._directory, settings))
-        self._spawn("kwok", command_lines.kwok(self._order["stages"]))
+        self._spawn("kwok", command_lines.kwok(self._directory, self._order["stages"]))
         # Pods are refused before they exist, whatever /readyz says.
         for name in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
             self._wait(name, partial(api.has, f"/api/v1/namespaces/default/{name}"))

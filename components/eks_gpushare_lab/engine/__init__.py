@@ -1,1 +1,1 @@
-"""The real Pulumi engine on the lab: a stack's Kubernetes half by `pulumi up`, charts included."""
+"""The real Pulumi engine on the lab: `pulumi up` of a stack, charts included."""

@@ -1,4 +1,4 @@
-"""What the engine is to lay: the stack on an existing cluster, tried in this process first."""
+"""What the engine is to install: the stack on an existing cluster, tried in this process first."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eks_gpushare.findings.finding import Finding, finding
 from eks_gpushare.program.preview import preview
-from eks_gpushare_lab import codes
+from eks_gpushare_lab import rules
 from eks_gpushare_lab.engine.stack import on_existing_cluster
-from eks_gpushare_lab.install.desired_cluster import NodePool, kubernetes_half
+from eks_gpushare_lab.install.desired_cluster import NodePool, desired_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.program.preview import Preview
     from eks_gpushare.program.recording import Recording
     from eks_gpushare_lab.control_plane.state import Lab
-    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 
 _OURS = ("kubernetes:", "pulumi:")
 _PLAIN_TYPE = "m6i.large"
 
 
 def derived(
-    previewed: Preview, half: KubernetesHalf, lab: Lab
-) -> tuple[str, KubernetesHalf, list[Finding]]:
-    """A stack as the engine lays it on a lab.
+    previewed: Preview, desired: DesiredCluster, lab: Lab
+) -> tuple[str, DesiredCluster, list[Finding]]:
+    """A stack as the engine installs it on a lab.
 
     Args:
         previewed: the stack as it is.
-        half: its Kubernetes half, whose nodes the lab makes.
-        lab: where to lay it.
+        desired: what a cluster would have of it; the lab makes its nodes.
+        lab: where to install it.
 
     Returns:
-        Text of the stack file, what it comes to, and why it cannot be laid; nothing if it can.
+        Text of the stack file, what it comes to, and why it cannot be installed; nothing if it can.
 
     Raises:
         LabError: If the stack file declares no environment of ours.
@@ -49,21 +49,22 @@ def derived(
         tried = preview(project, file, known=True)
     recording = tried.recording
     if recording is None or not tried.ok:
-        return text, half, list(_why_not(tried))
-    laid = kubernetes_half(recording, project.program)
-    laid = replace(laid, pools=_with_plain_nodes(half.pools))
-    return text, laid, list(_not_kubernetes(recording))
+        return text, desired, list(_why_not(tried))
+    existing = replace(
+        desired_cluster(recording, project.program), pools=_with_plain_nodes(desired.pools)
+    )
+    return text, existing, list(_not_kubernetes(recording))
 
 
 def _why_not(tried: Preview) -> Iterator[Finding]:
     for each in tried.findings:
         if each.severity == "error":
-            message = f"On an existing cluster, on which --engine lays a stack: {each.message}"
+            message = f"On an existing cluster, on which --engine installs a stack: {each.message}"
             yield replace(each, message=message, fix="Run it without --engine.")
     if tried.recording is not None and tried.recording.error is not None:
         message = f"On an existing cluster the program stops: {tried.recording.error}"
-        fix = "Run it without --engine, or mend the program for cluster.existing."
-        yield finding(codes.PROGRAM_STOPPED, (), message, fix)
+        fix = "Run it without --engine, or fix the program for cluster.existing."
+        yield rules.PROGRAM_STOPPED.finding((), message, fix)
 
 
 def _not_kubernetes(recording: Recording) -> Iterator[Finding]:
@@ -71,7 +72,7 @@ def _not_kubernetes(recording: Recording) -> Iterator[Finding]:
         if each.custom and not each.existing and not each.type.startswith(_OURS):
             message = f"The program makes {each.type} too, which is nothing in Kubernetes."
             fix = "Make it only where the cluster is new, or run without --engine."
-            yield finding(codes.NOT_KUBERNETES, ("resources", each.name), message, fix)
+            yield rules.NOT_KUBERNETES.finding(("resources", each.name), message, fix)
 
 
 def _with_plain_nodes(pools: Sequence[NodePool]) -> tuple[NodePool, ...]:

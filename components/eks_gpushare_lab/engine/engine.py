@@ -1,4 +1,4 @@
-"""`pulumi up` of a stack's Kubernetes half against a lab."""
+"""`pulumi up` of what a stack has in Kubernetes, against a lab."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.findings.finding import Finding, finding
-from eks_gpushare_lab import codes
+from eks_gpushare_lab import rules
 from eks_gpushare_lab.engine.events import Events
 from eks_gpushare_lab.engine.guard import TIME_IS_OVER
 from eks_gpushare_lab.engine.workspace import STACK, workspace
@@ -20,6 +19,7 @@ from eks_gpushare_lab.engine.workspace import STACK, workspace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.program.project import Project
     from eks_gpushare_lab.engine.tools import Tools
     from eks_gpushare_lab.engine.workspace import Workspace
@@ -37,7 +37,7 @@ _UNREACHABLE = ("could not download", "cannot be reached", "no such host", "dial
 
 @dataclass(slots=True)
 class Engine:
-    """Lays one stack by the real engine."""
+    """Installs one stack by the real engine."""
 
     tools: Tools
     """What runs it."""
@@ -140,13 +140,13 @@ def _why(verb: str, code: int, limit: float, events: Events, text: str) -> list[
         message = f"pulumi {verb} did not end within {limit:.0f} s and was stopped."
         begun = ", ".join(sorted(events.changes)) or "nothing"
         fix = "See what waits: a release waits until all pods of its chart are ready."
-        return [finding(codes.ENGINE_FAILED, ("engine",), f"{message} Done were {begun}.", fix)]
+        return [rules.ENGINE_FAILED.finding(("engine",), f"{message} Done were {begun}.", fix)]
     errors = [each for each in dict.fromkeys(events.errors) if each[1] != "update failed"]
     if not errors:
         last = " ".join(line.strip() for line in text.splitlines()[-_SHOWN_LINES:])
         errors = [("", last or f"pulumi {verb} failed with exit code {code}")]
     return [
-        finding(codes.ENGINE_FAILED, ("engine", resource) if resource else ("engine",), said, fix)
+        rules.ENGINE_FAILED.finding(("engine", resource) if resource else ("engine",), said, fix)
         for resource, said in errors
         for fix in [_fix(said)]
     ]
@@ -159,4 +159,4 @@ def _fix(said: str) -> str:
             "Let this machine reach the chart's repository, or give a mirror or a chart on disk: "
             "repository or path, under charts in the stack file."
         )
-    return "Mend what the message names; `pulumi up` would say the same of the stack itself."
+    return "Fix what the message names; `pulumi up` would say the same of the stack itself."

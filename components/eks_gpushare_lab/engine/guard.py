@@ -7,7 +7,7 @@ This process adopts whatever loses its parent below it, and kills all of it when
 ended, when its time is over, when it is asked to stop, or when standard input ends, which it does
 with the caller. It asks nobody first: the state that the engine would save is thrown away as well.
 Exit code: that of the program, or 124 when its time was over. A script of its own that imports
-nothing of this package, like `tied.py`.
+nothing of this package, like `die_with_parent.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TIME_IS_OVER = 124
 _STOPPED = 130
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _TICK_SECONDS = 0.05
-_TIED = Path(__file__).parents[1] / "control_plane" / "tied.py"
+_DIE_WITH_PARENT = Path(__file__).parents[1] / "host" / "die_with_parent.py"
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
@@ -42,7 +42,7 @@ def main() -> int:
     limit, *command = sys.argv[1:]
     if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1)):
         sys.exit("the kernel does not hand orphans to this process: prctl failed")
-    tied = [sys.executable, "-I", "-S", str(_TIED), str(os.getpid()), *command]
+    tied = [sys.executable, "-I", "-S", str(_DIE_WITH_PARENT), str(os.getpid()), *command]
     try:
         for number in _SIGNALS:
             signal.signal(number, _on_signal)

@@ -1,4 +1,4 @@
-"""A stack as it would be on a cluster that is there already: its Kubernetes half and no more.
+"""A stack as it would be on a cluster that is there already: what it has in Kubernetes and no more.
 
 Taken from the stack file as data, since that is what the engine hands the program.
 """
@@ -24,7 +24,7 @@ _SECURE = {"secure"}
 
 
 def on_existing_cluster(file: Path, kubeconfig: Path, program: Path) -> str:
-    """The text of a stack file that lays the same on the cluster of a kubeconfig.
+    """The text of a stack file that installs the same on the cluster of a kubeconfig.
 
     Args:
         file: the stack file; one without errors.
@@ -37,7 +37,7 @@ def on_existing_cluster(file: Path, kubeconfig: Path, program: Path) -> str:
     stack = read_stack_file(file)
     environment = stack.environment
     if not isinstance(environment, dict):
-        message = f"--engine lays what {ENVIRONMENT_KEY} declares, and {file} has none"
+        message = f"--engine installs what {ENVIRONMENT_KEY} declares, and {file} has none"
         raise LabError(f"{message}; run it without --engine")
     content: Any = stack.document.value
     config = {key: _without_secrets(value) for key, value in content["config"].items()}

@@ -17,7 +17,7 @@ from pathlib import Path
 from eks_gpushare_lab.errors import NoEngineError
 
 PROVIDER = "kubernetes"
-"""The one provider that a stack's Kubernetes half needs."""
+"""The one provider that a stack needs in Kubernetes."""
 
 _PLUGIN = f"pulumi-resource-{PROVIDER}"
 _SECONDS = 60
@@ -26,7 +26,7 @@ _VERSION = re.compile(r"v?(\d+\.\d+\.\d+\S*)")
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What lays a stack."""
+    """What installs a stack."""
 
     pulumi: Path
     """The command."""

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.stack_file.yaml import read
-from eks_gpushare_lab.control_plane.certificates import write_private
 from eks_gpushare_lab.engine.tools import PROVIDER
+from eks_gpushare_lab.host.folders import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,7 +133,7 @@ def _location(name: str) -> str:
 def _environment(home: Path, state: Path) -> dict[str, str]:
     """What `pulumi` sees of the user's environment: nothing that leads to AWS or to a cluster."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(_DROPPED)}
-    source = str(Path(__file__).parents[3])
+    source = str(Path(__file__).parents[2])
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         **kept,

@@ -1,1 +1,1 @@
-"""What a stack puts on the control plane: objects, stand-ins for charts, nodes."""
+"""What a stack puts on the control plane: objects, what charts would make, nodes."""

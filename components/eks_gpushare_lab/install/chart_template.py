@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
 
 ROLE = "lab.eks-gpushare/role"
-"""Annotation of a stand-in: which of the chart's programs it is."""
+"""Annotation of a DaemonSet: which of the chart's programs it is."""
 NAME_LENGTH = 63
 """The longest name that a label can hold."""
 

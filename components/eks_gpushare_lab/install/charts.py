@@ -1,4 +1,4 @@
-"""DaemonSets that stand in for those of a Helm chart, as its values make them.
+"""The DaemonSets of a Helm chart, as its values make them.
 
 The lab runs no charts: there are no containers to run. What decides which nodes NVIDIA's programs
 reach, and how they are configured, is in the charts' templates; here the same is made of the same
@@ -11,21 +11,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eks_gpushare.findings.finding import Finding, finding
-from eks_gpushare_lab import codes
+from eks_gpushare_lab import rules
 from eks_gpushare_lab.install import device_plugin_chart, gpu_operator_chart
 from eks_gpushare_lab.install.release import facts_of, known_versions
 
 if TYPE_CHECKING:
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.install.release import Release
 
 _PLUGIN, _OPERATOR = "nvidia-device-plugin", "gpu-operator"
-_MAKERS = {_PLUGIN: device_plugin_chart.stand_ins, _OPERATOR: gpu_operator_chart.stand_ins}
+_MAKERS = {_PLUGIN: device_plugin_chart.render, _OPERATOR: gpu_operator_chart.render}
 _KEYS = {_PLUGIN: "devicePlugin", _OPERATOR: "gpuOperator"}
 
 
-def stand_ins(release: Release) -> list[Object]:
+def render(release: Release) -> list[Object]:
     """The objects that matter here of those that a release would install.
 
     Raises:
@@ -37,9 +37,9 @@ def stand_ins(release: Release) -> list[Object]:
 
 
 def operands(release: Release) -> list[Object]:
-    """What of the stand-ins the release's programs would make, and not Helm.
+    """What of those objects the release's programs would make, and not Helm.
 
-    There are no programs: where Helm itself installs the chart, these are still to be laid.
+    There are no programs: where Helm itself installs the chart, these are still to be applied.
 
     Raises:
         UnknownChartError: If the lab knows other versions of the chart only.
@@ -60,7 +60,7 @@ def unknown(release: Release) -> Finding:
     if not known:
         message = f"The lab knows no chart {chart}; nothing of {release.name} is there."
         fix = "Nothing, if no pod of the chart matters here; else apply its manifests."
-        return finding(codes.UNKNOWN_CHART, at, message, fix)
+        return rules.UNKNOWN_CHART.finding(at, message, fix)
     given = f"installs {chart} {release.version}"
     if not release.version:
         given = f"does not say which version of {chart} it installs"
@@ -71,5 +71,5 @@ def unknown(release: Release) -> Finding:
     fix = f"Let it install {known}, in a stack file by charts.{_KEYS[chart]}.version"
     # The real chart has no operands in it: the operator makes them.
     other = "." if chart == _OPERATOR else "; or let Helm render the real chart, with --engine."
-    found = finding(codes.UNKNOWN_CHART, at, message, fix + other)
+    found = rules.UNKNOWN_CHART.finding(at, message, fix + other)
     return replace(found, severity="error")

@@ -1,4 +1,4 @@
-"""The Kubernetes half of a stack: what its program registers that a cluster would have.
+"""The cluster that a stack declares: what its program registers that Kubernetes would have.
 
 It is read from the recorded registrations, not from the plan: node groups as they would reach AWS,
 Kubernetes objects as they would reach the API server. Only what was declared of the pools, to
@@ -79,7 +79,7 @@ class NodePool:
 
 
 @dataclass(frozen=True, slots=True)
-class KubernetesHalf:
+class DesiredCluster:
     """What of a stack a cluster would have."""
 
     objects: tuple[Object, ...]
@@ -90,8 +90,8 @@ class KubernetesHalf:
     """Nodes."""
 
 
-def kubernetes_half(recording: Recording, program: Path | None = None) -> KubernetesHalf:
-    """The Kubernetes half of a recorded program.
+def desired_cluster(recording: Recording, program: Path | None = None) -> DesiredCluster:
+    """The cluster that a recorded program declares.
 
     Args:
         recording: of a run without unknown values.
@@ -106,14 +106,14 @@ def kubernetes_half(recording: Recording, program: Path | None = None) -> Kubern
             releases.append(_release(resource, program or Path()))
         elif resource.custom and not resource.type.startswith(_NOT_OBJECTS):
             objects.append(_object(resource))
-    return KubernetesHalf(tuple(objects), tuple(releases), tuple(_pools(recording)))
+    return DesiredCluster(tuple(objects), tuple(releases), tuple(_pools(recording)))
 
 
 def _object(resource: Resource) -> Object:
     given: Object = plain(resource.inputs)
     metadata = {**given.get("metadata", {})}
     if not metadata.get("name") and not metadata.get("generateName"):
-        # What the provider would call it, as the stand-in for the provider did.
+        # What the provider would call it, as the fake of the provider did.
         metadata["name"] = str(resource.id).rpartition("/")[2]
     return {**given, "metadata": metadata}
 

@@ -34,7 +34,7 @@ _PLUGIN, _DISCOVERY = "nvidia-device-plugin", "gpu-feature-discovery"
 _DAEMON, _WORKER = "mps-control-daemon", "nfd-worker"
 
 
-def stand_ins(release: Release) -> Iterator[Object]:
+def render(release: Release) -> Iterator[Object]:
     """The objects that matter here.
 
     Raises:

@@ -1,7 +1,7 @@
 """What the GPU Operator and its chart make of its values: the operator, and its DaemonSets.
 
 The operator makes the DaemonSets itself, by its ClusterPolicy. They select nodes by labels that it
-sets too, so that it makes no difference here that the lab lays them at once.
+sets too, so that it makes no difference here that the lab applies them at once.
 
 Source: `deployments/gpu-operator`, `assets` and `controllers/object_controls.go` of
 NVIDIA/gpu-operator, at the version in `catalog.versions`.
@@ -38,7 +38,7 @@ _OF_ALL = ("tolerations", "priorityClassName")
 _MIG_FOLDER = "/mig-parted-config"
 
 
-def stand_ins(release: Release) -> Iterator[Object]:
+def render(release: Release) -> Iterator[Object]:
     """The objects that matter here.
 
     Raises:

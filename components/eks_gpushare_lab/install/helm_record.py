@@ -29,7 +29,10 @@ def record_of(release: Release, revision: int = 1) -> Object:
         "name": release.name,
         "namespace": release.namespace,
         "version": revision,
-        "info": {"status": "deployed", "description": "The lab stands in for this release"},
+        "info": {
+            "status": "deployed",
+            "description": "The lab has made what matters of it",
+        },
         "chart": {"metadata": {"name": release.chart, "version": release.version}},
         "config": dict(release.values),
     }

@@ -1,15 +1,14 @@
-"""Laying a stack's Kubernetes half on the lab: nodes, objects, stand-ins, and what goes again."""
+"""Installing a stack on the lab: nodes, objects, what charts would make; and what goes again."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.findings.finding import Finding, finding
-from eks_gpushare_lab import codes
+from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError, UnknownKindError
 from eks_gpushare_lab.install import inventory
-from eks_gpushare_lab.install.charts import operands, stand_ins, unknown
+from eks_gpushare_lab.install.charts import operands, render, unknown
 from eks_gpushare_lab.install.helm_record import record_of
 from eks_gpushare_lab.install.inventory import Inventory
 from eks_gpushare_lab.install.nodes import POOL, LabNode, UnknownTypeError, nodes_of
@@ -21,9 +20,10 @@ from eks_gpushare_lab.simulated_node.user_data import AMI_TYPE, USER_DATA
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from eks_gpushare.findings.finding import At, Code
+    from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.findings.rule import Rule
     from eks_gpushare_lab.client import Client, Object
-    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
     from eks_gpushare_lab.install.release import Release
 
@@ -39,7 +39,7 @@ _CHOSEN = ("nvidia.com/gpu.present", "nvidia.com/mig.config", "nvidia.com/gpu.de
 _WORKERS = 8
 
 
-class Layer:
+class Installer:
     """Applies objects and keeps a list of them in the API server, so that it can take them away."""
 
     def __init__(self, client: Client) -> None:
@@ -48,40 +48,42 @@ class Layer:
         self.findings: list[Finding] = []
         """What it refused and warned of."""
         self.nodes: list[LabNode] = []
-        """The nodes of the stack that is laid."""
+        """The nodes of the stack that is installed."""
+        self.made: list[Object] = []
+        """Objects of the stack, and of its charts, as they were accepted."""
         self._applied: list[str] = []
 
-    def lay(self, half: KubernetesHalf, install: Callable[[], bool] | None = None) -> None:
+    def install(self, desired: DesiredCluster, up: Callable[[], bool] | None = None) -> None:
         """Make the lab what a stack says, and remove what an earlier stack had there.
 
         Args:
-            half: what a cluster would have of the stack.
-            install: makes objects and releases of the half by other means, and returns whether
-                that went well. Default: its objects are applied, and stand-ins for its releases.
+            desired: what a cluster would have of the stack.
+            up: makes its objects and releases by other means, and returns whether that went well.
+                Default: its objects are applied, and those that the lab knows of its charts.
         """
         before = inventory.read(self._client)
         inventory.remove_releases(self._client, before.releases)
-        self._applied = []
-        wanted = list(self._wanted(half))
+        self._applied, self.made = [], []
+        wanted = list(self._wanted(desired))
         with ThreadPoolExecutor(_WORKERS) as workers:
             made = list(workers.map(self._node, wanted))
         self.nodes = [node for node, there in zip(wanted, made, strict=True) if there]
-        if install is None:
-            for each in half.objects:
-                self._apply(each, ("objects", _name(each)))
-            for release in half.releases:
+        if up is None:
+            for each in desired.objects:
+                self._make(each, ("objects", _name(each)))
+            for release in desired.releases:
                 self._release(release)
             self._remove(before.paths)
             inventory.keep(self._client, Inventory(self._applied))
         else:
             self._remove(before.paths)
             inventory.await_gone(self._client, before.paths, kept=self._applied)
-            self._applied += filter(None, map(self._path, half.objects))
+            self._applied += filter(None, map(self._path, desired.objects))
             # First, so that what a run leaves that is killed meanwhile is found again.
-            releases = [(release.namespace, release.name) for release in half.releases]
+            releases = [(release.namespace, release.name) for release in desired.releases]
             inventory.keep(self._client, Inventory(self._applied, releases))
-            if install():
-                for release in half.releases:
+            if up():
+                for release in desired.releases:
                     self._operands(release)
                 inventory.keep(self._client, Inventory(self._applied, releases))
 
@@ -116,13 +118,13 @@ class Layer:
                 found.append(accepted)
         return found
 
-    def _wanted(self, half: KubernetesHalf) -> Iterator[LabNode]:
-        for pool in half.pools:
+    def _wanted(self, desired: DesiredCluster) -> Iterator[LabNode]:
+        for pool in desired.pools:
             try:
                 yield from nodes_of(pool)
             except UnknownTypeError as error:
                 fix = "Choose a type that the catalog knows."
-                self._find(codes.REFUSED, ("pools", pool.name), f"{error}.", fix)
+                self._find(rules.REFUSED, ("pools", pool.name), f"{error}.", fix)
 
     def _node(self, node: LabNode) -> bool:
         path = f"/api/v1/nodes/{node.name}"
@@ -134,7 +136,7 @@ class Layer:
         except ApiError as error:
             if error.status != _CONFLICT:
                 fix = "See which label or taint the message names."
-                self._find(codes.REFUSED, ("pools", node.pool), error.message, fix)
+                self._find(rules.REFUSED, ("pools", node.pool), error.message, fix)
                 return False
             self._update_node(path, node.object)
         self._applied.append(path)
@@ -162,30 +164,35 @@ class Layer:
     def _release(self, release: Release) -> None:
         at = ("releases", release.name)
         try:
-            objects = stand_ins(release)
+            objects = render(release)
         except UnknownChartError:
             self.findings.append(unknown(release))
             return
         except ChartError as error:
             fix = "Change the chart's values."
-            self._find(codes.REFUSED, at, f"The chart {release.chart} refuses: {error}", fix)
+            self._find(rules.REFUSED, at, f"The chart {release.chart} refuses: {error}", fix)
             return
         for each in (record_of(release), *objects):
-            self._apply(each, (*at, _name(each)))
+            self._make(each, (*at, _name(each)))
 
-    def _apply(self, given: Object, at: At) -> Object | None:
+    def _make(self, given: Object, at: FieldPath) -> None:
+        accepted = self._apply(given, at)
+        if accepted is not None:
+            self.made.append(accepted)
+
+    def _apply(self, given: Object, at: FieldPath) -> Object | None:
         try:
             answer = self._client.apply(given)
         except (ApiError, UnknownKindError) as error:
-            self._find(codes.REFUSED, at, _sentence(str(error)), _fix(error, given))
+            self._find(rules.REFUSED, at, _sentence(str(error)), _fix(error, given))
             return None
         self._applied.append(self._client.path_of(answer.object))
         for warning in answer.warnings:
-            self._find(codes.WARNED, at, _sentence(warning), "Follow the warning.")
+            self._find(rules.WARNED, at, _sentence(warning), "Follow the warning.")
         return answer.object
 
-    def _find(self, code: Code, at: At, message: str, fix: str) -> None:
-        self.findings.append(finding(code, at, message, fix))
+    def _find(self, code: Rule, at: FieldPath, message: str, fix: str) -> None:
+        self.findings.append(code.finding(at, message, fix))
 
 
 def _ours(key: str, wanted: Object) -> bool:

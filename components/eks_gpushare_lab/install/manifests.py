@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from eks_gpushare.findings.finding import Finding, finding
-from eks_gpushare_lab import codes
+from eks_gpushare_lab import rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
 
 
@@ -112,5 +112,5 @@ def _said(error: yaml.YAMLError) -> str:
 
 
 def _unreadable(where: str, why: str) -> Finding:
-    fix = "Mend the file; `kubectl apply --dry-run=client -f FILE` reads it in the same way."
-    return finding(codes.UNREADABLE_MANIFEST, ("apply", where), f"{where}: {why}.", fix)
+    fix = "Fix the file; `kubectl apply --dry-run=client -f FILE` reads it in the same way."
+    return rules.UNREADABLE_MANIFEST.finding(("apply", where), f"{where}: {why}.", fix)

@@ -107,7 +107,7 @@ def _node(name: str, pool: NodePool, kind: InstanceType, number: int) -> Object:
 
 
 def _annotations(pool: NodePool) -> dict[str, str]:
-    """What the lab's agent has to know of the machine."""
+    """What the simulated node has to know of the machine."""
     launched = {AMI_TYPE: pool.ami_type, USER_DATA: pool.user_data}
     return {**SIMULATED, POOL: pool.name, **{key: text for key, text in launched.items() if text}}
 

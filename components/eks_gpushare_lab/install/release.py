@@ -1,4 +1,4 @@
-"""A Helm release, and how Helm makes one set of values of two."""
+"""A Helm release, and the values that its chart renders with."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+
+from eks_gpushare.documents.helm import merge_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,8 +85,13 @@ def _charts() -> dict[str, Any]:
 
 
 def values_of(release: Release) -> dict[str, Any]:
-    """The values of a release with the chart's defaults below."""
-    return merged(facts_of(release)["defaults"], release.values)
+    """The values of a release with the chart's defaults below.
+
+    What a null has removed is empty, which is the same to a template.
+    """
+    defaults = facts_of(release)["defaults"]
+    merged = copy.deepcopy(merge_values(defaults, release.values))
+    return _with_empty(defaults, merged)
 
 
 def scheduling(daemon_set: Mapping[str, Any], release: Release) -> dict[str, Any]:
@@ -109,18 +116,13 @@ def value_at(values: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (any
     return found
 
 
-def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Two sets of values as Helm merges them: maps by key, null removes, anything else whole."""
-    result = copy.deepcopy(dict(below))
-    for key, value in above.items():
-        base = result.get(key)
-        if value is None:
-            result[key] = type(base)() if isinstance(base, dict | list | str) else None
-        elif isinstance(base, dict) and isinstance(value, dict):
-            result[key] = merged(base, value)
-        else:
-            result[key] = copy.deepcopy(value)
-    return result
+def _with_empty(defaults: Mapping[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    for key, default in defaults.items():
+        if key not in values:
+            values[key] = type(default)() if isinstance(default, dict | list | str) else None
+        elif isinstance(default, dict) and isinstance(values[key], dict):
+            _with_empty(default, values[key])
+    return values
 
 
 def config_map(name: str, namespace: str, data: Mapping[str, str]) -> Object:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare_lab.observing.placement import quantity
+from eks_gpushare_lab.observing.placement import mismatches, quantity, untolerated
 
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 RUNNING, PENDING, STARTING, FAILED, SUCCEEDED = "running", "pending", "starting", "failed", "done"
 """States of a pod: `pending` has no node, `starting` has one and is not ready."""
 
-_MOMENT_SECONDS = 0.3
+REFUSED = "UnexpectedAdmissionError"
+"""Reason of a pod that the kubelet of its node has refused."""
 
 
 class Workload(NamedTuple):
@@ -75,40 +76,24 @@ class Observer:
         self._lock = threading.Lock()
         self.counts: dict[Workload, Counter[str]] = {}
         """Pods of each workload by state."""
-        self.running: Counter[Workload] = Counter()
-        """Pods of each workload that have run for a moment, as of the last `sample`."""
         self.peaks: Counter[Workload] = Counter()
         """The most pods of each workload that ran at once."""
-        self._fresh: deque[tuple[float, str]] = deque()
-        self._held: set[str] = set()
         self.changed = time.monotonic()
         """When something last changed that matters, by `time.monotonic`."""
         watches.pods.listen(self._on_pod)
         watches.nodes.listen(self._on_node)
         watches.daemon_sets.listen(self._on_daemon_set)
 
-    def sample(self) -> None:
-        """Count the pods that run, and take down the most that did at once.
-
-        A pod that the kubelet is about to refuse seems to run for some milliseconds, so one counts
-        when it has done so for a moment.
-        """
-        now = time.monotonic()
+    def running(self, workload: Workload) -> int:
+        """Pods of a workload that run now."""
         with self._lock:
-            while self._fresh and self._fresh[0][0] <= now:
-                _, uid = self._fresh.popleft()
-                workload, state = self._states.get(uid, (None, ""))
-                if workload is not None and state == RUNNING and uid not in self._held:
-                    self._held.add(uid)
-                    self.running[workload] += 1
-            for workload, count in self.running.items():
-                self.peaks[workload] = max(self.peaks[workload], count)
+            return self.counts.get(workload, Counter())[RUNNING]
 
     def waiting(self, workload: Workload) -> int:
         """Pods of a workload that are there and do not run, nor have ended."""
         with self._lock:
             counts = self.counts.get(workload, Counter())
-            return counts[RUNNING] + counts[PENDING] + counts[STARTING] - self.running[workload]
+            return counts[PENDING] + counts[STARTING]
 
     def moving(self) -> bool:
         """Whether a pod or DaemonSet is on its way to somewhere."""
@@ -120,6 +105,26 @@ class Observer:
             if status.get("updatedNumberScheduled", 0) != wanted and not self._is_refused(each):
                 return True
         return any(_on_its_way(pod) for pod in self._watches.pods.all())
+
+    def daemon_sets_are_late(self) -> bool:
+        """Whether the controller of DaemonSets has not taken in what nodes are like now.
+
+        Of a node that has gone it learns when the pods go that were on it.
+        """
+        nodes = {node["metadata"]["name"]: node for node in self._watches.nodes.all()}
+        orphans: dict[str, set[str]] = {}
+        for pod in self._watches.pods.all():
+            name = pod["spec"].get("nodeName")
+            if name and name not in nodes:
+                for owner in pod["metadata"].get("ownerReferences") or ():
+                    orphans.setdefault(owner["uid"], set()).add(name)
+        for each in self._watches.daemon_sets.all():
+            spec = each["spec"]["template"]["spec"]
+            wanted = sum(not (untolerated(spec, n) or mismatches(spec, n)) for n in nodes.values())
+            most = wanted + len(orphans.get(each["metadata"]["uid"], ()))
+            if not wanted <= each["status"].get("desiredNumberScheduled", 0) <= most:
+                return True
+        return False
 
     def _is_refused(self, daemon_set: Object) -> bool:
         """Whether the API server refuses the pods of a DaemonSet, so that none are on their way."""
@@ -138,15 +143,12 @@ class Observer:
             before = self._states.pop(uid, None)
             if before is not None:
                 self.counts[before[0]][before[1]] -= 1
-            if uid in self._held and (gone or state != RUNNING):
-                self._held.discard(uid)
-                self.running[before[0] if before else workload_of(pod)] -= 1
             if not gone:
                 workload = workload_of(pod)
                 self._states[uid] = (workload, state)
-                self.counts.setdefault(workload, Counter())[state] += 1
-                if state == RUNNING and (before is None or before[1] != RUNNING):
-                    self._fresh.append((time.monotonic() + _MOMENT_SECONDS, uid))
+                counts = self.counts.setdefault(workload, Counter())
+                counts[state] += 1
+                self.peaks[workload] = max(self.peaks[workload], counts[RUNNING])
 
     def _on_node(self, kind: str, node: Object) -> None:
         labels, spec = node["metadata"].get("labels"), node["spec"].get("taints")
@@ -187,6 +189,8 @@ def _on_its_way(pod: Object) -> bool:
     if "deletionTimestamp" in pod["metadata"]:
         return True
     if pod["status"].get("phase") != "Pending":
+        return False
+    if (condition(pod, "Ready") or {}).get("reason") == REFUSED:  # it will fail, sooner or later
         return False
     return bool(pod["spec"].get("nodeName")) or condition(pod, "PodScheduled") is None
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.findings.finding import Finding, finding
-from eks_gpushare_lab import codes
+from eks_gpushare_lab import rules
 from eks_gpushare_lab.install.dropped_keys import dropped, looks_like_one
 from eks_gpushare_lab.observing.placement import allocatable
 from eks_gpushare_lab.reporting.daemonset_coverage import why_not
@@ -16,17 +15,18 @@ from eks_gpushare_lab.simulated_node.pods import MPS_DAEMON, PLUGIN, Program, pr
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.install.nodes import LabNode
-    from eks_gpushare_lab.reporting.daemonset_coverage import Reach
+    from eks_gpushare_lab.reporting.daemonset_coverage import Coverage
     from eks_gpushare_lab.session import Session
 
 _PREFIX = "nvidia.com/"
 _MPS_CAPABLE = "nvidia.com/mps.capable"
 _FIXES = {
     "container stack to be setup": "Let the operator's validator run on the node.",
-    "invalid MIG configuration": "Cut every GPU alike, or let the MIG strategy be mixed.",
-    "same migEnabled value": "Cut every GPU alike, or let the MIG strategy be mixed.",
+    "invalid MIG configuration": "Partition every GPU alike, or let the MIG strategy be mixed.",
+    "same migEnabled value": "Partition every GPU alike, or let the MIG strategy be mixed.",
     "MPS is not supported for MIG": "Share MIG devices by time slicing.",
     "MPS sharing is not supported for mig": "Share MIG devices by time slicing.",
 }
@@ -45,16 +45,16 @@ def differs(declared: Mapping[str, int], advertised: Mapping[str, int]) -> bool:
     )
 
 
-def comparison_findings(session: Session, reaches: Sequence[Reach]) -> Iterator[Finding]:
+def comparison_findings(session: Session, coverages: Sequence[Coverage]) -> Iterator[Finding]:
     """A finding for each node that advertises other than its pool declares."""
     for node in session.nodes:
         there = session.watches.nodes.get(node.name)
         advertised = advertised_by(there)
         if there is None or not differs(node.declared, advertised):
             continue
-        edge, fix = _broken_edge(session, reaches, node, there)
+        edge, fix = _broken_edge(session, coverages, node, there)
         message = f"{_text(node.declared)} declared, {_text(advertised)} advertised: {edge}"
-        yield finding(codes.DIFFERS, ("pools", node.pool, "nodes", node.name), message, fix)
+        yield rules.DIFFERS.finding(("pools", node.pool, "nodes", node.name), message, fix)
 
 
 def trouble_findings(session: Session) -> Iterator[Finding]:
@@ -70,7 +70,7 @@ def trouble_findings(session: Session) -> Iterator[Finding]:
         if program is not None:
             detail, fix = _explained(session, pod, program, trouble[1])
         message = f"{name} is in {trouble[0]}: {detail}"
-        yield finding(codes.NOT_RUNNING, ("pools", pool, "nodes", node), message, fix)
+        yield rules.NOT_RUNNING.finding(("pools", pool, "nodes", node), message, fix)
 
 
 def unread_findings(session: Session) -> Iterator[Finding]:
@@ -92,18 +92,18 @@ def unread_findings(session: Session) -> Iterator[Finding]:
         )
         fix = "Declare the sharing in the pool, or name it in the release's values: config.name."
         at = ("configMaps", f"{namespace}/{name}")
-        yield finding(codes.NOT_REFERRED_TO, at, message, fix)
+        yield rules.NOT_REFERRED_TO.finding(at, message, fix)
 
 
 def _broken_edge(
-    session: Session, reaches: Sequence[Reach], node: LabNode, there: Object
+    session: Session, coverages: Sequence[Coverage], node: LabNode, there: Object
 ) -> tuple[str, str]:
     machine = broken_machine(session, there)
     if machine is not None:
         return machine
     pods = _programs_on(session, node.name)
     if PLUGIN not in pods:
-        plugin = next((reach for reach in reaches if reach.role == PLUGIN), None)
+        plugin = next((each for each in coverages if each.role == PLUGIN), None)
         if plugin is None:
             return "no DaemonSet runs a device plugin.", "Install NVIDIA's chart."
         why = why_not(session, plugin, there)
@@ -115,7 +115,7 @@ def _broken_edge(
         return f"its device plugin is in {trouble[0]}: {detail}", fix
     log = str((pod["metadata"].get("annotations") or {}).get(LOG, ""))
     if "mps of" in log:
-        broken = _mps_edge(session, reaches, pods, there)
+        broken = _mps_edge(session, coverages, pods, there)
         if broken:
             return broken
     return _parsed_otherwise(session, pod, program, there, log)
@@ -123,12 +123,12 @@ def _broken_edge(
 
 def _mps_edge(
     session: Session,
-    reaches: Sequence[Reach],
+    coverages: Sequence[Coverage],
     pods: Mapping[str, tuple[Object, Program]],
     there: Object,
 ) -> tuple[str, str] | None:
     if MPS_DAEMON not in pods:
-        daemon = next((reach for reach in reaches if reach.role == MPS_DAEMON), None)
+        daemon = next((each for each in coverages if each.role == MPS_DAEMON), None)
         why = f" {why_not(session, daemon, there)}" if daemon else ""
         message = f"the MPS control daemon is not on it, and the device plugin waits for it.{why}"
         return message, f"Let GPU feature discovery run there: it sets {_MPS_CAPABLE}."
@@ -149,7 +149,7 @@ def _parsed_otherwise(
     edge = f"its device plugin {log or 'has said nothing yet'}."
     if unknown:
         edge += f" It dropped keys that it does not know: {', '.join(unknown)}."
-        return edge, f"Mend the keys in {program.config_map}."
+        return edge, f"Fix the keys in {program.config_map}."
     if program.config_map is None:
         return edge, "Let the release's values name the ConfigMap of the pools: config.name."
     return edge, f"See key {key} of {program.config_map}; an edit there is not noticed by itself."
@@ -173,7 +173,7 @@ def _explained(session: Session, pod: Object, program: Program, message: str) ->
     fix = next((fix for words, fix in _FIXES.items() if words in message), "")
     if fix:
         return f"{message}.", fix
-    return f"{message}.", f"Mend key {key} of {program.config_map}." if key else "See the message."
+    return f"{message}.", f"Fix key {key} of {program.config_map}." if key else "See the message."
 
 
 def _programs_on(session: Session, node: str) -> dict[str, tuple[Object, Program]]:

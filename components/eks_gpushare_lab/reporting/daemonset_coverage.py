@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eks_gpushare.findings.finding import Finding, finding
-from eks_gpushare_lab import codes
+from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import RUNNING, state_of, workload_of
 from eks_gpushare_lab.observing.placement import mismatches, untolerated
 from eks_gpushare_lab.reporting.machines import serves_itself
@@ -15,6 +14,7 @@ from eks_gpushare_lab.simulated_node.pods import DISCOVERY, MPS_DAEMON, PLUGIN, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.install.nodes import LabNode
     from eks_gpushare_lab.session import Session
@@ -34,7 +34,7 @@ _NEEDED = {
 
 
 @dataclass(slots=True)
-class Reached:
+class PoolCoverage:
     """How many nodes of one pool a DaemonSet reaches."""
 
     nodes: int = 0
@@ -50,7 +50,7 @@ class Reached:
 
 
 @dataclass(slots=True)
-class Reach:
+class Coverage:
     """Where one DaemonSet is."""
 
     name: str
@@ -59,12 +59,12 @@ class Reach:
     """What it runs; `""` for one that is not NVIDIA's."""
     template: Object
     """Spec of its pods."""
-    pools: dict[str, Reached] = field(default_factory=dict)
+    pools: dict[str, PoolCoverage] = field(default_factory=dict)
     """By pool."""
 
     def as_json(self) -> dict[str, object]:
         """The counts as JSON data."""
-        pools = {name: reached.as_json() for name, reached in self.pools.items()}
+        pools = {name: in_pool.as_json() for name, in_pool in self.pools.items()}
         return {
             "desired": sum(each.desired for each in self.pools.values()),
             "ready": sum(each.ready for each in self.pools.values()),
@@ -79,7 +79,7 @@ def role_of(spec: Object) -> str:
     return next((name for name in names if name in _ROLES), "")
 
 
-def reach_of(session: Session) -> list[Reach]:
+def coverage_of(session: Session) -> list[Coverage]:
     """Every DaemonSet of the lab."""
     pods: dict[tuple[str, str], dict[str, Object]] = {}
     for pod in session.watches.pods.all():
@@ -91,18 +91,18 @@ def reach_of(session: Session) -> list[Reach]:
     for each in session.watches.daemon_sets.all():
         namespace, name = each["metadata"]["namespace"], each["metadata"]["name"]
         template = each["spec"]["template"]["spec"]
-        reach = Reach(f"{namespace}/{name}", role_of(template), template)
+        coverage = Coverage(f"{namespace}/{name}", role_of(template), template)
         there = pods.get((namespace, name), {})
         for node in session.nodes:
-            reached = reach.pools.setdefault(node.pool, Reached())
-            reached.nodes += 1
-            reached.desired += node.name in there
-            reached.ready += node.name in there and state_of(there[node.name]) == RUNNING
-        found.append(reach)
-    return sorted(found, key=lambda reach: reach.name)
+            in_pool = coverage.pools.setdefault(node.pool, PoolCoverage())
+            in_pool.nodes += 1
+            in_pool.desired += node.name in there
+            in_pool.ready += node.name in there and state_of(there[node.name]) == RUNNING
+        found.append(coverage)
+    return sorted(found, key=lambda coverage: coverage.name)
 
 
-def reach_findings(session: Session, reaches: Sequence[Reach]) -> Iterator[Finding]:
+def coverage_findings(session: Session, coverages: Sequence[Coverage]) -> Iterator[Finding]:
     """Pools that a DaemonSet they need does not reach."""
     pools: dict[str, LabNode] = {}
     for node in session.nodes:
@@ -110,59 +110,59 @@ def reach_findings(session: Session, reaches: Sequence[Reach]) -> Iterator[Findi
             pools.setdefault(node.pool, node)
     for pool in pools:
         for role, harm in _NEEDED.items():
-            of_role = [reach for reach in reaches if reach.role == role]
+            of_role = [coverage for coverage in coverages if coverage.role == role]
             if not of_role and role == PLUGIN:
                 message = f"No DaemonSet runs a device plugin, so {harm}."
                 fix = "Install NVIDIA's chart for the pool."
-                yield finding(codes.NOT_REACHED, ("pools", pool), message, fix)
-            for reach in of_role:
-                yield from _missed(session, pool, reach, harm)
+                yield rules.NOT_REACHED.finding(("pools", pool), message, fix)
+            for coverage in of_role:
+                yield from _missed(session, pool, coverage, harm)
 
 
-def _missed(session: Session, pool: str, reach: Reach, harm: str) -> Iterator[Finding]:
-    reached = reach.pools[pool]
-    if reached.desired >= reached.nodes:
+def _missed(session: Session, pool: str, coverage: Coverage, harm: str) -> Iterator[Finding]:
+    in_pool = coverage.pools[pool]
+    if in_pool.desired >= in_pool.nodes:
         return
     names = [node.name for node in session.nodes if node.pool == pool]
-    missed = [name for name in names if not _has_pod(session, reach, name)]
+    missed = [name for name in names if not _has_pod(session, coverage, name)]
     node = session.watches.nodes.get(missed[0]) if missed else None
     if node is None:
         return
-    why = why_not(session, reach, node)
-    count = f"{reached.desired} of {reached.nodes} nodes"
-    title = _TITLES[reach.role]
-    message = f"{title[0].upper()}{title[1:]} ({reach.name}) reaches {count}, so {harm}. {why}"
-    yield finding(codes.NOT_REACHED, ("pools", pool), message, _fix(reach, node))
+    why = why_not(session, coverage, node)
+    count = f"{in_pool.desired} of {in_pool.nodes} nodes"
+    title = _TITLES[coverage.role]
+    message = f"{title[0].upper()}{title[1:]} ({coverage.name}) reaches {count}, so {harm}. {why}"
+    yield rules.NOT_REACHED.finding(("pools", pool), message, _fix(coverage, node))
 
 
-def why_not(session: Session, reach: Reach, node: Object) -> str:
+def why_not(session: Session, coverage: Coverage, node: Object) -> str:
     """Why a DaemonSet has no pod on a node, as a sentence."""
     name = node["metadata"]["name"]
-    reasons = [f"it does not tolerate the taint {t}" for t in untolerated(reach.template, node)]
-    reasons += mismatches(reach.template, node)
+    reasons = [f"it does not tolerate the taint {t}" for t in untolerated(coverage.template, node)]
+    reasons += mismatches(coverage.template, node)
     if not reasons:
         about = [
             event["message"]
             for event in session.watches.refusals.all()
-            if reach.name == f"{event['involvedObject'].get('namespace')}/"
+            if coverage.name == f"{event['involvedObject'].get('namespace')}/"
             f"{event['involvedObject'].get('name')}"
         ]
         reasons = about[-1:] or ["its controller has made no pod for it yet"]
     return f"On {name}: {'; '.join(reasons)}."
 
 
-def _fix(reach: Reach, node: Object) -> str:
+def _fix(coverage: Coverage, node: Object) -> str:
     values = "the chart's values"
-    taints = untolerated(reach.template, node)
-    if taints and mismatches(reach.template, node):
-        return f"Add the toleration and mend the affinity in {values}."
+    taints = untolerated(coverage.template, node)
+    if taints and mismatches(coverage.template, node):
+        return f"Add the toleration and fix the affinity in {values}."
     if taints:
         return f"Add a toleration for {taints[0]} to {values}; a given list replaces the default."
     return f"Let the node selector and affinity in {values} match the labels of the pool's nodes."
 
 
-def _has_pod(session: Session, reach: Reach, node: str) -> bool:
-    namespace, _, name = reach.name.partition("/")
+def _has_pod(session: Session, coverage: Coverage, node: str) -> bool:
+    namespace, _, name = coverage.name.partition("/")
     for pod in session.watches.pods.all():
         made_by = workload_of(pod)
         if made_by == (namespace, "DaemonSet", name) and pod["spec"].get("nodeName") == node:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.findings.finding import Finding, finding
-from eks_gpushare_lab import codes
+from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.placement import taint_text
 from eks_gpushare_lab.simulated_node.boot import CONSOLE, built_in
 from eks_gpushare_lab.simulated_node.gpus import annotation
@@ -19,6 +18,7 @@ from eks_gpushare_lab.simulated_node.taint_remover import TAINT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.install.nodes import LabNode
     from eks_gpushare_lab.session import Session
@@ -32,8 +32,8 @@ def machine_findings(session: Session) -> Iterator[Finding]:
     for node in session.nodes:
         there = session.watches.nodes.get(node.name)
         if not node.joins:
-            fix = "Mend the setting that the message names; the OS is strict about all of them."
-            yield finding(codes.NOT_JOINED, _at(node), f"It never joins: {node.said}.", fix)
+            fix = "Fix the setting that the message names; the OS is strict about all of them."
+            yield rules.NOT_JOINED.finding(_at(node), f"It never joins: {node.said}.", fix)
         if there is not None:
             yield from _boot_findings(node, there)
             yield from _manager_findings(session, node, there)
@@ -55,7 +55,7 @@ def broken_machine(session: Session, there: Object) -> tuple[str, str] | None:
     if labels.get(STATE, SUCCESS) != SUCCESS:
         log = _log(_manager_on(session, there["metadata"]["name"]))
         edge = f"its MIG manager is at {labels[STATE]}: {log}."
-        return edge, "Mend what the MIG manager says; it tries again when the label changes."
+        return edge, "Fix what the MIG manager says; it tries again when the label changes."
     pods = _pods_on(session, there["metadata"]["name"])
     if serves_itself(there) and not any(role_of(pod["spec"]) == PLUGIN for pod in pods):
         plugin = annotation(there, BUILT_IN)
@@ -71,7 +71,7 @@ def _boot_findings(node: LabNode, there: Object) -> Iterator[Finding]:
         taints = ", ".join(map(taint_text, there["spec"].get("taints") or ()))
         message = f"Its boot says {said}. It joined with no instances and the taints {taints}."
         fix = "Let the layout fit the instance type of the pool; `eks-gpushare mig check` tells."
-        yield finding(codes.MIG_BOOT_FAILED, _at(node), message, fix)
+        yield rules.MIG_BOOT_FAILED.finding(_at(node), message, fix)
 
 
 def _manager_findings(session: Session, node: LabNode, there: Object) -> Iterator[Finding]:
@@ -81,26 +81,26 @@ def _manager_findings(session: Session, node: LabNode, there: Object) -> Iterato
     state, wanted = labels.get(STATE), labels.get(MIG_CONFIG, "")
     if state == FAILED:
         message = f"MIG manager could not make it {wanted}: {_log(manager)}."
-        fix = "Mend what it says; it tries again when the label changes."
-        yield finding(codes.MIG_MANAGER_FAILED, _at(node), message, fix)
+        fix = "Fix what it says; it tries again when the label changes."
+        yield rules.MIG_MANAGER_FAILED.finding(_at(node), message, fix)
     paused = [key.removeprefix(DEPLOY) for key, value in labels.items() if value == PAUSED]
     if state not in {None, SUCCESS, FAILED} or paused:
         held = f", and has {', '.join(sorted(paused))} paused" if paused else ""
         message = f"MIG manager is still at {state or 'nothing'}{held}: {_log(manager)}."
         fix = "See which pods do not go; it never gives the paused programs back by itself."
-        yield finding(codes.MIG_MANAGER_WAITS, _at(node), message, fix)
+        yield rules.MIG_MANAGER_WAITS.finding(_at(node), message, fix)
     if manager is None and wanted not in {"", _DISABLED}:
         message = f"Its label {MIG_CONFIG} says {wanted}, and no MIG manager runs there to read it."
         fix = "Let the GPU Operator deploy its MIG manager there, or apply the layout at boot."
-        yield finding(codes.MIG_NOT_MANAGED, _at(node), message, fix)
+        yield rules.MIG_NOT_MANAGED.finding(_at(node), message, fix)
     if any(taint["key"] == TAINT for taint in there["spec"].get("taints") or ()):
         message = f"The startup taint {TAINT} is still there; {STATE} is {state or 'not set'}."
         fix = "See why the layout is not there; the controller that removes the taint waits for it."
-        yield finding(codes.TAINT_STAYS, _at(node), message, fix)
+        yield rules.TAINT_STAYS.finding(_at(node), message, fix)
     if serves_itself(there) and any(role_of(pod["spec"]) == PLUGIN for pod in pods):
         message = "Its OS brings a device plugin, and a chart's runs there too: the later one wins."
         fix = "Keep the chart off the pool, or switch the built-in plugin off."
-        yield finding(codes.TWO_PLUGINS, _at(node), message, fix)
+        yield rules.TWO_PLUGINS.finding(_at(node), message, fix)
 
 
 def _at(node: LabNode) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.findings.finding import Finding, finding, has_errors
-from eks_gpushare_lab import codes
+from eks_gpushare.findings.finding import Finding, has_errors
+from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import Workload, used_by_node
 from eks_gpushare_lab.reporting.comparing import (
     advertised_by,
@@ -15,7 +15,7 @@ from eks_gpushare_lab.reporting.comparing import (
     trouble_findings,
     unread_findings,
 )
-from eks_gpushare_lab.reporting.daemonset_coverage import reach_findings, reach_of
+from eks_gpushare_lab.reporting.daemonset_coverage import coverage_findings, coverage_of
 from eks_gpushare_lab.reporting.machines import machine_findings
 from eks_gpushare_lab.reporting.unproven_mig import UnprovenMig, unproven_mig
 from eks_gpushare_lab.reporting.waiting import reasons_of, uncreated_findings, waiting_findings
@@ -24,19 +24,19 @@ from eks_gpushare_lab.session import NoWorkloadError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eks_gpushare_lab.reporting.daemonset_coverage import Reach
+    from eks_gpushare_lab.reporting.daemonset_coverage import Coverage
     from eks_gpushare_lab.session import Session
 
 _FOLLOW_NO_CHART = {
-    codes.NOT_REACHED.code,
-    codes.DIFFERS.code,
-    codes.NOT_REFERRED_TO.code,
-    codes.NOT_ADVERTISED.code,
-    codes.MIG_NOT_MANAGED.code,
-    codes.TAINT_STAYS.code,
+    rules.NOT_REACHED.id,
+    rules.DIFFERS.id,
+    rules.NOT_REFERRED_TO.id,
+    rules.NOT_ADVERTISED.id,
+    rules.MIG_NOT_MANAGED.id,
+    rules.TAINT_STAYS.id,
 }
 """What goes without saying where a chart is missing that the lab knows in other versions only."""
-_OF_WORKLOADS = {codes.NOT_CREATED.code, codes.NOT_ADMITTED.code, codes.NOT_ADVERTISED.code}
+_OF_WORKLOADS = {rules.NOT_CREATED.id, rules.NOT_ADMITTED.id, rules.NOT_ADVERTISED.id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +106,14 @@ class Report:
     """Every node of the stack."""
     workloads: Mapping[str, Counts] = field(default_factory=dict)
     """Workloads by namespace and name."""
-    daemon_sets: Sequence[Reach] = ()
-    """DaemonSets and how far they reach."""
+    daemon_sets: Sequence[Coverage] = ()
+    """DaemonSets and how far they each."""
     findings: Sequence[Finding] = ()
     """What is wrong."""
     unproven: Sequence[UnprovenMig] = ()
     """Boards whose MIG this run does not prove, whatever it found."""
     engine: Mapping[str, Any] | None = None
-    """What the Pulumi engine did, if it laid the stack."""
+    """What the Pulumi engine did, if it installed the stack."""
 
     @property
     def ok(self) -> bool:
@@ -145,7 +145,7 @@ class Report:
             "pools": self.pools(),
             "nodes": {node.name: node.as_json() for node in self.nodes},
             "workloads": {name: counts.as_json() for name, counts in self.workloads.items()},
-            "daemonsets": {reach.name: reach.as_json() for reach in self.daemon_sets},
+            "daemonsets": {each.name: each.as_json() for each in self.daemon_sets},
             "findings": [each.as_json() for each in self.findings],
             "unprovenMig": [each.as_json() for each in self.unproven],
             **({} if self.engine is None else {"engine": dict(self.engine)}),
@@ -160,7 +160,7 @@ def counts_of(session: Session, *, reasons: bool = True) -> dict[str, Counts]:
         found[key] = Counts(
             workload=workload,
             desired=session.replicas(workload) if reasons else session.applied.get(workload),
-            running=session.observer.running[workload],
+            running=session.observer.running(workload),
             pending=session.observer.waiting(workload),
             peak=session.observer.peaks[workload],
             reasons=reasons_of(session, workload) if reasons else (),
@@ -191,7 +191,7 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
         expected: pods that are to run, by name of the workload.
         before: findings from before the lab was there.
     """
-    reaches = reach_of(session)
+    coverages = coverage_of(session)
     workloads = counts_of(session)
     met = [name for name, number in expected.items() if _running(session, name) == number]
     found = [
@@ -199,27 +199,27 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
         *session.findings,
         *_unsteady(session),
         *machine_findings(session),
-        *reach_findings(session, reaches),
+        *coverage_findings(session, coverages),
         *trouble_findings(session),
-        *comparison_findings(session, reaches),
+        *comparison_findings(session, coverages),
         *unread_findings(session),
-        *_of_daemon_sets(session, reaches),
+        *_of_daemon_sets(session, coverages),
         *_of_workloads(session, met),
         *_unmet(session, expected),
     ]
-    if any(each.code == codes.UNKNOWN_CHART.code and each.severity == "error" for each in found):
+    if any(each.code == rules.UNKNOWN_CHART.id and each.severity == "error" for each in found):
         found = [each for each in found if each.code not in _FOLLOW_NO_CHART]
     return Report(
         shares_of(session),
         workloads,
-        reaches,
+        coverages,
         tuple(dict.fromkeys(found)),
         unproven_mig(session),
     )
 
 
-def _of_daemon_sets(session: Session, reaches: Sequence[Reach]) -> Iterator[Finding]:
-    for each in reaches:
+def _of_daemon_sets(session: Session, coverages: Sequence[Coverage]) -> Iterator[Finding]:
+    for each in coverages:
         namespace, _, name = each.name.partition("/")
         workload = Workload(namespace, "DaemonSet", name)
         yield from uncreated_findings(session, workload, ("daemonsets", each.name))
@@ -239,7 +239,7 @@ def _running(session: Session, name: str) -> int | None:
         workload = session.find(name)
     except NoWorkloadError:
         return None
-    return session.observer.running[workload]
+    return session.observer.running(workload)
 
 
 def _unmet(session: Session, expected: Mapping[str, int]) -> Iterator[Finding]:
@@ -248,17 +248,17 @@ def _unmet(session: Session, expected: Mapping[str, int]) -> Iterator[Finding]:
             workload = session.find(name)
         except NoWorkloadError as error:
             fix = "Name one of them, or apply its manifest."
-            yield finding(codes.NOT_AS_EXPECTED, ("workloads", name), str(error), fix)
+            yield rules.NOT_AS_EXPECTED.finding(("workloads", name), str(error), fix)
             continue
-        running = session.observer.running[workload]
+        running = session.observer.running(workload)
         if running != number:
             message = f"{number} pods were expected to run, and {running} do."
             fix = "See the reasons of the workload."
-            yield finding(codes.NOT_AS_EXPECTED, ("workloads", str(workload)), message, fix)
+            yield rules.NOT_AS_EXPECTED.finding(("workloads", str(workload)), message, fix)
 
 
 def _unsteady(session: Session) -> Iterator[Finding]:
     if not session.steady:
         message = "Something still moves: pods come and go, or are on their way."
         fix = "See which workload fails again and again, or wait longer: --until-steady."
-        yield finding(codes.NOT_STEADY, ("lab",), message, fix)
+        yield rules.NOT_STEADY.finding(("lab",), message, fix)

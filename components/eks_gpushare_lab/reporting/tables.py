@@ -79,10 +79,10 @@ def print_findings(console: Console, found: Sequence[Finding]) -> None:
 
 
 def _engine(engine: Mapping[str, Any]) -> str:
-    """What laid the stack, in a line."""
+    """What installed the stack, in a line."""
     done = ", ".join(f"{count} {change}" for change, count in engine["changes"].items())
     versions = f"pulumi {engine['pulumi']}, kubernetes provider {engine['kubernetesProvider']}"
-    return f"Laid by {versions} in {engine['seconds']:.1f} s: {done or 'nothing changed'}"
+    return f"Installed by {versions} in {engine['seconds']:.1f} s: {done or 'nothing changed'}"
 
 
 def _indented(lines: Iterable[RenderableType]) -> Padding:
@@ -125,12 +125,12 @@ def _resources(node: NodeShares) -> Iterator[tuple[str, tuple[int, ...]]]:
 def _daemon_sets(report: Report) -> Table:
     table = _table("DaemonSets", "daemonset", "pool", "", "nodes", "desired", "ready")
     gpu_pools = report.pools()
-    for reach in report.daemon_sets:
-        name = reach.name
-        for pool, reached in reach.pools.items():
-            if pool not in gpu_pools and not reached.desired:
+    for coverage in report.daemon_sets:
+        name = coverage.name
+        for pool, in_pool in coverage.pools.items():
+            if pool not in gpu_pools and not in_pool.desired:
                 continue
-            table.add_row(name, pool, *map(str, (reached.nodes, reached.desired, reached.ready)))
+            table.add_row(name, pool, *map(str, (in_pool.nodes, in_pool.desired, in_pool.ready)))
             name = ""
     return table
 

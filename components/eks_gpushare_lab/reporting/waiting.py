@@ -6,9 +6,14 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from eks_gpushare.findings.finding import Finding, finding
-from eks_gpushare_lab import codes
-from eks_gpushare_lab.observing.observer import PENDING, condition, state_of, workload_of
+from eks_gpushare_lab import rules
+from eks_gpushare_lab.observing.observer import (
+    PENDING,
+    REFUSED,
+    condition,
+    state_of,
+    workload_of,
+)
 from eks_gpushare_lab.observing.placement import (
     allocatable,
     mismatches,
@@ -16,11 +21,11 @@ from eks_gpushare_lab.observing.placement import (
     shortages,
     untolerated,
 )
-from eks_gpushare_lab.simulated_node.admission import REASON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.observing.observer import Workload
     from eks_gpushare_lab.session import Session
@@ -60,13 +65,13 @@ def waiting_findings(session: Session, workload: Workload) -> Iterator[Finding]:
     at = ("workloads", str(workload))
     pods = [pod for pod in session.watches.pods.all() if workload_of(pod) == workload]
     yield from uncreated_findings(session, workload, at)
-    refused = [pod for pod in pods if pod["status"].get("reason") == REASON]
+    refused = [pod for pod in pods if pod["status"].get("reason") == REFUSED]
     if refused:
         message = f"The kubelet refuses its pods: {refused[0]['status'].get('message', '')}."
         fix = (
             "Ask for one share: more give no more of the GPU. Or failRequestsGreaterThanOne: false."
         )
-        yield finding(codes.NOT_ADMITTED, at, message, fix)
+        yield rules.NOT_ADMITTED.finding(at, message, fix)
     sample = next((pod for pod in pods if state_of(pod) == PENDING), None)
     if sample is not None:
         yield from _hopeless(session, sample, at)
@@ -78,7 +83,7 @@ def uncreated_findings(
     """Why the API server refuses the pods of a workload or DaemonSet."""
     for message in dict.fromkeys(_ended(e["message"]) for e in session.refused(workload)):
         fix = "Follow the message: a quota, a Pod Security level or a webhook refuses the pods."
-        yield finding(codes.NOT_CREATED, at, f"Pods are not created: {message}.", fix)
+        yield rules.NOT_CREATED.finding(at, f"Pods are not created: {message}.", fix)
 
 
 def _hopeless(session: Session, pod: Object, at: tuple[str, str]) -> Iterator[Finding]:
@@ -90,7 +95,7 @@ def _hopeless(session: Session, pod: Object, at: tuple[str, str]) -> Iterator[Fi
         some = ", ".join(sorted(each for each in there if each.startswith(_PREFIX))) or "none"
         message = f"It asks for {name}, which no node advertises; of NVIDIA's there is {some}."
         fix = "Ask for one of those, or declare a pool that shares its GPUs under that name."
-        yield finding(codes.NOT_ADVERTISED, at, message, fix)
+        yield rules.NOT_ADVERTISED.finding(at, message, fix)
     wanted = [name for name in requested(pod["spec"]) if name.startswith(_PREFIX)]
     with_it = [n for n in nodes if wanted and all(allocatable(n).get(w) for w in wanted)]
     taints = [untolerated(pod["spec"], node) for node in with_it]
@@ -100,7 +105,7 @@ def _hopeless(session: Session, pod: Object, at: tuple[str, str]) -> Iterator[Fi
             f"It does not tolerate {every}, and no node with {wanted[0]} is without. EKS adds a "
             f"toleration for the taint {wanted[0]} alone."
         )
-        yield finding(codes.NOT_TOLERATED, at, message, f"Add a toleration for {every}.")
+        yield rules.NOT_TOLERATED.finding(at, message, f"Add a toleration for {every}.")
 
 
 def _explained(session: Session, pod: Object) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """The kubelet's word on a pod that asks for more shares than the device plugin gives at once.
 
 The scheduler counts and binds; the plugin then refuses the allocation, and the pod ends as
-UnexpectedAdmissionError. Its controller makes another, which ends the same way, for ever. Here
-each refusal of the same owner waits longer than the one before; meanwhile the pod is not ready.
+UnexpectedAdmissionError before it has run. Its controller makes another, which ends the same way,
+for ever. Here each refusal of the same owner waits longer than the one before. kwok starts such a
+pod only when it is told that the pod is admitted, so that none runs which is to be refused.
 
 Source: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/internal/rm/rm.go, ValidateRequest.
 """
@@ -11,15 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare_lab.control_plane.names import ADMITTED
 from eks_gpushare_lab.observing.placement import quantity
 from eks_gpushare_lab.simulated_node.advertising import SHARED
 
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.simulated_node.config_file import Configuration
-
-REASON = "UnexpectedAdmissionError"
-"""Reason of a pod that the kubelet refused."""
 
 _AT_ONCE = 3
 _FIRST_SECONDS, _LONGEST_SECONDS = 0.2, 60.0
@@ -30,9 +29,17 @@ def requests(pod: Object) -> dict[str, int]:
     found: dict[str, int] = {}
     for container in pod["spec"]["containers"]:
         for name, count in ((container.get("resources") or {}).get("limits") or {}).items():
-            if name.startswith("nvidia.com/") and str(count).isdigit():
+            if name.startswith("nvidia.com/"):
                 found[name] = max(found.get(name, 0), int(quantity(count)))
     return found
+
+
+def is_undecided(pod: Object) -> bool:
+    """Whether a pod that was bound waits for its node to give it several devices of a kind."""
+    if pod["status"].get("phase") != "Pending" or "deletionTimestamp" in pod["metadata"]:
+        return False
+    notes = pod["metadata"].get("annotations") or {}
+    return ADMITTED not in notes and max(requests(pod).values(), default=0) > 1
 
 
 def refusal(pod: Object, configuration: Configuration | None) -> str | None:

@@ -1,4 +1,4 @@
-"""What a node advertises, by its GPUs as they are cut and the plugin's configuration.
+"""What a node advertises, by its GPUs as they are partitioned and the plugin's configuration.
 
 Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/internal, `rm/device_map.go` and
 `plugin/mps.go`.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.simulated_node import bottlerocket, bottlerocket_mig, mig_boot, user_data
-from eks_gpushare_lab.simulated_node.gpus import STATE, annotation, written
+from eks_gpushare_lab.simulated_node.gpus import STATE, annotation, encode
 from eks_gpushare_lab.simulated_node.hardware import INSTANCE_TYPE, hardware_of
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _with_layout(node: Object, environment: dict[str, str]) -> Joining:
 def _with(node: Object, outcome: Outcome) -> Object:
     joined = copy.deepcopy(node)
     notes = joined["metadata"].setdefault("annotations", {})
-    notes[STATE], notes[CONSOLE] = written(outcome.gpus), outcome.said
+    notes[STATE], notes[CONSOLE] = encode(outcome.gpus), outcome.said
     return joined
 
 

@@ -41,7 +41,7 @@ class Settings:
     plugin: Configuration | None
     """What the built-in device plugin runs with; None if it is switched off."""
     partitioned: bool = False
-    """Whether MIG cuts the GPUs."""
+    """Whether MIG partitions the GPUs."""
     profiles: Mapping[str, str] = field(default_factory=dict)
     """Profile or number of slices by GPU, such as {"a100.40gb": "1g.5gb"}."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.simulated_node.gpus import Gpu, whole
 from eks_gpushare_lab.simulated_node.mig_boot import Outcome
-from eks_gpushare_lab.simulated_node.mig_driver import CarvingError, create
+from eks_gpushare_lab.simulated_node.mig_driver import PartitionError, create
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,7 +74,7 @@ def _unknown_board(profiles: Mapping[str, str], model: MigModel) -> tuple[str, _
         number = min(of_gpu // size, _COMPUTE // slices)
         try:
             create(model, [(given, None)] * number)
-        except CarvingError:
+        except PartitionError:
             continue
         return f"{given} x {number} on each GPU", [(given, number)]
     return f"no entry of mig.profile is valid for {model.name}", None

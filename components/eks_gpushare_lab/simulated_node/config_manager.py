@@ -1,4 +1,4 @@
-"""Which key of the ConfigMap configures a node, as the chart's config-manager chooses it.
+"""Which key of the ConfigMap configures a node, as the chart's config-manager selects it.
 
 Source: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/cmd/config-manager/main.go.
 """
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 EMPTY = ""
-"""Chosen by the fallback `empty`: the plugin runs with its defaults."""
+"""Selected by the fallback `empty`: the plugin runs with its defaults."""
 
 _NAMED = "default"
 
 
-class ChoiceError(Exception):
+class ConfigSelectionError(Exception):
     """The config-manager stops with this message, and its container restarts."""
 
 
-def choose(label: str, default: str, fallbacks: Sequence[str], keys: Collection[str]) -> str:
+def select_config(label: str, default: str, fallbacks: Sequence[str], keys: Collection[str]) -> str:
     """The key for a node.
 
     Args:
@@ -30,15 +30,15 @@ def choose(label: str, default: str, fallbacks: Sequence[str], keys: Collection[
         keys: of the ConfigMap.
 
     Raises:
-        ChoiceError: If there is none, in the original's words.
+        ConfigSelectionError: If there is none, in the original's words.
     """
     if not keys:
-        raise ChoiceError("no configuration files available")
+        raise ConfigSelectionError("no configuration files available")
     wanted = label or default
     if wanted:
         if wanted not in keys:
             # For a missing default the original names the label's value, which is empty.
-            raise ChoiceError(f"specified config {label} does not exist")
+            raise ConfigSelectionError(f"specified config {label} does not exist")
         return wanted
     for fallback in fallbacks:
         if fallback == "named" and _NAMED in keys:
@@ -48,5 +48,7 @@ def choose(label: str, default: str, fallbacks: Sequence[str], keys: Collection[
         if fallback == "empty":
             return EMPTY
         if fallback not in {"named", "single"}:
-            raise ChoiceError(f"unknown fallback strategy: {fallback}")
-    raise ChoiceError("no config was set, no default was provided, and all fallbacks failed")
+            raise ConfigSelectionError(f"unknown fallback strategy: {fallback}")
+    raise ConfigSelectionError(
+        "no config was set, no default was provided, and all fallbacks failed"
+    )

@@ -1,4 +1,4 @@
-"""The loop of the simulated node agent."""
+"""The controller of the simulated nodes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.observing.watches import Watches
-    from eks_gpushare_lab.simulated_node.patches import Shown
+    from eks_gpushare_lab.simulated_node.patches import PodProgram
 
 _RETRY_SECONDS = 0.5
 _WORKERS = 8
 
 
-class Agent:
+class SimulatedNodes:
     """Plays NVIDIA's programs and the kubelet's device manager on every node of the lab."""
 
     def __init__(self, client: Client, watches: Watches) -> None:
@@ -47,13 +47,13 @@ class Agent:
         self._refused: dict[str, str] = {}
         self._refusals: dict[str, int] = defaultdict(int)
         self._due: dict[str, float] = {}
-        self._again: set[str] = set()
-        self._shown: dict[tuple[str, str], object] = {}
+        self._retries: dict[str, threading.Timer] = {}
+        self._published: dict[tuple[str, str], object] = {}
         self._wake = threading.Condition()
         self._stopped = False
         self._idle = True
-        self._workers = ThreadPoolExecutor(_WORKERS, "node agent")
-        self._thread = threading.Thread(target=self._run, name="node agent", daemon=True)
+        self._workers = ThreadPoolExecutor(_WORKERS, "simulated nodes")
+        self._thread = threading.Thread(target=self._run, name="simulated nodes", daemon=True)
 
     def start(self) -> None:
         """Start."""
@@ -78,9 +78,9 @@ class Agent:
             LabError: If it has stopped by a fault, whose traceback is on standard error.
         """
         if not self._thread.is_alive() and not self._stopped:
-            raise LabError("the lab's node agent has stopped by a fault of its own; see above")
+            raise LabError("the simulated nodes have stopped by a fault of the lab; see above")
         with self._wake:
-            return self._idle and not self._dirty
+            return self._idle and not self._dirty and not self._retries
 
     def _on_node(self, kind: str, node: Object) -> None:
         name = node["metadata"]["name"]
@@ -102,17 +102,18 @@ class Agent:
             else:
                 self._programs[node][uid] = pod
             self._touch(node)
-        elif max(admission.requests(pod).values(), default=0) > 1:
+        elif kind != "DELETED" and admission.is_undecided(pod):
             with self._wake:
-                if kind == "DELETED" or pod["status"].get("phase") == "Failed":
-                    self._asking.pop(uid, None)
-                    self._due.pop(uid, None)
-                    self._again.discard(uid)
-                else:
-                    self._asking[uid] = pod
-                    if uid in self._refused and patches.is_ready(pod):
-                        self._again.add(uid)
-                    self._wake.notify()
+                self._asking[uid] = pod
+                self._wake.notify()
+        else:
+            with self._wake:
+                self._forget(uid)
+
+    def _forget(self, uid: str) -> None:
+        """A pod has been decided upon, or has gone."""
+        for each in (self._asking, self._refused, self._due):
+            each.pop(uid, None)
 
     def _on_controller(self, kind: str, pod: Object) -> None:
         """A pod that acts on all nodes, wherever it is itself."""
@@ -145,21 +146,34 @@ class Agent:
                     return
                 self._idle = False
                 dirty, self._dirty = self._dirty, set()
-                asking = list(self._asking.values())
+                asking = [pod for pod in self._asking.values() if self._is_known(pod)]
             list(self._workers.map(self._try, dirty))
             for pod in asking:
-                with suppress(ApiError, OSError):
+                with suppress(ApiError, OSError, KeyError):  # or it, or its node, has gone
                     self._admit(pod)
 
     def _try(self, name: str) -> None:
         try:
             self._reconcile(name)
         except (ApiError, OSError):
-            threading.Timer(_RETRY_SECONDS, self._touch, (name,)).start()
+            retry = threading.Timer(_RETRY_SECONDS, self._retry, (name,))
+            with self._wake:
+                self._retries[name] = retry
+            retry.start()
+
+    def _retry(self, name: str) -> None:
+        with self._wake:
+            self._retries.pop(name, None)
+            self._dirty.add(name)
+            self._wake.notify()
 
     def _has_work(self) -> bool:
-        waiting = self._asking.keys() - self._due.keys()
-        return bool(self._stopped or self._dirty or waiting or self._again)
+        fresh = (pod for uid, pod in self._asking.items() if uid not in self._due)
+        return self._stopped or bool(self._dirty) or any(map(self._is_known, fresh))
+
+    def _is_known(self, pod: Object) -> bool:
+        """Whether what runs on the node of a pod has been looked at."""
+        return pod["spec"]["nodeName"] in self._nodes
 
     def _next_refusal(self) -> float | None:
         if not self._due:
@@ -190,12 +204,12 @@ class Agent:
         relabel = patches.node_metadata(node, labels, simulated.notes)
         if relabel:
             self._client.patch(f"/api/v1/nodes/{name}", relabel)
-        simulated.written()
+        simulated.commit()
         if not change and not relabel:
             self._remove_taint(node)
         for each in (*simulated.instances.values(), simulated.manager):
             if each is not None:
-                self._show(each)
+                self._publish(each)
 
     def _pods_on(self, node: str) -> list[Object]:
         return [p for p in self._watches.pods.all() if p["spec"].get("nodeName") == node]
@@ -224,39 +238,47 @@ class Agent:
             if change:
                 self._client.patch(f"/api/v1/nodes/{node['metadata']['name']}", change)
 
-    def _show(self, instance: Shown) -> None:
+    def _publish(self, instance: PodProgram) -> None:
         """Let a pod show what goes on in it, once for each change."""
         uid, path = instance.uid, patches.pod_path(instance)
         annotation, trouble = patches.instance_state(instance)
         pod = self._programs[instance.node].get(uid)
         if pod is None:
             return
-        if self._shown.get((uid, "log")) != annotation:
+        if self._published.get((uid, "log")) != annotation:
             self._client.patch(path, annotation)
-            self._shown[uid, "log"] = annotation
-        if self._shown.get((uid, "status")) != trouble:
+            self._published[uid, "log"] = annotation
+        if self._published.get((uid, "status")) != trouble:
             status = patches.pod_status(pod, trouble)
             if status:
                 self._client.patch(f"{path}/status", status)
-            self._shown[uid, "status"] = trouble
+            self._published[uid, "status"] = trouble
 
     def _admit(self, pod: Object) -> None:
-        uid = pod["metadata"]["uid"]
-        if uid not in self._refused:
-            node = self._nodes.get(pod["spec"]["nodeName"])
-            why = admission.refusal(pod, node.plugin_configuration() if node else None)
-            if why is None:
-                with self._wake:
-                    self._asking.pop(uid, None)
-                return
-            self._refused[uid] = why
-            owner = admission.owner_of(pod)
-            self._due[uid] = time.monotonic() + admission.pause(self._refusals[owner])
-            self._refusals[owner] += 1
-            self._again.add(uid)
-        if uid in self._again:
-            # Once more where kwok, which knew an older state of the pod, has made it ready since.
-            self._again.discard(uid)
-            self._client.patch(patches.status_path(pod), patches.not_ready(pod))
-        if self._due.get(uid, 0.0) <= time.monotonic():
-            self._client.patch(patches.status_path(pod), patches.failed(self._refused[uid]))
+        """Have a pod start that its node has devices for, or fail that it refuses them."""
+        uid, path, now = pod["metadata"]["uid"], patches.path_of(pod), time.monotonic()
+        if self._due.get(uid, 0.0) > now:
+            return
+        if uid in self._refused:
+            self._put_off(uid, _RETRY_SECONDS)
+            self._client.patch(f"{path}/status", patches.failed(self._refused[uid]))
+            return
+        configuration = self._nodes[pod["spec"]["nodeName"]].plugin_configuration()
+        why = admission.refusal(pod, configuration)
+        if why is None:
+            self._put_off(uid, _RETRY_SECONDS)
+            self._client.patch(path, patches.admitted(pod))
+            return
+        owner = admission.owner_of(pod)
+        pause = admission.pause(self._refusals[owner])
+        self._refusals[owner] += 1
+        self._refused[uid] = why
+        self._put_off(uid, pause)
+        if pause:
+            self._client.patch(f"{path}/status", patches.not_ready(pod))
+
+    def _put_off(self, uid: str, seconds: float) -> None:
+        """Come back to a pod after some time, unless it has been decided upon by then."""
+        with self._wake:
+            if uid in self._asking:
+                self._due[uid] = time.monotonic() + seconds

@@ -1,7 +1,7 @@
-"""The GPUs of a simulated machine as MIG has cut them.
+"""The GPUs of a simulated machine as MIG has partitioned them.
 
-What a GPU is cut into is a state of the machine and of nothing else, so it is kept where the lab
-keeps machines: in an annotation of the node, which outlives the agent.
+The partitions of a GPU are a state of the machine and of nothing else, so they are kept where the
+lab keeps machines: in an annotation of the node, which outlives the process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Gpu:
     mig: bool = False
     """Whether MIG mode is on."""
     instances: tuple[Instance, ...] = ()
-    """What it is cut into; none while MIG mode is off, or before anything was created."""
+    """What it is partitioned into; none while MIG mode is off, or before anything was created."""
 
     def counts(self) -> dict[str, int]:
         """Instances by profile."""
@@ -48,13 +48,13 @@ def whole(count: int) -> tuple[Gpu, ...]:
     return (Gpu(),) * count
 
 
-def written(gpus: Sequence[Gpu]) -> str:
+def encode(gpus: Sequence[Gpu]) -> str:
     """The text of the annotation."""
     return json.dumps([list(gpu.instances) if gpu.mig else None for gpu in gpus])
 
 
 def of_node(node: Object, count: int) -> tuple[Gpu, ...]:
-    """The GPUs of a node, whole where nobody has cut them."""
+    """The GPUs of a node, whole where nobody has partitioned them."""
     text = annotation(node, STATE)
     if not text:
         return whole(count)

@@ -40,7 +40,7 @@ _LARGER: dict[tuple[str, int], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """The GPUs of one node, all alike. What MIG has cut them into is not here: see gpus.py."""
+    """The GPUs of one node, all alike. Their MIG instances are not here: see gpus.py."""
 
     count: int
     """How many the driver shows."""

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.simulated_node import config_file
 from eks_gpushare_lab.simulated_node.config_file import ConfigFileError, Configuration
-from eks_gpushare_lab.simulated_node.config_manager import EMPTY, ChoiceError, choose
+from eks_gpushare_lab.simulated_node.config_manager import (
+    EMPTY,
+    ConfigSelectionError,
+    select_config,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -73,8 +77,8 @@ class Instance:
             self._no_config_map(first=first)
             return
         try:
-            key = choose(label, self.program.default, self.program.fallbacks, files)
-        except ChoiceError as error:
+            key = select_config(label, self.program.default, self.program.fallbacks, files)
+        except ConfigSelectionError as error:
             # On a change the config-manager alone stops: the program keeps what it has read.
             self.trouble = Trouble(CRASH_LOOP, str(error))
             return

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.simulated_node.gpus import Gpu, whole
-from eks_gpushare_lab.simulated_node.mig_driver import CarvingError, create
+from eks_gpushare_lab.simulated_node.mig_driver import PartitionError, create
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,7 @@ def apply(environment: Mapping[str, str], hardware: Hardware | None) -> Outcome:
         for number, text in wanted.items():
             gpus[number] = Gpu(mig=True, instances=_created(number, text, model))
     except _DiesError as error:
-        # Modes stay as they were set; instances go, so that no node is cut in part.
+        # Modes stay as they were set; instances go, so that no node is partitioned in part.
         left = tuple(Gpu(mig=gpu.mig) for gpu in gpus)
         return Outcome(left, f"FAILED ({error.reason}): {error}", error.reason)
     said = f"layout {environment.get('MIG_HASH', '')} is on all {len(gpus)} GPUs"
@@ -65,7 +65,7 @@ def apply(environment: Mapping[str, str], hardware: Hardware | None) -> Outcome:
 def _checked(
     environment: Mapping[str, str], hardware: Hardware | None
 ) -> tuple[dict[int, str], MigModel | None]:
-    """What is wanted of each GPU that is to be cut, and what it can be cut into."""
+    """What is wanted of each GPU that is to be partitioned, and what its model allows."""
     expected, product = environment.get("MIG_GPUS", ""), environment.get("MIG_PRODUCT", "")
     if hardware is None or expected != str(hardware.count):
         found = hardware.count if hardware else 0
@@ -75,17 +75,17 @@ def _checked(
         raise _DiesError("wrong-board", message)
     listed = dict(entry.split("=", 1) for entry in environment.get("MIG_LAYOUT", "").split())
     every = {n: listed.get(str(n), listed.get("*", "")) for n in range(hardware.count)}
-    cut = {number: wanted for number, wanted in every.items() if wanted}
-    if cut and hardware.mig is None:
-        raise _DiesError("no-mig", f"GPU {min(cut)}, {hardware.product}, has no MIG")
-    return cut, hardware.mig
+    partitioned = {number: wanted for number, wanted in every.items() if wanted}
+    if partitioned and hardware.mig is None:
+        raise _DiesError("no-mig", f"GPU {min(partitioned)}, {hardware.product}, has no MIG")
+    return partitioned, hardware.mig
 
 
 def _created(number: int, wanted: str, model: MigModel | None) -> tuple[Instance, ...]:
     try:
         items = [_item(item) for item in wanted.split(",")]
         return create(model, items) if model else ()
-    except (CarvingError, ValueError) as error:
+    except (PartitionError, ValueError) as error:
         raise _DiesError("create", f"GPU {number}: {wanted} cannot be made: {error}") from None
 
 

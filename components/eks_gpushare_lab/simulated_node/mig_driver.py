@@ -1,7 +1,7 @@
 """What the hardware and its driver do when somebody wants MIG instances of a GPU.
 
 The driver knows where on the memory of a GPU an instance of each profile may lie, and refuses what
-overlaps. The search is the agent's own: it shares nothing with the engine that plans layouts but
+overlaps. The search is the lab's own: it shares nothing with the engine that plans layouts but
 the catalog's table.
 """
 
@@ -23,7 +23,7 @@ NO_ROOM = "Failed to create GPU instances: Insufficient Resources"
 """What nvidia-smi says when instances do not fit."""
 
 
-class CarvingError(Exception):
+class PartitionError(Exception):
     """The driver refuses; the text is what the tool would say."""
 
 
@@ -31,18 +31,18 @@ def create(model: MigModel, wanted: Sequence[Wanted]) -> tuple[Instance, ...]:
     """The instances that `nvidia-smi mig -cgi` creates on an empty GPU, in the order given.
 
     Raises:
-        CarvingError: For a profile that the GPU does not have, and for what does not fit.
+        PartitionError: For a profile that the GPU does not have, and for what does not fit.
     """
     profiles = [(_profile(model, name), start) for name, start in wanted]
     for profile, start in profiles:
         if start is not None and start not in profile.starts:
             starts = ", ".join(map(str, profile.starts))
             text = f"Failed to create GPU instances: {profile.name} cannot begin at {start}"
-            raise CarvingError(f"{text}, only at {starts}")
+            raise PartitionError(f"{text}, only at {starts}")
     _check_sums(model, [profile for profile, _ in profiles])
     found = _place(profiles, 0, frozenset())
     if found is None:
-        raise CarvingError(NO_ROOM)
+        raise PartitionError(NO_ROOM)
     return found
 
 
@@ -50,7 +50,7 @@ def arrange(model: MigModel, counts: Mapping[str, int]) -> tuple[Instance, ...]:
     """The instances that a tool creates which tries every order, as mig-parted does.
 
     Raises:
-        CarvingError: As `create`.
+        PartitionError: As `create`.
     """
     names = [name for name, count in counts.items() for _ in range(count)]
     names.sort(key=lambda name: -_profile(model, name).memory_slices)
@@ -63,7 +63,9 @@ def _profile(model: MigModel, name: str) -> Profile:
         by_number = (each for each in model.profiles.values() if each.smi_id == int(name))
         found = next(by_number, None)
     if found is None:
-        raise CarvingError(f"Invalid GPU instance profile {name}: {model.name} has no such profile")
+        raise PartitionError(
+            f"Invalid GPU instance profile {name}: {model.name} has no such profile"
+        )
     return found
 
 
@@ -71,16 +73,16 @@ def _check_sums(model: MigModel, profiles: Sequence[Profile]) -> None:
     """What has nothing to do with where an instance lies."""
     compute = sum(each.compute_slices for each in profiles)
     if compute > model.compute_slices:
-        raise CarvingError(NO_ROOM)
+        raise PartitionError(NO_ROOM)
     for profile in profiles:
         of_kind = [each for each in profiles if each.name == profile.name]
         group = profile.exclusive_group
         in_group = [each for each in profiles if group and each.exclusive_group == group]
         if len(of_kind) > profile.max_count or len(in_group) > 1:
-            raise CarvingError(NO_ROOM)
+            raise PartitionError(NO_ROOM)
     for engine, there in model.engines.items():
         if sum(each.engines.get(engine, 0) for each in profiles) > there:
-            raise CarvingError(NO_ROOM)
+            raise PartitionError(NO_ROOM)
 
 
 def _place(

@@ -15,7 +15,7 @@ import yaml
 from eks_gpushare.catalog.mig import named_layouts
 from eks_gpushare_lab.simulated_node.go_yaml import first_document
 from eks_gpushare_lab.simulated_node.gpus import Gpu
-from eks_gpushare_lab.simulated_node.mig_driver import CarvingError, arrange
+from eks_gpushare_lab.simulated_node.mig_driver import PartitionError, arrange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -151,7 +151,7 @@ def with_instances(
             continue
         try:
             found[number] = Gpu(mig=True, instances=arrange(hardware.mig, item.counts))
-        except CarvingError as error:
+        except PartitionError as error:
             message = f"error setting MIGConfig: GPU {number}: {_text(item.counts)}: {error}"
             raise ApplyError(message) from None
     return tuple(found)

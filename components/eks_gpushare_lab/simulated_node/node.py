@@ -38,7 +38,7 @@ _NO_DRIVER = "failed to initialize NVML: could not load NVML library"
 
 
 class SimulatedNode:
-    """A node as the agent sees it."""
+    """A node as the programs on it see it."""
 
     def __init__(self, name: str, uid: str = "") -> None:
         """Begin with nothing on it."""
@@ -90,13 +90,13 @@ class SimulatedNode:
                 each.configuration = None
                 each.stop(_NO_DRIVER)
         if hardware is not None:
-            cut = gpus.of_node(node, hardware.count)
+            found_gpus = gpus.of_node(node, hardware.count)
             if WORKER in alive:
                 self.changes |= operator.discovered()
             self._daemon(hardware)
-            self._discover(hardware, cut, labels)
-            self._advertise(self._counts(node, hardware, cut))
-            self._manage(alive.get(MIG_MANAGER), labels, cut, hardware, find)
+            self._discover(hardware, found_gpus, labels)
+            self._advertise(self._counts(node, hardware, found_gpus))
+            self._manage(alive.get(MIG_MANAGER), labels, found_gpus, hardware, find)
 
     def go_on(self, node: Object, pods: Iterable[Object]) -> None:
         """Let the MIG manager go on if the pods it waits for have gone.
@@ -109,8 +109,8 @@ class SimulatedNode:
         hardware = hardware_of(labels.get(INSTANCE_TYPE, ""))
         if self.manager is None or hardware is None:
             return
-        cut = gpus.of_node(node, hardware.count)
-        self.manager.go_on(labels, cut, hardware, pods)
+        found_gpus = gpus.of_node(node, hardware.count)
+        self.manager.go_on(labels, found_gpus, hardware, pods)
         self._take_changes(self.manager)
 
     def plugin_configuration(self) -> Configuration | None:
@@ -125,7 +125,7 @@ class SimulatedNode:
         return config_map in [*names, self.manager and self.manager.config_map]
 
     def _take_over(self, node: Object) -> None:
-        """Begin with what the node shows, which an agent before this one may have written."""
+        """Begin with what the node shows, which an earlier process may have made."""
         for part, counts in (("capacity", self.capacity), ("allocatable", self.allocatable)):
             for name, count in node["status"].get(part, {}).items():
                 if name.startswith(advertising.PREFIX):
@@ -146,7 +146,7 @@ class SimulatedNode:
         self,
         pod: Object | None,
         labels: Mapping[str, str],
-        cut: tuple[Gpu, ...],
+        found_gpus: tuple[Gpu, ...],
         hardware: Hardware,
         find: Callable[[str, str], Mapping[str, str] | None],
     ) -> None:
@@ -155,15 +155,15 @@ class SimulatedNode:
             return
         if self.manager is None or self.manager.uid != pod["metadata"]["uid"]:
             self.manager = MigManager(pod, self.name)
-        self.manager.update(labels, cut, hardware, find)
+        self.manager.update(labels, found_gpus, hardware, find)
         self._take_changes(self.manager)
 
     def _take_changes(self, manager: MigManager) -> None:
         self.changes |= manager.labels
         if manager.gpus is not None:
-            self.notes[gpus.STATE] = gpus.written(manager.gpus)
+            self.notes[gpus.STATE] = gpus.encode(manager.gpus)
 
-    def written(self) -> None:
+    def commit(self) -> None:
         """Forget what the MIG manager has changed: the node has it now."""
         if self.manager is not None:
             self.manager.labels, self.manager.gpus = {}, None
@@ -175,28 +175,30 @@ class SimulatedNode:
             if why:
                 daemon.stop(why)
 
-    def _discover(self, hardware: Hardware, cut: Sequence[Gpu], there: Mapping[str, str]) -> None:
+    def _discover(
+        self, hardware: Hardware, found_gpus: Sequence[Gpu], there: Mapping[str, str]
+    ) -> None:
         found = self.instances.get(DISCOVERY)
         if found is None or found.configuration is None:
             return
         try:
-            self.labels = discovery.labels(hardware, cut, found.configuration)
+            self.labels = discovery.labels(hardware, found_gpus, found.configuration)
         except DevicesError as error:
             found.stop(str(error))
             return
         self.changes |= dict.fromkeys(discovery.stale(there, self.labels))
 
     def _counts(
-        self, node: Object, hardware: Hardware, cut: Sequence[Gpu]
+        self, node: Object, hardware: Hardware, found_gpus: Sequence[Gpu]
     ) -> dict[str, int] | None:
         """What a plugin registers, or None if none serves."""
         plugin = self.instances.get(PLUGIN)
         if plugin is None:
-            return self._built_in_counts(node, hardware, cut)
+            return self._built_in_counts(node, hardware, found_gpus)
         if plugin.configuration is None:
             return None
         try:
-            counts = advertising.advertised(cut, plugin.configuration)
+            counts = advertising.advertised(found_gpus, plugin.configuration)
         except DevicesError as error:
             plugin.configuration = None
             plugin.stop(str(error))
@@ -208,7 +210,7 @@ class SimulatedNode:
         return counts
 
     def _built_in_counts(
-        self, node: Object, hardware: Hardware, cut: Sequence[Gpu]
+        self, node: Object, hardware: Hardware, found_gpus: Sequence[Gpu]
     ) -> dict[str, int] | None:
         """The same of the plugin that Bottlerocket brings."""
         settings = built_in(node)
@@ -216,7 +218,7 @@ class SimulatedNode:
         if self._built_in is None:
             return None
         try:
-            counts = advertising.advertised(cut, self._built_in)
+            counts = advertising.advertised(found_gpus, self._built_in)
             why = _too_many_clients(hardware, self._built_in)
         except DevicesError as error:
             counts, why = {}, str(error)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
 
 POLICY = "CLUSTER_POLICY"
-"""Variable by which the lab's stand-in for the operator has what matters of the ClusterPolicy."""
+"""Variable by which the lab's Deployment of the operator has what matters of the ClusterPolicy."""
 POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
 """Where ClusterPolicies are, if their definition is."""
 MIG_CONFIG = "nvidia.com/mig.config"

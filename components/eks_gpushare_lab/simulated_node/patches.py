@@ -1,10 +1,11 @@
-"""What the agent writes: merge patches of nodes and pods."""
+"""What is written for simulated nodes: merge patches of nodes and pods."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from eks_gpushare_lab.simulated_node.admission import REASON
+from eks_gpushare_lab.control_plane.names import ADMITTED
+from eks_gpushare_lab.observing.observer import REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,7 @@ LOG = "lab.eks-gpushare/log"
 _READY = ("Ready", "ContainersReady")
 
 
-class Shown(Protocol):
+class PodProgram(Protocol):
     """A program whose pod shows what goes on in it."""
 
     uid: str
@@ -63,18 +64,18 @@ def node_metadata(
     return {"metadata": metadata} if metadata else None
 
 
-def pod_path(instance: Shown) -> str:
+def pod_path(instance: PodProgram) -> str:
     """Path of the pod of a program."""
     return f"/api/v1/namespaces/{instance.namespace}/pods/{instance.pod}"
 
 
-def status_path(pod: Object) -> str:
-    """Path of the status of a pod."""
+def path_of(pod: Object) -> str:
+    """Path of a pod."""
     metadata = pod["metadata"]
-    return f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status"
+    return f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
 
 
-def instance_state(instance: Shown) -> tuple[Object, Trouble | None]:
+def instance_state(instance: PodProgram) -> tuple[Object, Trouble | None]:
     """What a pod shows: its log as an annotation, and what stops it."""
     return {"metadata": {"annotations": {LOG: instance.log()}}}, instance.trouble
 
@@ -98,20 +99,19 @@ def pod_status(pod: Object, trouble: Any) -> Object | None:  # noqa: ANN401 (Tro
     }
 
 
-def is_ready(pod: Object) -> bool:
-    """Whether a pod shows that it is ready."""
-    conditions = pod["status"].get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+def admitted(pod: Object) -> Object:
+    """What lets kwok start a pod. Of this pod only: one of the same name has to ask anew."""
+    return {"metadata": {"uid": pod["metadata"]["uid"], "annotations": {ADMITTED: "true"}}}
 
 
 def not_ready(pod: Object) -> Object:
     """Status of a pod that is about to fail."""
-    return {"status": {"conditions": _conditions(pod, ready=False, reason=REASON)}}
+    return {"status": {"conditions": _conditions(pod, ready=False, reason=REFUSED)}}
 
 
 def failed(message: str) -> Object:
     """Status of a pod that the kubelet has refused."""
-    return {"status": {"phase": "Failed", "reason": REASON, "message": message}}
+    return {"status": {"phase": "Failed", "reason": REFUSED, "message": message}}
 
 
 def _conditions(pod: Object, *, ready: bool, reason: str = "") -> list[Object]:

@@ -1,7 +1,7 @@
 """What a pod tells of the program in it: which one, and how it is configured.
 
 Programs are told apart by their commands and configured by their own environment and volumes, so
-pods that NVIDIA's chart made and the lab's stand-ins for them read alike.
+pods that NVIDIA's chart made and those that the lab made in their place read alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DISCOVERY = "gpu-feature-discovery"
 MPS_DAEMON = "mps-control-daemon"
 """Command of the MPS control daemon."""
 MANAGER = "config-manager"
-"""Command of the sidecar that chooses the configuration."""
+"""Command of the sidecar that selects the configuration."""
 WORKER = "nfd-worker"
 """Command of node feature discovery on each node."""
 MIG_MANAGER = "nvidia-mig-manager"

@@ -1,7 +1,7 @@
 """The small controller that takes the startup taint away once the MIG layout of a node is there.
 
 Nothing ready-made does that. It runs as a Deployment, and the lab runs no containers: while a pod
-of it runs, the agent does its work, by the same file of the same ConfigMap.
+of it runs, the lab does its work, by the same file of the same ConfigMap.
 """
 
 from __future__ import annotations

@@ -14,22 +14,24 @@ from eks_gpushare.program.preview import locate, preview
 from eks_gpushare_lab.client import ApiError, Client
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 from eks_gpushare_lab.install import manifests
-from eks_gpushare_lab.install.desired_cluster import kubernetes_half
+from eks_gpushare_lab.install.desired_cluster import desired_cluster
 from eks_gpushare_lab.reporting.report import report_of
 from eks_gpushare_lab.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from eks_gpushare_lab.binaries.build import Programs
     from eks_gpushare_lab.control_plane.state import Lab
-    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 
 ROOT = Path(__file__).parents[3]
 WALKTHROUGHS = ROOT / "examples" / "lab"
 
 # Namespaces stay: they take seconds to go, and the next test wants the same.
 EMPTIED = (
+    "/apis/batch/v1/jobs",
     "/apis/apps/v1/daemonsets",
     "/apis/apps/v1/deployments",
     "/apis/apps/v1/replicasets",
@@ -39,19 +41,21 @@ EMPTIED = (
     "/api/v1/configmaps",
     "/api/v1/events",
 )
+QUIET_SECONDS = 0.4
+"""Less than for users, of whom nobody waits sixty times."""
 KEPT = ("kube-root-ca.crt", "extension-apiserver-authentication", "cluster-info")
 
 
 @cache
-def half_of(stack: str) -> KubernetesHalf:
-    """The Kubernetes half of a stack, by name or by its file under examples/lab."""
+def cluster_of(stack: str) -> DesiredCluster:
+    """The cluster that a stack declares, by name or by its file under examples/lab."""
     file = ROOT / "stacks" / f"Pulumi.{stack}.yaml"
     if not file.is_file():
         (file,) = WALKTHROUGHS.rglob(f"Pulumi.{stack}.yaml")
     previewed = preview(*locate(str(file)), known=True)
     assert previewed.recording is not None, previewed.findings
     assert previewed.ok, previewed.recording.error or previewed.findings
-    return kubernetes_half(previewed.recording)
+    return desired_cluster(previewed.recording)
 
 
 class Walk:
@@ -61,9 +65,12 @@ class Walk:
         self.session = session
         self._tmp_path = tmp_path
 
-    def lay(self, stack: str | KubernetesHalf) -> None:
-        self.session.lay(half_of(stack) if isinstance(stack, str) else stack)
-        assert self.session.settle()
+    def install(self, stack: str | DesiredCluster) -> None:
+        self.session.install(cluster_of(stack) if isinstance(stack, str) else stack)
+        self.settle()
+
+    def settle(self) -> None:
+        assert self.session.settle(QUIET_SECONDS)
 
     def apply(self, *files: str, text: str = "") -> None:
         """Files under examples/lab, or a text."""
@@ -75,11 +82,11 @@ class Walk:
         given, found = manifests.read(paths)
         assert not found
         self.session.apply(given)
-        assert self.session.settle()
+        self.settle()
 
     def scale(self, name: str, replicas: int) -> None:
         self.session.scale(name, replicas)
-        assert self.session.settle()
+        self.settle()
 
     def see(self, **expected: int) -> dict[str, Any]:
         """The report as JSON. Names of expected workloads have _ for -."""
@@ -106,8 +113,8 @@ def codes_of() -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def half() -> Callable[[str], KubernetesHalf]:
-    return half_of
+def desired() -> Callable[[str], DesiredCluster]:
+    return cluster_of
 
 
 @pytest.fixture(scope="session")
@@ -131,6 +138,11 @@ def client(empty_lab: Lab) -> Iterator[Client]:
 def walk(client: Client, tmp_path: Path) -> Iterator[Walk]:
     with emptied(client), Session(client) as session:
         yield Walk(session, tmp_path)
+
+
+@pytest.fixture(name="emptied")
+def emptied_fixture() -> Callable[[Client], AbstractContextManager[None]]:
+    return emptied
 
 
 @contextmanager

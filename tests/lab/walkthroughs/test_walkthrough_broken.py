@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ PLUGIN = "nvidia-device-plugin/nvidia-device-plugin"
 
 
 def test_a_taint_that_no_daemonset_tolerates(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("taint-not-tolerated")
+    walk.install("taint-not-tolerated")
 
     report = walk.see()
     assert report["pools"]["gpu"] == {"nodes": 2, "declared": {GPU: 80}, "advertised": {}}
@@ -40,7 +40,7 @@ def test_a_taint_that_no_daemonset_tolerates(walk: Walk, messages_of: Messages) 
 
 
 def test_a_renamed_share_needs_a_toleration_of_its_own(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("renamed")
+    walk.install("renamed")
     walk.apply("renamed/workloads.yaml")
 
     report = walk.see(with_toleration=3, without_toleration=0)
@@ -65,7 +65,7 @@ def test_a_renamed_share_needs_a_toleration_of_its_own(walk: Walk, messages_of: 
 
 
 def test_another_version_of_the_chart_is_one_error_and_no_daemon_set(
-    walk: Walk, half: Callable[[str], KubernetesHalf]
+    walk: Walk, half: Callable[[str], DesiredCluster]
 ) -> None:
     known = half("time-slicing")
     (release,) = known.releases
@@ -83,7 +83,7 @@ def test_another_version_of_the_chart_is_one_error_and_no_daemon_set(
 def test_a_config_map_that_nobody_refers_to(
     walk: Walk, codes_of: Codes, messages_of: Messages
 ) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     walk.apply("config-map-nobody-reads/config-map.yaml", "exclusive/cifar10.yaml")
 
     report = walk.see(tensorflow_cifar10_deployment=5)
@@ -98,7 +98,7 @@ def test_a_config_map_that_nobody_refers_to(
 
 
 def test_a_misspelt_key_in_a_config_map_of_ones_own(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("misspelt-key")
+    walk.install("misspelt-key")
 
     report = walk.see()
     assert report["pools"]["gpu"]["advertised"] == {GPU: 4}
@@ -112,7 +112,7 @@ def test_a_misspelt_key_in_a_config_map_of_ones_own(walk: Walk, messages_of: Mes
 
 
 def test_a_label_that_names_a_missing_key(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("other-key")
+    walk.install("other-key")
 
     report = walk.see()
     assert report["daemonsets"][PLUGIN]["pools"]["gpu"] == {"nodes": 1, "desired": 1, "ready": 0}
@@ -128,7 +128,7 @@ def test_a_label_that_names_a_missing_key(walk: Walk, messages_of: Messages) -> 
 def test_a_node_with_another_label_loses_its_device_plugin(
     walk: Walk, messages_of: Messages
 ) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     walk.apply("relabelled-node/node.yaml")
 
     report = walk.see()

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from argparse import Namespace
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,12 @@ import pytest
 from eks_gpushare_lab.run import run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from eks_gpushare_lab.binaries.build import Programs
+    from eks_gpushare_lab.client import Client
+    from eks_gpushare_lab.control_plane.state import Lab
 
 pytestmark = pytest.mark.slow
 
@@ -59,14 +65,6 @@ def test_a_run_that_comes_out_as_expected_ends_with_0(programs: Programs, lab_ho
     assert report["findings"] == []
 
 
-def test_a_run_that_does_not_ends_with_1(programs: Programs, lab_home: Path) -> None:
-    assert programs.paths
-    code, report = lab_run(lab_home, "exclusive", 20)
-
-    assert code == 1
-    assert [each["code"] for each in report["findings"]] == ["GPU931"]
-
-
 def given(**options: Any) -> Namespace:  # noqa: ANN401 (any option)
     common: dict[str, Any] = {
         "program": None,
@@ -77,6 +75,24 @@ def given(**options: Any) -> Namespace:  # noqa: ANN401 (any option)
         "engine": False,
     }
     return Namespace(**{**common, "json": False, **options})
+
+
+def test_a_run_that_does_not_ends_with_1(
+    empty_lab: Lab,
+    client: Client,
+    emptied: Callable[[Client], AbstractContextManager[None]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("eks_gpushare_lab.run.control_plane", lambda: nullcontext(empty_lab))
+    deployment = "tensorflow-cifar10-deployment"
+    twenty = {"scale": [f"{deployment}=20"], "expect": [f"gpu-demo/{deployment}=20"]}
+    with emptied(client):
+        code = run(given(stack="exclusive", apply=[CIFAR10], json=True, **twenty))
+    report = json.loads(capsys.readouterr().out)
+
+    assert code == 1
+    assert [each["code"] for each in report["findings"]] == ["GPU931"]
 
 
 def test_a_manifest_that_is_not_there_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:

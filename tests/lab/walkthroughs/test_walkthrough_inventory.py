@@ -1,4 +1,4 @@
-"""What one run leaves on a lab, the next takes away, whoever laid it."""
+"""What one run leaves on a lab, the next takes away, whatever installed it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 # What conftest.py offers.
 Walk = Any
 Client = Any
-Half = Any
+Desired = Any
 
 SPACE = "nvidia-device-plugin"
 OBJECTS = (
@@ -32,10 +32,10 @@ def there(client: Client) -> set[str]:
     return set(listed) - {"kube-root-ca.crt"}
 
 
-def test_who_lays_a_stack_by_other_means_finds_nothing_of_the_one_before(
-    walk: Walk, client: Client, half: Half
+def test_a_stack_installed_by_other_means_finds_nothing_of_the_one_before(
+    walk: Walk, client: Client, desired: Desired
 ) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     before = there(client)
     found: list[Any] = []
 
@@ -45,7 +45,7 @@ def test_who_lays_a_stack_by_other_means_finds_nothing_of_the_one_before(
         found.append(sorted(node.name for node in walk.session.nodes))
         return True
 
-    walk.session.lay(half("exclusive"), install)
+    walk.session.install(desired("exclusive"), install)
 
     assert len(before) == 6
     assert found == [set(), None, ["gpu-0", "system-0", "system-1"]]
@@ -68,11 +68,11 @@ def installed(client: Client, name: str, release: str | None) -> str:
 
 
 def test_what_helm_installed_goes_with_the_next_stack(walk: Walk, client: Client) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     ours = installed(client, "ours", "plugin")
     others = [installed(client, "other-release", "other"), installed(client, "nobodys", None)]
     inventory.keep(client, Inventory((), [(SPACE, "plugin")]))
-    walk.lay("exclusive")
+    walk.install("exclusive")
     left = [client.get(path) is not None for path in (ours, *others)]
     for path in others:
         client.delete(path)
@@ -82,16 +82,16 @@ def test_what_helm_installed_goes_with_the_next_stack(walk: Walk, client: Client
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_fault_of_the_node_agent_ends_the_wait(
-    walk: Walk, half: Half, monkeypatch: pytest.MonkeyPatch
+    walk: Walk, desired: Desired, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise TypeError("a fault")
 
     monkeypatch.setattr(SimulatedNode, "update", broken)
-    walk.session.lay(half("exclusive"))
+    walk.session.install(desired("exclusive"))
     with pytest.raises(LabError) as caught:
         walk.session.settle()
 
     assert str(caught.value) == (
-        "the lab's node agent has stopped by a fault of its own; see above"
+        "the simulated nodes have stopped by a fault of the lab; see above"
     )

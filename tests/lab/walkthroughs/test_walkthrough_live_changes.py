@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 # What conftest.py offers.
 Walk = Any
 Messages = Any
-Half = Any
+Desired = Any
 Values = Any
 
 GPU = "nvidia.com/gpu"
@@ -32,14 +32,14 @@ def by_hand(walk: Walk, **data: str) -> None:
     walk.session.touch()
 
 
-def lay_by_hand(walk: Walk, half: Half, **values: Values) -> None:
+def install_by_hand(walk: Walk, desired: Desired, **values: Values) -> None:
     """A stack whose release reads that ConfigMap and goes to every labelled node."""
-    stack = half("time-slicing")
+    stack = desired("time-slicing")
     (release,) = stack.releases
     config = {"name": "by-hand", "default": "", "fallbackStrategies": ["named", "single"]}
     changed = {**release.values, "affinity": {"nodeAffinity": None}, "config": config, **values}
     affinity = {"nodeSelector": {"nvidia.com/gpu.present": "true"}, "affinity": None}
-    walk.lay(replace(stack, releases=(replace(release, values={**changed, **affinity}),)))
+    walk.install(replace(stack, releases=(replace(release, values={**changed, **affinity}),)))
 
 
 def advertised(walk: Walk) -> int:
@@ -48,22 +48,24 @@ def advertised(walk: Walk) -> int:
     return count
 
 
-def test_an_edited_config_map_goes_unnoticed_until_the_pods_roll(walk: Walk, half: Half) -> None:
-    walk.lay("time-slicing")
+def test_an_edited_config_map_goes_unnoticed_until_the_pods_roll(
+    walk: Walk, desired: Desired
+) -> None:
+    walk.install("time-slicing")
     by_hand(walk, gpu=shares(3))
-    lay_by_hand(walk, half)
+    install_by_hand(walk, desired)
     before = advertised(walk)
     by_hand(walk, gpu=shares(5))
     edited = advertised(walk)
-    lay_by_hand(walk, half, podAnnotations={"roll": "1"})
+    install_by_hand(walk, desired, podAnnotations={"roll": "1"})
 
     assert (before, edited, advertised(walk)) == (12, 12, 20)
 
 
-def test_another_label_is_noticed(walk: Walk, half: Half) -> None:
-    walk.lay("time-slicing")
+def test_another_label_is_noticed(walk: Walk, desired: Desired) -> None:
+    walk.install("time-slicing")
     by_hand(walk, gpu=shares(3), fast=shares(2))
-    lay_by_hand(walk, half)
+    install_by_hand(walk, desired)
     before = advertised(walk)
     walk.apply("relabelled-node/node.yaml")
 
@@ -71,11 +73,11 @@ def test_another_label_is_noticed(walk: Walk, half: Half) -> None:
 
 
 def test_a_label_without_a_key_leaves_a_running_plugin_as_it_is(
-    walk: Walk, half: Half, messages_of: Messages
+    walk: Walk, desired: Desired, messages_of: Messages
 ) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     by_hand(walk, gpu=shares(10))
-    lay_by_hand(walk, half)
+    install_by_hand(walk, desired)
     walk.apply("relabelled-node/node.yaml")
 
     report = walk.see()
@@ -85,20 +87,22 @@ def test_a_label_without_a_key_leaves_a_running_plugin_as_it_is(
     )
 
 
-def test_a_crash_loop_ends_when_the_key_comes(walk: Walk, half: Half) -> None:
-    walk.lay("time-slicing")
+def test_a_crash_loop_ends_when_the_key_comes(walk: Walk, desired: Desired) -> None:
+    walk.install("time-slicing")
     by_hand(walk, other=shares(3))
-    lay_by_hand(walk, half)
+    install_by_hand(walk, desired)
     before = advertised(walk)
     by_hand(walk, other=shares(3), gpu=shares(4))
 
     assert (before, advertised(walk)) == (0, 16)
 
 
-def test_a_config_map_that_is_not_there(walk: Walk, half: Half, messages_of: Messages) -> None:
-    walk.lay("time-slicing")
+def test_a_config_map_that_is_not_there(
+    walk: Walk, desired: Desired, messages_of: Messages
+) -> None:
+    walk.install("time-slicing")
     walk.session.client.delete(f"{DAEMONS}/configmaps/by-hand")
-    lay_by_hand(walk, half)
+    install_by_hand(walk, desired)
 
     (message,) = messages_of(walk.see(), "GPU913")
     assert message == (
@@ -107,13 +111,13 @@ def test_a_config_map_that_is_not_there(walk: Walk, half: Half, messages_of: Mes
     )
 
 
-def test_a_node_that_goes_takes_its_shares_with_it(walk: Walk, half: Half) -> None:
-    walk.lay("time-slicing")
-    stack = half("time-slicing")
+def test_a_node_that_goes_takes_its_shares_with_it(walk: Walk, desired: Desired) -> None:
+    walk.install("time-slicing")
+    stack = desired("time-slicing")
     pools = tuple(replace(pool, nodes=2) if pool.is_gpu_pool else pool for pool in stack.pools)
-    walk.lay(replace(stack, pools=pools))
+    walk.install(replace(stack, pools=pools))
     two = walk.see()["pools"]["gpu"]
-    walk.lay(stack)
+    walk.install(stack)
 
     assert two == {"nodes": 2, "declared": {GPU: 80}, "advertised": {GPU: 80}}
     assert walk.session.watches.nodes.get("gpu-1") is None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare_lab.install.desired_cluster import KubernetesHalf, NodePool
+from eks_gpushare_lab.install.desired_cluster import DesiredCluster, NodePool
 from eks_gpushare_lab.install.release import Release, known_versions
 
 pytestmark = pytest.mark.slow
@@ -82,7 +82,7 @@ def booted(layout: str, **given: str) -> str:
     return encoded("\n".join([*script, *start]))
 
 
-def with_plugin(nodes: NodePool, strategy: str, sharing: Values = None) -> KubernetesHalf:
+def with_plugin(nodes: NodePool, strategy: str, sharing: Values = None) -> DesiredCluster:
     shared = {"sharing": sharing} if sharing else {}
     config = {"version": "v1", "flags": {"migStrategy": strategy}, **shared}
     values = {"config": {"map": {"gpu": json.dumps(config)}}, "gfd": {"enabled": True}}
@@ -95,7 +95,7 @@ def with_plugin(nodes: NodePool, strategy: str, sharing: Values = None) -> Kuber
     )
     (version,) = known_versions("nvidia-device-plugin")
     release = Release("nvdp", "plugin", "nvidia-device-plugin", version, values)
-    return KubernetesHalf((namespace("plugin"), namespace("demo")), (release,), (SYSTEM, machine))
+    return DesiredCluster((namespace("plugin"), namespace("demo")), (release,), (SYSTEM, machine))
 
 
 SEVENTHS = ",".join(f"19:{start}" for start in range(7))
@@ -103,7 +103,7 @@ SEVENTHS = ",".join(f"19:{start}" for start in range(7))
 
 def test_56_of_100_pods_run_on_sevenths_of_eight_gpus(walk: Walk) -> None:
     nodes = pool({"nvidia.com/mig-1g.5gb": 56}, user_data=booted(f"*={SEVENTHS}"))
-    walk.lay(with_plugin(nodes, "mixed"))
+    walk.install(with_plugin(nodes, "mixed"))
     walk.apply(text=workload("small", "nvidia.com/mig-1g.5gb", 100))
 
     report = walk.see(small=56)
@@ -115,14 +115,14 @@ def test_56_of_100_pods_run_on_sevenths_of_eight_gpus(walk: Walk) -> None:
 def test_devices_can_be_shared_by_time_slicing(walk: Walk) -> None:
     nodes = pool({GPU: 224}, user_data=booted(f"*={SEVENTHS}"))
     sharing = {"timeSlicing": {"resources": [{"name": GPU, "replicas": 4}]}}
-    walk.lay(with_plugin(nodes, "single", sharing))
+    walk.install(with_plugin(nodes, "single", sharing))
 
     assert walk.see()["pools"]["gpu"]["advertised"] == {GPU: 224}
 
 
 def test_a_layout_for_another_board_keeps_the_plugin_off(walk: Walk, messages_of: Messages) -> None:
     user_data = booted("*=19:0", MIG_PRODUCT="H100 80GB HBM3")
-    walk.lay(with_plugin(pool({"nvidia.com/mig-1g.5gb": 8}, user_data=user_data), "mixed"))
+    walk.install(with_plugin(pool({"nvidia.com/mig-1g.5gb": 8}, user_data=user_data), "mixed"))
 
     report = walk.see()
     said = "FAILED (wrong-board): GPU 0 is NVIDIA A100-SXM4-40GB, the layout is for H100 80GB HBM3"
@@ -146,7 +146,7 @@ def test_a_layout_for_another_board_keeps_the_plugin_off(walk: Walk, messages_of
 def test_the_single_strategy_with_two_profiles_crash_loops(
     walk: Walk, messages_of: Messages
 ) -> None:
-    walk.lay(with_plugin(pool({GPU: 24}, user_data=booted("*=9:4,14:2,19:0")), "single"))
+    walk.install(with_plugin(pool({GPU: 24}, user_data=booted("*=9:4,14:2,19:0")), "single"))
 
     (message,) = messages_of(walk.see(), "GPU913")
     assert message.endswith("more than one MIG device type present on node.")
@@ -155,8 +155,8 @@ def test_the_single_strategy_with_two_profiles_crash_loops(
 def test_a_new_layout_is_a_new_machine(walk: Walk) -> None:
     before = pool({"nvidia.com/mig-1g.5gb": 56}, user_data=booted(f"*={SEVENTHS}"))
     after = pool({"nvidia.com/mig-3g.20gb": 16}, user_data=booted("*=9:0,9:4"))
-    walk.lay(with_plugin(before, "mixed"))
-    walk.lay(with_plugin(after, "mixed"))
+    walk.install(with_plugin(before, "mixed"))
+    walk.install(with_plugin(after, "mixed"))
 
     assert walk.see()["pools"]["gpu"]["advertised"] == {"nvidia.com/mig-3g.20gb": 16}
 
@@ -164,12 +164,12 @@ def test_a_new_layout_is_a_new_machine(walk: Walk) -> None:
 # The GPU Operator and its MIG manager.
 
 
-def operated(nodes: NodePool, *objects: Values, **values: Values) -> KubernetesHalf:
+def operated(nodes: NodePool, *objects: Values, **values: Values) -> DesiredCluster:
     given = {"driver": OFF, "toolkit": OFF, "mig": {"strategy": "mixed"}, **values}
     (version,) = known_versions("gpu-operator")
     release = Release("gpu-operator", "gpu-operator", "gpu-operator", version, given)
     spaces = (namespace("gpu-operator"), namespace("demo"))
-    return KubernetesHalf((*spaces, *objects), (release,), (SYSTEM, nodes))
+    return DesiredCluster((*spaces, *objects), (release,), (SYSTEM, nodes))
 
 
 REBOOT = {"migManager": {"env": [{"name": "WITH_REBOOT", "value": "true"}]}}
@@ -177,7 +177,9 @@ BALANCED = {"nvidia.com/mig-1g.5gb": 16, "nvidia.com/mig-2g.10gb": 8, "nvidia.co
 
 
 def test_a_label_makes_balanced_gpus(walk: Walk, codes_of: Codes) -> None:
-    walk.lay(operated(pool(BALANCED, labels={"nvidia.com/mig.config": "all-balanced"}), **REBOOT))
+    walk.install(
+        operated(pool(BALANCED, labels={"nvidia.com/mig.config": "all-balanced"}), **REBOOT)
+    )
     names = {"small": "1g.5gb", "middle": "2g.10gb", "large": "3g.20gb"}
     for name, profile in names.items():
         walk.apply(text=workload(name, f"nvidia.com/mig-{profile}", 20))
@@ -189,7 +191,7 @@ def test_a_label_makes_balanced_gpus(walk: Walk, codes_of: Codes) -> None:
 
 
 def test_a_whole_pool_is_served_by_the_operator(walk: Walk, codes_of: Codes) -> None:
-    walk.lay(operated(pool({GPU: 4}, "g5.12xlarge")))
+    walk.install(operated(pool({GPU: 4}, "g5.12xlarge")))
 
     report = walk.see()
     assert report["pools"]["gpu"]["advertised"] == {GPU: 4}
@@ -197,7 +199,7 @@ def test_a_whole_pool_is_served_by_the_operator(walk: Walk, codes_of: Codes) -> 
 
 
 def test_ampere_without_a_reboot_fails(walk: Walk, messages_of: Messages) -> None:
-    walk.lay(operated(pool(BALANCED, labels={"nvidia.com/mig.config": "all-balanced"})))
+    walk.install(operated(pool(BALANCED, labels={"nvidia.com/mig.config": "all-balanced"})))
 
     report = walk.see()
     assert report["pools"]["gpu"]["advertised"] == {GPU: 8}
@@ -212,9 +214,9 @@ def test_ampere_without_a_reboot_fails(walk: Walk, messages_of: Messages) -> Non
 
 def test_another_label_cuts_the_gpus_anew(walk: Walk) -> None:
     config = "nvidia.com/mig.config"
-    walk.lay(operated(pool(BALANCED, labels={config: "all-balanced"}), **REBOOT))
+    walk.install(operated(pool(BALANCED, labels={config: "all-balanced"}), **REBOOT))
     thirds = {"nvidia.com/mig-3g.20gb": 16}
-    walk.lay(operated(pool(thirds, labels={config: "all-3g.20gb"}), **REBOOT))
+    walk.install(operated(pool(thirds, labels={config: "all-3g.20gb"}), **REBOOT))
 
     advertised = walk.see()["pools"]["gpu"]["advertised"]
     assert {name: count for name, count in advertised.items() if count} == thirds
@@ -222,7 +224,7 @@ def test_another_label_cuts_the_gpus_anew(walk: Walk) -> None:
 
 def test_a_label_that_nobody_reads_is_named(walk: Walk, messages_of: Messages) -> None:
     nodes = pool(BALANCED, labels={"nvidia.com/mig.config": "all-balanced"})
-    walk.lay(operated(nodes, migManager=OFF))
+    walk.install(operated(nodes, migManager=OFF))
 
     assert messages_of(walk.see(), "GPU937") == [
         (
@@ -234,7 +236,7 @@ def test_a_label_that_nobody_reads_is_named(walk: Walk, messages_of: Messages) -
 
 def test_without_discovery_the_operator_serves_nothing(walk: Walk, codes_of: Codes) -> None:
     nodes = pool({GPU: 8}, labels={"nvidia.com/gpu.present": "true"})
-    walk.lay(operated(nodes, nfd=OFF))
+    walk.install(operated(nodes, nfd=OFF))
 
     report = walk.see()
     node = walk.session.watches.nodes.get("gpu-0")
@@ -276,7 +278,7 @@ def remover() -> tuple[dict[str, Any], dict[str, Any]]:
     )
 
 
-def tainted(*objects: Values) -> KubernetesHalf:
+def tainted(*objects: Values) -> DesiredCluster:
     labels = {"nvidia.com/mig.config": "all-balanced", "eks-gpushare/pool": "gpu"}
     nodes = pool(BALANCED, labels=labels, taints=(TAINT, PENDING))
     worker = {"worker": {"tolerations": TOLERATED}}
@@ -285,7 +287,7 @@ def tainted(*objects: Values) -> KubernetesHalf:
 
 
 def test_the_startup_taint_goes_when_the_layout_is_there(walk: Walk, codes_of: Codes) -> None:
-    walk.lay(tainted(*remover()))
+    walk.install(tainted(*remover()))
     node = walk.session.watches.nodes.get("gpu-0")
 
     assert node["spec"]["taints"] == [TAINT]
@@ -293,7 +295,7 @@ def test_the_startup_taint_goes_when_the_layout_is_there(walk: Walk, codes_of: C
 
 
 def test_without_its_controller_the_startup_taint_stays(walk: Walk, messages_of: Messages) -> None:
-    walk.lay(tainted())
+    walk.install(tainted())
 
     assert messages_of(walk.see(), "GPU938") == [
         (
@@ -314,14 +316,14 @@ MIG = (
 )
 
 
-def bottlerocket(counts: dict[str, int], text: str, release: str = "1.57.0-ab") -> KubernetesHalf:
+def bottlerocket(counts: dict[str, int], text: str, release: str = "1.57.0-ab") -> DesiredCluster:
     given = {"ami_type": "BOTTLEROCKET_x86_64_NVIDIA", "release": release}
     nodes = pool(counts, user_data=encoded(text), **given)
-    return KubernetesHalf((namespace("demo"),), (), (SYSTEM, nodes))
+    return DesiredCluster((namespace("demo"),), (), (SYSTEM, nodes))
 
 
 def test_the_built_in_plugin_serves_instances_as_gpus(walk: Walk, codes_of: Codes) -> None:
-    walk.lay(bottlerocket({GPU: 56}, MIG.format("1g.5gb")))
+    walk.install(bottlerocket({GPU: 56}, MIG.format("1g.5gb")))
     walk.apply(text=workload("small", GPU, 60))
 
     report = walk.see(small=56)
@@ -330,7 +332,7 @@ def test_the_built_in_plugin_serves_instances_as_gpus(walk: Walk, codes_of: Code
 
 
 def test_a_profile_that_it_does_not_know_is_the_largest(walk: Walk, messages_of: Messages) -> None:
-    walk.lay(bottlerocket({GPU: 8 * 2}, MIG.format("4g.20gb")))
+    walk.install(bottlerocket({GPU: 8 * 2}, MIG.format("4g.20gb")))
 
     assert messages_of(walk.see(), "GPU913") == [
         (
@@ -341,7 +343,7 @@ def test_a_profile_that_it_does_not_know_is_the_largest(walk: Walk, messages_of:
 
 
 def test_settings_that_the_os_refuses_make_no_node(walk: Walk, messages_of: Messages) -> None:
-    walk.lay(bottlerocket({GPU: 8}, f"{NVIDIA}enabled = false\n"))
+    walk.install(bottlerocket({GPU: 8}, f"{NVIDIA}enabled = false\n"))
 
     report = walk.see()
     assert report["pools"]["gpu"] == {"nodes": 1, "declared": {GPU: 8}, "advertised": {}}
@@ -354,10 +356,10 @@ def test_settings_that_the_os_refuses_make_no_node(walk: Walk, messages_of: Mess
 
 
 def test_a_chart_beside_the_built_in_plugin_is_named(walk: Walk, messages_of: Messages) -> None:
-    half = bottlerocket({GPU: 8}, "")
-    (system, nodes) = half.pools
+    desired = bottlerocket({GPU: 8}, "")
+    (system, nodes) = desired.pools
     plugin = with_plugin(nodes, "none")
-    walk.lay(KubernetesHalf(plugin.objects, plugin.releases, (system, plugin.pools[1])))
+    walk.install(DesiredCluster(plugin.objects, plugin.releases, (system, plugin.pools[1])))
 
     assert messages_of(walk.see(), "GPU939") == [
         "Its OS brings a device plugin, and a chart's runs there too: the later one wins."

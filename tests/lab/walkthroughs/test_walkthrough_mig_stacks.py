@@ -24,8 +24,8 @@ def counts(report: dict[str, Any]) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_56_of_100_pods_run_on_a_node_cut_into_the_smallest_devices(walk: Walk) -> None:
-    walk.lay("mig-uniform")
+def test_56_of_100_pods_run_on_a_node_of_the_smallest_devices(walk: Walk) -> None:
+    walk.install("mig-uniform")
     walk.apply(FILES["mig1-5"])
     walk.scale("mig1-5", 100)
 
@@ -36,7 +36,7 @@ def test_56_of_100_pods_run_on_a_node_cut_into_the_smallest_devices(walk: Walk) 
 
 
 def test_balanced_devices_run_16_8_and_8_of_20_pods_each(walk: Walk) -> None:
-    walk.lay("mig-balanced")
+    walk.install("mig-balanced")
     walk.apply(*FILES.values())
     for name in FILES:
         walk.scale(name, 20)
@@ -54,7 +54,7 @@ def test_balanced_devices_run_16_8_and_8_of_20_pods_each(walk: Walk) -> None:
 def test_larger_devices_are_fewer(
     walk: Walk, stack: str, resource: str, workload: str, count: int
 ) -> None:
-    walk.lay(stack)
+    walk.install(stack)
     walk.apply(FILES[workload])
     walk.scale(workload, 30)
 
@@ -65,7 +65,7 @@ def test_larger_devices_are_fewer(
 
 
 def test_four_pods_take_turns_on_each_device(walk: Walk) -> None:
-    walk.lay("mig-time-slicing")
+    walk.install("mig-time-slicing")
     walk.apply(FILES["mig1-5"])
     walk.scale("mig1-5", 230)
 
@@ -75,8 +75,8 @@ def test_four_pods_take_turns_on_each_device(walk: Walk) -> None:
     assert report["findings"] == []
 
 
-def test_the_mig_manager_cuts_what_the_node_label_names(walk: Walk) -> None:
-    walk.lay("gpu-operator")
+def test_the_mig_manager_partitions_as_the_node_label_says(walk: Walk) -> None:
+    walk.install("gpu-operator")
     walk.apply(FILES["mig1-5"])
     walk.scale("mig1-5", 100)
 
@@ -89,7 +89,7 @@ def test_the_mig_manager_cuts_what_the_node_label_names(walk: Walk) -> None:
 
 
 def test_bottlerocket_calls_every_device_a_gpu(walk: Walk) -> None:
-    walk.lay("bottlerocket")
+    walk.install("bottlerocket")
 
     report = walk.see()
     assert report["pools"]["mig"]["advertised"] == {GPU: 56}
@@ -98,7 +98,7 @@ def test_bottlerocket_calls_every_device_a_gpu(walk: Walk) -> None:
 
 
 def test_pools_of_every_kind_share_a_cluster(walk: Walk) -> None:
-    walk.lay("multi-tenant")
+    walk.install("multi-tenant")
 
     report = walk.see()
     assert {name: pool["advertised"] for name, pool in report["pools"].items()} == {

@@ -12,14 +12,14 @@ pytestmark = pytest.mark.slow
 # What conftest.py offers.
 Walk = Any
 Messages = Any
-Half = Any
+Desired = Any
 
 GPU = "nvidia.com/gpu"
 DEPLOYMENT = "gpu-demo/tensorflow-cifar10-deployment"
 
 
 def test_four_of_five_pods_run_on_four_whole_gpus(walk: Walk) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     walk.apply("exclusive/cifar10.yaml")
 
     report = walk.see(tensorflow_cifar10_deployment=4)
@@ -42,7 +42,7 @@ def test_four_of_five_pods_run_on_four_whole_gpus(walk: Walk) -> None:
 
 
 def test_twenty_pods_run_on_forty_shares(walk: Walk) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     walk.apply("exclusive/cifar10.yaml")
     five = walk.see()["workloads"][DEPLOYMENT]
     walk.scale("tensorflow-cifar10-deployment", 20)
@@ -64,10 +64,10 @@ def test_twenty_pods_run_on_forty_shares(walk: Walk) -> None:
 
 
 def test_fewer_replicas_on_a_live_lab_evict_nobody(walk: Walk) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     walk.apply("exclusive/cifar10.yaml")
     walk.scale("tensorflow-cifar10-deployment", 20)
-    walk.lay("fewer-replicas")
+    walk.install("fewer-replicas")
     walk.scale("tensorflow-cifar10-deployment", 21)
 
     report = walk.see()
@@ -82,7 +82,7 @@ def test_fewer_replicas_on_a_live_lab_evict_nobody(walk: Walk) -> None:
 def test_a_change_of_replicas_replaces_the_config_map(walk: Walk) -> None:
     names = []
     for stack in ("time-slicing", "fewer-replicas"):
-        walk.lay(stack)
+        walk.install(stack)
         names.append(
             [
                 each["metadata"]["name"]
@@ -96,7 +96,7 @@ def test_a_change_of_replicas_replaces_the_config_map(walk: Walk) -> None:
 
 
 def test_labels_say_what_gpu_feature_discovery_would(walk: Walk) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
 
     labels = walk.session.watches.nodes.get("gpu-0")["metadata"]["labels"]
     found = {key: value for key, value in labels.items() if key.startswith("nvidia.com/gpu.")}
@@ -116,7 +116,7 @@ def test_labels_say_what_gpu_feature_discovery_would(walk: Walk) -> None:
 
 
 def test_nodes_are_as_eks_would_have_them(walk: Walk) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
 
     node = walk.session.watches.nodes.get("gpu-0")
     labels = node["metadata"]["labels"]
@@ -130,7 +130,7 @@ def test_nodes_are_as_eks_would_have_them(walk: Walk) -> None:
 
 
 def test_mps_shares_come_with_the_daemon_that_discovery_lets_in(walk: Walk) -> None:
-    walk.lay("mps")
+    walk.install("mps")
 
     report = walk.see()
     daemon = report["daemonsets"]["nvidia-device-plugin/nvidia-device-plugin-mps-control-daemon"]
@@ -140,11 +140,11 @@ def test_mps_shares_come_with_the_daemon_that_discovery_lets_in(walk: Walk) -> N
 
 
 def test_mps_without_discovery_advertises_nothing(
-    walk: Walk, half: Half, messages_of: Messages
+    walk: Walk, desired: Desired, messages_of: Messages
 ) -> None:
-    (release,) = half("mps").releases
+    (release,) = desired("mps").releases
     without = replace(release, values={**release.values, "gfd": {"enabled": False}})
-    walk.lay(replace(half("mps"), releases=(without,)))
+    walk.install(replace(desired("mps"), releases=(without,)))
 
     assert messages_of(walk.see(), "GPU913") == [
         (

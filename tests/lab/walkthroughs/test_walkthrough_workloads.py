@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from eks_gpushare_lab.simulated_node import admission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +43,7 @@ NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: gpu-demo}\n---\n"
 def test_a_request_of_two_shares_is_refused_by_the_kubelet(
     walk: Walk, messages_of: Messages
 ) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     walk.apply(text=NAMESPACE + deployment("greedy", "{nvidia.com/gpu: 2}"))
 
     report = walk.see()
@@ -52,28 +58,69 @@ def test_a_request_of_two_shares_is_refused_by_the_kubelet(
     ]
 
 
+POD = """
+kind: Pod
+apiVersion: v1
+metadata: {name: two}
+spec: {containers: [{name: app, image: app, resources: {limits: {nvidia.com/gpu: 2}}}]}
+"""
+
+
 def test_a_pod_that_the_kubelet_refuses_is_not_waited_for(
     walk: Walk, messages_of: Messages
 ) -> None:
-    walk.lay("time-slicing")
-    limits = "{limits: {nvidia.com/gpu: 2}}"
-    walk.apply(  # which wants the lab to come to rest
-        text="kind: Pod\napiVersion: v1\nmetadata: {name: two}\n"
-        f"spec: {{containers: [{{name: app, image: app, resources: {limits}}}]}}\n"
-    )
+    walk.install("time-slicing")
+    walk.apply(text=POD)  # which wants the lab to come to rest
 
     assert len(messages_of(walk.see(), "GPU922")) == 1
 
 
+def test_a_pod_that_is_refused_late_has_not_run_before(
+    walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decide = admission.refusal
+
+    def late(pod: Any, configuration: Any) -> str | None:  # noqa: ANN401  (as the original)
+        time.sleep(1.5)  # as on a machine with other work
+        return decide(pod, configuration)
+
+    monkeypatch.setattr(admission, "refusal", late)
+    walk.install("time-slicing")
+    walk.apply(text=POD)
+
+    counts = walk.see()["workloads"]["default/two"]
+    assert (counts["running"], counts["peak"]) == (0, 0)
+
+
+def test_a_job_whose_pods_are_refused_is_never_done(
+    walk: Walk, eventually: Callable[..., bool]
+) -> None:
+    walk.install("time-slicing")
+    container = "{name: app, image: app, resources: {limits: {nvidia.com/gpu: 2}}}"
+    template = f"{{spec: {{restartPolicy: Never, containers: [{container}]}}}}"
+    walk.apply(
+        text="kind: Job\napiVersion: batch/v1\nmetadata: {name: greedy}\n"
+        f"spec: {{backoffLimit: 0, template: {template}}}\n"
+    )
+
+    def status() -> dict[str, Any]:
+        job = walk.session.client.get("/apis/batch/v1/namespaces/default/jobs/greedy")
+        found: dict[str, Any] = job["status"]
+        return found
+
+    assert eventually(lambda: "failed" in status())
+    assert status().get("succeeded", 0) == 0
+
+
 def test_a_request_of_two_whole_gpus_runs(walk: Walk) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     walk.apply(text=NAMESPACE + deployment("pairs", "{nvidia.com/gpu: 2}"))
 
     assert walk.see()["workloads"]["gpu-demo/pairs"]["running"] == 2
 
 
 def test_a_resource_that_nobody_advertises(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     walk.apply(text=NAMESPACE + deployment("slices", "{nvidia.com/mig-1g.5gb: 1}"))
 
     assert messages_of(walk.see(), "GPU923") == [
@@ -85,7 +132,7 @@ def test_a_resource_that_nobody_advertises(walk: Walk, messages_of: Messages) ->
 
 
 def test_a_namespace_that_is_missing(walk: Walk) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     walk.apply(text=deployment("lost", "{nvidia.com/gpu: 1}", namespace="nowhere"))
 
     (found,) = walk.see()["findings"]
@@ -95,7 +142,7 @@ def test_a_namespace_that_is_missing(walk: Walk) -> None:
 
 
 def test_a_container_without_an_image(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     pod = "kind: Pod\napiVersion: v1\nmetadata: {name: bare}\nspec: {containers: [{name: app}]}\n"
     walk.apply(text=pod)
 
@@ -105,7 +152,7 @@ def test_a_container_without_an_image(walk: Walk, messages_of: Messages) -> None
 
 
 def test_a_field_that_kubernetes_does_not_know(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     limits = "{nvidia.com/gpu: 1}"
     walk.apply(text=NAMESPACE + deployment("odd", limits, more="\n      tolerationz: []"))
 
@@ -114,7 +161,7 @@ def test_a_field_that_kubernetes_does_not_know(walk: Walk, messages_of: Messages
 
 
 def test_pods_that_a_quota_refuses(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("time-slicing")
+    walk.install("time-slicing")
     quota = f"""
 apiVersion: v1
 kind: ResourceQuota
@@ -136,7 +183,7 @@ spec: {{hard: {{requests.{GPU}: "1"}}}}
 
 
 def test_the_api_server_warns_of_a_privileged_daemon(walk: Walk, messages_of: Messages) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     walk.apply(
         text="""
 apiVersion: v1
@@ -159,7 +206,7 @@ spec:
 
 
 def test_a_daemonset_whose_pods_are_refused(walk: Walk) -> None:
-    walk.lay("exclusive")
+    walk.install("exclusive")
     walk.apply(  # which wants the lab to come to rest
         text="""
 apiVersion: v1

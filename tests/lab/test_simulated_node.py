@@ -1,4 +1,4 @@
-"""The simulated node agent without a control plane: what it reads and what it makes of it."""
+"""Simulated nodes without a control plane: what they read and what they make of it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ from eks_gpushare_lab.simulated_node.config_file import (
     Replicated,
     read,
 )
-from eks_gpushare_lab.simulated_node.config_manager import ChoiceError, choose
+from eks_gpushare_lab.simulated_node.config_manager import ConfigSelectionError, select_config
 from eks_gpushare_lab.simulated_node.gpus import whole
 from eks_gpushare_lab.simulated_node.hardware import hardware_of
 from eks_gpushare_lab.simulated_node.node import SimulatedNode
 
 COMPONENTS = Path(__file__).parents[2] / "components"
-AGENT = COMPONENTS / "eks_gpushare" / "lab" / "agent"
+SIMULATED_NODE = COMPONENTS / "eks_gpushare_lab" / "simulated_node"
 # What the original (k8s-device-plugin v0.20.0, api/config/v1) makes of each document: its own Go
 # code was run on them, with sigs.k8s.io/yaml's lenient Unmarshal, as in parseConfigFrom.
 ORIGINAL = json.loads((Path(__file__).parent / "data" / "lenient-config.json").read_text())
 
-ALLOWED = ("eks_gpushare.catalog", "eks_gpushare_lab.simulated_node", "eks_gpushare_lab.client")
+ALLOWED = (
+    *("eks_gpushare.catalog", "eks_gpushare_lab.simulated_node", "eks_gpushare_lab.client"),
+    "eks_gpushare_lab.control_plane.names",
+)
 
 
 def own_imports(source: str) -> list[str]:
@@ -42,19 +45,21 @@ def own_imports(source: str) -> list[str]:
     return [name for name in found if name.startswith("eks_gpushare")]
 
 
-def test_the_agent_imports_nothing_of_the_planner() -> None:
+def test_simulated_nodes_import_nothing_of_the_planner() -> None:
     allowed = (*ALLOWED, "eks_gpushare_lab.observing", "eks_gpushare_lab.errors")
+    files = list(SIMULATED_NODE.glob("*.py"))
     found = [
         f"{file.name}: {name}"
-        for file in AGENT.glob("*.py")
+        for file in files
         for name in own_imports(file.read_text(encoding="utf-8"))
         if not name.startswith(allowed)
     ]
 
+    assert files
     assert found == []
 
 
-def test_the_agent_loads_nothing_of_the_planner() -> None:
+def test_simulated_nodes_load_nothing_of_the_planner() -> None:
     code = (
         "import sys, eks_gpushare_lab.simulated_node.controller;"
         "print([n for n in sys.modules if n.startswith(('eks_gpushare.sharing',"
@@ -120,7 +125,7 @@ def test_mps_is_refused_with_mixed_mig() -> None:
 def test_a_key_is_chosen_by_label_default_and_fallbacks(
     label: str, default: str, fallbacks: list[str], keys: list[str], chosen: str
 ) -> None:
-    assert choose(label, default, fallbacks, keys) == chosen
+    assert select_config(label, default, fallbacks, keys) == chosen
 
 
 @pytest.mark.parametrize(
@@ -142,8 +147,8 @@ def test_a_key_is_chosen_by_label_default_and_fallbacks(
 def test_without_a_key_the_config_manager_says_why(
     label: str, default: str, fallbacks: list[str], keys: list[str], message: str
 ) -> None:
-    with pytest.raises(ChoiceError) as raised:
-        choose(label, default, fallbacks, keys)
+    with pytest.raises(ConfigSelectionError) as raised:
+        select_config(label, default, fallbacks, keys)
 
     assert str(raised.value) == message
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare_lab.install.charts import stand_ins
+from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.release import ChartError, Release, known_versions
 from eks_gpushare_lab.simulated_node import gpus, operator
 from eks_gpushare_lab.simulated_node.gpus import Gpu, whole
@@ -99,7 +99,7 @@ def test_the_default_mig_config_becomes_a_label(policy: Policy, label: str | Non
 def objects(**values: Values) -> dict[str, dict[str, Any]]:
     (version,) = known_versions("gpu-operator")
     release = Release("gpu-operator", "gpu-operator", "gpu-operator", version, values)
-    return {each["metadata"]["name"]: each for each in stand_ins(release)}
+    return {each["metadata"]["name"]: each for each in render(release)}
 
 
 def pod_of(made: dict[str, Any], uid: str = "1") -> dict[str, Any]:
@@ -230,7 +230,7 @@ def test_the_device_plugin_waits_for_the_validator() -> None:
 DOCUMENT = """
 version: v1
 mig-configs:
-  cut: [{devices: all, mig-enabled: true, mig-devices: {"1g.5gb": 7}}]
+  sevenths: [{devices: all, mig-enabled: true, mig-devices: {"1g.5gb": 7}}]
   too-much: [{devices: all, mig-enabled: true, mig-devices: {"3g.20gb": 2, "1g.5gb": 1}}]
 """
 ON = {f"{DEPLOY}device-plugin": "true", f"{DEPLOY}client": "true", f"{DEPLOY}dcgm": "false"}
@@ -268,7 +268,7 @@ def run(
 
 def test_programs_are_paused_but_for_those_that_are_off() -> None:
     mine = manager()
-    labels = {"nvidia.com/mig.config": "cut", **ON}
+    labels = {"nvidia.com/mig.config": "sevenths", **ON}
     mine.update(labels, whole(8), machine(), lambda *_: {"config.yaml": DOCUMENT})
 
     assert mine.labels == {
@@ -284,7 +284,7 @@ def test_programs_are_paused_but_for_those_that_are_off() -> None:
 def test_a_layout_is_applied_and_the_programs_come_back() -> None:
     mine = manager()
 
-    assert run(mine, "cut") == "success"
+    assert run(mine, "sevenths") == "success"
     assert mine.gpus is not None
     assert [gpu.counts() for gpu in mine.gpus] == [{"1g.5gb": 7}] * 8
     assert mine.labels[f"{DEPLOY}device-plugin"] == "true"
@@ -294,7 +294,7 @@ def test_it_waits_for_the_pods_of_paused_programs() -> None:
     mine = manager()
     plugin = pod_of(objects()["nvidia-device-plugin-daemonset"])
 
-    assert run(mine, "cut", plugin) == "pending"
+    assert run(mine, "sevenths", plugin) == "pending"
     assert mine.gpus is None
 
 
@@ -319,18 +319,18 @@ def user_pod() -> dict[str, Any]:
 def test_a_pod_that_uses_a_gpu_makes_it_fail() -> None:
     mine = manager()
 
-    assert run(mine, "cut", user_pod()) == "failed"
-    assert mine.log() == "cut: error clearing MigConfig: In use by another client (train)"
+    assert run(mine, "sevenths", user_pod()) == "failed"
+    assert mine.log() == "sevenths: error clearing MigConfig: In use by another client (train)"
 
 
 def test_ampere_needs_a_reboot_to_change_its_mode() -> None:
-    assert run(manager(reboot=False), "cut") == "failed"
+    assert run(manager(reboot=False), "sevenths") == "failed"
 
 
 def test_ampere_needs_no_reboot_to_be_cut_otherwise() -> None:
     mine = manager(reboot=False)
 
-    assert run(mine, "cut", there=(Gpu(mig=True),) * 8) == "success"
+    assert run(mine, "sevenths", there=(Gpu(mig=True),) * 8) == "success"
 
 
 def test_hopper_needs_no_reboot() -> None:
@@ -353,7 +353,7 @@ def test_a_failure_is_not_tried_again_until_the_label_changes() -> None:
     mine.labels = {}
 
     assert run(mine, "absent") is None
-    assert run(mine, "cut") == "success"
+    assert run(mine, "sevenths") == "success"
 
 
 @pytest.mark.parametrize(
@@ -363,7 +363,7 @@ def test_a_config_map_without_its_key_keeps_it_from_starting(
     files: dict[str, str], reason: str
 ) -> None:
     mine = manager()
-    run(mine, "cut", files=files)
+    run(mine, "sevenths", files=files)
 
     assert mine.trouble is not None
     assert mine.trouble.reason == reason
@@ -379,7 +379,7 @@ def test_the_gpus_are_kept_with_the_node() -> None:
     node = {"metadata": {"labels": labels}, "status": {}, "spec": {}}
     simulated = SimulatedNode("n")
     simulated.update(node, [pod_of(made["nvidia-mig-manager"])], lambda *_: None)
-    simulated.written()
+    simulated.commit()
     simulated.go_on(node, [])
 
     assert simulated.changes[STATE] == "success"
@@ -389,11 +389,11 @@ def test_the_gpus_are_kept_with_the_node() -> None:
 # The controller that takes the startup taint away.
 
 EXPECTED = json.dumps(
-    {"a": {"config": "cut", "advertises": {"p4d.24xlarge": {"nvidia.com/mig-1g.5gb": 56}}}}
+    {"a": {"config": "sevenths", "advertises": {"p4d.24xlarge": {"nvidia.com/mig-1g.5gb": 56}}}}
 )
 
 
-def tainted(state: str = "success", config: str = "cut", count: int = 56) -> dict[str, Any]:
+def tainted(state: str = "success", config: str = "sevenths", count: int = 56) -> dict[str, Any]:
     labels = {
         "eks-gpushare/pool": "a",
         "node.kubernetes.io/instance-type": "p4d.24xlarge",

@@ -1,4 +1,4 @@
-"""Where the lab keeps what it builds and what it runs, and locks that die with their holder."""
+"""Where the lab keeps what it builds and runs, and locks that die with their holder."""
 
 from __future__ import annotations
 
@@ -34,6 +34,13 @@ def make_private(folder: Path) -> Path:
         message = f"{folder} cannot be made: {error.strerror}; XDG_CACHE_HOME and XDG_STATE_HOME"
         raise LabError(f"{message} name other places for what the lab keeps") from error
     return folder
+
+
+def write_private(file: Path, content: bytes) -> None:
+    """Write a file that only its owner can read, from its first byte on."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as opened:
+        opened.write(content)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Become another program, one that the kernel kills when our parent ends.
 
-    python -I -S tied.py PARENT PROGRAM [ARGUMENT...]
+    python -I -S die_with_parent.py PARENT PROGRAM [ARGUMENT...]
 
 A script of its own and not something between fork and exec: it may take locks there, and the
 process that starts it may have threads. It imports nothing of this package.

@@ -1,4 +1,4 @@
-"""The Kubernetes half of the example stacks, as recorded."""
+"""The clusters that the example stacks declare, as recorded."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 
 from eks_gpushare.catalog import versions
 from eks_gpushare.program.preview import locate, preview
-from eks_gpushare_lab.install.desired_cluster import NodePool, kubernetes_half
+from eks_gpushare_lab.install.desired_cluster import NodePool, desired_cluster
 from eks_gpushare_lab.install.nodes import nodes_of
 
 if TYPE_CHECKING:
-    from eks_gpushare_lab.install.desired_cluster import KubernetesHalf
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 
 STACKS = Path(__file__).parents[2] / "stacks"
 EXISTING = """
@@ -42,15 +42,15 @@ contexts: [{name: c, context: {cluster: c, user: c}}]
 
 
 @cache
-def half_of(file: str) -> KubernetesHalf:
+def cluster_of(file: str) -> DesiredCluster:
     previewed = preview(*locate(file, str(STACKS.parent)), known=True)
     assert previewed.recording is not None, previewed.findings
     assert previewed.recording.error is None, previewed.recording.error
-    return kubernetes_half(previewed.recording)
+    return desired_cluster(previewed.recording)
 
 
 def pool_of(file: str, name: str) -> NodePool:
-    return next(pool for pool in half_of(file).pools if pool.name == name)
+    return next(pool for pool in cluster_of(file).pools if pool.name == name)
 
 
 def stack(name: str) -> str:
@@ -58,10 +58,10 @@ def stack(name: str) -> str:
 
 
 def test_objects_and_releases_come_from_the_registrations() -> None:
-    half = half_of(stack("time-slicing"))
+    desired = cluster_of(stack("time-slicing"))
 
-    assert [each["kind"] for each in half.objects] == ["Namespace", "ConfigMap"]
-    assert [(each.chart, each.version) for each in half.releases] == [
+    assert [each["kind"] for each in desired.objects] == ["Namespace", "ConfigMap"]
+    assert [(each.chart, each.version) for each in desired.releases] == [
         ("nvidia-device-plugin", versions.DEVICE_PLUGIN.version)
     ]
 
@@ -86,12 +86,12 @@ def test_a_chart_on_disk_is_known_by_what_it_says_of_itself(
     file = tmp_path / "Pulumi.mine.yaml"
     file.write_text(text.replace("    pools:\n", mine), encoding="utf-8")
 
-    (release,) = half_of(str(file)).releases
+    (release,) = cluster_of(str(file)).releases
     assert (release.chart, release.version) == found
 
 
 def test_node_groups_become_pools() -> None:
-    assert [(pool.name, pool.nodes) for pool in half_of(stack("prod")).pools] == [
+    assert [(pool.name, pool.nodes) for pool in cluster_of(stack("prod")).pools] == [
         ("system", 3),
         ("inference", 2),
         ("training", 2),
@@ -154,7 +154,7 @@ def existing(tmp_path: Path) -> str:
 
 
 def test_nodes_that_are_there_have_what_the_stack_asks_of_them(existing: str) -> None:
-    (pool,) = half_of(existing).pools
+    (pool,) = cluster_of(existing).pools
 
     assert pool.labels == {
         "eks-gpushare/pool": "gpu",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eks_gpushare.catalog.versions import device_plugin_source, mig_parted_source
-from eks_gpushare.findings.finding import Code
+from eks_gpushare.findings.rule import Rule
 
 _APPLY = "https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-the-field-validation-level"
 _CHART = device_plugin_source("deployments/helm")
@@ -12,35 +12,35 @@ _PLUGIN = device_plugin_source("README.md")
 _MIG_MANAGER = mig_parted_source("pkg/mig/reconfigure/reconfigure.go")
 _SCHEDULER = "https://kubernetes.io/docs/concepts/scheduling-eviction/"
 
-PROGRAM_STOPPED = Code(
+PROGRAM_STOPPED = Rule(
     "GPU900",
     "error",
     "The stack can be laid on the lab: its file has no errors and its program runs to its end.",
     "There is nothing to try out otherwise.",
     "https://www.pulumi.com/docs/iac/concepts/",
 )
-REFUSED = Code(
+REFUSED = Rule(
     "GPU901",
     "error",
     "The API server accepts what is applied.",
     "It would refuse the same on EKS, after the cluster has been paid for.",
     _APPLY,
 )
-UNREADABLE_MANIFEST = Code(
+UNREADABLE_MANIFEST = Rule(
     "GPU902",
     "error",
     "A manifest is YAML documents with apiVersion, kind and a name.",
     "Nothing of the file would be applied.",
     _APPLY,
 )
-WARNED = Code(
+WARNED = Rule(
     "GPU903",
     "warning",
     "The API server warns of nothing that is applied.",
     "It accepts the object and expects trouble with it; kubectl shows such warnings once.",
     "https://kubernetes.io/blog/2020/09/03/warnings/",
 )
-UNKNOWN_CHART = Code(
+UNKNOWN_CHART = Rule(
     "GPU904",
     "warning",
     "The lab knows the DaemonSets of every chart that a release installs, in its version.",
@@ -48,42 +48,42 @@ UNKNOWN_CHART = Code(
     "version of NVIDIA's charts it is an error: their DaemonSets may be others.",
     _CHART,
 )
-NOT_REACHED = Code(
+NOT_REACHED = Rule(
     "GPU911",
     "error",
     "A DaemonSet that a pool needs runs on all its nodes.",
     "A DaemonSet that matches no node wants zero pods, and that is no error to anybody.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/1085",
 )
-NOT_RUNNING = Code(
+NOT_RUNNING = Rule(
     "GPU912",
     "error",
     "The containers of NVIDIA's DaemonSets run.",
     "A device plugin that stops and starts again advertises nothing, or what it had read before.",
     _CONFIG,
 )
-DIFFERS = Code(
+DIFFERS = Rule(
     "GPU913",
     "error",
     "Every node advertises what its pool declares.",
     "Pods that were planned to fit stay pending, or share what was meant to be whole.",
     _PLUGIN,
 )
-NOT_REFERRED_TO = Code(
+NOT_REFERRED_TO = Rule(
     "GPU914",
     "warning",
     "A ConfigMap with a device plugin's configuration is one that the device plugin reads.",
     "Nothing looks for it by its content: only the name in the release's values counts.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/1433",
 )
-NOT_CREATED = Code(
+NOT_CREATED = Rule(
     "GPU921",
     "error",
     "Controllers can create the pods of a workload.",
     "Quota and admission refuse pods, not Deployments: the workload looks fine and has no pods.",
     "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/",
 )
-NOT_ADMITTED = Code(
+NOT_ADMITTED = Rule(
     "GPU922",
     "error",
     "A container asks for one share where the pool refuses more.",
@@ -91,49 +91,49 @@ NOT_ADMITTED = Code(
     "next one for ever.",
     device_plugin_source("internal/rm/rm.go"),
 )
-NOT_ADVERTISED = Code(
+NOT_ADVERTISED = Rule(
     "GPU923",
     "error",
     "Some node advertises the resource that a pod asks for.",
     "The pod waits for ever, and an autoscaler cannot help it.",
     _SCHEDULER,
 )
-NOT_TOLERATED = Code(
+NOT_TOLERATED = Rule(
     "GPU924",
     "warning",
     "A pod that asks for a share tolerates the taints of the nodes that have it.",
     "EKS adds a toleration only for the taint that is named like the requested resource.",
     "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html",
 )
-NOT_AS_EXPECTED = Code(
+NOT_AS_EXPECTED = Rule(
     "GPU931",
     "error",
     "As many pods of a workload run as --expect says.",
     "That is what the run was made to find out.",
     _SCHEDULER,
 )
-NOT_STEADY = Code(
+NOT_STEADY = Rule(
     "GPU932",
     "warning",
     "The lab comes to rest.",
     "The numbers are those of a moment.",
     _SCHEDULER,
 )
-NOT_JOINED = Code(
+NOT_JOINED = Rule(
     "GPU933",
     "error",
     "The machine of every node boots and joins.",
     "Bottlerocket stops at a setting that it does not know, and EC2 bills a node that never comes.",
     "https://bottlerocket.dev/en/os/latest/api/settings/kubelet-device-plugins/",
 )
-MIG_BOOT_FAILED = Code(
+MIG_BOOT_FAILED = Rule(
     "GPU934",
     "error",
     "The MIG layout of a pool can be made when its nodes boot.",
     "A node without its layout joins with a taint that no device plugin tolerates.",
     "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html",
 )
-MIG_MANAGER_FAILED = Code(
+MIG_MANAGER_FAILED = Rule(
     "GPU935",
     "error",
     "MIG manager makes the layout that a node's label names.",
@@ -141,72 +141,45 @@ MIG_MANAGER_FAILED = Code(
     "without WITH_REBOOT; it does not try again.",
     _MIG_MANAGER,
 )
-MIG_MANAGER_WAITS = Code(
+MIG_MANAGER_WAITS = Rule(
     "GPU936",
     "error",
     "MIG manager comes to its end and lets the device plugin run again.",
     "What it has paused stays paused, and the node advertises nothing.",
     "https://github.com/NVIDIA/gpu-operator/issues/2833",
 )
-MIG_NOT_MANAGED = Code(
+MIG_NOT_MANAGED = Rule(
     "GPU937",
     "error",
     "A node with a MIG configuration in its label has a MIG manager.",
     "Nobody else reads the label: the GPUs stay as they are.",
     _MIG_MANAGER,
 )
-TAINT_STAYS = Code(
+TAINT_STAYS = Rule(
     "GPU938",
     "error",
     "The startup taint is gone once the MIG layout is there.",
     "Until then no pod lands on the node.",
     "https://github.com/NVIDIA/gpu-operator/issues/2670",
 )
-TWO_PLUGINS = Code(
+TWO_PLUGINS = Rule(
     "GPU939",
     "error",
     "One device plugin serves a node.",
     "Two of them register the same resource, and the later takes it from the other.",
     "https://bottlerocket.dev/en/os/latest/api/settings/kubelet-device-plugins/",
 )
-ENGINE_FAILED = Code(
+ENGINE_FAILED = Rule(
     "GPU951",
     "error",
     "With --engine, `pulumi up` lays the stack's Kubernetes half on the lab.",
     "It would fail on EKS in the same way, or waits for pods that do not get ready.",
     "https://www.pulumi.com/docs/iac/cli/commands/pulumi_up/",
 )
-NOT_KUBERNETES = Code(
+NOT_KUBERNETES = Rule(
     "GPU952",
     "error",
     "With --engine, a program on an existing cluster makes Kubernetes objects only.",
     "The real engine would make the rest for real, in somebody's account.",
     "https://www.pulumi.com/docs/iac/concepts/providers/",
-)
-
-CODES = (
-    PROGRAM_STOPPED,
-    REFUSED,
-    UNREADABLE_MANIFEST,
-    WARNED,
-    UNKNOWN_CHART,
-    NOT_REACHED,
-    NOT_RUNNING,
-    DIFFERS,
-    NOT_REFERRED_TO,
-    NOT_CREATED,
-    NOT_ADMITTED,
-    NOT_ADVERTISED,
-    NOT_TOLERATED,
-    NOT_AS_EXPECTED,
-    NOT_STEADY,
-    NOT_JOINED,
-    MIG_BOOT_FAILED,
-    MIG_MANAGER_FAILED,
-    MIG_MANAGER_WAITS,
-    MIG_NOT_MANAGED,
-    TAINT_STAYS,
-    TWO_PLUGINS,
-    ENGINE_FAILED,
-    NOT_KUBERNETES,
 )

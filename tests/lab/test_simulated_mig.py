@@ -7,9 +7,9 @@ import pytest
 from eks_gpushare_lab.simulated_node import discovery, mig_parted
 from eks_gpushare_lab.simulated_node.advertising import DevicesError, advertised
 from eks_gpushare_lab.simulated_node.config_file import Configuration, Replicated
-from eks_gpushare_lab.simulated_node.gpus import STATE, Gpu, Instance, of_node, whole, written
+from eks_gpushare_lab.simulated_node.gpus import STATE, Gpu, Instance, encode, of_node, whole
 from eks_gpushare_lab.simulated_node.hardware import Hardware, hardware_of
-from eks_gpushare_lab.simulated_node.mig_driver import CarvingError, arrange, create
+from eks_gpushare_lab.simulated_node.mig_driver import PartitionError, arrange, create
 from eks_gpushare_lab.simulated_node.mig_parted import ApplyError, SpecError
 
 GPU = "nvidia.com/gpu"
@@ -22,7 +22,7 @@ def machine(kind: str = "p4d.24xlarge") -> Hardware:
     return found
 
 
-def cut(*profiles: str) -> Gpu:
+def partitioned(*profiles: str) -> Gpu:
     """A GPU with instances; where they lie does not matter to whom it is given."""
     return Gpu(mig=True, instances=tuple(Instance(name, n) for n, name in enumerate(profiles)))
 
@@ -69,7 +69,7 @@ def test_what_overlaps_or_is_not_known_is_refused(
     model = machine().mig
     assert model is not None
 
-    with pytest.raises(CarvingError, match=message):
+    with pytest.raises(PartitionError, match=message):
         create(model, wanted)
 
 
@@ -80,7 +80,7 @@ def test_no_order_makes_too_much_fit(counts: dict[str, int]) -> None:
     model = machine().mig
     assert model is not None
 
-    with pytest.raises(CarvingError, match="Insufficient Resources"):
+    with pytest.raises(PartitionError, match="Insufficient Resources"):
         arrange(model, counts)
 
 
@@ -92,8 +92,8 @@ def test_counts_are_laid_without_regard_to_their_order() -> None:
 
 
 def test_what_a_gpu_is_cut_into_outlives_the_agent() -> None:
-    gpus = (Gpu(), Gpu(mig=True), cut("3g.20gb", "2g.10gb"))
-    node = {"metadata": {"annotations": {STATE: written(gpus)}}}
+    gpus = (Gpu(), Gpu(mig=True), partitioned("3g.20gb", "2g.10gb"))
+    node = {"metadata": {"annotations": {STATE: encode(gpus)}}}
 
     assert of_node(node, 3) == gpus
 
@@ -104,11 +104,11 @@ def test_what_a_gpu_is_cut_into_outlives_the_agent() -> None:
 @pytest.mark.parametrize(
     ("strategy", "gpus", "counts"),
     [
-        ("none", (cut("1g.5gb"), Gpu()), {GPU: 2}),
+        ("none", (partitioned("1g.5gb"), Gpu()), {GPU: 2}),
         ("single", (Gpu(), Gpu()), {GPU: 2}),
-        ("single", (cut("1g.5gb", "1g.5gb"), cut("1g.5gb")), {GPU: 3}),
-        ("mixed", (Gpu(), cut("1g.5gb", "1g.5gb")), {GPU: 1, "nvidia.com/mig-1g.5gb": 2}),
-        ("mixed", (cut("1g.5gb+me"),), {"nvidia.com/mig-1g.5gb.me": 1}),
+        ("single", (partitioned("1g.5gb", "1g.5gb"), partitioned("1g.5gb")), {GPU: 3}),
+        ("mixed", (Gpu(), partitioned("1g.5gb", "1g.5gb")), {GPU: 1, "nvidia.com/mig-1g.5gb": 2}),
+        ("mixed", (partitioned("1g.5gb+me"),), {"nvidia.com/mig-1g.5gb.me": 1}),
         ("mixed", (Gpu(mig=True),), {}),
     ],
 )
@@ -122,11 +122,11 @@ def test_devices_follow_the_mig_strategy(
     ("gpus", "message"),
     [
         (
-            (cut("1g.5gb"), Gpu()),
+            (partitioned("1g.5gb"), Gpu()),
             "all devices on the node must be configured with the same migEnabled value",
         ),
-        ((cut("1g.5gb", "2g.10gb"),), "more than one MIG device type present on node"),
-        ((cut("1g.5gb"), Gpu(mig=True)), "device 1 has no MIG devices configured"),
+        ((partitioned("1g.5gb", "2g.10gb"),), "more than one MIG device type present on node"),
+        ((partitioned("1g.5gb"), Gpu(mig=True)), "device 1 has no MIG devices configured"),
     ],
 )
 def test_the_single_strategy_wants_one_profile_everywhere(
@@ -157,14 +157,14 @@ def slicing(name: str, *, renamed: bool = False) -> Configuration:
 def test_instances_are_shared_by_their_resource(
     configuration: Configuration, counts: dict[str, int]
 ) -> None:
-    assert advertised((Gpu(), cut("1g.5gb", "1g.5gb")), configuration) == counts
+    assert advertised((Gpu(), partitioned("1g.5gb", "1g.5gb")), configuration) == counts
 
 
 def test_mps_does_not_serve_instances() -> None:
     mps = Configuration("single", "mps", (Replicated(GPU, 4),))
 
     with pytest.raises(DevicesError, match="sharing using MPS is not supported for MIG devices"):
-        advertised((cut("1g.5gb"),), mps)
+        advertised((partitioned("1g.5gb"),), mps)
 
 
 def labels(strategy: str, *gpus: Gpu) -> dict[str, str]:
@@ -172,7 +172,7 @@ def labels(strategy: str, *gpus: Gpu) -> dict[str, str]:
 
 
 def test_instances_of_the_mixed_strategy_have_labels_of_their_own() -> None:
-    found = labels("mixed", cut("1g.5gb", "1g.5gb"), Gpu())
+    found = labels("mixed", partitioned("1g.5gb", "1g.5gb"), Gpu())
 
     assert {key: value for key, value in found.items() if "mig-" in key} == {
         "nvidia.com/mig-1g.5gb.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb",
@@ -188,26 +188,26 @@ def test_instances_of_the_mixed_strategy_have_labels_of_their_own() -> None:
 
 
 def test_the_single_strategy_describes_instances_as_gpus() -> None:
-    found = labels("single", cut("1g.5gb", "1g.5gb"), cut("1g.5gb"))
+    found = labels("single", partitioned("1g.5gb", "1g.5gb"), partitioned("1g.5gb"))
 
     assert found["nvidia.com/gpu.product"] == "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"
     assert (found["nvidia.com/gpu.count"], found["nvidia.com/gpu.memory"]) == ("3", "4864")
 
 
 def test_gpus_that_the_single_strategy_cannot_have_are_labelled_invalid() -> None:
-    found = labels("single", cut("1g.5gb"), Gpu())
+    found = labels("single", partitioned("1g.5gb"), Gpu())
 
     assert found["nvidia.com/gpu.product"] == "NVIDIA-A100-SXM4-40GB-MIG-INVALID"
     assert (found["nvidia.com/gpu.count"], found["nvidia.com/gpu.replicas"]) == ("0", "0")
 
 
 def test_gpus_with_mig_mode_count_no_replicas() -> None:
-    assert labels("mixed", cut("1g.5gb"))["nvidia.com/gpu.replicas"] == "0"
+    assert labels("mixed", partitioned("1g.5gb"))["nvidia.com/gpu.replicas"] == "0"
 
 
 def test_discovery_stops_where_mps_meets_mig() -> None:
     with pytest.raises(DevicesError, match="MPS sharing is not supported for mig devices"):
-        discovery.labels(machine(), (cut("1g.5gb"),), Configuration("none", "mps"))
+        discovery.labels(machine(), (partitioned("1g.5gb"),), Configuration("none", "mps"))
 
 
 def test_labels_of_profiles_that_went_go_too() -> None:
@@ -268,7 +268,7 @@ def test_of_several_items_for_a_gpu_the_last_stays() -> None:
 
 
 def test_what_was_there_goes_when_mode_is_set() -> None:
-    assert applied("all-disabled", (cut("1g.5gb"),) * 8) == [{}] * 8
+    assert applied("all-disabled", (partitioned("1g.5gb"),) * 8) == [{}] * 8
 
 
 def item(content: str) -> str:

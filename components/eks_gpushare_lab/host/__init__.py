@@ -1,0 +1,1 @@
+"""Folders, files, locks and processes of this machine; nothing here knows of Kubernetes."""
