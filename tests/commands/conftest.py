@@ -1,19 +1,21 @@
-"""Commands as a user runs them: in a process of their own, in a directory of their own."""
+"""The command in the tests' own process; test_command_process.py starts it as a user does."""
 
 from __future__ import annotations
 
+import gc
 import json
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
+from eks_gpushare.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ROOT = Path(__file__).parents[2]
-_SECONDS = 120
 
 
 @dataclass(frozen=True)
@@ -36,22 +38,29 @@ class Run(Protocol):
     def __call__(self, *words: str, cwd: Path = ROOT) -> Ran: ...
 
 
+@pytest.fixture(autouse=True)
+def _collector() -> Iterator[None]:
+    """Put the garbage collector back: the command switches it off, for it is a short process."""
+    collects, frozen, thresholds = gc.isenabled(), gc.get_freeze_count(), gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    if collects:
+        gc.enable()
+    if not frozen:
+        gc.unfreeze()
+
+
 @pytest.fixture
-def run() -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """The command, run in the repository unless told otherwise."""
 
     def call(*words: str, cwd: Path = ROOT) -> Ran:
-        environment = {**os.environ, "NO_COLOR": "1"}
-        done = subprocess.run(
-            [sys.executable, "-m", "eks_gpushare", *words],
-            cwd=cwd,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
+        with monkeypatch.context() as patch:
+            patch.chdir(cwd)
+            patch.setenv("NO_COLOR", "1")
+            capsys.readouterr()
+            code = main(words)
+        return Ran(code, *capsys.readouterr())
 
     return call
 
