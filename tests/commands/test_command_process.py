@@ -25,7 +25,9 @@ time.sleep(600)
 """
 
 
-def started(*words: str, command: tuple[str, ...] = MODULE, cwd: Path = ROOT) -> subprocess.Popen[str]:
+def started(
+    *words: str, command: tuple[str, ...] = MODULE, cwd: Path = ROOT
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*command, *words],
         cwd=cwd,

@@ -6,6 +6,7 @@ import base64
 import json
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,12 +151,14 @@ def record() -> Callable[..., Run]:
 def run_stack(record: Callable[..., Run]) -> Callable[..., Run]:
     """`run_stack(name)` runs the repository's own program as one of its stacks.
 
-    `edit` changes the environment of the stack file first.
+    `edit` changes the environment of the stack file first. What is not edited is run once.
     """
 
-    def run(
-        name: str, *, preview: bool = True, edit: Callable[[dict[str, Any]], object] | None = None
-    ) -> Run:
+    @cache
+    def as_it_is(name: str, *, preview: bool) -> Run:
+        return run(name, preview=preview, edit=None)
+
+    def run(name: str, *, preview: bool, edit: Callable[[dict[str, Any]], object] | None) -> Run:
         config = dict(stack_config(ROOT / "stacks" / f"Pulumi.{name}.yaml"))
         environment = json.loads(config["eks-gpushare:environment"])
         if edit is not None:
@@ -163,7 +166,14 @@ def run_stack(record: Callable[..., Run]) -> Callable[..., Run]:
         config["eks-gpushare:environment"] = json.dumps(environment)
         return record(ROOT, project="eks-gpushare", stack=name, config=config, preview=preview)
 
-    return run
+    def either(
+        name: str, *, preview: bool = True, edit: Callable[[dict[str, Any]], object] | None = None
+    ) -> Run:
+        if edit is None:
+            return as_it_is(name, preview=preview)
+        return run(name, preview=preview, edit=edit)
+
+    return either
 
 
 @pytest.fixture(params=STACKS)
