@@ -104,6 +104,13 @@ def registration(resource: Resource) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value or key == "inputs"}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder: each of them runs a program on the SDK."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.sdk_internals)
+
+
 class Today(date):
     """A day on which the stacks' Kubernetes version is supported, and will be for a while."""
 

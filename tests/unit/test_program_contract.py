@@ -21,6 +21,8 @@ from eks_gpushare.program.monitor import Monitor
 from eks_gpushare.program.recording import Recording
 from eks_gpushare.program.run import Program, run_program
 
+pytestmark = pytest.mark.sdk_internals
+
 CONFIG = {"aws:region": "us-west-2"}
 
 

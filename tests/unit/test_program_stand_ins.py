@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from eks_gpushare.program.run import Program
     from eks_gpushare.program.values import Properties
 
+pytestmark = pytest.mark.sdk_internals
+
 
 def record(
     program: Program,
