@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 if TYPE_CHECKING:
-    from tests.commands.conftest import Run
+    from tests.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 
