@@ -72,9 +72,13 @@ golden: $(DEV) $(COMPILED) ## Write the golden files anew, then show what change
 	$(PY) -m pytest -q --update-golden $(ARGS)
 	git --no-pager diff --stat -- tests/golden
 
-coverage: $(DEV) $(COMPILED) ## Run the tests and show the lines and branches they miss
-	$(PY) -m coverage run -m pytest -q $(ARGS)
-	$(PY) -m coverage report
+# Without the tests that start control planes and engines, and with the same examples every time: what
+# is measured depends on the code alone. Of some tests only, it shows what they miss.
+COVERED := tests/unit tests/components tests/commands tests/policies
+
+coverage: $(DEV) $(COMPILED) ## Run the tests that start no control plane; hold the lines and branches they reach to a floor
+	CI=1 $(PY) -m coverage run -m pytest -q $(or $(ARGS),$(COVERED))
+	$(PY) -m coverage report $(if $(ARGS),--fail-under=0)
 
 format: $(DEV) ## Format the sources and fix what ruff can fix
 	$(PY) -m ruff format .

@@ -27,13 +27,13 @@ def main(stack: str) -> None:
     gc.disable()  # as our command does
     times = {"starting Python": _STARTED}
 
-    def stage(title: str, work: Callable[[], Any]) -> Any:  # noqa: ANN401  (what the work gives)
+    def stage(title: str, work: Callable[[], Any]) -> Any:
         before = process_time()
         result = work()
         times[title] = process_time() - before
         return result
 
-    def module(name: str) -> Any:  # noqa: ANN401  (a module)
+    def module(name: str) -> Any:
         return importlib.import_module(f"eks_gpushare.{name}")
 
     previews = stage(
@@ -60,7 +60,7 @@ def components() -> None:
         importlib.import_module("eks_gpushare.stack")
 
 
-def show(previewed: Any, module: Callable[[str], Any]) -> None:  # noqa: ANN401
+def show(previewed: Any, module: Callable[[str], Any]) -> None:
     """Print the preview into nothing."""
     with redirect_stdout(io.StringIO()):
         module("cli.tables").print_preview(previewed)

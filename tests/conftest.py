@@ -1,17 +1,24 @@
-"""What every test may use: golden files, hypothesis profiles."""
+"""What every test may use: golden files, the command in this process, hypothesis profiles."""
 
 from __future__ import annotations
 
+import gc
+import json
 import os
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 from hypothesis import settings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from eks_gpushare.cli import main
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
 
 # What runs the tests on several processors tells each part the width of its terminal; the commands
@@ -50,3 +57,52 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == expected, f"differs from tests/golden/{path}; wanted? run `make golden`"
 
     return compare
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command printed, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output, all of it, as one JSON document."""
+        return json.loads(self.out)
+
+
+class Run(Protocol):
+    """Run `eks-gpushare` with the given words."""
+
+    def __call__(self, *words: str, cwd: Path = ROOT) -> Ran: ...
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command in this process, in the repository unless told otherwise."""
+
+    def call(*words: str, cwd: Path = ROOT) -> Ran:
+        with monkeypatch.context() as patch, _same_collector():
+            patch.chdir(cwd)
+            patch.setenv("NO_COLOR", "1")
+            capsys.readouterr()
+            code = main(words)
+        return Ran(code, *capsys.readouterr())
+
+    return call
+
+
+@contextmanager
+def _same_collector() -> Iterator[None]:
+    """Put the garbage collector back: the command switches it off, for it is a short process."""
+    collects, frozen, thresholds = gc.isenabled(), gc.get_freeze_count(), gc.get_threshold()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        if collects:
+            gc.enable()
+        if not frozen:
+            gc.unfreeze()

@@ -9,6 +9,31 @@ which resources there are is plain; only what wires resources together may be an
 
 from typing import Any, NotRequired, TypedDict
 
+__all__ = [
+    "Addons",
+    "Bottlerocket",
+    "CatalogAdditions",
+    "CatalogGpu",
+    "CatalogInstanceType",
+    "CatalogMigProfile",
+    "Chart",
+    "Charts",
+    "Cluster",
+    "ClusterFacts",
+    "CustomAmi",
+    "Endpoint",
+    "ExistingCluster",
+    "GpuStack",
+    "NetworkBlock",
+    "Nodes",
+    "Pool",
+    "Reservation",
+    "SharedMigDevices",
+    "Sharing",
+    "SystemBlock",
+    "Taint",
+]
+
 
 class Taint(TypedDict):
     """A taint of the nodes of a pool."""

@@ -124,7 +124,7 @@ def props(
     model: Model,
     *without: str,
     only: set[str] | None = None,
-    **wiring: Any,  # noqa: ANN401
+    **wiring: Any,
 ) -> dict[str, Any]:
     """A component's inputs as they stand in the state: camelCase, as raw resources have them.
 
@@ -164,7 +164,7 @@ class _Undecided:
     """Stands for an output among plain values: it is of no type that a model takes."""
 
 
-def _without_outputs(value: Any, at: FieldPath, found: list[FieldPath]) -> Any:  # noqa: ANN401
+def _without_outputs(value: Any, at: FieldPath, found: list[FieldPath]) -> Any:
     """The value without outputs, the places of which are noted."""
     if isinstance(value, pulumi.Output):
         found.append(at)

@@ -28,7 +28,7 @@ class CheckedArgs(dict[str, Any]):
         self,
         spec: Model,
         found: Iterable[Finding] = (),
-        **beside: Any,  # noqa: ANN401  (arguments of any component)
+        **beside: Any,
     ) -> None:
         """Write a checked model out.
 

@@ -243,7 +243,7 @@ def _addons(
 ) -> None:
     versions = _versions(spec)
 
-    def addon(role: str, title: str, *after: pulumi.Resource, **more: Any) -> None:  # noqa: ANN401
+    def addon(role: str, title: str, *after: pulumi.Resource, **more: Any) -> None:
         Addon(
             f"{name}-{role}",
             cluster_name=cluster_name,

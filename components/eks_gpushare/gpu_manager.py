@@ -66,7 +66,7 @@ def _device_plugin(
 def _gpu_operator(
     name: str, spec: EnvironmentSpec, pools: dict[str, Pool], opts: pulumi.ResourceOptions
 ) -> None:
-    from eks_gpushare.gpu_operator import GpuOperator  # noqa: PLC0415  (most stacks have none)
+    from eks_gpushare.gpu_operator import GpuOperator
 
     operator = GpuOperatorSpec.model_construct(
         pools=pools,

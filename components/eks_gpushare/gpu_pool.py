@@ -216,7 +216,7 @@ class _Parts:
         vpc_id, cluster_group = self.refs.vpc_id, self.refs.security_group_id
         if not self.spec.efa or vpc_id is None or cluster_group is None:  # EFA without was refused
             return {}
-        from eks_gpushare.aws.efa import efa_interfaces, efa_security_group  # noqa: PLC0415  (few have)
+        from eks_gpushare.aws.efa import efa_interfaces, efa_security_group
 
         own = efa_security_group(self.name, vpc_id, dict(self.spec.tags), self.child)
         return {"network_interfaces": efa_interfaces(self.instance_type, [cluster_group, own])}

@@ -219,7 +219,7 @@ class _Parts:
 
     def flow_logs(self, vpc: Vpc) -> None:
         """A record of rejected traffic."""
-        from eks_gpushare.aws.flow_logs import flow_logs  # noqa: PLC0415  (few stacks have any)
+        from eks_gpushare.aws.flow_logs import flow_logs
 
         flow_logs(f"{self._name}-flow-logs", vpc.id, self._named("flow-logs"), self._child)
 

@@ -103,7 +103,7 @@ https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html."""
 
 def _zones() -> list[str]:
     """Zones of the region, without those, Local and Wavelength Zones, which EKS does not take."""
-    from pulumi_aws import get_availability_zones  # noqa: PLC0415
+    from pulumi_aws import get_availability_zones
 
     found = get_availability_zones(
         state="available",
@@ -114,7 +114,7 @@ def _zones() -> list[str]:
 
 
 def _cluster_facts(name: str) -> ClusterFacts:
-    from pulumi_aws.eks import get_cluster  # noqa: PLC0415
+    from pulumi_aws.eks import get_cluster
 
     try:
         found = get_cluster(name=name)

@@ -111,7 +111,7 @@ class Client:
         self._kinds: dict[tuple[str, str], Resource] = {}
         self._discovering = threading.Lock()
 
-    def request(  # noqa: PLR0913 (what an HTTP request has)
+    def request(
         self,
         method: str,
         path: str,
@@ -160,7 +160,7 @@ class Client:
         try:
             return self.request("GET", path).object
         except ApiError as error:
-            if error.status == 404:  # noqa: PLR2004 (not found)
+            if error.status == 404:  # noqa: PLR2004  (not found)
                 return None
             raise
 
@@ -197,7 +197,7 @@ class Client:
         try:
             self.request("DELETE", path, query=query)
         except ApiError as error:
-            if error.status != 404:  # noqa: PLR2004 (gone already)
+            if error.status != 404:  # noqa: PLR2004  (gone already)
                 raise
 
     def path_of(self, given: Object, *, default_namespace: str = "default") -> str:
@@ -228,7 +228,7 @@ class Client:
         """Close the connections."""
         self._pool.clear()
 
-    def _send(  # noqa: PLR0913, PLR0917 (the same)
+    def _send(
         self,
         method: str,
         path: str,

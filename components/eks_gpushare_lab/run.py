@@ -90,7 +90,7 @@ def control_plane() -> Iterator[Lab]:
         yield started.lab
 
 
-def _on(  # noqa: PLR0913, PLR0917  (what a run is made of)
+def _on(
     lab: Lab,
     previewed: Preview,
     given: Sequence[Manifest],
@@ -118,7 +118,7 @@ def _on(  # noqa: PLR0913, PLR0917  (what a run is made of)
         return report_of(session, dict(map(_pair, options.expect or ())), found)
 
 
-def _run_engine(  # noqa: PLR0913, PLR0917  (the same)
+def _run_engine(
     session: Session,
     desired: DesiredCluster,
     engine: Engine,
@@ -174,7 +174,7 @@ def _live_table(
     if options.json or not sys.stdout.isatty():
         yield lambda: None, say
         return
-    from eks_gpushare_lab.reporting import tables  # noqa: PLC0415 (rich is for people only)
+    from eks_gpushare_lab.reporting import tables
 
     console = tables.make_console()
     shown, show = tables.live(console, session)
@@ -187,7 +187,7 @@ def _print(report: Report, options: argparse.Namespace) -> None:
         json.dump(report.as_json(), sys.stdout, indent=2)
         sys.stdout.write("\n")
         return
-    from eks_gpushare_lab.reporting import tables  # noqa: PLC0415 (the same)
+    from eks_gpushare_lab.reporting import tables
 
     console = tables.make_console()
     if report.nodes:

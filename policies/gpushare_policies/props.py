@@ -13,7 +13,7 @@ from typing import Any
 from pulumi_policy.proxy import UnknownValueError
 
 
-def read(props: Any, *path: str) -> Any:  # noqa: ANN401  (wire values)
+def read(props: Any, *path: str) -> Any:
     """Return the value at `path`, or None where a part of the path is missing or null.
 
     Raises `UnknownValueError` if the value, or a part of the path, is not known yet.
@@ -26,7 +26,7 @@ def read(props: Any, *path: str) -> Any:  # noqa: ANN401  (wire values)
     return value
 
 
-def peek(props: Any, *path: str) -> Any:  # noqa: ANN401  (wire values)
+def peek(props: Any, *path: str) -> Any:
     """Return the value at `path`, or None where it is missing, null or not known yet."""
     try:
         return read(props, *path)
@@ -34,7 +34,7 @@ def peek(props: Any, *path: str) -> Any:  # noqa: ANN401  (wire values)
         return None
 
 
-def given(props: Any, *path: str) -> bool:  # noqa: ANN401  (wire values)
+def given(props: Any, *path: str) -> bool:
     """Tell whether there is a value at `path`; one that is not known yet counts."""
     try:
         return read(props, *path) is not None
@@ -42,7 +42,7 @@ def given(props: Any, *path: str) -> bool:  # noqa: ANN401  (wire values)
         return True
 
 
-def each(value: Any) -> Sequence[Any]:  # noqa: ANN401  (wire values)
+def each(value: Any) -> Sequence[Any]:
     """Return a list's items as they stand, nothing for null, and a single value as a list."""
     if value is None:
         return ()
@@ -51,12 +51,12 @@ def each(value: Any) -> Sequence[Any]:  # noqa: ANN401  (wire values)
     return (value,)
 
 
-def is_true(value: Any) -> bool:  # noqa: ANN401  (wire values)
+def is_true(value: Any) -> bool:
     """Tell whether a value means true: launch templates pass booleans on as the text given."""
     return value is True or (isinstance(value, str) and value.lower() == "true")
 
 
-def whole(value: Any) -> int | None:  # noqa: ANN401  (wire values)
+def whole(value: Any) -> int | None:
     """Return a number, or a number in text, as an integer; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
@@ -66,7 +66,7 @@ def whole(value: Any) -> int | None:  # noqa: ANN401  (wire values)
         return None
 
 
-def format_value(value: Any) -> str:  # noqa: ANN401  (wire values)
+def format_value(value: Any) -> str:
     """Write a value the way a user wrote it in YAML, for messages."""
     if value is None:
         return "unset"

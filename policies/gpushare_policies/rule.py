@@ -100,7 +100,7 @@ def _schema(settings: Sequence[Setting[Any]]) -> PolicyConfigSchema | None:
 class Rule(ResourceValidationPolicy):
     """A rule on one resource at a time, with one check per resource type."""
 
-    def __init__(  # noqa: PLR0913  (one argument per thing to be said about a rule)
+    def __init__(
         self,
         name: str,
         description: str,
@@ -144,7 +144,7 @@ class Rule(ResourceValidationPolicy):
 class StackRule(StackValidationPolicy):
     """A rule on all resources of a stack together."""
 
-    def __init__(  # noqa: PLR0913  (one argument per thing to be said about a rule)
+    def __init__(
         self,
         name: str,
         description: str,

@@ -83,7 +83,7 @@ def on_clusters(
     return {token: partial(_if_visible, check, SHAPES[token]) for token in tokens}
 
 
-def switch(args: ResourceValidationArgs, path: Path, *, default: bool) -> Any:  # noqa: ANN401
+def switch(args: ResourceValidationArgs, path: Path, *, default: bool) -> Any:
     """Return the value of a switch, or what is in force where it is absent."""
     value = read(args.props, *path)
     return default if value is None else value

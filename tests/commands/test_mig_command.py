@@ -16,7 +16,7 @@ from eks_gpushare.sharing.mig.geometry import place
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.commands.conftest import Run
+    from tests.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 P4D = "p4d.24xlarge"

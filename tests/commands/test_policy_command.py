@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.commands.conftest import Run
+    from tests.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 if TYPE_CHECKING:
-    from tests.commands.conftest import Run
+    from tests.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 
@@ -197,7 +197,7 @@ def test_manifests_that_cannot_be_written_are_said_so(run: Run, tmp_path: Path) 
         ("", "", []),
     ],
 )
-def test_an_edit_is_announced_by_what_it_does_to_nodes(  # noqa: PLR0913, PLR0917
+def test_an_edit_is_announced_by_what_it_does_to_nodes(
     run: Run,
     tmp_path: Path,
     time_slicing: str,

@@ -6,6 +6,7 @@ import base64
 import json
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +84,7 @@ class Run:
         differing = {urn for urn in old.keys() | new.keys() if old.get(urn) != new.get(urn)}
         return {" ".join(urn.split("::", 2)[2].split(":")[-3::2]) for urn in differing}
 
-    def __iter__(self) -> Any:  # noqa: ANN401 - an iterator of resources
+    def __iter__(self) -> Any:
         return iter(self.recording.resources)
 
 
@@ -101,6 +102,13 @@ def registration(resource: Resource) -> dict[str, Any]:
     if not resource.custom:
         found["outputs"] = to_json(resource.outputs)
     return {key: value for key, value in found.items() if value or key == "inputs"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder: each of them runs a program on the SDK."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.sdk_internals)
 
 
 class Today(date):
@@ -123,7 +131,7 @@ def a_day(monkeypatch: pytest.MonkeyPatch) -> None:
 def record() -> Callable[..., Run]:
     """`record(program)` runs a function or directory; it fails the test unless `fails=True`."""
 
-    def run(  # noqa: PLR0913 - facts about a stack
+    def run(
         program: Program | Path,
         *,
         preview: bool = True,
@@ -150,12 +158,14 @@ def record() -> Callable[..., Run]:
 def run_stack(record: Callable[..., Run]) -> Callable[..., Run]:
     """`run_stack(name)` runs the repository's own program as one of its stacks.
 
-    `edit` changes the environment of the stack file first.
+    `edit` changes the environment of the stack file first. What is not edited is run once.
     """
 
-    def run(
-        name: str, *, preview: bool = True, edit: Callable[[dict[str, Any]], object] | None = None
-    ) -> Run:
+    @cache
+    def as_it_is(name: str, *, preview: bool) -> Run:
+        return run(name, preview=preview, edit=None)
+
+    def run(name: str, *, preview: bool, edit: Callable[[dict[str, Any]], object] | None) -> Run:
         config = dict(read_stack_config(ROOT / "stacks" / f"Pulumi.{name}.yaml").values)
         environment = json.loads(config["eks-gpushare:environment"])
         if edit is not None:
@@ -163,7 +173,14 @@ def run_stack(record: Callable[..., Run]) -> Callable[..., Run]:
         config["eks-gpushare:environment"] = json.dumps(environment)
         return record(ROOT, project="eks-gpushare", stack=name, config=config, preview=preview)
 
-    return run
+    def either(
+        name: str, *, preview: bool = True, edit: Callable[[dict[str, Any]], object] | None = None
+    ) -> Run:
+        if edit is None:
+            return as_it_is(name, preview=preview)
+        return run(name, preview=preview, edit=edit)
+
+    return either
 
 
 @pytest.fixture(params=STACKS)
@@ -259,7 +276,7 @@ def _alone(
         preview: bool = True,
         fails: bool = False,
         opts: pulumi.ResourceOptions | None = None,
-        **changes: Any,  # noqa: ANN401 - arguments of any component
+        **changes: Any,
     ) -> Run:
         args = {key: value for key, value in {**least, **changes}.items() if value is not None}
 

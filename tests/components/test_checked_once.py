@@ -59,7 +59,7 @@ def validated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     read: list[str] = []
     real = Model.model_validate.__func__  # type: ignore[attr-defined]  # a class method
 
-    def model_validate(cls: type[Model], *args: Any, **options: Any) -> Model:  # noqa: ANN401
+    def model_validate(cls: type[Model], *args: Any, **options: Any) -> Model:
         read.append(cls.__name__)
         made: Model = real(cls, *args, **options)
         return made
@@ -74,7 +74,7 @@ def dumped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     written: list[str] = []
     real = Model.model_dump
 
-    def model_dump(self: Model, **options: Any) -> dict[str, Any]:  # noqa: ANN401
+    def model_dump(self: Model, **options: Any) -> dict[str, Any]:
         if options.get("exclude_unset"):
             written.append(type(self).__name__)
         return real(self, **options)

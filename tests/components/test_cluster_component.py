@@ -28,7 +28,7 @@ def arguments(run: Run) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("preview", [True, False])
-def test_the_kubeconfig_is_a_secret(cluster: Callable[..., Run], preview: bool) -> None:  # noqa: FBT001
+def test_the_kubeconfig_is_a_secret(cluster: Callable[..., Run], preview: bool) -> None:
     made = cluster(preview=preview)
 
     assert made.inputs("kubernetes", "demo-kubernetes")["kubeconfig"] == "[secret]"

@@ -110,7 +110,7 @@ def test_every_block_is_compared_with_its_model() -> None:
     assert typed == {each for each, _ in BLOCKS}
 
 
-def arguments(component: str) -> Any:  # noqa: ANN401 - a typed dictionary
+def arguments(component: str) -> Any:
     return getattr(eks_gpushare, f"{component}Args")
 
 
@@ -183,7 +183,7 @@ def construct(
     host: ComponentProvider,
     component: str,
     inputs: dict[str, Any],
-    **wires: Any,  # noqa: ANN401 - become outputs
+    **wires: Any,
 ) -> Run:
     """Make a component as the host does for a program in another language."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 EXCLUSIVE = {"instance_types": ["g6.2xlarge"], "sharing": {"mode": "exclusive"}}
 
 
-def shared(replicas: int, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - keys of a pool
+def shared(replicas: int, **more: Any) -> dict[str, Any]:
     sharing = {"mode": "timeSlicing", "replicas": replicas}
     return {"instance_types": ["g6.2xlarge"], "sharing": sharing, **more}
 

@@ -37,7 +37,7 @@ def test_an_environment_with_defaults(
 
 
 @pytest.mark.parametrize("preview", [True, False])
-def test_the_kubeconfig_is_a_secret(environment: Callable[..., Run], preview: bool) -> None:  # noqa: FBT001
+def test_the_kubeconfig_is_a_secret(environment: Callable[..., Run], preview: bool) -> None:
     outputs = environment(preview=preview).one("GpuSharingEnvironment").outputs
 
     assert isinstance(outputs["kubeconfig"], Secret)

@@ -33,7 +33,7 @@ def run(record: Callable[..., Run], example: Path, *, preview: bool = True) -> R
 def test_an_example_runs_without_a_warning(
     record: Callable[..., Run],
     example: Path,
-    preview: bool,  # noqa: FBT001 - a parameter
+    preview: bool,
 ) -> None:
     assert run(record, example, preview=preview).warnings == []
 

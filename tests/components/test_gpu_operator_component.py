@@ -19,7 +19,7 @@ MIG = {
 }
 
 
-def shared(replicas: int, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - keys of a pool
+def shared(replicas: int, **more: Any) -> dict[str, Any]:
     sharing = {"mode": "timeSlicing", "replicas": replicas}
     return {"instance_types": ["g6.2xlarge"], "sharing": sharing, **more}
 

@@ -31,11 +31,11 @@ def aws() -> pulumi.ProviderResource:
     return Provider("oregon", region="us-west-2")
 
 
-def parent(**options: Any) -> pulumi.ComponentResource:  # noqa: ANN401 - options of a resource
+def parent(**options: Any) -> pulumi.ComponentResource:
     return pulumi.ComponentResource("demo:index:Platform", "platform", {}, _options(**options))
 
 
-def _options(**options: Any) -> pulumi.ResourceOptions:  # noqa: ANN401 - the same
+def _options(**options: Any) -> pulumi.ResourceOptions:
     return pulumi.ResourceOptions(**options)
 
 

@@ -23,7 +23,7 @@ EXPECTED = {
 
 @pytest.fixture
 def remover(record: Callable[..., Run]) -> Callable[..., Run]:
-    def run(image: str | None = None, expected: Any = None) -> Run:  # noqa: ANN401 - as in JSON
+    def run(image: str | None = None, expected: Any = None) -> Run:
         def program() -> None:
             import pulumi_kubernetes
 

@@ -109,7 +109,7 @@ def test_served_pools_stand_beside_pools_that_others_make(
     assert of(manager, both) == of(manager, described(manager, a=MPS, edge=edge))
 
 
-def handed_out(record: Callable[..., Run], **keys: Any) -> Any:  # noqa: ANN401 - keys of a pool
+def handed_out(record: Callable[..., Run], **keys: Any) -> Any:
     found: list[Any] = []
     record(lambda: found.append(make_pool("gpu", {**SHARED, **keys}).served))
     return found[0]
@@ -172,7 +172,7 @@ COPIES: dict[str, Callable[[Any], Any]] = {
     "shallow": copy.copy,
     "deep": copy.deepcopy,
     "union": lambda served: served | {},
-    "pickle": lambda served: pickle.loads(pickle.dumps(served)),  # noqa: S301 - made here
+    "pickle": lambda served: pickle.loads(pickle.dumps(served)),  # noqa: S301  (made here)
 }
 
 

@@ -1,4 +1,3 @@
-# ruff: noqa: N802  (the protocol's names)
 """A provider plugin that keeps what it is given: `python echo_provider.py PACKAGE VERSION`.
 
 The engine starts it as it starts the real one. Creating, updating and deleting do nothing; what a

@@ -55,7 +55,7 @@ class Api:
     server: str
     context: ssl.SSLContext
 
-    def call(self, path: str, patch: object = None) -> Any:  # noqa: ANN401  (any object)
+    def call(self, path: str, patch: object = None) -> Any:
         """Read an object, or patch it."""
         request = Request(  # noqa: S310  (an address of the tester's own)
             f"{self.server}{path}",
@@ -329,7 +329,7 @@ def test_fewer_replicas_roll_the_pods_of_the_plugin(
     assert _config_map(before) != _config_map(after)
 
 
-def _config_map(template: Any) -> str:  # noqa: ANN401  (a pod template)
+def _config_map(template: Any) -> str:
     volumes = template["spec"]["volumes"]
     (name,) = {v["configMap"]["name"] for v in volumes if "configMap" in v}
     return str(name)

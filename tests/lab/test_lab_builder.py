@@ -238,7 +238,7 @@ def hanging(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_an_interrupted_build_leaves_no_entry_and_no_process(  # noqa: PLR0913, PLR0917  (fixtures)
+def test_an_interrupted_build_leaves_no_entry_and_no_process(
     cache: Path,
     tiny: Tool,
     hanging: Callable[[], int],
@@ -260,7 +260,7 @@ def test_an_interrupted_build_leaves_no_entry_and_no_process(  # noqa: PLR0913, 
     assert [name for name in left_behind if not name.startswith(".")] == []
 
 
-def test_a_build_after_a_killed_one_starts_afresh(  # noqa: PLR0913, PLR0917  (fixtures)
+def test_a_build_after_a_killed_one_starts_afresh(
     cache: Path,
     tiny: Tool,
     hanging: Callable[[], int],

@@ -53,7 +53,7 @@ def made_node(call: Call) -> Iterator[Callable[..., str]]:
     """`made_node(name, ...)` makes a node that is gone after the test."""
     names: list[str] = []
 
-    def make(name: str, **how: Any) -> str:  # noqa: ANN401
+    def make(name: str, **how: Any) -> str:
         assert call("POST", "/api/v1/nodes", node(name, **how))["_code"] == 201
         names.append(name)
         return name

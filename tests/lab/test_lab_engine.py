@@ -83,7 +83,7 @@ def test_a_stack_for_the_engine_configures_the_device_plugin_alike(
     assert shared_by(updated) == shared_by(preview(project, given, known=True))
 
 
-def shared_by(previewed: Any) -> list[Any]:  # noqa: ANN401  (a preview)
+def shared_by(previewed: Any) -> list[Any]:
     assert previewed.ok, previewed.findings
     kinds = ("kubernetes:core/v1:ConfigMap", "kubernetes:helm.sh/v3:Release")
     return [each.inputs for kind in kinds for each in previewed.recording.of_type(kind)]

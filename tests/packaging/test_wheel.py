@@ -1,95 +1,165 @@
-"""The built wheel, installed where this repository's sources cannot be seen."""
+"""The built wheels, installed where this repository's sources cannot be seen."""
 
 from __future__ import annotations
 
+import email
 import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import venv
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "components" / "eks_gpushare"
 
 pytestmark = pytest.mark.slow
 
 
-def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+@dataclass(frozen=True)
+class Distribution:
+    """One of the two distributions that this repository is released as."""
+
+    project: Path
+    """Folder of its pyproject.toml."""
+    package: Path
+    """Folder of its one package."""
+
+    @property
+    def id(self) -> str:
+        return self.package.name
+
+    def sources(self) -> set[str]:
+        """The files of the package, as a wheel names them."""
+        return {
+            file.relative_to(self.package.parent).as_posix()
+            for file in self.package.rglob("*")
+            if file.is_file() and "__pycache__" not in file.parts
+        } - {f"{self.id}/{name}" for name in ("LICENSE", "pyproject.toml")}
+
+
+LIBRARY = Distribution(ROOT, ROOT / "components/eks_gpushare")
+LAB = Distribution(ROOT / "components/eks_gpushare_lab", ROOT / "components/eks_gpushare_lab")
+BOTH = pytest.mark.parametrize("built", [LIBRARY, LAB], ids=lambda each: each.id)
+
+DATA = {
+    "eks_gpushare": ("catalog/data/instances.json", "documents/data/", "in_cluster/data/"),
+    "eks_gpushare_lab": (
+        "binaries/go/etcd/go.mod",
+        "binaries/go/etcd/go.sum",
+        "install/data/daemonsets.json",
+    ),
+}
+
+
+def run(*command: str | Path, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
     # Without PYTHONPATH, which would show the source tree to the environment under test.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     done = subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
-    assert done.returncode == 0, (
+    assert done.returncode == code, (
         f"{command} ended with {done.returncode}\n{done.stdout}{done.stderr}"
     )
     return done
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Each wheel, built from the source distribution and not from this folder."""
+    folder = tmp_path_factory.mktemp("dist")
     # Without isolation, so that it needs no network: hatchling is among the pinned requirements.
-    build = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
-    run(*build, cwd=folder)
-    (file,) = folder.iterdir()
-    return file
+    build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", folder)
+    for each in (LIBRARY, LAB):
+        run(*build, each.project, cwd=folder)
+    found = {file.name.partition("-")[0]: file for file in folder.glob("*.whl")}
+    assert len(list(folder.glob("*.tar.gz"))) == len(found)
+    return found
 
 
-@pytest.fixture(scope="module")
-def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Somebody else's folder, with the wheel in a virtual environment of its own.
+def environment_with(folder: Path, *wheels: Path) -> Path:
+    """The programs of a new virtual environment that has these wheels.
 
-    The wheel comes alone and without a network. What it depends on is seen through a .pth file that
-    names this interpreter's packages; the editable install among them stays out of sight, since
-    Python follows no .pth files of a folder that it got from one.
+    The wheels come alone and without a network. What they depend on is seen through a .pth file
+    that names a folder of links to this interpreter's packages, without this repository's own: not
+    as sources, nor as the metadata that brings entry points.
     """
-    folder = tmp_path_factory.mktemp("program")
     venv.create(folder / "venv", symlinks=True)
     python = folder / "venv" / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
-    run(*pip, "install", "--quiet", "--no-deps", "--no-index", wheel, cwd=folder)
+    run(*pip, "install", "--quiet", "--no-deps", "--no-index", *wheels, cwd=folder)
     (site,) = (folder / "venv" / "lib").glob("python*/site-packages")
-    seen = {sysconfig.get_path(kind) for kind in ("purelib", "platlib")}
-    (site / "dependencies.pth").write_text("\n".join(sorted(seen)), encoding="utf-8")
+    links = folder / "dependencies"
+    links.mkdir()
+    for packages in {sysconfig.get_path(kind) for kind in ("purelib", "platlib")}:
+        for entry in Path(packages).iterdir():
+            if not entry.name.startswith("eks_gpushare") and entry.suffix != ".pth":
+                (links / entry.name).symlink_to(entry)
+    (site / "dependencies.pth").write_text(str(links), encoding="utf-8")
+    return folder / "venv" / "bin"
+
+
+@pytest.fixture(scope="module")
+def program(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Somebody else's folder, with the library in a virtual environment of its own."""
+    folder = tmp_path_factory.mktemp("program")
+    environment_with(folder, wheels[LIBRARY.id])
     return folder
 
 
-def source_files() -> set[str]:
-    return {
-        file.relative_to(PACKAGE.parent).as_posix()
-        for file in PACKAGE.rglob("*")
-        if file.is_file() and "__pycache__" not in file.parts
-    }
+@pytest.fixture(scope="module")
+def with_lab(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment that has the lab too."""
+    return environment_with(tmp_path_factory.mktemp("lab"), *wheels.values())
 
 
-def test_the_wheel_holds_exactly_the_package(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
+@BOTH
+def test_a_wheel_holds_exactly_its_package(wheels: dict[str, Path], built: Distribution) -> None:
+    with zipfile.ZipFile(wheels[built.id]) as archive:
         names = set(archive.namelist())
-    own = {name for name in names if not re.match(r"eks_gpushare-[^/]+\.dist-info/", name)}
+    own = {name for name in names if not re.match(rf"{built.id}-[^/]+\.dist-info/", name)}
 
-    assert own == source_files()
+    assert own == built.sources()
 
 
-def test_the_wheel_says_that_it_is_typed_and_brings_its_data(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
+@BOTH
+def test_a_wheel_says_that_it_is_typed_and_brings_its_data(
+    wheels: dict[str, Path], built: Distribution
+) -> None:
+    with zipfile.ZipFile(wheels[built.id]) as archive:
         names = archive.namelist()
 
-    assert "eks_gpushare/py.typed" in names
-    assert any(re.fullmatch(r"eks_gpushare/catalog/data/.+\.json", name) for name in names)
+    assert f"{built.id}/py.typed" in names
+    for data in DATA[built.id]:
+        assert any(name.startswith(f"{built.id}/{data}") for name in names), data
 
 
-def test_the_wheel_brings_the_licence(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
+@BOTH
+def test_a_wheel_brings_the_licence(wheels: dict[str, Path], built: Distribution) -> None:
+    with zipfile.ZipFile(wheels[built.id]) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith("licenses/LICENSE"))
 
         assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
+
+
+@BOTH
+def test_a_wheel_says_what_its_project_says(wheels: dict[str, Path], built: Distribution) -> None:
+    text = (built.project / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
+    with zipfile.ZipFile(wheels[built.id]) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        said = email.message_from_bytes(archive.read(name))
+
+    assert (said["Name"], said["Version"]) == (project["name"], project["version"])
+    assert said["License-Expression"] == "Apache-2.0"
+    assert said["Description-Content-Type"] == "text/markdown"
+    assert str(said.get_payload()).strip()
 
 
 def test_the_package_comes_from_the_wheel(program: Path) -> None:
@@ -128,3 +198,24 @@ def test_another_program_imports_a_component(program: Path) -> None:
 
     assert Path(file).is_relative_to(program / "venv")
     assert args == "GpuPoolArgs"
+
+
+def test_without_the_lab_its_verb_says_how_to_install_it(program: Path) -> None:
+    done = run(program / "venv/bin/eks-gpushare", "lab", cwd=program, code=2)
+
+    assert done.stdout == ""
+    assert done.stderr.endswith(
+        'eks-gpushare: error: lab is not installed: pip install "eks-gpushare[lab]"\n'
+    )
+
+
+def test_beside_the_library_the_lab_adds_its_verb(with_lab: Path, tmp_path: Path) -> None:
+    done = run(with_lab / "eks-gpushare", "lab", "run", "--help", cwd=tmp_path)
+
+    assert done.stdout.startswith("usage: eks-gpushare lab run")
+
+
+def test_beside_the_library_the_lab_adds_its_findings(with_lab: Path, tmp_path: Path) -> None:
+    done = run(with_lab / "eks-gpushare", "findings", "GPU903", cwd=tmp_path)
+
+    assert done.stdout.startswith("GPU903, warning, said by lab run\n")

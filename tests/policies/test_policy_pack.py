@@ -32,7 +32,7 @@ TOKENS = sorted({token for rule in RESOURCE_RULES for token in rule.applies_to})
 SECONDS = 60
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     if path:
         yield path
     entries = value.items() if isinstance(value, dict) else enumerate(value)

@@ -43,7 +43,7 @@ BOTTLEROCKET_MIG_GPUS = {
 CUSTOM = {"id": "ami-0123456789abcdef0", "family": "bottlerocket", "driverIncluded": True}
 
 
-def pool_of(instance: str = "g5.12xlarge", **keys: Any) -> Pool:  # noqa: ANN401
+def pool_of(instance: str = "g5.12xlarge", **keys: Any) -> Pool:
     pool = {"instanceTypes": [instance], "amiFamily": "bottlerocket", **keys}
     parsed = parse({"cluster": {"name": "demo", "version": "1.35"}, "pools": {"gpu": pool}})
     assert parsed.findings == ()
@@ -409,8 +409,8 @@ def test_mps_replicas_stay_within_what_the_settings_take() -> None:
 )
 def test_which_device_plugin_serves_a_pool(
     image: dict[str, Any],
-    bottlerocket: bool,  # noqa: FBT001
-    chart: bool,  # noqa: FBT001
+    bottlerocket: bool,
+    chart: bool,
 ) -> None:
     pool = pool_of(sharing={"mode": "exclusive"}, **image)
 

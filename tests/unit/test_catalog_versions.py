@@ -224,7 +224,7 @@ def test_no_spot_quota_is_known_for_p6() -> None:
         *(("x2gd.medium", False), ("u7i-6tb.112xlarge", False)),
     ],
 )
-def test_standard_families_share_one_quota(name: str, standard: bool) -> None:  # noqa: FBT001
+def test_standard_families_share_one_quota(name: str, standard: bool) -> None:
     found = other_instance_type(name)
     assert found is not None
 

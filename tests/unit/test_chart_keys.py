@@ -68,7 +68,7 @@ FILES = {
 }
 
 
-def small(**hints: Any) -> dict[str, Any]:  # noqa: ANN401  (parts of chart-hints.json)
+def small(**hints: Any) -> dict[str, Any]:
     return keys("gpu-operator", "1.0.0", Chart(FILES), {**HINTS, **hints})
 
 

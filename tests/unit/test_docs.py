@@ -15,15 +15,12 @@ In a shown output a line of three dots stands for any number of lines.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -32,8 +29,10 @@ from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.program.run import run_program
 from eks_gpushare.stack_file.check import check_file
 
+if TYPE_CHECKING:
+    from tests.conftest import Run
+
 ROOT = Path(__file__).parents[2]
-SECONDS = 120
 WRITTEN = date(2026, 11, 21)
 """The day on which stack files are checked: versions of Kubernetes go out of support."""
 PAGES = sorted(
@@ -115,27 +114,21 @@ def prepare(block: Block, directory: Path) -> None:
             save(earlier, directory)
 
 
-def run_line(line: str, directory: Path) -> tuple[int, str, str]:
+def run_line(line: str, directory: Path, run: Run) -> tuple[int, str, str]:
     """Run one command of a console block: eks-gpushare, what make demo runs, or cat."""
     words = line.split()
     if words == ["make", "demo"]:
-        codes, out, err = zip(*(run_line(each, directory) for each in demo_commands()), strict=True)
+        codes, out, err = zip(
+            *(run_line(each, directory, run) for each in demo_commands()), strict=True
+        )
         return max(codes), "".join(out), "".join(err)
     expanded = [each for word in words for each in globbed(word, directory)]
     if words[0] == "cat":
         texts = [(directory / name).read_text(encoding="utf-8") for name in expanded[1:]]
         return 0, "".join(texts), ""
     assert words[0] == "eks-gpushare", f"nothing here runs {words[0]}"
-    done = subprocess.run(
-        [sys.executable, "-m", "eks_gpushare", *expanded[1:]],
-        cwd=directory,
-        env={**os.environ, "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr
+    done = run(*expanded[1:], cwd=directory)
+    return done.code, done.out, done.err
 
 
 def globbed(word: str, directory: Path) -> list[str]:
@@ -186,17 +179,17 @@ def printed_lines(text: str) -> list[str]:
         (["...", "c"], ["a", "b"], False),
     ],
 )
-def test_three_dots_stand_for_any_lines(shown: list[str], printed: list[str], same: bool) -> None:  # noqa: FBT001
+def test_three_dots_stand_for_any_lines(shown: list[str], printed: list[str], same: bool) -> None:
     assert shows(shown, printed) is same
 
 
 @pytest.mark.parametrize("block", of("console", "$ eks-gpushare") + of("console", "$ make demo"))
-def test_a_command_prints_what_the_page_shows(block: Block, clone: Path) -> None:
+def test_a_command_prints_what_the_page_shows(block: Block, clone: Path, run: Run) -> None:
     prepare(block, clone)
     expected = int(block.note("exit") or 0)
 
     for command, shown in sessions(block.text):
-        code, out, err = run_line(command, clone)
+        code, out, err = run_line(command, clone, run)
         if block.note("json") is not None:
             json.loads(out)
         wanted = [line for line in shown if line.strip()]
@@ -218,7 +211,7 @@ def test_a_stack_file_passes_the_check_unless_the_page_says_otherwise(
     assert bool(errors) is (block.note("refused") is not None), "\n".join(errors)
 
 
-def pod_specs(document: Any) -> list[Any]:  # noqa: ANN401  (any YAML)
+def pod_specs(document: Any) -> list[Any]:
     if document["kind"] == "Pod":
         return [document["spec"]]
     return [document["spec"]["template"]["spec"]] if document["kind"] == "Deployment" else []

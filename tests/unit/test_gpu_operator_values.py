@@ -128,7 +128,7 @@ def test_the_operator_is_told_which_key_is_for_nodes_without_the_label(case: str
 )
 def test_driver_and_toolkit_are_installed_where_the_image_has_none(
     case: str,
-    installs: bool,  # noqa: FBT001  (a parameter)
+    installs: bool,
 ) -> None:
     made = rendered(case)
 

@@ -460,7 +460,7 @@ def test_the_path_of_an_address_is_no_machine() -> None:
 
 def test_no_file_names_a_machine() -> None:
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607 (any git)
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607  (any git)
         cwd=ROOT,
         capture_output=True,
         check=False,

@@ -33,17 +33,17 @@ B400 = {
 }
 
 
-def catalog(**additions: Any) -> Catalog:  # noqa: ANN401  (as a stack file has it)
+def catalog(**additions: Any) -> Catalog:
     found, problems = catalog_of(CatalogAdditions.model_validate(additions), None)
     assert problems == []
     return found
 
 
-def wrong(**additions: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+def wrong(**additions: Any) -> list[tuple[str, str]]:
     return findings({"catalog": additions}, "GPU235")
 
 
-def wrong_profile(name: str = "1g.24gb", **changes: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+def wrong_profile(name: str = "1g.24gb", **changes: Any) -> list[tuple[str, str]]:
     found = wrong(migProfiles={"B200-180GB": {name: {**SLICE, **changes}}})
     prefix = f'catalog.migProfiles.B200-180GB["{name}"]'
     return [(path.removeprefix(prefix), message) for path, message in found]
@@ -225,7 +225,7 @@ def test_a_new_gpu_has_room_for_the_most_instances_of_each_profile() -> None:
 @pytest.mark.parametrize(
     ("model", "has"), [("R100", True), ("H100", True), ("A30-24GB", True), ("L4", False)]
 )
-def test_a_new_type_has_mig_as_its_gpu_has(model: str, has: bool) -> None:  # noqa: FBT001
+def test_a_new_type_has_mig_as_its_gpu_has(model: str, has: bool) -> None:
     added = {**NEW_TYPE, "gpu": {**NEW_TYPE["gpu"], "model": model}}
     found = catalog(
         instanceTypes={"p9.48xlarge": added}, migProfiles={"R100": {"3g.144gb": THREE}}

@@ -27,7 +27,7 @@ CATALOG = Catalog()
 OWN = {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}
 
 
-def pool(layout: Any, *types: str, **sharing: Any) -> Pool:  # noqa: ANN401 - a layout of any kind
+def pool(layout: Any, *types: str, **sharing: Any) -> Pool:
     return Pool.model_validate(
         {
             "instanceTypes": types or ("p4d.24xlarge",),
@@ -174,7 +174,7 @@ def test_an_a100_that_is_cut_at_boot_is_none_of_mig_managers_business() -> None:
     ("instance_type", "reboots"),
     [("p4d.24xlarge", True), ("p5.48xlarge", False), ("p6-b200.48xlarge", False)],
 )
-def test_ampere_alone_switches_mig_by_a_reboot(instance_type: str, reboots: bool) -> None:  # noqa: FBT001
+def test_ampere_alone_switches_mig_by_a_reboot(instance_type: str, reboots: bool) -> None:
     found = CATALOG.find(instance_type)
     assert found
     assert found.gpu

@@ -35,7 +35,7 @@ def instance(name: str) -> InstanceType:
 
 
 def layout(
-    given: Any,  # noqa: ANN401  (as a stack file has it)
+    given: Any,
     name: str = "p4d.24xlarge",
     catalog: Catalog = CATALOG,
 ) -> NodeLayout:
@@ -43,7 +43,7 @@ def layout(
     return node_layout(parsed, instance(name), catalog)
 
 
-def problems(given: Any, name: str = "p4d.24xlarge") -> list[LayoutProblem]:  # noqa: ANN401
+def problems(given: Any, name: str = "p4d.24xlarge") -> list[LayoutProblem]:
     with pytest.raises(LayoutError) as raised:
         layout(given, name)
     return raised.value.problems
@@ -191,7 +191,7 @@ def test_the_hash_stays_the_same_from_release_to_release() -> None:
     ],
     ids=str,
 )
-def test_one_thing_is_wrong(given: Any, problem: LayoutProblem) -> None:  # noqa: ANN401
+def test_one_thing_is_wrong(given: Any, problem: LayoutProblem) -> None:
     assert problems(given) == [problem]
 
 

@@ -23,7 +23,7 @@ STARTUP = {"key": "eks-gpushare/mig-layout", "value": "pending", "effect": "NoSc
 OTHER = {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}
 
 
-def node(*taints: dict[str, str], capacity: Any = "2k", allocatable: Any = "2k") -> dict[str, Any]:  # noqa: ANN401 - as in JSON
+def node(*taints: dict[str, str], capacity: Any = "2k", allocatable: Any = "2k") -> dict[str, Any]:
     labels = {
         "eks-gpushare/pool": "a",
         "nvidia.com/mig.config": "all-1g.5gb",

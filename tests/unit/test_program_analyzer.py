@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from eks_gpushare.program.recording import Recording
 
+pytestmark = pytest.mark.sdk_internals
+
 NET = "urn:pulumi:dev::demo::aws:ec2/vpc:Vpc::net"
 SUB = "urn:pulumi:dev::demo::aws:ec2/subnet:Subnet::sub"
 ROOT = "urn:pulumi:dev::demo::pulumi:pulumi:Stack::demo-dev"

@@ -21,6 +21,8 @@ from eks_gpushare.program.monitor import Monitor
 from eks_gpushare.program.recording import Recording
 from eks_gpushare.program.run import Program, run_program
 
+pytestmark = pytest.mark.sdk_internals
+
 CONFIG = {"aws:region": "us-west-2"}
 
 
@@ -104,7 +106,7 @@ def comparable(recording: Recording) -> list[object]:
 
 
 @pytest.mark.parametrize("preview", [True, False])
-def test_the_recording_over_grpc_is_the_one_of_a_run_in_process(preview: bool) -> None:  # noqa: FBT001 - a parameter
+def test_the_recording_over_grpc_is_the_one_of_a_run_in_process(preview: bool) -> None:
     local = run_program(program, project="demo", stack="dev", config=CONFIG, preview=preview)
 
     remote, error = record_over_grpc(program, preview=preview)

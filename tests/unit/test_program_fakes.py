@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from eks_gpushare.program.run import Program
     from eks_gpushare.program.values import Properties
 
+pytestmark = pytest.mark.sdk_internals
+
 
 def record(
     program: Program,
@@ -48,7 +50,7 @@ def failing(program: Program) -> str:
     return recording.error.text
 
 
-def cluster(**options: Any) -> eks.Cluster:  # noqa: ANN401 - whatever it takes
+def cluster(**options: Any) -> eks.Cluster:
     arguments: dict[str, Any] = {
         "vpc_id": "vpc-1",
         "private_subnet_ids": ["subnet-1", "subnet-2"],
@@ -298,7 +300,7 @@ def test_transforms_of_a_remote_component_reach_its_children() -> None:
 
 
 @pytest.mark.parametrize("preview", [True, False])
-def test_a_kubernetes_name_that_was_given_is_known(preview: bool) -> None:  # noqa: FBT001 - a parameter
+def test_a_kubernetes_name_that_was_given_is_known(preview: bool) -> None:
     def program() -> None:
         made = kubernetes.core.v1.ConfigMap("cfg", metadata={"name": "mine"}, data={"a": "b"})
         pulumi.export("name", made.metadata.name)

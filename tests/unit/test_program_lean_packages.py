@@ -9,6 +9,8 @@ from textwrap import dedent
 
 import pytest
 
+pytestmark = pytest.mark.sdk_internals
+
 
 def ask(code: str) -> object:
     """Run `code` with lean packages on; return what it assigns to `answer`."""

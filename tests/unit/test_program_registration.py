@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from eks_gpushare.program.recording import Resource
     from eks_gpushare.program.run import Program
 
+pytestmark = pytest.mark.sdk_internals
+
 STACK = "urn:pulumi:dev::demo::pulumi:pulumi:Stack::demo-dev"
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from eks_gpushare.program.recording import Recording
     from eks_gpushare.program.run import Program
 
+pytestmark = pytest.mark.sdk_internals
+
 
 def record(program: Program | Path, stack: str = "dev", **options: object) -> Recording:
     config = {"aws:region": "us-west-2", "demo:size": "4", "demo:token": "hunter2"}

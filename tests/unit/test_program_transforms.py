@@ -4,11 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_aws as aws
+import pytest
 
 from eks_gpushare.program.run import run_program
 
 if TYPE_CHECKING:
     from eks_gpushare.program.recording import Recording
+
+pytestmark = pytest.mark.sdk_internals
 
 
 def tag(key: str) -> pulumi.ResourceTransform:
@@ -19,7 +22,7 @@ def tag(key: str) -> pulumi.ResourceTransform:
             return None
         props: dict[str, Any] = dict(args.props)
         tags = dict(props.get("tags") or {})
-        tags[key] = ",".join(tags) or "first"
+        tags[key] = ",".join(sorted(tags)) or "first"  # a message of protobuf has no order
         return pulumi.ResourceTransformResult(props={**props, "tags": tags}, opts=args.opts)
 
     return transform

@@ -19,6 +19,8 @@ from eks_gpushare.program.values import (
     to_json,
 )
 
+pytestmark = pytest.mark.sdk_internals
+
 URN = "urn:pulumi:dev::demo::aws:ec2/vpc:Vpc::net"
 
 

@@ -12,7 +12,7 @@ from eks_gpushare.documents.helm import merge_values
 RELEASE = "1.65.0-0be31b34"
 
 
-def of(code: str, instance: str = "g5.12xlarge", **keys: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+def of(code: str, instance: str = "g5.12xlarge", **keys: Any) -> list[tuple[str, str]]:
     pool = {
         "instanceTypes": [instance],
         "amiFamily": "bottlerocket",
@@ -301,7 +301,7 @@ def test_a_custom_image_of_bottlerocket_may_have_the_block() -> None:
 # --- nodes of somebody else -------------------------------------------------------------------
 
 
-def fixes(**keys: Any) -> list[str]:  # noqa: ANN401
+def fixes(**keys: Any) -> list[str]:
 
     pool = {"provisioner": "existing", "amiFamily": "bottlerocket", "amiVersion": None, **keys}
     report = checked(stack_file_text(merge_values(base(), {"pools": {"gpu": pool}})))

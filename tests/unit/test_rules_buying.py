@@ -20,7 +20,7 @@ EXISTING = {
 }
 
 
-def pool(code: str, **changes: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+def pool(code: str, **changes: Any) -> list[tuple[str, str]]:
     return findings({"pools": {"gpu": changes}}, code)
 
 
@@ -169,7 +169,7 @@ def test_an_empty_list_of_zones_is_refused() -> None:
         ("p5.48xlarge", "capacityBlock", True),
     ],
 )
-def test_how_a_type_is_sold(instance: str, capacity: str, sold: bool) -> None:  # noqa: FBT001
+def test_how_a_type_is_sold(instance: str, capacity: str, sold: bool) -> None:
     found = pool("GPU410", instanceTypes=[instance], capacityType=capacity)
 
     assert (found == []) is sold

@@ -15,11 +15,11 @@ OPERATOR_NAME = f"gpu-operator {GPU_OPERATOR.version.removeprefix('v')}"
 AMI = {"id": "ami-0123456789abcdef0", "family": "al2023"}
 
 
-def of_operator(code: str, values: object, **more: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+def of_operator(code: str, values: object, **more: Any) -> list[tuple[str, str]]:
     return findings({**OPERATOR, "charts": {"gpuOperator": {"values": values}}, **more}, code)
 
 
-def of_plugin(code: str, values: object, **chart: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+def of_plugin(code: str, values: object, **chart: Any) -> list[tuple[str, str]]:
     return findings({"charts": {"devicePlugin": {"values": values, **chart}}}, code)
 
 

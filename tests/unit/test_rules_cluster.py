@@ -174,7 +174,7 @@ def test_what_is_no_range_of_a_vpc(given: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("zones", "fits"), [(1, False), (2, True), (6, True), (7, False), (0, False)]
 )
-def test_the_number_of_zones(zones: int, fits: bool) -> None:  # noqa: FBT001
+def test_the_number_of_zones(zones: int, fits: bool) -> None:
     assert (findings({"network": {"zones": zones}}, "GPU607") == []) is fits
 
 
@@ -184,7 +184,7 @@ def test_a_zone_stands_once() -> None:
     ]
 
 
-def kubeconfig(code: str, **more: Any) -> list[str]:  # noqa: ANN401
+def kubeconfig(code: str, **more: Any) -> list[str]:
     cluster = {"name": None, "version": None, "admins": None, "existing": {"kubeconfig": "k"}}
     return [path for path, _ in findings({"cluster": cluster, **more}, code)]
 
@@ -213,7 +213,7 @@ def test_chart_versions_that_are_not(version: str) -> None:
     ]
 
 
-def values(**given: Any) -> list[str]:  # noqa: ANN401
+def values(**given: Any) -> list[str]:
     found = findings({"charts": {"devicePlugin": {"values": given}}}, "GPU703")
     return [message for _, message in found]
 

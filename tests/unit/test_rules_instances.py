@@ -10,7 +10,7 @@ from finding_examples import findings
 from eks_gpushare.catalog import alternatives, gpu_instance_types, nvidia_ami
 
 
-def pool(code: str, **changes: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+def pool(code: str, **changes: Any) -> list[tuple[str, str]]:
     return findings({"pools": {"gpu": changes}}, code)
 
 
@@ -76,7 +76,7 @@ def test_the_alternatives_to_a_retired_type_have_as_many_gpus(name: str) -> None
     ("release", "refused"),
     [("1.35.6-20260916", True), ("1.35.6-20260917", False), (None, True)],
 )
-def test_a_g7_needs_an_image_with_driver_595(release: str | None, refused: bool) -> None:  # noqa: FBT001
+def test_a_g7_needs_an_image_with_driver_595(release: str | None, refused: bool) -> None:
     found = pool("GPU105", instanceTypes=["g7.2xlarge"], amiVersion=release)
     which = f" in release {release}" if release else ""
 

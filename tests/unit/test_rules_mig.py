@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 P4D, P5 = "p4d.24xlarge", "p5.48xlarge"
 
 
-def pool(*types: str, layout: Any, **sharing: Any) -> dict[str, Any]:  # noqa: ANN401  (any YAML)
+def pool(*types: str, layout: Any, **sharing: Any) -> dict[str, Any]:
     block = {"mode": "mig", "layout": layout, **sharing}
     return {"pools": {"gpu": {"instanceTypes": list(types), "sharing": block}}}
 
@@ -51,7 +51,7 @@ def test_a_full_layout_with_strategy_single_has_nothing_to_say() -> None:
     ids=str,
 )
 def test_a_wrong_layout_is_refused_at_its_place(
-    layout: Any,  # noqa: ANN401
+    layout: Any,
     code: str,
     path: str,
 ) -> None:

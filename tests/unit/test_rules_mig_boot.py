@@ -22,9 +22,9 @@ WITHOUT_DRIVER = {"id": "ami-0123456789abcdef0", "family": "al2023", "driverIncl
 def pool(
     code: str,
     *types: str,
-    layout: Any = "all-1g.10gb",  # noqa: ANN401
-    apply: Any = "boot",  # noqa: ANN401
-    **more: Any,  # noqa: ANN401
+    layout: Any = "all-1g.10gb",
+    apply: Any = "boot",
+    **more: Any,
 ) -> list[tuple[str, str]]:
     sharing = {"mode": "mig", "layout": layout, "apply": apply}
     changes = {"instanceTypes": list(types), "sharing": sharing, **more}

@@ -20,7 +20,7 @@ def stack(
     apply: str = "migManager",
     *,
     gpu_stack: dict[str, str] | None = None,
-    **pool: Any,  # noqa: ANN401 - keys of a pool
+    **pool: Any,
 ) -> dict[str, Any]:
     sharing = {"mode": "mig", "apply": apply, **board["sharing"]}
     made = {**board, "sharing": sharing, **pool}
@@ -118,7 +118,7 @@ DIGEST = "sha256:" + "0" * 64
         (f"registry.example.com/python:latest@{DIGEST}", True),
     ],
 )
-def test_an_image_is_exact_by_tag_or_digest(image: str, exact: bool) -> None:  # noqa: FBT001
+def test_an_image_is_exact_by_tag_or_digest(image: str, exact: bool) -> None:
     given = stack(H100, gpu_stack={**OPERATOR, "migTaintRemoverImage": image})
 
     assert paths(given, "GPU275") == ([] if exact else ["gpuStack.migTaintRemoverImage"])

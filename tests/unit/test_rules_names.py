@@ -32,7 +32,7 @@ def test_a_label_name_has_up_to_63_characters() -> None:
     ]
 
 
-def of_others(**pool: Any) -> dict[str, Any]:  # noqa: ANN401 - keys of a pool
+def of_others(**pool: Any) -> dict[str, Any]:
     return {"pools": {"gpu": {"provisioner": "existing", **pool}}}
 
 
@@ -140,7 +140,7 @@ def test_other_spellings_are_refused_with_the_right_one(effect: str) -> None:
 
 
 @pytest.mark.parametrize(("count", "fits"), [(50, True), (51, False)])
-def test_a_pool_has_up_to_50_taints(count: int, fits: bool) -> None:  # noqa: FBT001
+def test_a_pool_has_up_to_50_taints(count: int, fits: bool) -> None:
     taints = [{"key": f"a{n}", "effect": "NoSchedule"} for n in range(count)]
 
     assert (findings({"pools": {"gpu": {"taints": taints}}}, "GPU304") == []) is fits
@@ -191,7 +191,7 @@ def test_what_is_no_name_of_a_pool(name: str) -> None:
         ("", False),
     ],
 )
-def test_names_of_clusters(name: str, fits: bool) -> None:  # noqa: FBT001
+def test_names_of_clusters(name: str, fits: bool) -> None:
     assert (findings({"cluster": {"name": name}}, "GPU308") == []) is fits
 
 
@@ -216,12 +216,12 @@ def test_the_name_of_an_existing_cluster_is_looked_at_too() -> None:
         ("AWS:x", "x", False),
     ],
 )
-def test_tags(key: str, value: str, fits: bool) -> None:  # noqa: FBT001
+def test_tags(key: str, value: str, fits: bool) -> None:
     assert (findings({"tags": {key: value}}, "GPU310") == []) is fits
 
 
 @pytest.mark.parametrize(("count", "fits"), [(45, True), (46, False)])
-def test_there_is_room_for_the_tags_of_others(count: int, fits: bool) -> None:  # noqa: FBT001
+def test_there_is_room_for_the_tags_of_others(count: int, fits: bool) -> None:
     assert (findings({"tags": {f"t{n}": "" for n in range(count)}}, "GPU310") == []) is fits
 
 
@@ -238,5 +238,5 @@ def test_there_is_room_for_the_tags_of_others(count: int, fits: bool) -> None:  
         ("kube-system", False),
     ],
 )
-def test_namespaces(name: str, fits: bool) -> None:  # noqa: FBT001
+def test_namespaces(name: str, fits: bool) -> None:
     assert (findings({"gpuStack": {"namespace": name}}, "GPU311") == []) is fits

@@ -8,7 +8,7 @@ import pytest
 from finding_examples import findings
 
 
-def shares(code: str, instance: str, **sharing: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+def shares(code: str, instance: str, **sharing: Any) -> list[tuple[str, str]]:
     return findings({"pools": {"gpu": {"instanceTypes": [instance], "sharing": sharing}}}, code)
 
 
@@ -74,7 +74,7 @@ def test_gpus_with_mig_take_it(instance: str) -> None:
 
 
 @pytest.mark.parametrize(("replicas", "advised"), [(8, True), (9, False)])
-def test_aws_advises_up_to_eight_replicas(replicas: int, advised: bool) -> None:  # noqa: FBT001
+def test_aws_advises_up_to_eight_replicas(replicas: int, advised: bool) -> None:
     found = shares("GPU208", "g5.xlarge", mode="timeSlicing", replicas=replicas)
 
     assert (found == []) is advised
@@ -132,7 +132,7 @@ def test_several_shares_at_once_are_advised_against(mode: str) -> None:
     assert len(shares("GPU205", "g5.xlarge", **keys, failRequestsGreaterThanOne=False)) == 1
 
 
-def renamed(**pool: Any) -> list[str]:  # noqa: ANN401
+def renamed(**pool: Any) -> list[str]:
     sharing = {"mode": "timeSlicing", "replicas": 2, "rename": True}
     fragment = {"pools": {"gpu": {"sharing": sharing, **pool}}}
     return [message for _, message in findings(fragment, "GPU211")]

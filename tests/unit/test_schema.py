@@ -23,11 +23,11 @@ STACKS = sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
 SCHEMA = Draft202012Validator(stack_file_schema())
 
 
-def valid(environment: Any) -> bool:  # noqa: ANN401  (any JSON)
+def valid(environment: Any) -> bool:
     return bool(SCHEMA.is_valid({"config": {ENVIRONMENT_KEY: environment}}))
 
 
-def with_changes(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
+def with_changes(**changes: Any) -> dict[str, Any]:
     return merge_values(finding_examples.base(), changes)
 
 
@@ -106,7 +106,7 @@ def test_what_check_refuses_for_its_shape_does_not_fit(environment: dict[str, An
         ({"config": {"nonamespace": 1}}, False),
     ],
 )
-def test_the_outside_of_a_stack_file(file: dict[str, Any], fits: bool) -> None:  # noqa: FBT001
+def test_the_outside_of_a_stack_file(file: dict[str, Any], fits: bool) -> None:
     assert SCHEMA.is_valid(file) is fits
 
 
@@ -117,7 +117,7 @@ def test_what_belongs_to_others_fits() -> None:
 
 
 @pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)
-def test_every_field_is_described(model: Any) -> None:  # noqa: ANN401
+def test_every_field_is_described(model: Any) -> None:
     keys = {info.alias or name for name, info in model.model_fields.items()}
 
     assert set(field_descriptions(model)) == keys

@@ -19,7 +19,7 @@ BOTH_FIX = (
 )
 
 
-def said(**sharing: Any) -> list[tuple[str, str, str]]:  # noqa: ANN401  (any YAML)
+def said(**sharing: Any) -> list[tuple[str, str, str]]:
     fragment = {"pools": {"gpu": {"instanceTypes": ["p4d.24xlarge"], "sharing": None}}}
     environment = merge_values(base(), fragment)
     environment["pools"]["gpu"]["sharing"] = sharing
@@ -43,7 +43,7 @@ def test_a_key_of_mig_beside_mps_is_refused_with_its_reason(key: str) -> None:
 @pytest.mark.parametrize(("key", "value"), [("replicas", 4), ("replicas", 2), ("rename", True)])
 def test_replicas_of_mig_devices_stand_under_time_slicing(
     key: str,
-    value: Any,  # noqa: ANN401
+    value: Any,
 ) -> None:
     assert said(mode="mig", layout="all-balanced", **{key: value}) == [
         (

@@ -22,7 +22,7 @@ HALVES = [
 ]
 
 
-def plan(layout: object, instance: str = P4D, **keys: Any) -> PoolPlan:  # noqa: ANN401
+def plan(layout: object, instance: str = P4D, **keys: Any) -> PoolPlan:
     provisioner = keys.pop("provisioner", "managedNodeGroup")
     sharing = {"mode": "mig", "layout": layout, **keys}
     raw = {"instanceTypes": [instance], "sharing": sharing, "provisioner": provisioner}
@@ -33,7 +33,7 @@ def plan(layout: object, instance: str = P4D, **keys: Any) -> PoolPlan:  # noqa:
     return plan_pool("gpu", parsed.environment.pools["gpu"], Catalog(), REGION)
 
 
-def node(layout: object, instance: str = P4D, **keys: Any) -> dict[str, int]:  # noqa: ANN401
+def node(layout: object, instance: str = P4D, **keys: Any) -> dict[str, int]:
     return dict(plan(layout, instance, **keys).per_node[instance])
 
 
@@ -143,7 +143,7 @@ def test_slices_that_stay_unused_are_paid_for_by_the_devices() -> None:
 def test_the_shares_of_a_node_cost_what_the_node_costs(
     layout: object,
     replicas: int,
-    rename: bool,  # noqa: FBT001
+    rename: bool,
 ) -> None:
     found = plan(layout, timeSlicing={"replicas": replicas, "rename": rename})
     assert found.cost is not None

@@ -286,7 +286,7 @@ PLUGIN_KEYS: dict[str, Any] = {
 of api/config/v1 of v0.20.0, which drops unknown ones without a word."""
 
 
-def unknown(value: Any, known: Any, at: str = "") -> list[str]:  # noqa: ANN401
+def unknown(value: Any, known: Any, at: str = "") -> list[str]:
     """Places of a document that the list above does not have."""
     if isinstance(known, dict) and isinstance(value, dict):
         return [

@@ -505,7 +505,7 @@ FULL = {
 }
 
 
-def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:  # noqa: ANN401
+def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     found = [at] if at else []
     if isinstance(value, dict):
         found += [each for key, inner in value.items() for each in places(inner, (*at, key))]
@@ -517,7 +517,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:  # no
 PLACES = places(FULL)
 
 
-def changed(value: Any, at: tuple[Any, ...], how: str, new: Any) -> Any:  # noqa: ANN401
+def changed(value: Any, at: tuple[Any, ...], how: str, new: Any) -> Any:
     """A value with one place of it deleted, renamed or replaced; as it is if the place is gone."""
     head, rest = at[0], at[1:]
     if isinstance(value, dict) and head in value:

@@ -64,7 +64,7 @@ def _kinds(document: Document) -> set[str]:
     return {problem.kind for problem in document.problems}
 
 
-def _program_value(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def _program_value(value: Any) -> Any:
     """What the recording shows for a value: its one secret decrypter marks what it opened."""
     if isinstance(value, dict):
         if value.keys() == {"secure"} and isinstance(value["secure"], str):
@@ -73,7 +73,7 @@ def _program_value(value: Any) -> Any:  # noqa: ANN401 - any JSON
     return [_program_value(item) for item in value] if isinstance(value, list) else value
 
 
-def _top_level(value: Any) -> str:  # noqa: ANN401 - any JSON
+def _top_level(value: Any) -> str:
     """The text for a key of `config`: JSON for everything but strings, and nothing for null."""
     value = _program_value(value)
     if isinstance(value, str) or value is None:
@@ -468,7 +468,7 @@ def _laughs(levels: int) -> str:
     return "\n".join(lines)
 
 
-CHANCE = random.Random(1)  # noqa: S311 - garbage, and the same in every run
+CHANCE = random.Random(1)  # noqa: S311  (garbage, and the same in every run)
 GARBAGE: dict[str, str | bytes] = {
     "random bytes": CHANCE.randbytes(MAX_BYTES),
     "random printable text": bytes(CHANCE.choices(range(32, 127), k=MAX_BYTES)),
@@ -535,7 +535,7 @@ JSON_VALUES = st.recursive(
 
 
 @given(JSON_VALUES)
-def test_json_comes_back_with_whole_numbers_as_integers(value: Any) -> None:  # noqa: ANN401
+def test_json_comes_back_with_whole_numbers_as_integers(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=True)
 
     document = read(text)

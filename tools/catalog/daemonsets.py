@@ -201,7 +201,7 @@ def _probes(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
             yield from _probes(value, f"{path}.")
 
 
-def _mark(field: str, value: Any) -> str:  # noqa: ANN401  (a field of a pod)
+def _mark(field: str, value: Any) -> str:
     """The mark in a field, or what else is there as a text."""
     if field == "nodeSelector":
         return str((value or {}).get("probe"))

@@ -93,7 +93,7 @@ def base() -> dict[str, Any]:
     return data
 
 
-def _side(given: Any, block: str) -> Side:  # noqa: ANN401  (text or a fragment)
+def _side(given: Any, block: str) -> Side:
     whole = isinstance(given, str)
     text = given if whole else stack_file_text(merge_values(base(), given))
     return Side(given if whole else block, whole, checked(text))
@@ -110,7 +110,7 @@ def _block(text: str, key: str) -> str:
     return "\n".join(below).rstrip("\n") + "\n"
 
 
-def _read(text: str) -> Any:  # noqa: ANN401  (any YAML)
+def _read(text: str) -> Any:
     document = read(text, "example")
     if document.problems:
         raise ValueError(document.problems[0].message)

@@ -118,7 +118,7 @@ def _places() -> dict[type[BaseModel], list[str]]:
     return found
 
 
-def _blocks(annotation: Any, step: str) -> Iterator[tuple[type[Model], str]]:  # noqa: ANN401
+def _blocks(annotation: Any, step: str) -> Iterator[tuple[type[Model], str]]:
     """Models within an annotation, and the step from its key to each."""
     if isinstance(annotation, type) and issubclass(annotation, Model):
         yield annotation, step
@@ -166,7 +166,7 @@ def _default(info: FieldInfo) -> str:  # noqa: PLR0911  (one line for each kind)
     return f"`{value}`"
 
 
-def _type(annotation: Any) -> str:  # noqa: ANN401, PLR0911  (one line for each kind)
+def _type(annotation: Any) -> str:  # noqa: PLR0911  (one line for each kind)
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _type(inner[0])

@@ -9,7 +9,7 @@ from typing import Any
 class VersionAction(argparse.Action):
     """Looks the version up only when it is asked for: reading package metadata takes a while."""
 
-    def __init__(self, option_strings: list[str], dest: str, **_: Any) -> None:  # noqa: ANN401
+    def __init__(self, option_strings: list[str], dest: str, **_: Any) -> None:
         """An option without a value."""
         super().__init__(option_strings, dest, nargs=0, help="print the version and stop")
 

@@ -33,7 +33,7 @@ class Model(BaseModel):
 
     if not TYPE_CHECKING:  # it would make every misspelt attribute one of type Any
 
-        def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        def __getattr__(self, name: str) -> Any:
             if name in type(self).model_fields:
                 raise UnreadError(name)
             return super().__getattr__(name)
@@ -42,7 +42,7 @@ class Model(BaseModel):
 M = TypeVar("M", bound=Model)
 
 
-def converted(model: type[M], source: Model, **more: Any) -> M:  # noqa: ANN401  (any fields)
+def converted(model: type[M], source: Model, **more: Any) -> M:
     """What was given of a checked model as another kind of model, which is not checked again.
 
     Args:
@@ -55,7 +55,7 @@ def converted(model: type[M], source: Model, **more: Any) -> M:  # noqa: ANN401 
     return cast("M", model.model_construct(set(given), **given))
 
 
-def normalised(value: Any) -> Any:  # noqa: ANN401  (any YAML or JSON value)
+def normalised(value: Any) -> Any:
     """The value with integral floats as integers.
 
     The engine turns 4.0 into 4 before a program sees it, and hands a component's integers over
@@ -78,7 +78,7 @@ def given_keys(value: object) -> set[str]:
     return set(value.model_fields_set) if isinstance(value, BaseModel) else set()
 
 
-def partly(model: type[M], /, **known: Any) -> M:  # noqa: ANN401  (values of the model's fields)
+def partly(model: type[M], /, **known: Any) -> M:
     """A model of which only the given fields are known; all others raise `UnreadError`.
 
     Args:

@@ -64,7 +64,7 @@ class ClusterByKubeconfig(Model):
     """Context in it. Default: its current one."""
 
 
-def _existing_kind(value: Any) -> str:  # noqa: ANN401  (unchecked input)
+def _existing_kind(value: Any) -> str:
     return "<kubeconfig>" if {"kubeconfig", "context"} & given_keys(value) else "<name>"
 
 
@@ -79,7 +79,7 @@ class ExistingCluster(Model):
     """`{name}` of an EKS cluster, or `{kubeconfig, context}` of any cluster."""
 
 
-def _cluster_kind(value: Any) -> str:  # noqa: ANN401  (unchecked input)
+def _cluster_kind(value: Any) -> str:
     return "<existing>" if "existing" in given_keys(value) else "<new>"
 
 

@@ -7,7 +7,7 @@ from pydantic import Discriminator, Tag
 from eks_gpushare.config.base import Items, Model, given_keys
 
 
-def _zones_kind(value: Any) -> str:  # noqa: ANN401  (unchecked input)
+def _zones_kind(value: Any) -> str:
     return "<names>" if isinstance(value, list | tuple) else "<count>"
 
 
@@ -41,7 +41,7 @@ class ExistingNetwork(Model):
     """Subnets for load balancers that face the internet."""
 
 
-def _network_kind(value: Any) -> str:  # noqa: ANN401  (unchecked input)
+def _network_kind(value: Any) -> str:
     keys = {"vpcId", "privateSubnetIds", "publicSubnetIds"}
     keys |= {"vpc_id", "private_subnet_ids", "public_subnet_ids"}
     return "<existing>" if keys & given_keys(value) else "<new>"

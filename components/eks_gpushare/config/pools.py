@@ -14,7 +14,7 @@ CapacityType: TypeAlias = Literal["onDemand", "spot", "reserved", "capacityBlock
 AmiFamily: TypeAlias = Literal["al2023", "bottlerocket", "custom"]
 
 
-def _not_boolean(value: Any) -> Any:  # noqa: ANN401  (unchecked input)
+def _not_boolean(value: Any) -> Any:
     if isinstance(value, bool):  # which Python takes for 1
         raise PydanticKnownError("int_type")
     return value

@@ -103,7 +103,7 @@ def _describe(target: dict[str, Any], model: type[BaseModel]) -> None:
             properties[name]["description"] = text
 
 
-def _without_titles(schema: Any) -> Any:  # noqa: ANN401  (any JSON)
+def _without_titles(schema: Any) -> Any:
     """Pydantic titles every property with its own name, which says nothing."""
     if isinstance(schema, list):
         return [_without_titles(item) for item in schema]

@@ -60,7 +60,7 @@ class SharedMigDevices(Model):
     """Add `.shared` to the resource name. Default: true on karpenter pools, else false."""
 
 
-def _layout_kind(value: Any) -> str:  # noqa: ANN401  (unchecked input)
+def _layout_kind(value: Any) -> str:
     if isinstance(value, dict):
         return "<devices>"
     return "<groups>" if isinstance(value, list | tuple) else "<name>"
@@ -93,7 +93,7 @@ class Mig(Model):
 MODES = ("exclusive", "timeSlicing", "mps", "mig")
 
 
-def _mode(value: Any) -> str | None:  # noqa: ANN401  (unchecked input)
+def _mode(value: Any) -> str | None:
     mode = value.get("mode") if isinstance(value, dict) else getattr(value, "mode", None)
     return f"<{mode}>" if isinstance(mode, str) else None
 

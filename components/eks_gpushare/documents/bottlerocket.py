@@ -53,6 +53,6 @@ def _plugins(nvidia: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _encoded(settings: Mapping[str, Any]) -> str:
-    import tomli_w  # noqa: PLC0415  (few stacks have Bottlerocket pools)
+    import tomli_w
 
     return base64.b64encode(tomli_w.dumps(settings).encode()).decode()

@@ -93,7 +93,7 @@ class Violation:
         }
 
 
-def run_pack(  # noqa: PLR0913 - what a pack is made of
+def run_pack(
     policies: Sequence[Policy],
     recording: Recording,
     *,

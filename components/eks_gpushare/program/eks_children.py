@@ -43,7 +43,7 @@ class Children:
         """The component's name, with which those of its children begin."""
         return self.component.name
 
-    def add(  # noqa: PLR0913 - what a registration says
+    def add(
         self,
         token: str,
         name: str,

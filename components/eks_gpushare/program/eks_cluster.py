@@ -288,7 +288,7 @@ def _kubeconfig(plan: Plan, cluster: Resource) -> Any:
     return json.dumps(config, separators=(",", ":"))
 
 
-def _cluster_outputs(  # noqa: PLR0913, PLR0917 - the parts of one cluster
+def _cluster_outputs(
     plan: Plan,
     component: Resource,
     cluster: Resource,

@@ -29,27 +29,27 @@ class Engine(engine_pb2_grpc.EngineServicer):
         self._recording = recording
         self._root = ""
 
-    def Log(self, request: engine_pb2.LogRequest, _context: Any = None) -> empty_pb2.Empty:  # noqa: N802 - gRPC name
+    def Log(self, request: engine_pb2.LogRequest, _context: Any = None) -> empty_pb2.Empty:
         """Record a message."""
         severity = _SEVERITIES.get(request.severity)
         if severity is not None:
             self._recording.messages.append(Message(severity, request.message, request.urn))
         return empty_pb2.Empty()
 
-    def GetRootResource(  # noqa: N802 - gRPC name
+    def GetRootResource(
         self, _request: engine_pb2.GetRootResourceRequest, _context: Any = None
     ) -> engine_pb2.GetRootResourceResponse:
         """Return the stack's URN."""
         return engine_pb2.GetRootResourceResponse(urn=self._root)
 
-    def SetRootResource(  # noqa: N802 - gRPC name
+    def SetRootResource(
         self, request: engine_pb2.SetRootResourceRequest, _context: Any = None
     ) -> engine_pb2.SetRootResourceResponse:
         """Remember the stack's URN."""
         self._root = request.urn
         return engine_pb2.SetRootResourceResponse()
 
-    def RequirePulumiVersion(  # noqa: N802 - gRPC name
+    def RequirePulumiVersion(
         self, _request: engine_pb2.RequirePulumiVersionRequest, _context: Any = None
     ) -> engine_pb2.RequirePulumiVersionResponse:
         """Accept any requirement: there is no CLI whose version could be wrong."""

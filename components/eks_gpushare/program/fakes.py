@@ -131,7 +131,7 @@ def _id(resource: Resource, outputs: Properties) -> str:
         return digest(resource, 32)
     if token in _ID_PREFIXES:
         return f"{_ID_PREFIXES[token]}-{digest(resource)}"
-    if token == "aws:eks/nodeGroup:NodeGroup":  # noqa: S105 - a type token
+    if token == "aws:eks/nodeGroup:NodeGroup":  # noqa: S105  (a type token)
         return f"{outputs.get('clusterName')}:{outputs.get('nodeGroupName')}"
     if token.startswith("kubernetes:"):
         metadata = outputs.get("metadata")

@@ -93,7 +93,7 @@ def _answers(
                 self.failure_lines[str(error)] = error.source
             if context is None:
                 raise
-            import grpc  # type: ignore[import-untyped] # noqa: PLC0415 - no stubs; if served only
+            import grpc  # type: ignore[import-untyped]
 
             context.abort(grpc.StatusCode.UNKNOWN, str(error))
             raise
@@ -153,21 +153,19 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
     # The protocol.
 
     @_answers
-    def GetDeploymentInfo(  # noqa: N802 - gRPC name
-        self, _request: empty_pb2.Empty
-    ) -> resource_pb2.DeploymentInfo:
+    def GetDeploymentInfo(self, _request: empty_pb2.Empty) -> resource_pb2.DeploymentInfo:
         """Say what this monitor supports."""
         return resource_pb2.DeploymentInfo(supportedFeatures=_FEATURES)
 
     @_answers
-    def SupportsFeature(  # noqa: N802 - gRPC name
+    def SupportsFeature(
         self, _request: resource_pb2.SupportsFeatureRequest
     ) -> resource_pb2.SupportsFeatureResponse:
         """Say yes to older programs, which ask one by one."""
         return resource_pb2.SupportsFeatureResponse(hasSupport=True)
 
     @_answers
-    def RegisterResource(  # noqa: N802 - gRPC name
+    def RegisterResource(
         self, request: resource_pb2.RegisterResourceRequest
     ) -> resource_pb2.RegisterResourceResponse:
         """Record a registration and answer it."""
@@ -179,7 +177,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
         )
 
     @_answers
-    def ReadResource(  # noqa: N802 - gRPC name
+    def ReadResource(
         self, request: resource_pb2.ReadResourceRequest
     ) -> resource_pb2.ReadResourceResponse:
         """Record a resource that exists already and is only read."""
@@ -205,7 +203,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
         )
 
     @_answers
-    def RegisterResourceOutputs(  # noqa: N802 - gRPC name
+    def RegisterResourceOutputs(
         self, request: resource_pb2.RegisterResourceOutputsRequest
     ) -> empty_pb2.Empty:
         """Record the outputs of a component or of the stack."""
@@ -216,7 +214,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
         return empty_pb2.Empty()
 
     @_answers
-    def Invoke(  # noqa: N802 - gRPC name
+    def Invoke(
         self, request: resource_pb2.ResourceInvokeRequest
     ) -> resource_pb2.ResourceInvokeResponse:
         """Answer a function call, such as a data source."""
@@ -240,9 +238,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
         return _invoked(answer)
 
     @_answers
-    def Call(  # noqa: N802 - gRPC name
-        self, request: resource_pb2.ResourceCallRequest
-    ) -> provider_pb2.CallResponse:
+    def Call(self, request: resource_pb2.ResourceCallRequest) -> provider_pb2.CallResponse:
         """Answer a method call on a component."""
         answer = self._fakes.call(self, request.tok, decode_properties(request.args))
         response = provider_pb2.CallResponse()
@@ -250,7 +246,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
         return response
 
     @_answers
-    def RegisterPackage(  # noqa: N802 - gRPC name
+    def RegisterPackage(
         self, _request: resource_pb2.RegisterPackageRequest
     ) -> resource_pb2.RegisterPackageResponse:
         """Give a parameterized package a reference."""
@@ -259,39 +255,31 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
             return resource_pb2.RegisterPackageResponse(ref=f"package-{self._packages}")
 
     @_answers
-    def RegisterStackTransform(  # noqa: N802 - gRPC name
-        self, request: callback_pb2.Callback
-    ) -> empty_pb2.Empty:
+    def RegisterStackTransform(self, request: callback_pb2.Callback) -> empty_pb2.Empty:
         """Take a transform of every resource."""
         self.transforms.add_for_stack(request)
         return empty_pb2.Empty()
 
     @_answers
-    def RegisterStackInvokeTransform(  # noqa: N802 - gRPC name
-        self, request: callback_pb2.Callback
-    ) -> empty_pb2.Empty:
+    def RegisterStackInvokeTransform(self, request: callback_pb2.Callback) -> empty_pb2.Empty:
         """Take a transform of every function call."""
         self.transforms.add_for_functions(request)
         return empty_pb2.Empty()
 
     @_answers
-    def RegisterResourceHook(  # noqa: N802 - gRPC name
+    def RegisterResourceHook(
         self, _request: resource_pb2.RegisterResourceHookRequest
     ) -> empty_pb2.Empty:
         """Accept a hook; nothing is deployed, so it never runs."""
         return empty_pb2.Empty()
 
     @_answers
-    def RegisterErrorHook(  # noqa: N802 - gRPC name
-        self, _request: resource_pb2.RegisterErrorHookRequest
-    ) -> empty_pb2.Empty:
+    def RegisterErrorHook(self, _request: resource_pb2.RegisterErrorHookRequest) -> empty_pb2.Empty:
         """Accept a hook; nothing is deployed, so it never runs."""
         return empty_pb2.Empty()
 
     @_answers
-    def SignalAndWaitForShutdown(  # noqa: N802 - gRPC name
-        self, _request: empty_pb2.Empty
-    ) -> empty_pb2.Empty:
+    def SignalAndWaitForShutdown(self, _request: empty_pb2.Empty) -> empty_pb2.Empty:
         """Let the program end at once."""
         return empty_pb2.Empty()
 

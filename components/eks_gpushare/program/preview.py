@@ -108,7 +108,7 @@ def compared(previewed: Preview, before: Path) -> Preview:
     Raises:
         ProjectError: If the earlier file has errors, for then nothing stands to compare with.
     """
-    from eks_gpushare.program.edits import edits  # noqa: PLC0415  (only for this option)
+    from eks_gpushare.program.edits import edits
 
     errors = (f for f in _relevant(check_file(before), previewed.project) if f.severity == "error")
     if first := next(errors, None):
@@ -123,8 +123,8 @@ def compared(previewed: Preview, before: Path) -> Preview:
 
 def record(project: Project, file: Path, stack: str, *, known: bool = False) -> Recording:
     """Run a program as one of its stacks and record what it registers."""
-    from eks_gpushare.program.run import run_program  # noqa: PLC0415  (imports the SDK)
-    from eks_gpushare.program.stack_config import read_stack_config  # noqa: PLC0415
+    from eks_gpushare.program.run import run_program
+    from eks_gpushare.program.stack_config import read_stack_config
 
     config = read_stack_config(file, project=project.name)
     return run_program(

@@ -104,7 +104,7 @@ def _given(message: Message) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in ("", [], {})}
 
 
-def child_request(  # noqa: PLR0913 - what a registration says
+def child_request(
     parent: Resource,
     type_token: str,
     name: str,

@@ -42,7 +42,7 @@ _ONE_AT_A_TIME = threading.Lock()
 _RUNNING: contextvars.ContextVar[bool] = contextvars.ContextVar("eks_gpushare_run", default=False)
 
 
-def run_program(  # noqa: PLR0913 - each is a fact about the stack
+def run_program(
     program: Path | str | Program,
     *,
     project: str,
@@ -127,7 +127,7 @@ def _guarded(body: Callable[[], None], directory: Path | None) -> BaseException 
         try:
             with isolated(directory), calm_collector(), lean_packages():
                 body()
-        except BaseException as error:  # noqa: BLE001 - handed to the caller or raised there
+        except BaseException as error:  # noqa: BLE001  (handed to the caller or raised there)
             raised.append(error)
 
     context = contextvars.copy_context()
@@ -193,7 +193,7 @@ class _InlineExecutor(ThreadPoolExecutor):
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
-        except BaseException as error:  # noqa: BLE001 - a future carries any error
+        except BaseException as error:  # noqa: BLE001  (a future carries any error)
             future.set_exception(error)
         return future
 

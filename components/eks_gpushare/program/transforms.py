@@ -173,8 +173,8 @@ class Transforms:
 
 def _remote(target: str) -> Any:
     """Return a client of the callback server at `target`, for programs in another process."""
-    import grpc  # type: ignore[import-untyped] # noqa: PLC0415 - no stubs; over a network only
-    from pulumi.runtime.proto import callback_pb2_grpc  # noqa: PLC0415 - as above
+    import grpc  # type: ignore[import-untyped]
+    from pulumi.runtime.proto import callback_pb2_grpc
 
     return callback_pb2_grpc.CallbacksStub(grpc.insecure_channel(target))
 

@@ -17,7 +17,7 @@ from eks_gpushare.program.protobuf import struct_pb2
 
 UNKNOWN_SENTINEL: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 SIGNATURE_KEY: Final = "4dabf18193072939515e22adb298388d"
-SECRET_SIGNATURE: Final = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - a type's mark
+SECRET_SIGNATURE: Final = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  (a type's mark)
 RESOURCE_SIGNATURE: Final = "5cf8f73096256a8f31e491e813e4eb8e"
 OUTPUT_SIGNATURE: Final = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
 ASSET_SIGNATURE: Final = "c44067f5952c0a294b673a41bacd8c17"
@@ -26,7 +26,7 @@ ARCHIVE_SIGNATURE: Final = "0def7320c3a5731c473e5ecbe6d01bc7"
 COMPUTED_TEXT: Final = "<computed>"
 """How an unknown value is written for people and in JSON."""
 
-SECRET_TEXT: Final = "[secret]"  # noqa: S105 - the mask, as the Pulumi CLI writes it
+SECRET_TEXT: Final = "[secret]"  # noqa: S105  (the mask, as the Pulumi CLI writes it)
 """How a secret value is written for people and in JSON."""
 
 Properties: TypeAlias = dict[str, Any]
@@ -210,7 +210,7 @@ def encode_properties(properties: Mapping[str, Any]) -> struct_pb2.Struct:
     return encoded
 
 
-def to_json(value: Any) -> Any:  # noqa: PLR0911 - one return for each kind of value
+def to_json(value: Any) -> Any:  # noqa: PLR0911  (one return for each kind of value)
     """Return `value` as data for `json.dumps` and for people.
 
     Unknown is written ``"<computed>"``, a secret ``"[secret]"``, a reference as the URN it refers

@@ -104,7 +104,7 @@ def bottlerocket_layout(ctx: Context, name: str, pool: Pool) -> Iterator[Finding
 def _layout_fault(
     ctx: Context, at: FieldPath, sharing: Mig, instance_type: InstanceType
 ) -> Finding | None:
-    from eks_gpushare.sharing.mig.layout import LayoutError, node_layout  # noqa: PLC0415  (few have)
+    from eks_gpushare.sharing.mig.layout import LayoutError, node_layout
 
     try:
         layout = node_layout(sharing.layout, instance_type, ctx.catalog)

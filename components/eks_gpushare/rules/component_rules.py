@@ -163,7 +163,7 @@ def _cluster_of(spec: GpuPoolSpec | SystemNodesSpec) -> NewCluster:
     return partly(NewCluster, **({"version": version} if version else {}))
 
 
-def _environment(spec: Model, **parts: Any) -> Environment:  # noqa: ANN401  (parts of it)
+def _environment(spec: Model, **parts: Any) -> Environment:
     """What a component knows of an environment: itself, its tags and its catalog."""
     known = _known(spec)
     return partly(Environment, **_some(known, "tags", "catalog"), **parts)

@@ -237,8 +237,8 @@ def mig_toleration(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 def slices_used(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if not isinstance(pool.sharing, Mig):
         return
-    from eks_gpushare.sharing.mig.geometry import unused  # noqa: PLC0415  (few stacks use MIG)
-    from eks_gpushare.sharing.mig.layout import format_layout  # noqa: PLC0415
+    from eks_gpushare.sharing.mig.geometry import unused
+    from eks_gpushare.sharing.mig.layout import format_layout
 
     for _, layout in _first_of_each_model(ctx, pool):
         model = layout.model
@@ -314,7 +314,7 @@ def _outcomes(
     """What the layout makes of each type of a pool; types without MIG have rules of their own."""
     if not isinstance(pool.sharing, Mig):
         return
-    from eks_gpushare.sharing.mig.layout import LayoutError, node_layout  # noqa: PLC0415  (few stacks use MIG)
+    from eks_gpushare.sharing.mig.layout import LayoutError, node_layout
 
     for found, _ in ctx.gpu_types(pool):
         if why_no_mig(found) is not None:

@@ -229,7 +229,7 @@ def _startup_taints(pool: Pool) -> int:
     """How many taints the nodes join with besides the pool's own."""
     if not isinstance(pool.sharing, Mig):
         return 0
-    from eks_gpushare.sharing.mig_manager import startup_taints  # noqa: PLC0415  (few stacks use MIG)
+    from eks_gpushare.sharing.mig_manager import startup_taints
 
     return len(startup_taints(pool))
 

@@ -220,7 +220,7 @@ def _shares(ctx: Context, pool: Pool, instance_type: InstanceType) -> tuple[Shar
     """The shares of a node; none where the layout is wrong, which has a finding of its own."""
     if not isinstance(pool.sharing, Mig):
         return shares(pool, instance_type, ctx.catalog)
-    from eks_gpushare.sharing.mig.layout import LayoutError  # noqa: PLC0415  (few stacks use MIG)
+    from eks_gpushare.sharing.mig.layout import LayoutError
 
     try:
         return shares(pool, instance_type, ctx.catalog)

@@ -98,7 +98,7 @@ def bottlerocket_mig(
         NotOnBottlerocketError: Bottlerocket cannot make this layout of the type's GPUs.
         eks_gpushare.sharing.mig.layout.LayoutError: A layout that does not fit them.
     """
-    from eks_gpushare.sharing.mig.layout import node_layout  # noqa: PLC0415  (few stacks use MIG)
+    from eks_gpushare.sharing.mig.layout import node_layout
 
     layout = node_layout(sharing.layout, instance_type, catalog)
     gpu, profile = facts.bottlerocket_mig_gpu(layout.model.name), layout.uniform

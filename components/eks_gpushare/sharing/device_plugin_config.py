@@ -59,7 +59,7 @@ def _mig_document(pool: Pool, sharing: Mig, catalog: Catalog) -> dict[str, Any]:
 
 def _mixed_names(pool: Pool, sharing: Mig, catalog: Catalog) -> list[str]:
     """One type stands for all: the rules have seen to it that a layout means the same on each."""
-    from eks_gpushare.sharing.mig.layout import node_layout  # noqa: PLC0415  (few stacks use MIG)
+    from eks_gpushare.sharing.mig.layout import node_layout
 
     instance_type = catalog.find(pool.instance_types[0])
     if instance_type is None:
@@ -92,7 +92,7 @@ def config_map_data(pools: Mapping[str, Pool], catalog: Catalog) -> dict[str, st
 
 def render(value: Mapping[str, Any]) -> str:
     """A document as YAML, the same text for the same content."""
-    import yaml  # noqa: PLC0415  (not needed to check a stack file)
+    import yaml
 
     return str(yaml.safe_dump(value, sort_keys=False))
 
@@ -103,8 +103,8 @@ def content_hash(data: Mapping[str, str]) -> str:
     Nothing watches the ConfigMap for changes, so a change has to be a new name: then the chart's
     DaemonSet changes with it, and its pods roll.
     """
-    import hashlib  # noqa: PLC0415  (checking needs no hash, and loading it takes a while)
-    import json  # noqa: PLC0415  (the same)
+    import hashlib
+    import json
 
     text = json.dumps(data, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH]

@@ -198,7 +198,7 @@ def _types(pool: Pool, catalog: Catalog) -> Iterator[InstanceType]:
 
 def _layouts(pool: Pool, catalog: Catalog) -> list[NodeLayout]:
     """The layout on each GPU model of the pool; types with the same model have the same."""
-    from eks_gpushare.sharing.mig.layout import node_layout  # noqa: PLC0415  (few stacks use MIG)
+    from eks_gpushare.sharing.mig.layout import node_layout
 
     if not isinstance(pool.sharing, Mig):
         return []

@@ -140,7 +140,7 @@ def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None
 def _mig_labels(pool: Pool, catalog: Catalog) -> Mapping[str, str]:
     if not isinstance(pool.sharing, Mig):
         return {}
-    from eks_gpushare.sharing.mig_manager import mig_labels  # noqa: PLC0415  (few stacks use MIG)
+    from eks_gpushare.sharing.mig_manager import mig_labels
 
     return mig_labels(pool, catalog)
 
@@ -149,7 +149,7 @@ def startup_taints(pool: Pool) -> tuple[Taint, ...]:
     """Taints that nodes join with and lose once their MIG layout is there; pods tolerate none."""
     if not isinstance(pool.sharing, Mig):
         return ()
-    from eks_gpushare.sharing import mig_manager  # noqa: PLC0415  (the same)
+    from eks_gpushare.sharing import mig_manager
 
     return mig_manager.startup_taints(pool)
 

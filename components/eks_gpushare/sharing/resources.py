@@ -78,7 +78,7 @@ def shares(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> tuple[S
         eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
     if isinstance(pool.sharing, Mig):
-        from eks_gpushare.sharing.mig.layout import node_layout  # noqa: PLC0415  (few stacks use MIG)
+        from eks_gpushare.sharing.mig.layout import node_layout
 
         layout = node_layout(pool.sharing.layout, instance_type, catalog)
         return _mig(pool, pool.sharing, layout, _whole(instance_type, layout.whole))

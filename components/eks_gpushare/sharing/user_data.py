@@ -29,14 +29,14 @@ class NodeUserData:
     def for_eks_image(self) -> str | None:
         """User data for an AMI of EKS, base64; None if there is nothing to say."""
         if self.bottlerocket:
-            from eks_gpushare.documents.bottlerocket import (  # noqa: PLC0415  (few pools)
+            from eks_gpushare.documents.bottlerocket import (
                 bottlerocket_user_data,
             )
 
             return bottlerocket_user_data(self.settings) if self.settings else None
         if self.script is None:
             return None
-        from eks_gpushare.documents.node_config import user_data  # noqa: PLC0415  (few pools)
+        from eks_gpushare.documents.node_config import user_data
 
         return user_data(self.script)
 
@@ -51,12 +51,12 @@ class NodeUserData:
         """
         cluster = (name, endpoint, authority, service_cidr)
         if self.bottlerocket:
-            from eks_gpushare.documents.bottlerocket import (  # noqa: PLC0415  (few pools)
+            from eks_gpushare.documents.bottlerocket import (
                 custom_bottlerocket_user_data,
             )
 
             return custom_bottlerocket_user_data(self.settings, *cluster)
-        from eks_gpushare.documents.node_config import user_data  # noqa: PLC0415  (few pools)
+        from eks_gpushare.documents.node_config import user_data
 
         return user_data(self.script, cluster)
 
@@ -78,6 +78,6 @@ def node_user_data(pool: Pool, catalog: Catalog) -> NodeUserData:
         return NodeUserData(bottlerocket=True, settings=settings)
     if not isinstance(pool.sharing, Mig):
         return NodeUserData()
-    from eks_gpushare.sharing.mig_boot import boot_script  # noqa: PLC0415  (few stacks use MIG)
+    from eks_gpushare.sharing.mig_boot import boot_script
 
     return NodeUserData(script=boot_script(pool, catalog))

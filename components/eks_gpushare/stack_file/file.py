@@ -120,7 +120,7 @@ def _of_yaml(problem: YamlProblem) -> Finding:
     return Finding(rule.id, rule.severity, where, message, fix, rule.source, problem.path)
 
 
-def _of_file(value: Any) -> Iterator[Finding]:  # noqa: ANN401  (any YAML)
+def _of_file(value: Any) -> Iterator[Finding]:
     if value is None:
         yield _missing_environment((), "The file is empty.")
         return
@@ -201,7 +201,7 @@ def _unseen_environment() -> Finding:
     return shape_rules.NO_ENVIRONMENT.finding(("environment",), message, fix, "info")
 
 
-def _secrets(value: Any, at: FieldPath) -> Iterator[Finding]:  # noqa: ANN401  (any YAML)
+def _secrets(value: Any, at: FieldPath) -> Iterator[Finding]:
     if isinstance(value, dict):
         if set(value) == {"secure"}:
             message = "A secret inside the environment would be in plain text in the state."

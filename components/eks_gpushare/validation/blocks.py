@@ -32,7 +32,7 @@ def keys_of_block(
     return tuple((info.alias or name) if by_alias else name for name, info in fields)
 
 
-def _step(block: Any, part: int | str) -> Iterator[Any]:  # noqa: ANN401  (any annotation)
+def _step(block: Any, part: int | str) -> Iterator[Any]:
     """What a key, an index or a union's tag leads to."""
     if isinstance(block, type) and issubclass(block, BaseModel):
         for name, info in block.model_fields.items():
@@ -49,7 +49,7 @@ def is_model(annotation: object) -> TypeGuard[type[Model]]:
     return isinstance(annotation, type) and issubclass(annotation, Model)
 
 
-def tagged(member: Any, tag: object) -> Any:  # noqa: ANN401  (any annotation)
+def tagged(member: Any, tag: object) -> Any:
     """What a member of a union is that has the given tag; None if it is another."""
     if get_origin(member) is Annotated and any(
         isinstance(each, Tag) and each.tag == tag for each in get_args(member)[1:]
@@ -58,7 +58,7 @@ def tagged(member: Any, tag: object) -> Any:  # noqa: ANN401  (any annotation)
     return None
 
 
-def members(annotation: Any) -> Iterator[Any]:  # noqa: ANN401
+def members(annotation: Any) -> Iterator[Any]:
     """The members of a union, those with a tag as they are; otherwise the annotation itself."""
     inner = get_args(annotation)
     if get_origin(annotation) is Annotated:

@@ -87,8 +87,8 @@ class _Reader:
         self,
         annotation: Any,
         given: Any,
-        faults: Sequence[tuple[_Loc, str]],  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        faults: Sequence[tuple[_Loc, str]],
+    ) -> Any:
         """What can be read of a value with faults inside; `_UNREAD` if it cannot be parted."""
         if given is _UNREAD or any(not loc for loc, _ in faults):
             return _UNREAD
@@ -106,8 +106,8 @@ class _Reader:
         self,
         model: type[Model],
         given: Any,
-        faults: Sequence[tuple[_Loc, str]],  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        faults: Sequence[tuple[_Loc, str]],
+    ) -> Any:
         """Blocks by the names that their user chose."""
         if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
             return _UNREAD
@@ -123,7 +123,7 @@ class _Reader:
             for key in given
         }
 
-    def _right(self, info: FieldInfo, given: Any) -> Any:  # noqa: ANN401
+    def _right(self, info: FieldInfo, given: Any) -> Any:
         """A value without faults, as the model has it."""
         if is_model(info.annotation):
             return info.annotation.model_validate(

@@ -111,7 +111,7 @@ def place(loc: tuple[int | str, ...]) -> FieldPath:
     return tuple(part for part in loc if part not in TAGS)
 
 
-def shown(value: Any) -> str:  # noqa: ANN401  (whatever was given)
+def shown(value: Any) -> str:
     """A given value as it may stand in a message: as JSON, and not for ever."""
     text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004  (fits one line)
@@ -128,7 +128,7 @@ def possible(word: str, names: Iterable[str]) -> list[str]:
 
 
 def _near(word: str, names: Iterable[str], *, most: int, cutoff: float) -> list[str]:
-    import difflib  # noqa: PLC0415  (most files have nothing misspelt)
+    import difflib
 
     by_fold = {name.casefold().replace("_", ""): name for name in names}
     folded = word.casefold().replace("_", "")
@@ -176,7 +176,7 @@ def _missing(at: FieldPath) -> Finding:
     return shape_rules.MISSING_KEY.finding(at, f"{at[-1]} is required here.", f"Add {at[-1]}.")
 
 
-def _not_allowed(at: FieldPath, given: Any, allowed: list[str]) -> Finding:  # noqa: ANN401
+def _not_allowed(at: FieldPath, given: Any, allowed: list[str]) -> Finding:
     if isinstance(given, str) and (meant := _same_word(given, allowed)):
         fix = f"Write {meant}."
     else:
@@ -196,7 +196,7 @@ def _listed(detail: ErrorDetails) -> list[str]:
     return [word.strip(" '") for word in expected.replace(" or ", ",").split(",")]
 
 
-def _mode(at: FieldPath, given: Any) -> Finding:  # noqa: ANN401
+def _mode(at: FieldPath, given: Any) -> Finding:
     if not isinstance(given, dict):
         return _wrong_type(at, given, "a mapping")
     if "mode" not in given:
@@ -207,7 +207,7 @@ def _mode(at: FieldPath, given: Any) -> Finding:  # noqa: ANN401
     return _not_allowed((*at, "mode"), given["mode"], list(MODES))
 
 
-def _unquoted(at: FieldPath, given: Any, written: str | None) -> Finding:  # noqa: ANN401
+def _unquoted(at: FieldPath, given: Any, written: str | None) -> Finding:
     if written is None:
         message = f"This is the number {given}; a version is text."
         fix = f"Put quotes around the version as you mean it: without them, {at[-1]}: 1.30 is 1.3."
@@ -218,7 +218,7 @@ def _unquoted(at: FieldPath, given: Any, written: str | None) -> Finding:  # noq
     return shape_rules.UNQUOTED_VERSION.finding(at, message, fix)
 
 
-def _wrong_type(at: FieldPath, given: Any, wanted: str, written: str | None = None) -> Finding:  # noqa: ANN401
+def _wrong_type(at: FieldPath, given: Any, wanted: str, written: str | None = None) -> Finding:
     message = f"{shown(given)} is {_kind(given)}; {wanted} is expected."
     fix = f"Give {wanted}."
     if given is None:
@@ -239,11 +239,11 @@ def _is_integer(text: str) -> bool:
     return text.isascii() and text.strip().removeprefix("-").isdecimal()
 
 
-def _is_number(value: Any) -> bool:  # noqa: ANN401
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _kind(value: Any) -> str:  # noqa: ANN401
+def _kind(value: Any) -> str:
     if value is None:
         return "empty"
     if isinstance(value, bool):

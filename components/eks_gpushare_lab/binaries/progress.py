@@ -154,8 +154,8 @@ def default_progress() -> Progress:
 
 
 def _bars() -> Bars:
-    from rich.console import Console  # noqa: PLC0415  (a build that is cached shows nothing)
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     return Progress(

@@ -71,7 +71,7 @@ def _renamed(sharing: Mapping[str, Any]) -> dict[str, Any]:
     return dict(sharing)
 
 
-def _chart(chart: Any, program: Path) -> Any:  # noqa: ANN401  (any YAML)
+def _chart(chart: Any, program: Path) -> Any:
     """A chart on disk by its full path: the program runs from another directory here."""
     path = chart.get("path") if isinstance(chart, dict) else None
     if not path:
@@ -79,7 +79,7 @@ def _chart(chart: Any, program: Path) -> Any:  # noqa: ANN401  (any YAML)
     return {**chart, "path": str((program / Path(path).expanduser()).absolute())}
 
 
-def _without_secrets(value: Any) -> Any:  # noqa: ANN401  (any YAML)
+def _without_secrets(value: Any) -> Any:
     """Only the stack's own secrets provider could decrypt them."""
     if isinstance(value, dict):
         if value.keys() == _SECURE:

@@ -49,7 +49,7 @@ def dropped(text: str) -> list[str]:
     return list(_dropped(document, _KNOWN, ""))
 
 
-def _dropped(value: Any, known: Mapping[str, Any], path: str) -> Iterator[str]:  # noqa: ANN401
+def _dropped(value: Any, known: Mapping[str, Any], path: str) -> Iterator[str]:
     if isinstance(value, list):
         for number, item in enumerate(value):
             yield from _dropped(item, known, f"{path}[{number}]")

@@ -80,7 +80,7 @@ _Strict.yaml_implicit_resolvers = {
 }
 
 
-def _items(document: Any) -> Iterator[Any]:  # noqa: ANN401 (any YAML)
+def _items(document: Any) -> Iterator[Any]:
     if document is None:
         return
     is_list = isinstance(document, dict) and str(document.get("kind", "")).endswith("List")
@@ -90,7 +90,7 @@ def _items(document: Any) -> Iterator[Any]:  # noqa: ANN401 (any YAML)
         yield document
 
 
-def _lacks(document: Any) -> str | None:  # noqa: ANN401 (any YAML)
+def _lacks(document: Any) -> str | None:
     if not isinstance(document, dict):
         return "it is no mapping"
     metadata = document.get("metadata")

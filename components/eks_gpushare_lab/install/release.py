@@ -108,7 +108,7 @@ def scheduling(daemon_set: Mapping[str, Any], release: Release) -> dict[str, Any
     return found
 
 
-def value_at(values: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (any value of a chart)
+def value_at(values: Mapping[str, Any], path: str) -> Any:
     """The value at a path such as `nfd.worker.affinity`, None if there is none."""
     found: Any = values
     for key in path.split("."):

@@ -147,6 +147,6 @@ def _ended(message: str) -> str:
     _, colon, rest = message.partition(": ")
     text = rest if colon and message.startswith("Error creating") else message
     words = text.split('"')
-    if text.startswith("pods ") and len(words) > 2:  # noqa: PLR2004 (before, name, after)
+    if text.startswith("pods ") and len(words) > 2:  # noqa: PLR2004  (before, name, after)
         text = "pods" + '"'.join(words[2:])
     return text

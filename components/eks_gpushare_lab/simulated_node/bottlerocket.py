@@ -140,7 +140,7 @@ def _leaves(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return found
 
 
-def _table(value: Any, path: str) -> Mapping[str, Any]:  # noqa: ANN401 (any TOML)
+def _table(value: Any, path: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise SettingsError(f"{path} is no table")
     return value
@@ -154,7 +154,7 @@ def _is_number(least: int, most: int) -> Callable[[Any], bool]:
     return lambda v: isinstance(v, int) and not isinstance(v, bool) and least <= v <= most
 
 
-def _are_lists(value: Any) -> bool:  # noqa: ANN401 (any TOML)
+def _are_lists(value: Any) -> bool:
     values = value if isinstance(value, list) else [value]
     return bool(values) and all(each in _LISTS for each in values)
 

@@ -107,7 +107,7 @@ def _configuration(mig: str, strategy: str, block: _Block, *, fail_default: bool
     return Configuration(mig, strategy, block.resources, block.renamed, fail)
 
 
-def _block(value: Any) -> _Block:  # noqa: ANN401 (any YAML)
+def _block(value: Any) -> _Block:
     given = _mapping(value, "ReplicatedResources")
     resources = given.get("resources")
     if not resources:
@@ -119,7 +119,7 @@ def _block(value: Any) -> _Block:  # noqa: ANN401 (any YAML)
     return _Block(renamed, fail, tuple(_replicated(each) for each in resources))
 
 
-def _replicated(value: Any) -> Replicated:  # noqa: ANN401 (any YAML)
+def _replicated(value: Any) -> Replicated:
     given = _mapping(value, "ReplicatedResource")
     if "name" not in given:
         raise ConfigFileError("unmarshal error: no resource name specified")
@@ -152,7 +152,7 @@ def _resource_name(given: str) -> str:
     return name
 
 
-def _check_devices(devices: Any) -> None:  # noqa: ANN401 (any YAML)
+def _check_devices(devices: Any) -> None:
     match devices:
         case bool() | float() | dict():
             raise ConfigFileError(f"unmarshal error: unrecognized type for devices spec: {devices}")
@@ -169,7 +169,7 @@ def _check_devices(devices: Any) -> None:  # noqa: ANN401 (any YAML)
                     raise ConfigFileError(f"unmarshal error: {message}")
 
 
-def _mapping(value: Any, kind: str) -> dict[str, Any]:  # noqa: ANN401 (any YAML)
+def _mapping(value: Any, kind: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -177,7 +177,7 @@ def _mapping(value: Any, kind: str) -> dict[str, Any]:  # noqa: ANN401 (any YAML
     return {str(key): item for key, item in value.items()}
 
 
-def _field(content: dict[str, Any], name: str) -> Any:  # noqa: ANN401 (any YAML)
+def _field(content: dict[str, Any], name: str) -> Any:
     """The last key that is `name` in any case: Go's decoder sees them sorted, and takes each."""
     found = None
     for key in sorted(content):
@@ -190,19 +190,19 @@ def _has(content: dict[str, Any], name: str) -> bool:
     return any(key.casefold() == name.casefold() for key in content)
 
 
-def _flag(value: Any) -> bool | None:  # noqa: ANN401 (any YAML)
+def _flag(value: Any) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
     raise _mistyped(value, "bool")
 
 
-def _text(value: Any, name: str) -> str:  # noqa: ANN401 (any YAML)
+def _text(value: Any, name: str) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     raise _mistyped(value, f"string {name}")
 
 
-def _mistyped(value: Any, kind: str) -> ConfigFileError:  # noqa: ANN401 (any YAML)
+def _mistyped(value: Any, kind: str) -> ConfigFileError:
     names = {dict: "object", list: "array", str: "string", bool: "bool"}
     given = names.get(type(value), "number")
     return ConfigFileError(

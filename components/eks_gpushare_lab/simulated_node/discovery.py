@@ -143,8 +143,8 @@ def _instances(gpus: Sequence[Gpu]) -> Counter[str]:
 
 
 def _family(major: int, minor: int) -> str:
-    if major == 7:  # noqa: PLR2004 (two families share it)
-        return "volta" if minor < 5 else "turing"  # noqa: PLR2004 (the same)
-    if major == 8:  # noqa: PLR2004 (the same)
-        return "ampere" if minor < 9 else "ada-lovelace"  # noqa: PLR2004 (the same)
+    if major == 7:  # noqa: PLR2004  (two families share it)
+        return "volta" if minor < 5 else "turing"  # noqa: PLR2004  (the same)
+    if major == 8:  # noqa: PLR2004  (the same)
+        return "ampere" if minor < 9 else "ada-lovelace"  # noqa: PLR2004  (the same)
     return {9: "hopper", 10: "blackwell", 12: "blackwell"}.get(major, "undefined")

@@ -24,7 +24,7 @@ for _tag, _pattern in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _whole, list("-+0123456789."))
 
 
-def first_document(text: str) -> Any:  # noqa: ANN401 (any YAML)
+def first_document(text: str) -> Any:
     """The first document of a text, None if there is none.
 
     Raises:

@@ -62,7 +62,7 @@ class Hardware:
     @property
     def is_ampere(self) -> bool:
         """Whether MIG mode changes only when the GPU is reset: on EC2, when the machine reboots."""
-        return self.compute[0] == 8  # noqa: PLR2004 (compute capability of Ampere)
+        return self.compute[0] == 8  # noqa: PLR2004  (compute capability of Ampere)
 
 
 def hardware_of(instance_type: str) -> Hardware | None:

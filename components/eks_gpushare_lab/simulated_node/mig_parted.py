@@ -169,7 +169,7 @@ def _pairs(items: Sequence[Item], hardware: Hardware) -> Iterator[tuple[Item, in
                 raise ApplyError("cannot set MIG mode on non MIG-capable GPU")
 
 
-def _items(name: str, items: Any) -> Iterator[Item]:  # noqa: ANN401 (any YAML)
+def _items(name: str, items: Any) -> Iterator[Item]:
     if not isinstance(items, list) or not items:
         raise SpecError(f"unmarshal error: at least one entry in '{name}' is required")
     for item in items:
@@ -195,7 +195,7 @@ def _item(item: Mapping[str, Any]) -> Item:
     return Item(_devices(item["devices"]), enabled, counts, _filters(item.get("device-filter")))
 
 
-def _devices(given: Any) -> tuple[int, ...] | None:  # noqa: ANN401 (any YAML)
+def _devices(given: Any) -> tuple[int, ...] | None:
     if given == "all":
         return None
     if isinstance(given, list) and all(type(each) is int for each in given):
@@ -203,7 +203,7 @@ def _devices(given: Any) -> tuple[int, ...] | None:  # noqa: ANN401 (any YAML)
     raise SpecError(f"unmarshal error: invalid string input for 'devices': {given}")
 
 
-def _filters(given: Any) -> tuple[str, ...]:  # noqa: ANN401 (any YAML)
+def _filters(given: Any) -> tuple[str, ...]:
     if given is None or given == "":
         return ()
     filters = given if isinstance(given, list) else [given]
@@ -212,7 +212,7 @@ def _filters(given: Any) -> tuple[str, ...]:  # noqa: ANN401 (any YAML)
     return tuple(filters)
 
 
-def _counts(given: Any) -> dict[str, int]:  # noqa: ANN401 (any YAML)
+def _counts(given: Any) -> dict[str, int]:
     counts = _mapping(given, "mig-devices is no map")
     where = "error validating values in 'mig-devices' field"
     for profile, count in counts.items():
@@ -229,7 +229,7 @@ def _some(counts: Mapping[str, int]) -> dict[str, int]:
     return {profile: count for profile, count in counts.items() if count}
 
 
-def _mapping(value: Any, otherwise: str) -> dict[str, Any]:  # noqa: ANN401 (any YAML)
+def _mapping(value: Any, otherwise: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise SpecError(f"unmarshal error: {otherwise}")
     return value

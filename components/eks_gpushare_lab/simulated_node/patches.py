@@ -80,7 +80,7 @@ def instance_state(instance: PodProgram) -> tuple[Object, Trouble | None]:
     return {"metadata": {"annotations": {LOG: instance.log()}}}, instance.trouble
 
 
-def pod_status(pod: Object, trouble: Any) -> Object | None:  # noqa: ANN401 (Trouble or None)
+def pod_status(pod: Object, trouble: Any) -> Object | None:
     """Status of a pod whose containers wait, or run again; None if it is as it should be."""
     statuses = pod["status"].get("containerStatuses") or []
     waits = any("waiting" in (each.get("state") or {}) for each in statuses)

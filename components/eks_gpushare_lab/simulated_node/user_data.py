@@ -61,7 +61,7 @@ def parts(text: str) -> list[tuple[str, str]]:
     ]
 
 
-def _text(payload: Any) -> str:  # noqa: ANN401 (what the library returns)
+def _text(payload: Any) -> str:
     return payload.decode(errors="replace") if isinstance(payload, bytes) else ""
 
 

@@ -65,7 +65,7 @@ def test_a_run_that_comes_out_as_expected_ends_with_0(programs: Programs, lab_ho
     assert report["findings"] == []
 
 
-def given(**options: Any) -> Namespace:  # noqa: ANN401 (any option)
+def given(**options: Any) -> Namespace:
     common: dict[str, Any] = {
         "program": None,
         "apply": [],

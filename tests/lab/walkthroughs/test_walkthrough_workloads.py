@@ -80,7 +80,7 @@ def test_a_pod_that_is_refused_late_has_not_run_before(
 ) -> None:
     decide = admission.refusal
 
-    def late(pod: Any, configuration: Any) -> str | None:  # noqa: ANN401  (as the original)
+    def late(pod: Any, configuration: Any) -> str | None:
         time.sleep(1.5)  # as on a machine with other work
         return decide(pod, configuration)
 

@@ -88,7 +88,7 @@ class NodeLayout:
     @property
     def layout_hash(self) -> str:
         """A short name fit for a label, the same for the same instances in the same places."""
-        import hashlib  # noqa: PLC0415  (checking needs no hash, and loading it takes a while)
+        import hashlib
 
         parts = [self.model.name]
         parts += [
@@ -206,7 +206,7 @@ def meant_layout(
         meant = f"all-{profile.replace('+', '.')}" if profile else ""
         if meant in layouts:
             return meant
-    from difflib import get_close_matches  # noqa: PLC0415  (most names are right)
+    from difflib import get_close_matches
 
     near = get_close_matches(name, [each for each in layouts if layouts[each]], n=1, cutoff=0.75)
     return near[0] if near else None
