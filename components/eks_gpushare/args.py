@@ -28,6 +28,7 @@ __all__ = [
     "Nodes",
     "Pool",
     "Reservation",
+    "ServedPool",
     "SharedMigDevices",
     "Sharing",
     "SystemBlock",

@@ -218,4 +218,4 @@ def test_beside_the_library_the_lab_adds_its_verb(with_lab: Path, tmp_path: Path
 def test_beside_the_library_the_lab_adds_its_findings(with_lab: Path, tmp_path: Path) -> None:
     done = run(with_lab / "eks-gpushare", "findings", "GPU903", cwd=tmp_path)
 
-    assert done.stdout.startswith("GPU903, warning, said by lab run\n")
+    assert done.stdout.startswith("GPU903, warning, reported by lab run\n")

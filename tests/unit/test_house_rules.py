@@ -49,7 +49,7 @@ LAYERS = (
 """Each layer may import itself and those before it."""
 
 LAB_LAYERS = (
-    ("codes", "errors", "client"),
+    ("rules", "errors", "client"),
     ("host",),
     ("binaries",),
     ("control_plane",),

@@ -4,8 +4,7 @@ It pauses the operator's programs by their labels, waits until their pods are go
 GPUs and lets the programs come back. It does not drain: a pod that uses a GPU makes it fail. Where
 a change of MIG mode needs a reboot, it reboots the node if WITH_REBOOT says so, and fails if not.
 
-Source: https://github.com/NVIDIA/mig-parted/tree/v0.15.0, `cmd/nvidia-mig-manager` and
-`pkg/mig/reconfigure`.
+Source: NVIDIA/mig-parted, `cmd/nvidia-mig-manager` and `pkg/mig/reconfigure`.
 """
 
 from __future__ import annotations

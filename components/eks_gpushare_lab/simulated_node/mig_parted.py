@@ -1,7 +1,6 @@
 """mig-parted's configuration file, version 1, read as strictly as the original reads it.
 
-Source: https://github.com/NVIDIA/mig-parted/tree/v0.15.0, `api/spec/v1`, `pkg/mig/builder` and
-`cmd/nvidia-mig-parted/apply`.
+Source: NVIDIA/mig-parted, `api/spec/v1`, `pkg/mig/builder` and `cmd/nvidia-mig-parted/apply`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 The operator's DaemonSets select nodes by labels that it sets itself, and it believes node feature
 discovery alone about which nodes have GPUs.
 
-Source: https://github.com/NVIDIA/gpu-operator/tree/v26.7.0/controllers,
-`nodelabeling_controller.go` and `state_manager.go`.
+Source: NVIDIA/gpu-operator, `controllers/nodelabeling_controller.go` and `state_manager.go` there.
 """
 
 from __future__ import annotations

@@ -65,11 +65,11 @@ def test_a_renamed_share_needs_a_toleration_of_its_own(walk: Walk, messages_of: 
 
 
 def test_another_version_of_the_chart_is_one_error_and_no_daemon_set(
-    walk: Walk, half: Callable[[str], DesiredCluster]
+    walk: Walk, desired: Callable[[str], DesiredCluster]
 ) -> None:
-    known = half("time-slicing")
+    known = desired("time-slicing")
     (release,) = known.releases
-    walk.lay(replace(known, releases=(replace(release, version="0.17.4"),)))
+    walk.install(replace(known, releases=(replace(release, version="0.17.4"),)))
     walk.apply("exclusive/cifar10.yaml")
 
     report = walk.see()

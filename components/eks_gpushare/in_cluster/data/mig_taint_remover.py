@@ -74,7 +74,7 @@ class Api:
         # (https://github.com/kubernetes-client/python/issues/2394). Chain and host stay checked.
         self.context.verify_flags &= ~ssl.VERIFY_X509_STRICT
 
-    def open(
+    def open(  # noqa: PLR0913, PLR0917 - what a request has
         self,
         method: str,
         path: str,
@@ -103,7 +103,7 @@ class Api:
             raise ApiError(answer.status, message_of(text))
         return answer
 
-    def call(self, *request: Any, **more: Any) -> dict[str, Any]:
+    def call(self, *request: Any, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - as open
         """Send a request and return the object that comes back."""
         with self.open(*request, **more) as answer:
             found: dict[str, Any] = json.loads(answer.read())
@@ -135,7 +135,7 @@ class Remover:
                         delay = FIRST_DELAY
                     why = str(error) or type(error).__name__
                     log("error", f"trying again in {delay:.0f} s: {why}")
-                    time.sleep(delay * random.uniform(0.8, 1.2))  # noqa: S311  (no secret)
+                    time.sleep(delay * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
                     delay = min(2 * delay, LONGEST_DELAY)
             time.sleep(PAUSE_SECONDS)
 
