@@ -5,7 +5,7 @@ UnexpectedAdmissionError before it has run. Its controller makes another, which 
 for ever. Here each refusal of the same owner waits longer than the one before. kwok starts such a
 pod only when it is told that the pod is admitted, so that none runs which is to be refused.
 
-Source: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/internal/rm/rm.go, ValidateRequest.
+Source: NVIDIA/k8s-device-plugin, internal/rm/rm.go, ValidateRequest.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a node advertises, by its GPUs as they are partitioned and the plugin's configuration.
 
-Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/internal, `rm/device_map.go` and
+Source: NVIDIA/k8s-device-plugin, internal, `rm/device_map.go` and
 `plugin/mps.go`.
 """
 

@@ -4,7 +4,7 @@ Unknown keys are dropped without a word, `rename` and `devices` are checked and 
 MPS goes over time slicing. Keys of `sharing` and `flags` match whatever their case, as Go's JSON
 decoder has it, while those inside a sharing block are compared as they are.
 
-Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/api/config/v1.
+Source: NVIDIA/k8s-device-plugin, api/config/v1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which key of the ConfigMap configures a node, as the chart's config-manager selects it.
 
-Source: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/cmd/config-manager/main.go.
+Source: NVIDIA/k8s-device-plugin, cmd/config-manager/main.go.
 """
 
 from __future__ import annotations

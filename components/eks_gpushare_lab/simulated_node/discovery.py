@@ -1,6 +1,6 @@
 """Labels of GPU feature discovery, but for those of driver and CUDA versions.
 
-Source: https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/internal/lm, `nvml.go`,
+Source: NVIDIA/k8s-device-plugin, internal/lm, `nvml.go`,
 `resource.go` and `mig-strategy.go`.
 """
 
