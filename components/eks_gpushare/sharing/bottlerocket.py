@@ -7,7 +7,7 @@ packages/nvidia-k8s-device-plugin (templates of 2026).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from eks_gpushare.catalog import bottlerocket as facts
 from eks_gpushare.config.sharing import Exclusive, Mig, Mps, TimeSlicing
@@ -73,20 +73,22 @@ def bottlerocket_settings(
         # default, while the chart's plugin is told to use volume mounts.
         return {"enabled": False, "device-list-strategy": "volume-mounts"}
     sharing = pool.sharing
-    if isinstance(sharing, Exclusive):
-        return {}
-    if isinstance(sharing, Mps):
-        shares = {"replicas": sharing.replicas, "rename-by-default": renames(pool)}
-        return {"device-sharing-strategy": "mps", "mps": shares}
-    if isinstance(sharing, TimeSlicing):
-        return _time_slicing(pool, refuse_several=sharing.fail_requests_greater_than_one)
-    profiles = {}
-    for instance_type in types:
-        gpu, profile = bottlerocket_mig(sharing, instance_type, catalog)
-        profiles[gpu.key] = profile
-    turns = _time_slicing(pool, refuse_several=True) if sharing.time_slicing else {}
-    # Written out for every model: without its profile the manager takes the whole GPU.
-    return {"device-partitioning-strategy": "mig", **turns, "mig": {"profile": profiles}}
+    match sharing:
+        case Exclusive():
+            return {}
+        case Mps():
+            shares = {"replicas": sharing.replicas, "rename-by-default": renames(pool)}
+            return {"device-sharing-strategy": "mps", "mps": shares}
+        case TimeSlicing():
+            return _time_slicing(pool, refuse_several=sharing.fail_requests_greater_than_one)
+        case Mig():
+            # Written out for every model: without its profile the manager takes the whole GPU.
+            made = (bottlerocket_mig(sharing, each, catalog) for each in types)
+            profiles = {gpu.key: profile for gpu, profile in made}
+            turns = _time_slicing(pool, refuse_several=True) if sharing.time_slicing else {}
+            return {"device-partitioning-strategy": "mig", **turns, "mig": {"profile": profiles}}
+        case _:
+            assert_never(sharing)
 
 
 def bottlerocket_mig(
@@ -119,12 +121,18 @@ def needed_setting(
     if served_by_chart(pool):
         return facts.SWITCH
     sharing = pool.sharing
-    if isinstance(sharing, Mig):
-        found = [facts.MIG, *_later_profiles(sharing, types, catalog)]
-        return max(found, key=lambda setting: setting.since)
-    if isinstance(sharing, Mps):
-        return facts.MPS
-    return facts.TIME_SLICING if isinstance(sharing, TimeSlicing) else None
+    match sharing:
+        case Exclusive():
+            return None
+        case Mps():
+            return facts.MPS
+        case TimeSlicing():
+            return facts.TIME_SLICING
+        case Mig():
+            found = [facts.MIG, *_later_profiles(sharing, types, catalog)]
+            return max(found, key=lambda setting: setting.since)
+        case _:
+            assert_never(sharing)
 
 
 def _later_profiles(

@@ -9,9 +9,9 @@ Source: `api/config/v1` of NVIDIA/k8s-device-plugin, at the version in `catalog.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
-from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
+from eks_gpushare.config.sharing import Exclusive, Mig, Mps, TimeSlicing
 from eks_gpushare.sharing.bottlerocket import chart_plugin_flags
 from eks_gpushare.sharing.resources import GPU, mig_resource, renames
 
@@ -37,14 +37,17 @@ def document(pool: Pool, catalog: Catalog) -> dict[str, Any]:
         eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
     sharing = pool.sharing
-    if isinstance(sharing, Mig):
-        return _mig_document(pool, sharing, catalog)
-    plain = _plain("none", pool)
-    if not isinstance(sharing, TimeSlicing | Mps):
-        return plain
-    refuse_several = sharing.fail_requests_greater_than_one
-    resources = [{"name": GPU, "replicas": sharing.replicas}]
-    return {**plain, "sharing": {sharing.mode: _shared(pool, resources, refuse_several)}}
+    match sharing:
+        case Exclusive():
+            return _plain("none", pool)
+        case TimeSlicing() | Mps():
+            resources = [{"name": GPU, "replicas": sharing.replicas}]
+            shared = _shared(pool, resources, sharing.fail_requests_greater_than_one)
+            return {**_plain("none", pool), "sharing": {sharing.mode: shared}}
+        case Mig():
+            return _mig_document(pool, sharing, catalog)
+        case _:
+            assert_never(sharing)
 
 
 def _mig_document(pool: Pool, sharing: Mig, catalog: Catalog) -> dict[str, Any]:

@@ -6,9 +6,9 @@ Source: `internal/rm` and `api/config/v1/replicas.go` of NVIDIA/k8s-device-plugi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
-from eks_gpushare.config.sharing import Exclusive, Mig
+from eks_gpushare.config.sharing import Exclusive, Mig, Mps, SharedMigDevices, TimeSlicing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,18 +52,30 @@ def renames(pool: Pool) -> bool:
     Karpenter counts the GPUs of an instance type, so shares under the same name would mislead it:
     there the default is to rename.
     """
-    sharing = pool.sharing.time_slicing if isinstance(pool.sharing, Mig) else pool.sharing
-    if sharing is None or isinstance(sharing, Exclusive):
+    turns = _turns(pool)
+    if turns is None:
         return False
-    return pool.provisioner == "karpenter" if sharing.rename is None else sharing.rename
+    return pool.provisioner == "karpenter" if turns.rename is None else turns.rename
 
 
 def replicas(pool: Pool) -> int:
     """Pods per GPU, or per MIG device; 1 where it is not shared."""
-    sharing = pool.sharing.time_slicing if isinstance(pool.sharing, Mig) else pool.sharing
-    if sharing is None or isinstance(sharing, Exclusive):
-        return 1
-    return sharing.replicas
+    turns = _turns(pool)
+    return 1 if turns is None else turns.replicas
+
+
+def _turns(pool: Pool) -> TimeSlicing | Mps | SharedMigDevices | None:
+    """How several pods share a GPU or MIG device; None where each has one of its own."""
+    sharing = pool.sharing
+    match sharing:
+        case Exclusive():
+            return None
+        case TimeSlicing() | Mps():
+            return sharing
+        case Mig():
+            return sharing.time_slicing
+        case _:
+            assert_never(sharing)
 
 
 def shares(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> tuple[Share, ...]:
@@ -77,12 +89,17 @@ def shares(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> tuple[S
     Raises:
         eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
-    if isinstance(pool.sharing, Mig):
-        from eks_gpushare.sharing.mig.layout import node_layout
+    sharing = pool.sharing
+    match sharing:
+        case Exclusive() | TimeSlicing() | Mps():
+            return (_named(_whole(instance_type, instance_type.gpu_count), pool),)
+        case Mig():
+            from eks_gpushare.sharing.mig.layout import node_layout
 
-        layout = node_layout(pool.sharing.layout, instance_type, catalog)
-        return _mig(pool, pool.sharing, layout, _whole(instance_type, layout.whole))
-    return (_named(_whole(instance_type, instance_type.gpu_count), pool),)
+            layout = node_layout(sharing.layout, instance_type, catalog)
+            return _mig(pool, sharing, layout, _whole(instance_type, layout.whole))
+        case _:
+            assert_never(sharing)
 
 
 def advertised(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> Mapping[str, int]:
