@@ -12,9 +12,9 @@ from pulumi_eks import AuthenticationMode, Cluster
 from pulumi_kubernetes import Provider
 
 from eks_gpushare.args import Addons, Endpoint, Taint
-from eks_gpushare.aws.wires import NetworkRefs
+from eks_gpushare.aws.refs import NetworkRefs
 from eks_gpushare.catalog import addon_versions
-from eks_gpushare.checked import checked, props, warn
+from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import EksClusterSpec
 from eks_gpushare.config.taints import Taint as TaintModel
 from eks_gpushare.documents.iam import trusted_by
@@ -97,7 +97,7 @@ class EksCluster(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec, found = checked(EksClusterSpec, EksClusterArgs, args, check_cluster)
+        spec, found = validate_args(EksClusterSpec, EksClusterArgs, args, check_cluster)
         network = NetworkRefs(
             args["vpc_id"], args["private_subnet_ids"], args.get("public_subnet_ids")
         )

@@ -7,10 +7,10 @@ import pulumi
 from pulumi_kubernetes import Provider
 
 from eks_gpushare import args as plain
-from eks_gpushare.aws.wires import NetworkRefs, NodeRefs, Wires
-from eks_gpushare.checked import checked, props, refuse, warn
+from eks_gpushare.aws.refs import ClusterRefs, NetworkRefs, NodeRefs
 from eks_gpushare.checked_args import CheckedArgs
 from eks_gpushare.cluster import EksCluster
+from eks_gpushare.component_args import props, refuse, validate_args, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ClusterByName, NewCluster
@@ -109,13 +109,13 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         self.plans: dict[str, PoolPlan] = plan_environment(spec, catalog, region)
         """What each pool will be, known before anything is made."""
         given, child = args.get("kubeconfig"), pulumi.ResourceOptions(parent=self)
-        parts = _Parts(name, spec, given, child)
-        wires = parts.cluster()
-        nodes = [*parts.system_nodes(wires), *parts.gpu_pools(wires)]
-        register_manager(name, spec, wires.provider, nodes, child)
-        self.provider = wires.provider
-        self.cluster_name = pulumi.Output.from_input(wires.label)
-        self.kubeconfig = pulumi.Output.secret(wires.kubeconfig)
+        parts = _Children(name, spec, given, child)
+        refs = parts.cluster()
+        nodes = [*parts.system_nodes(refs), *parts.gpu_pools(refs)]
+        register_manager(name, spec, refs.provider, nodes, child)
+        self.provider = refs.provider
+        self.cluster_name = pulumi.Output.from_input(refs.label)
+        self.kubeconfig = pulumi.Output.secret(refs.kubeconfig)
         self.pools = pulumi.Output.from_input(
             {pool: _output(plan) for pool, plan in self.plans.items()}
         )
@@ -140,7 +140,7 @@ def _checked(args: GpuSharingEnvironmentArgs) -> tuple[EnvironmentSpec, list[Fin
     """What is declared, and what is worth knowing about it; what is checked stays so."""
     known = args.known(EnvironmentSpec) if isinstance(args, CheckedArgs) else None
     if known is None:
-        return checked(EnvironmentSpec, GpuSharingEnvironmentArgs, args, _rules)
+        return validate_args(EnvironmentSpec, GpuSharingEnvironmentArgs, args, _rules)
     spec, before = known
     found = [*before, *lookups.missing_lookups(spec)]
     if has_errors(found):
@@ -158,7 +158,7 @@ def _output(plan: PoolPlan) -> dict[str, Any]:
     return {**plan.as_json(), **labels}
 
 
-class _Parts:
+class _Children:
     """The parts of an environment, in the order in which they need each other."""
 
     def __init__(
@@ -171,7 +171,7 @@ class _Parts:
         self._name, self._spec, self._kubeconfig, self._child = name, spec, kubeconfig, child
         self._tags = dict(spec.tags)
 
-    def cluster(self) -> Wires:
+    def cluster(self) -> ClusterRefs:
         """The cluster, made or found."""
         given = self._spec.cluster
         if isinstance(given, NewCluster):
@@ -180,7 +180,7 @@ class _Parts:
             return self._cluster_by_name(given.existing)
         return self._cluster_by_kubeconfig(given.existing)
 
-    def _new_cluster(self, spec: NewCluster) -> Wires:
+    def _new_cluster(self, spec: NewCluster) -> ClusterRefs:
         network, by_zone = self._network()
         taints = _gpu_taints(self._spec.pools)
         cluster = EksCluster._from_spec(
@@ -189,7 +189,7 @@ class _Parts:
             network,
             self._child,
         )
-        return Wires(
+        return ClusterRefs(
             provider=cluster.provider,
             kubeconfig=cluster.kubeconfig,
             label=cluster.cluster_name,
@@ -220,7 +220,7 @@ class _Parts:
         refs = NetworkRefs(network.vpc_id, network.private_subnet_ids, network.public_subnet_ids)
         return refs, network.subnet_by_zone
 
-    def _cluster_by_name(self, spec: ClusterByName) -> Wires:
+    def _cluster_by_name(self, spec: ClusterByName) -> ClusterRefs:
         facts = self._spec.cluster_facts
         if facts is None:  # which the rules refuse
             raise KeyError(spec.name)
@@ -234,7 +234,7 @@ class _Parts:
         network = self._spec.network
         existing = network if isinstance(network, ExistingNetwork) else None
         subnets = list(existing.private_subnet_ids if existing else facts.subnet_ids)
-        return Wires(
+        return ClusterRefs(
             provider=self._provider(kubeconfig, facts.arn),
             kubeconfig=pulumi.Output.from_input(kubeconfig),
             label=spec.name,
@@ -248,10 +248,10 @@ class _Parts:
             version=facts.version,
         )
 
-    def _cluster_by_kubeconfig(self, spec: ClusterByKubeconfig) -> Wires:
+    def _cluster_by_kubeconfig(self, spec: ClusterByKubeconfig) -> ClusterRefs:
         content = self._kubeconfig or _read(spec)
         identifier = f"{spec.kubeconfig}#{spec.context or ''}"
-        return Wires(
+        return ClusterRefs(
             provider=self._provider(content, identifier, spec.context),
             kubeconfig=pulumi.Output.from_input(content),
             label=spec.context or spec.kubeconfig,
@@ -269,34 +269,34 @@ class _Parts:
             opts=self._child,
         )
 
-    def system_nodes(self, wires: Wires) -> list[pulumi.Resource]:
+    def system_nodes(self, refs: ClusterRefs) -> list[pulumi.Resource]:
         """Nodes without GPUs: always with a new cluster, which would else have none."""
         spec = self._spec.system
         if spec is None and isinstance(self._spec.cluster, NewCluster):
             spec = SystemBlock()
-        if spec is None or wires.cluster_name is None:
+        if spec is None or refs.cluster_name is None:
             return []
         nodes = SystemNodes._from_spec(
             f"{self._name}-system",
             # The zones have become subnets.
-            converted(SystemNodesSpec, spec, zones=None, version=wires.version, tags=self._tags),
-            NodeRefs(wires.cluster_name, _subnets(spec.zones, wires)),
+            converted(SystemNodesSpec, spec, zones=None, version=refs.version, tags=self._tags),
+            NodeRefs(refs.cluster_name, _subnets(spec.zones, refs)),
             self._child,
         )
         return [nodes]
 
-    def gpu_pools(self, wires: Wires) -> list[pulumi.Resource]:
+    def gpu_pools(self, refs: ClusterRefs) -> list[pulumi.Resource]:
         """The pools whose nodes this stack makes: none where only a kubeconfig is known."""
-        if wires.cluster_name is None:
+        if refs.cluster_name is None:
             return []
         return [
-            self._gpu_pool(name, pool, wires, wires.cluster_name)
+            self._gpu_pool(name, pool, refs, refs.cluster_name)
             for name, pool in self._spec.pools.items()
             if pool.provisioner == "managedNodeGroup"
         ]
 
     def _gpu_pool(
-        self, name: str, pool: Pool, wires: Wires, cluster_name: pulumi.Input[str]
+        self, name: str, pool: Pool, refs: ClusterRefs, cluster_name: pulumi.Input[str]
     ) -> GpuPool:
         own = pool.subnet_ids
         spec = converted(
@@ -306,20 +306,20 @@ class _Parts:
             zones=None,
             subnet_ids=None,
             pool=name,
-            version=wires.version,
+            version=refs.version,
             catalog=self._spec.catalog,
             tags=self._tags,
         )
-        refs = NodeRefs(
+        node_refs = NodeRefs(
             cluster_name=cluster_name,
-            subnet_ids=_subnets(pool.zones, wires) if own is None else list(own),
-            endpoint=wires.endpoint,
-            certificate_authority=wires.certificate_authority,
-            service_cidr=wires.service_cidr,
-            security_group_id=wires.security_group_id,
-            vpc_id=wires.vpc_id,
+            subnet_ids=_subnets(pool.zones, refs) if own is None else list(own),
+            endpoint=refs.endpoint,
+            certificate_authority=refs.certificate_authority,
+            service_cidr=refs.service_cidr,
+            security_group_id=refs.security_group_id,
+            vpc_id=refs.vpc_id,
         )
-        return GpuPool._from_spec(f"{self._name}-{name}", spec, refs, self._child)
+        return GpuPool._from_spec(f"{self._name}-{name}", spec, node_refs, self._child)
 
 
 def _read(spec: ClusterByKubeconfig) -> str:
@@ -334,12 +334,12 @@ def _read(spec: ClusterByKubeconfig) -> str:
 
 
 def _subnets(
-    zones: Sequence[str] | None, wires: Wires
+    zones: Sequence[str] | None, refs: ClusterRefs
 ) -> pulumi.Input[Sequence[pulumi.Input[str]]]:
     """Subnets of the given zones, or all."""
-    known = wires.subnet_by_zone
+    known = refs.subnet_by_zone
     if zones is None or known is None:
-        return wires.subnet_ids
+        return refs.subnet_ids
     return [known[zone] for zone in sorted(zones)]
 
 

@@ -8,7 +8,7 @@ from pulumi_kubernetes.helm.v3 import Release
 
 from eks_gpushare.args import CatalogAdditions, Chart, Pool, ServedPool
 from eks_gpushare.catalog import Catalog, versions
-from eks_gpushare.checked import props, warn
+from eks_gpushare.component_args import props, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import GpuOperatorSpec
 from eks_gpushare.in_cluster.chart_parts import content_config_map, privileged_namespace

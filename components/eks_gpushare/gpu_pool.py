@@ -9,15 +9,15 @@ from pulumi_aws.ec2 import PlacementGroup
 
 from eks_gpushare import args as plain
 from eks_gpushare.aws.node_group import GroupSpec, register_group
-from eks_gpushare.aws.wires import NodeRefs
+from eks_gpushare.aws.refs import NodeRefs
 from eks_gpushare.catalog import Catalog, InstanceType, nvidia_ami
-from eks_gpushare.checked import checked, props, warn
+from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import GpuPoolSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.rules.component_rules import check_pool
-from eks_gpushare.rules.registry import certain
+from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.served import served_pool
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 from eks_gpushare.sharing.user_data import node_user_data
@@ -29,8 +29,8 @@ _CAPACITY_TYPES = {
     "reserved": "ON_DEMAND",
     "capacityBlock": "CAPACITY_BLOCK",
 }
-_IMAGE_WIRES = ("cluster_endpoint", "cluster_certificate_authority", "cluster_service_cidr")
-_EFA_WIRES = ("vpc_id", "cluster_security_group_id")
+_IMAGE_INPUTS = ("cluster_endpoint", "cluster_certificate_authority", "cluster_service_cidr")
+_EFA_INPUTS = ("vpc_id", "cluster_security_group_id")
 
 
 class GpuPoolArgs(plain.Pool):
@@ -88,7 +88,7 @@ class GpuPool(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec, found = checked(GpuPoolSpec, GpuPoolArgs, args, lambda spec: _rules(spec, args))
+        spec, found = validate_args(GpuPoolSpec, GpuPoolArgs, args, lambda spec: _rules(spec, args))
         refs = NodeRefs(
             cluster_name=args["cluster_name"],
             subnet_ids=args["cluster_subnet_ids"],
@@ -119,7 +119,7 @@ class GpuPool(pulumi.ComponentResource):
         self._spec = spec
         plan = plan_pool(spec.pool, spec, catalog)
         child = pulumi.ResourceOptions(parent=self)
-        parts = _Parts(name, spec, refs, _first(spec, catalog), catalog, child)
+        parts = _Children(name, spec, refs, _first(spec, catalog), catalog, child)
         group = register_group(parts.group(plan), self)
         self.node_group_name = group.node_group_name
         self.request = pulumi.Output.from_input(dict(plan.request))
@@ -141,7 +141,7 @@ class GpuPool(pulumi.ComponentResource):
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _Children:
     """What a pool is made of, by the plan. Names of children are state: see docs/upgrades.md."""
 
     name: str
@@ -254,7 +254,7 @@ def _rules(spec: GpuPoolSpec, args: GpuPoolArgs) -> Iterator[Finding]:
     subnets = args.get("cluster_subnet_ids")
     known = len(subnets) if isinstance(subnets, list | tuple) else None
     yield from _named(check_pool(spec, known))
-    yield from certain(_missing, spec, args)
+    yield from until_unread(_missing, spec, args)
     yield from _unmade(spec)
 
 
@@ -273,12 +273,12 @@ def _unmade(pool: Pool) -> Iterator[Finding]:
 
 
 def _missing(pool: Pool, args: GpuPoolArgs) -> Iterator[Finding]:
-    """Wires that only some pools need."""
+    """ClusterRefs that only some pools need."""
     needs: list[tuple[str, str]] = []
     if pool.custom_ami is not None:
-        needs += [(wire, "a custom AMI has to be told its cluster") for wire in _IMAGE_WIRES]
+        needs += [(wire, "a custom AMI has to be told its cluster") for wire in _IMAGE_INPUTS]
     if pool.efa:
-        needs += [(wire, "EFA has a security group of its own") for wire in _EFA_WIRES]
+        needs += [(wire, "EFA has a security group of its own") for wire in _EFA_INPUTS]
     for wire, why in needs:
         if args.get(wire) is None:
             message = f"{wire} is required here: {why}."

@@ -16,7 +16,7 @@ from pulumi_aws.ec2 import (
     VpcEndpoint,
 )
 
-from eks_gpushare.checked import checked, props, warn
+from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import NetworkSpec
 from eks_gpushare.rules.component_rules import check_network
 from eks_gpushare.sharing.subnets import zone_subnets
@@ -70,7 +70,7 @@ class Network(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec, found = checked(NetworkSpec, NetworkArgs, args, check_network)
+        spec, found = validate_args(NetworkSpec, NetworkArgs, args, check_network)
         self._register(name, spec, opts)
         warn(found, self)
 
@@ -83,7 +83,7 @@ class Network(pulumi.ComponentResource):
 
     def _register(self, name: str, spec: NetworkSpec, opts: pulumi.ResourceOptions | None) -> None:
         super().__init__("eks-gpushare:index:Network", name, props(spec), opts)
-        parts = _Parts(name, dict(spec.tags), pulumi.ResourceOptions(parent=self))
+        parts = _Children(name, dict(spec.tags), pulumi.ResourceOptions(parent=self))
         zones = sorted(spec.zones)
         vpc = parts.vpc(spec.cidr)
         gateway = parts.internet_gateway(vpc)
@@ -107,7 +107,7 @@ class Network(pulumi.ComponentResource):
         )
 
 
-class _Parts:
+class _Children:
     """The children of a network. Their names are state: see docs/upgrades.md."""
 
     def __init__(self, name: str, tags: dict[str, str], child: pulumi.ResourceOptions) -> None:

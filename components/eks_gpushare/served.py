@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from eks_gpushare.checked import checked
 from eks_gpushare.checked_args import CheckedArgs, known_spec
+from eks_gpushare.component_args import validate_args
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import DevicePluginSpec, GpuOperatorSpec, ServedPool
 from eks_gpushare.config.environment import CatalogAdditions
@@ -69,7 +69,7 @@ def checked_manager(
         for each in rules(_joined(spec, catalog), names):
             yield _where_given(each, spec)
 
-    spec, found = checked(model, args_type, {**args, **given}, ruled)
+    spec, found = validate_args(model, args_type, {**args, **given}, ruled)
     return _joined(spec, _joined_catalog(spec)[0]), found
 
 

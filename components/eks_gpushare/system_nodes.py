@@ -7,9 +7,9 @@ import pulumi
 
 from eks_gpushare.args import Nodes
 from eks_gpushare.aws.node_group import GroupSpec, register_group
-from eks_gpushare.aws.wires import NodeRefs
+from eks_gpushare.aws.refs import NodeRefs
 from eks_gpushare.catalog import Catalog, standard_ami
-from eks_gpushare.checked import checked, props, warn
+from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import SystemNodesSpec
 from eks_gpushare.rules.component_rules import check_system_nodes
 from eks_gpushare.sharing.nodes import sizes
@@ -55,7 +55,7 @@ class SystemNodes(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec, found = checked(SystemNodesSpec, SystemNodesArgs, args, check_system_nodes)
+        spec, found = validate_args(SystemNodesSpec, SystemNodesArgs, args, check_system_nodes)
         self._register(name, spec, NodeRefs(args["cluster_name"], args["subnet_ids"]), opts)
         warn(found, self)
 

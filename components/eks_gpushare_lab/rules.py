@@ -15,7 +15,7 @@ _SCHEDULER = "https://kubernetes.io/docs/concepts/scheduling-eviction/"
 PROGRAM_STOPPED = Rule(
     "GPU900",
     "error",
-    "The stack can be laid on the lab: its file has no errors and its program runs to its end.",
+    "The stack can be installed on the lab: its file has no errors and its program runs to its end.",
     "There is nothing to try out otherwise.",
     "https://www.pulumi.com/docs/iac/concepts/",
 )
@@ -172,7 +172,7 @@ TWO_PLUGINS = Rule(
 ENGINE_FAILED = Rule(
     "GPU951",
     "error",
-    "With --engine, `pulumi up` lays the stack's Kubernetes half on the lab.",
+    "With --engine, `pulumi up` installs the stack's Kubernetes objects on the lab.",
     "It would fail on EKS in the same way, or waits for pods that do not get ready.",
     "https://www.pulumi.com/docs/iac/cli/commands/pulumi_up/",
 )

@@ -119,7 +119,7 @@ RULES: dict[str, tuple[str, dict[str, Any]]] = {
             "tags": {"aws:team": "ml"},
         },
     ),
-    "gpu-pool-wires": (
+    "gpu-pool-inputs": (
         "GpuPool",
         {
             "pool": "gpu",

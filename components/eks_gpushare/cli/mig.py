@@ -153,7 +153,6 @@ _UNUSED_KEYS = ("computeSlices", "memorySlices", "memoryGB")
 
 
 def _check(options: argparse.Namespace, target: Target) -> int:
-    from eks_gpushare.cli.mig_target import checked
 
     results = [checked(target, text) for text in options.layouts]
     drawn = _draw(target, results, options.svg) if options.svg else FINE

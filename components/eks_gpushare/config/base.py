@@ -78,7 +78,7 @@ def given_keys(value: object) -> set[str]:
     return set(value.model_fields_set) if isinstance(value, BaseModel) else set()
 
 
-def partly(model: type[M], /, **known: Any) -> M:
+def partial_model(model: type[M], /, **known: Any) -> M:
     """A model of which only the given fields are known; all others raise `UnreadError`.
 
     Args:

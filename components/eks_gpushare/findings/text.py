@@ -19,7 +19,7 @@ _NARROW, _USUAL, _WIDE = 60, 100, 110
 def print_findings(
     found: Iterable[tuple[int | None, Finding]], out: TextIO, *, width: int | None = None
 ) -> None:
-    """Each finding with its line, what is wrong, and how to mend it.
+    """Each finding with its line, what is wrong, and how to fix it.
 
     Args:
         found: Findings with the line of the file, where it is known.

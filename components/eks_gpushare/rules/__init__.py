@@ -27,7 +27,7 @@ from eks_gpushare.rules import (
     stack,
 )
 from eks_gpushare.rules.context import Context, catalog_with
-from eks_gpushare.rules.registry import Runs, Scope, certain, checks_in
+from eks_gpushare.rules.registry import Runs, Scope, checks_in, until_unread
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def check_environment(
     catalog = catalog_with(environment, region, found)
     ctx = Context(environment, catalog, region, today or date.today())  # noqa: DTZ011  (a calendar day)
     found += _of_parts(ctx)
-    found += certain(_of_pools, ctx)
+    found += until_unread(_of_pools, ctx)
     return [each for each in found if each.severity == "error"] if partly_read else found
 
 

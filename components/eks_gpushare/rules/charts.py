@@ -42,7 +42,7 @@ IDLE_CHART = Rule(
     "GPU714",
     "warning",
     "What is changed about a chart is of one that the stack installs.",
-    "The block has no effect; whoever wrote it meant the other manager.",
+    "The block has no effect; its author meant the other manager.",
     _OPERATOR,
 )
 TWO_KINDS_OF_DRIVER = Rule(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.config.base import partly
+from eks_gpushare.config.base import partial_model
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import Charts, Environment, GpuStack
 from eks_gpushare.config.pools import Pool
@@ -69,7 +69,9 @@ def check_network(spec: NetworkSpec) -> Iterator[Finding]:
     """Findings about a new network; its region is that of its first zone."""
     zones = _known(spec).get("zones", ())
     region = (zones[0][:-1] or "us-west-2") if zones else None
-    ctx, found = _context(_environment(spec, cluster=partly(NewCluster), network=spec), region)
+    ctx, found = _context(
+        _environment(spec, cluster=partial_model(NewCluster), network=spec), region
+    )
     yield from (*found, *_run(ctx, Scope.TAGS))
     yield from _within(("network",), _run(ctx, Scope.NETWORK))
 
@@ -99,8 +101,8 @@ def check_device_plugin(
     yield from _of_manager(
         spec,
         checked_before,
-        gpu_stack=partly(GpuStack, manager="devicePlugin", **stack),
-        charts=Charts.model_construct(**charts) if charts else partly(Charts),
+        gpu_stack=partial_model(GpuStack, manager="devicePlugin", **stack),
+        charts=Charts.model_construct(**charts) if charts else partial_model(Charts),
     )
 
 
@@ -119,8 +121,8 @@ def check_gpu_operator(
     yield from _of_manager(
         spec,
         checked_before,
-        gpu_stack=partly(GpuStack, manager="gpuOperator", **stack),
-        charts=Charts.model_construct(**charts) if charts else partly(Charts),
+        gpu_stack=partial_model(GpuStack, manager="gpuOperator", **stack),
+        charts=Charts.model_construct(**charts) if charts else partial_model(Charts),
     )
 
 
@@ -142,7 +144,7 @@ def _of_manager(
 def _shared(pool: Pool) -> Pool:
     """What a manager knows of a pool."""
     known = _known(pool)
-    return partly(
+    return partial_model(
         Pool, **{key: known[key] for key in {*_SHARED, *pool.model_fields_set} if key in known}
     )
 
@@ -160,13 +162,13 @@ def _some(known: dict[str, Any], *same: str, **renamed: str) -> dict[str, Any]:
 def _cluster_of(spec: GpuPoolSpec | SystemNodesSpec) -> NewCluster:
     """The cluster of nodes: of it they know the version, if that."""
     version = _known(spec).get("version")
-    return partly(NewCluster, **({"version": version} if version else {}))
+    return partial_model(NewCluster, **({"version": version} if version else {}))
 
 
 def _environment(spec: Model, **parts: Any) -> Environment:
     """What a component knows of an environment: itself, its tags and its catalog."""
     known = _known(spec)
-    return partly(Environment, **_some(known, "tags", "catalog"), **parts)
+    return partial_model(Environment, **_some(known, "tags", "catalog"), **parts)
 
 
 def _context(

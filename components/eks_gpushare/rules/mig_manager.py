@@ -167,7 +167,7 @@ def foreign_nodes(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         taint = startup_taint()
         yield FOREIGN_NODES.finding(
             ("pools", name, "provisioner"),
-            "This stack does not make these nodes, so whoever does gives them the startup taint.",
+            "This stack does not make these nodes, so those who do give them the startup taint.",
             f"Let them join with the taint {taint.key}={taint.value}:{taint.effect} and the labels "
             "that the stack's output pools shows.",
         )

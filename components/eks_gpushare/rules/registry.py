@@ -50,7 +50,7 @@ class Runs(Enum):
     """For a component that stands alone only."""
 
 
-def certain(
+def until_unread(
     look: Callable[P, Iterable[Finding]], *args: P.args, **kwargs: P.kwargs
 ) -> Iterator[Finding]:
     """What a function finds before it comes to a value that is not known."""
@@ -81,7 +81,7 @@ class Check(Generic[P]):
         A finding rests on what was read up to it. So after a misspelt key, or in a component that
         knows a part of an environment only, a check says what holds whatever the rest is.
         """
-        return certain(self.look, *args, **kwargs)
+        return until_unread(self.look, *args, **kwargs)
 
 
 PoolCheck: TypeAlias = "Check[[Context, str, Pool]]"

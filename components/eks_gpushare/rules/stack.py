@@ -29,7 +29,7 @@ NO_REGION = Rule(
     "GPU618",
     "error",
     "A stack that makes something in AWS names its region.",
-    "Pulumi would take the region of whoever runs it.",
+    "Pulumi would take the region of the person who runs it.",
     "https://www.pulumi.com/registry/packages/aws/installation-configuration/",
 )
 ANY_SUBNET = Rule(

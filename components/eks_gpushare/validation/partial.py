@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from eks_gpushare.config.base import Model, partly
+from eks_gpushare.config.base import Model, partial_model
 from eks_gpushare.validation.blocks import is_model, members, tagged
 from eks_gpushare.validation.shape import meant_key, possible
 
@@ -54,13 +54,13 @@ class _Reader:
     def block(self, model: type[M], given: object, faults: Sequence[tuple[_Loc, str]]) -> M:
         """The block without the fields that have faults, down to the innermost ones."""
         if not isinstance(given, dict):
-            return partly(model)
+            return partial_model(model)
         keys = {self._key(name, info): name for name, info in model.model_fields.items()}
         below: dict[object, list[tuple[_Loc, str]]] = {}
         for loc, kind in faults:
             below.setdefault(loc[0] if loc else None, []).append((loc[1:], kind))
         if None in below:
-            return partly(model)
+            return partial_model(model)
         known: dict[str, Any] = {}
         for key, name in keys.items():
             info = model.model_fields[name]
@@ -76,7 +76,7 @@ class _Reader:
         missing = [str(key) for key, why in below.items() if why[0] == ((), "missing")]
         for name in meant_fields(unknown, keys, given, missing):
             known.pop(name, None)
-        read = partly(model, **known)
+        read = partial_model(model, **known)
         read.__pydantic_fields_set__.intersection_update(keys[k] for k in given if k in keys)
         return read
 

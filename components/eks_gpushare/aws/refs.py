@@ -40,7 +40,7 @@ class NodeRefs:
 
 
 @dataclass(frozen=True, slots=True)
-class Wires:
+class ClusterRefs:
     """A cluster as pools and charts see it, made here or before."""
 
     provider: Provider

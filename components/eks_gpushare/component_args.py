@@ -12,7 +12,7 @@ from eks_gpushare.config.base import Model, normalised
 from eks_gpushare.config.models import models
 from eks_gpushare.findings.finding import Finding, dotted, has_errors
 from eks_gpushare.rules.deploying import as_deploy_errors
-from eks_gpushare.rules.registry import certain
+from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.partial import meant_fields, read_block
 from eks_gpushare.validation.shape import meant_key, shape_findings
@@ -36,7 +36,7 @@ _SPECS: tuple[type[Model], ...] = (
 )
 
 
-def checked(
+def validate_args(
     model: type[M],
     args_type: type,
     args: Mapping[str, Any],
@@ -74,7 +74,7 @@ def checked(
     found += [f for f in shape if not any(f.at[: len(at)] == at for at in explained)]
     for name in meant_fields(unknown, {key: key for key in model.model_fields}, given):
         spec.__dict__.pop(name, None)
-    ruled = as_deploy_errors(certain(rules, spec))
+    ruled = as_deploy_errors(until_unread(rules, spec))
     found += [f for f in ruled if f.severity == "error"] if found else ruled
     if has_errors(found):
         refuse(args_type.__name__.removesuffix("Args"), found)
