@@ -21,8 +21,8 @@ _ANY_OBJECT = "kubernetes:core/v1:Namespace"
 def missing_provider(component: str, opts: pulumi.ResourceOptions | None) -> Iterator[Finding]:
     """What is wrong with options from which no Kubernetes provider follows.
 
-    Without one, Pulumi takes the kubeconfig of the person who runs the program, and with it a cluster
-    that may be another every time.
+    Without one, Pulumi takes the kubeconfig of the person who runs the program, and with it a
+    cluster that may be another every time.
 
     Args:
         component: Class of the component that needs the provider.

@@ -15,7 +15,7 @@ _SCHEDULER = "https://kubernetes.io/docs/concepts/scheduling-eviction/"
 PROGRAM_STOPPED = Rule(
     "GPU900",
     "error",
-    "The stack can be installed on the lab: its file has no errors and its program runs to its end.",
+    "The stack can be installed: its file has no errors and its program runs to its end.",
     "There is nothing to try out otherwise.",
     "https://www.pulumi.com/docs/iac/concepts/",
 )

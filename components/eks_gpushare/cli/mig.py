@@ -153,8 +153,9 @@ _UNUSED_KEYS = ("computeSlices", "memorySlices", "memoryGB")
 
 
 def _check(options: argparse.Namespace, target: Target) -> int:
+    from eks_gpushare.cli.mig_target import check_layout
 
-    results = [checked(target, text) for text in options.layouts]
+    results = [check_layout(target, text) for text in options.layouts]
     drawn = _draw(target, results, options.svg) if options.svg else FINE
     if options.json:
         _print_json([result.as_json() for result in results])

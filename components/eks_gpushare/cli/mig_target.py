@@ -125,7 +125,7 @@ def target(name: str) -> Target:
     return Target(name, found, model, why)
 
 
-def validate_args(target: Target, text: str) -> Checked:
+def check_layout(target: Target, text: str) -> Checked:
     """Return whether the target can have a layout.
 
     Args:
