@@ -23,7 +23,7 @@ from eks_gpushare.config.component_specs import (
 )
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.documents.helm import merge_values
-from eks_gpushare.rules import CHECKS, all_rules, component_rules
+from eks_gpushare.rules import all_rules, checks_of, component_rules
 from eks_gpushare.rules.registry import Runs, Scope
 from eks_gpushare.validation.partial import read_block
 
@@ -39,7 +39,7 @@ SHARED = (
 )
 ALONE = set(Scope) - {Scope.ENVIRONMENT}
 CHECKED = sorted(
-    {rule for each in CHECKS if each.scope in ALONE for rule in each.rules}, key=lambda r: r.id
+    {rule for each in checks_of() if each.scope in ALONE for rule in each.rules}, key=lambda r: r.id
 )
 
 
@@ -118,7 +118,7 @@ def test_a_reason_is_a_sentence(rule: Rule) -> None:
 
 def test_every_rule_of_the_rules_has_a_check() -> None:
     shape = {rule for rule in all_rules() if rule.id < "GPU100"} | ADDITIONS
-    checked = {rule for each in CHECKS for rule in each.rules}
+    checked = {rule for each in checks_of() for rule in each.rules}
 
     assert set(all_rules()) - checked == shape
 
@@ -136,13 +136,13 @@ def test_an_addition_to_the_catalog_is_checked_in_components() -> None:
 def test_findings_come_from_checks_that_name_their_rule(rule: Rule) -> None:
     """A check that has findings of a rule it does not name would be missed by those who ask."""
     # By the modules: a rule is used where it is named.
-    named = {r.id for each in CHECKS for r in each.rules}
+    named = {r.id for each in checks_of() for r in each.rules}
 
     assert rule.id in named or rule.id < "GPU100" or rule in ADDITIONS
 
 
 def test_a_check_that_runs_alone_only_has_a_rule_of_stacks_too() -> None:
-    of_stacks = {rule for each in CHECKS if each.runs is not Runs.ALONE for rule in each.rules}
-    of_components = {rule for each in CHECKS if each.runs is Runs.ALONE for rule in each.rules}
+    of_stacks = {rule for each in checks_of() if each.runs is not Runs.ALONE for rule in each.rules}
+    of_components = {rule for each in checks_of() if each.runs is Runs.ALONE for rule in each.rules}
 
     assert of_components <= of_stacks

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import finding_examples
 
 from eks_gpushare.findings.text import print_findings
-from eks_gpushare.rules import CHECKS, all_rules
+from eks_gpushare.rules import all_rules, checks_of
 from eks_gpushare.rules.registry import Scope
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _page(rule: Rule, example: Example) -> str:
 
 def _who(rule: Rule) -> list[str]:
     """Where the rule is checked; nothing of those that hold wherever a value is read."""
-    scopes = {each.scope for each in CHECKS if rule in each.rules}
+    scopes = {each.scope for each in checks_of() if rule in each.rules}
     components = [name for scope, names in _COMPONENTS.items() if scope in scopes for name in names]
     if not scopes:
         return []

@@ -72,11 +72,12 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=VersionAction)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    for verb, summary in _VERBS.items():
-        sub = _add(verbs, verb, summary)
-        if verb in words:  # the others' modules are not needed to parse this line
-            _complete(sub, import_module(f"{__name__}.{verb}"))
     first = next((word for word in words if not word.startswith("-")), "")
+    # Of the others not even the names are needed to parse this line.
+    for verb in [first] if first in _VERBS else _VERBS:
+        sub = _add(verbs, verb, _VERBS[verb])
+        if verb == first:
+            _complete(sub, import_module(f"{__name__}.{verb}"))
     if first not in _VERBS:
         from eks_gpushare.cli.verbs import added_verbs
 

@@ -3,52 +3,107 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config import additions, mig_additions
+from eks_gpushare.config.base import UnreadError
+from eks_gpushare.config.sharing import Mig
 from eks_gpushare.findings.rule import rules_in
-from eks_gpushare.rules import (
-    bottlerocket,
-    bottlerocket_mig,
-    capacity,
-    chart_values,
-    charts,
-    cluster,
-    images,
-    instances,
-    mig,
-    mig_boot,
-    mig_manager,
-    names,
-    network,
-    placement,
-    sharing,
-    sizes,
-    stack,
-)
 from eks_gpushare.rules.context import Context, catalog_with
 from eks_gpushare.rules.registry import Runs, Scope, checks_in, until_unread
+from eks_gpushare.sharing.bottlerocket import is_bottlerocket
+from eks_gpushare.sharing.labels import OWN_PREFIX
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.findings.rule import Rule
+    from eks_gpushare.rules.registry import Check
 
-_MODULES = (
-    *(cluster, network, instances, sharing, mig, mig_boot, mig_manager),
-    *(bottlerocket, bottlerocket_mig, sizes, placement, capacity, images, names, stack),
-    *(charts, chart_values),
-)
-CHECKS = checks_in(*_MODULES)
-"""Every check, of stacks and of components that stand alone."""
+
+def _mig(environment: Environment) -> bool:
+    return environment.gpu_stack.mig_taint_remover_image is not None or any(
+        isinstance(pool.sharing, Mig) or any(t.key.startswith(OWN_PREFIX) for t in pool.taints)
+        for pool in environment.pools.values()
+    )
+
+
+def _bottlerocket(environment: Environment) -> bool:
+    pools = environment.pools.values()
+    return any(pool.bottlerocket is not None or is_bottlerocket(pool) for pool in pools)
+
+
+def _charts(environment: Environment) -> bool:
+    other = environment.gpu_stack.manager != "devicePlugin"
+    return other or bool(environment.charts.model_fields_set)
+
+
+def _any(_: Environment) -> bool:
+    return True
+
+
+_MODULES: dict[str, Callable[[Environment], bool]] = {
+    "cluster": _any,
+    "network": _any,
+    "instances": _any,
+    "sharing": _any,
+    "mig": _mig,
+    "mig_boot": _mig,
+    "mig_manager": _mig,
+    "bottlerocket": _bottlerocket,
+    "bottlerocket_mig": _bottlerocket,
+    "sizes": _any,
+    "placement": _any,
+    "capacity": _any,
+    "images": _any,
+    "names": _any,
+    "stack": _any,
+    "charts": _charts,
+    "chart_values": _charts,
+}
+"""The modules of rules, in the order of their findings, and which environments they are about.
+
+Most stacks have no MIG, no Bottlerocket and no values of their own. Importing what is about those
+for every stack made `check` take 2.8 times what importing pydantic and PyYAML takes; 2.5 is the
+limit (docs/benchmarks.md). This is the one place that knows of it.
+"""
+
+
+def checks_of(environment: Environment | None = None) -> tuple[Check[...], ...]:
+    """The checks of stacks and of components that stand alone.
+
+    Args:
+        environment: What they are for: checks that could say nothing about it are left out.
+            Default: all that there are.
+    """
+    return _checks(tuple(name for name, about in _MODULES.items() if _is(about, environment)))
+
+
+def _is(about: Callable[[Environment], bool], environment: Environment | None) -> bool:
+    try:
+        return environment is None or about(environment)
+    except UnreadError:
+        return True
+
+
+@cache
+def _checks(names: tuple[str, ...]) -> tuple[Check[...], ...]:
+    return checks_in(*map(_module, names))
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"{__name__}.{name}")
 
 
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by number."""
-    return rules_in(shape_rules, additions, mig_additions, *_MODULES)
+    return rules_in(shape_rules, additions, mig_additions, *map(_module, _MODULES))
 
 
 def check_environment(
@@ -76,13 +131,14 @@ def check_environment(
 
 
 def _of_parts(ctx: Context) -> Iterator[Finding]:
-    for each in CHECKS:
+    for each in checks_of(ctx.environment):
         if each.scope is not Scope.POOL and each.runs is not Runs.ALONE:
             yield from each(ctx)
 
 
 def _of_pools(ctx: Context) -> Iterator[Finding]:
+    checks = [c for c in checks_of(ctx.environment) if c.scope is Scope.POOL]
     for name, pool in ctx.environment.pools.items():
-        for each in CHECKS:
-            if each.scope is Scope.POOL and each.runs is not Runs.ALONE:
+        for each in checks:
+            if each.runs is not Runs.ALONE:
                 yield from each(ctx, name, pool)

@@ -15,7 +15,7 @@ from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import Charts, Environment, GpuStack
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.findings.finding import dotted
-from eks_gpushare.rules import CHECKS
+from eks_gpushare.rules import checks_of
 from eks_gpushare.rules.context import Context, catalog_with
 from eks_gpushare.rules.placement import SUBNETS
 from eks_gpushare.rules.registry import Runs, Scope
@@ -185,13 +185,17 @@ def _context(
 
 
 def _run(ctx: Context, scope: Scope) -> Iterator[Finding]:
-    for each in CHECKS:
+    for each in checks_of(ctx.environment):
         if each.scope is scope and each.runs is not Runs.IN_STACKS:
             yield from each(ctx)
 
 
 def _run_pools(ctx: Context, checked_before: Collection[str] = ()) -> Iterator[Finding]:
-    of_pools = [c for c in CHECKS if c.scope is Scope.POOL and c.runs is not Runs.IN_STACKS]
+    of_pools = [
+        each
+        for each in checks_of(ctx.environment)
+        if each.scope is Scope.POOL and each.runs is not Runs.IN_STACKS
+    ]
     for name, pool in _known(ctx.environment).get("pools", {}).items():
         for each in of_pools:
             if each.by_manager or name not in checked_before:

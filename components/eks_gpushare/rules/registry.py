@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeAlias
 
@@ -60,23 +59,33 @@ def until_unread(
         return
 
 
-@dataclass(frozen=True)
 class Check(Generic[P]):
     """A function that looks for findings of the rules it names."""
 
-    look: Callable[P, Iterator[Finding]]
-    """The function."""
-    scope: Scope
-    """What it looks at."""
-    rules: tuple[Rule, ...]
-    """The rules whose findings it can have."""
-    runs: Runs
-    """Where it runs."""
-    by_manager: bool
-    """Whether what it finds of a pool depends on who manages the pool's GPUs."""
+    __slots__ = ("by_manager", "look", "rules", "runs", "scope")
+
+    def __init__(
+        self,
+        look: Callable[P, Iterator[Finding]],
+        scope: Scope,
+        rules: tuple[Rule, ...],
+        runs: Runs,
+        *,
+        by_manager: bool,
+    ) -> None:
+        self.look = look
+        """The function."""
+        self.scope = scope
+        """What it looks at."""
+        self.rules = rules
+        """The rules whose findings it can have."""
+        self.runs = runs
+        """Where it runs."""
+        self.by_manager = by_manager
+        """Whether what it finds of a pool depends on who manages the pool's GPUs."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[Finding]:
-        """What it finds before it comes to a value that could not be read.
+        """What it finds before it comes to a value that is not known.
 
         A finding rests on what was read up to it. So after a misspelt key, or in a component that
         knows a part of an environment only, a check says what holds whatever the rest is.
@@ -103,7 +112,7 @@ def check(
     """
 
     def of(look: Callable[P, Iterator[Finding]]) -> Check[P]:
-        return Check(look, scope, rules, runs, by_manager)
+        return Check(look, scope, rules, runs, by_manager=by_manager)
 
     return of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from eks_gpushare.config.base import Model, partial_model
 from eks_gpushare.validation.blocks import is_model, members, tagged
@@ -129,6 +129,8 @@ class _Reader:
             return info.annotation.model_validate(
                 given, by_alias=self._by_alias, by_name=not self._by_alias
             )
+        from pydantic import TypeAdapter  # where nothing is wrong, it is not needed
+
         told = [*info.metadata, *([info.discriminator] if info.discriminator else [])]
         kind: Any = Annotated[(info.annotation, *told)] if told else info.annotation
         adapter = TypeAdapter[Any](kind, config=_STRICT)
