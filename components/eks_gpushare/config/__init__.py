@@ -1,4 +1,1 @@
-"""The stack file: its model, how it is read, and what is said about it when it is wrong.
-
-Nothing in this package imports Pulumi, so that a stack file can be checked anywhere.
-"""
+"""The model of the stack file, and nothing of how it is read or ruled."""

@@ -92,18 +92,12 @@ def check_device_plugin(
     """Findings about the device plugin and the sharing of the pools it serves.
 
     Args:
-        spec: The manager.
+        spec: The device plugin.
         checked_before: Names of pools that are right by themselves, whoever manages their GPUs.
     """
-    known = _known(spec)
-    stack = _some(known, "namespace")
-    charts = _some(known, device_plugin="chart")
-    yield from _of_manager(
-        spec,
-        checked_before,
-        gpu_stack=partial_model(GpuStack, manager="devicePlugin", **stack),
-        charts=Charts.model_construct(**charts) if charts else partial_model(Charts),
-    )
+    stack = _some(_known(spec), "namespace")
+    gpu_stack = partial_model(GpuStack, manager="devicePlugin", **stack)
+    return _of_manager(spec, gpu_stack, "device_plugin", checked_before)
 
 
 def check_gpu_operator(
@@ -112,26 +106,28 @@ def check_gpu_operator(
     """Findings about the GPU Operator and the sharing of the pools it serves.
 
     Args:
-        spec: The manager.
-        checked_before: Names of pools that are right by themselves, whoever manages their GPUs.
+        spec: The operator.
+        checked_before: As for the device plugin.
     """
-    known = _known(spec)
-    stack = _some(known, "namespace", "mig_taint_remover_image")
-    charts = _some(known, gpu_operator="chart")
-    yield from _of_manager(
-        spec,
-        checked_before,
-        gpu_stack=partial_model(GpuStack, manager="gpuOperator", **stack),
-        charts=Charts.model_construct(**charts) if charts else partial_model(Charts),
-    )
+    stack = _some(_known(spec), "namespace", "mig_taint_remover_image")
+    gpu_stack = partial_model(GpuStack, manager="gpuOperator", **stack)
+    return _of_manager(spec, gpu_stack, "gpu_operator", checked_before)
 
 
 def _of_manager(
-    spec: DevicePluginSpec | GpuOperatorSpec, checked_before: Collection[str], **parts: Any
+    spec: DevicePluginSpec | GpuOperatorSpec,
+    gpu_stack: GpuStack,
+    chart: str,
+    checked_before: Collection[str],
 ) -> Iterator[Finding]:
-    pools = {name: _shared(pool) for name, pool in _known(spec).get("pools", {}).items()}
-    if "pools" in _known(spec):
-        parts["pools"] = pools
+    known = _known(spec)
+    own = {chart: known["chart"]} if "chart" in known else {}
+    parts: dict[str, Any] = {
+        "gpu_stack": gpu_stack,
+        "charts": Charts.model_construct(**own) if own else partial_model(Charts),
+    }
+    if "pools" in known:
+        parts["pools"] = {name: _shared(pool) for name, pool in known["pools"].items()}
     ctx, found = _context(_environment(spec, **parts), nodes_elsewhere=True)
     yield from found
     for each in _run(ctx, Scope.CHARTS):
@@ -154,9 +150,8 @@ def _known(model: Model) -> dict[str, Any]:
     return model.__dict__
 
 
-def _some(known: dict[str, Any], *same: str, **renamed: str) -> dict[str, Any]:
-    names = {**dict(zip(same, same, strict=True)), **renamed}
-    return {name: known[key] for name, key in names.items() if key in known}
+def _some(known: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: known[name] for name in names if name in known}
 
 
 def _cluster_of(spec: GpuPoolSpec | SystemNodesSpec) -> NewCluster:
