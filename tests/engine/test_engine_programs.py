@@ -121,5 +121,6 @@ def test_wrong_arguments_of_a_component_show_the_line_that_gave_them(engine: Eng
     assert result.errors[0].partition("InputPropertiesError: ")[2] == (
         "GpuPool: 2 arguments are wrong:\n"
         "  instance_type: instance_type is not an argument. Did you mean instance_types? [GPU003]\n"
-        "  instance_types: instance_types is required here. Add instance_types. [GPU004]"
+        "  sharing.replicas: 1 is less than 2; a GPU is shared by at least two pods. Set 2 or "
+        "more, or mode: exclusive for a pod per GPU. [GPU201]"
     )
