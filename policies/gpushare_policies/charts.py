@@ -17,7 +17,7 @@ _EXACT = re.compile(r"v?\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 
 
 def _is_pinned_by_itself(chart: str) -> bool:
-    """Tell whether a chart is a directory, an archive or a digest: what is there is the version."""
+    """Whether a chart is a directory, an archive or a digest: what is there is the version."""
     return chart.startswith((".", "/")) or chart.endswith(".tgz") or "@sha256:" in chart
 
 
@@ -53,7 +53,7 @@ MAXIMUM_REPLICAS = number(
 
 
 def _time_slicing(text: str) -> Iterator[tuple[str, int]]:
-    """Yield resource and replicas of each time-sliced resource of a device-plugin document."""
+    """Resource and replicas of each time-sliced resource of a device-plugin document."""
     if "timeSlicing" not in text:  # most ConfigMaps are about something else
         return
     try:

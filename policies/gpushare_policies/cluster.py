@@ -22,12 +22,12 @@ LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 
 
 def today() -> date:
-    """Return today's date in UTC, which support dates are compared with."""
+    """Today's date in UTC, which support dates are compared with."""
     return datetime.now(tz=UTC).date()
 
 
 def reaches_everybody(cidrs: Sequence[str]) -> bool:
-    """Tell whether networks together cover all addresses of IPv4 or IPv6, also in pieces."""
+    """Whether networks together cover all addresses of IPv4 or IPv6, also in pieces."""
     four: list[IPv4Network] = []
     six: list[IPv6Network] = []
     for cidr in cidrs:

@@ -95,7 +95,7 @@ def _section(rule: AnyRule) -> Iterator[str]:
 
 
 def markdown() -> str:
-    """Return the documentation page of all rules."""
+    """The documentation page of all rules."""
     lines = [_INTRODUCTION, "## The rules", "", "| rule | level | severity | references |"]
     lines.append("|---|---|---|---|")
     for rule in POLICIES:

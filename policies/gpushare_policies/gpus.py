@@ -18,23 +18,23 @@ _IMAGE_WORDS = ("_NVIDIA", "AL2_X86_64_GPU")
 
 
 def has_gpu_image(props: Mapping[str, Any]) -> bool:
-    """Tell whether the node group's AMI type is one with NVIDIA's driver."""
+    """Whether the node group's AMI type is one with NVIDIA's driver."""
     ami_type = str(read(props, "amiType") or "").upper()
     return any(word in ami_type for word in _IMAGE_WORDS)
 
 
 def has_gpu_instances(props: Mapping[str, Any]) -> bool:
-    """Tell whether one of the node group's instance types has an NVIDIA GPU."""
+    """Whether one of the node group's instance types has an NVIDIA GPU."""
     return any(name in gpu_instance_types() for name in each(read(props, "instanceTypes")))
 
 
 def wants_gpu(props: Mapping[str, Any]) -> bool:
-    """Tell whether an `eks.ManagedNodeGroup` asks for the GPU image by its own switch."""
+    """Whether an `eks.ManagedNodeGroup` asks for the GPU image by its own switch."""
     return is_true(read(props, "gpu"))
 
 
 def is_gpu_node_group(props: Mapping[str, Any]) -> bool:
-    """Tell whether the nodes have NVIDIA GPUs.
+    """Whether the nodes have NVIDIA GPUs.
 
     Raises `UnknownValueError` if no known value says so and another is not known yet.
     """

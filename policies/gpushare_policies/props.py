@@ -14,7 +14,7 @@ from pulumi_policy.proxy import UnknownValueError
 
 
 def read(props: Any, *path: str) -> Any:
-    """Return the value at `path`, or None where a part of the path is missing or null.
+    """The value at `path`, or None where a part of the path is missing or null.
 
     Raises `UnknownValueError` if the value, or a part of the path, is not known yet.
     """
@@ -27,7 +27,7 @@ def read(props: Any, *path: str) -> Any:
 
 
 def peek(props: Any, *path: str) -> Any:
-    """Return the value at `path`, or None where it is missing, null or not known yet."""
+    """The value at `path`, or None where it is missing, null or not known yet."""
     try:
         return read(props, *path)
     except UnknownValueError:
@@ -35,7 +35,7 @@ def peek(props: Any, *path: str) -> Any:
 
 
 def given(props: Any, *path: str) -> bool:
-    """Tell whether there is a value at `path`; one that is not known yet counts."""
+    """Whether there is a value at `path`; one that is not known yet counts."""
     try:
         return read(props, *path) is not None
     except UnknownValueError:
@@ -43,7 +43,7 @@ def given(props: Any, *path: str) -> bool:
 
 
 def each(value: Any) -> Sequence[Any]:
-    """Return a list's items as they stand, nothing for null, and a single value as a list."""
+    """A list's items as they stand, nothing for null, and a single value as a list."""
     if value is None:
         return ()
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -52,12 +52,12 @@ def each(value: Any) -> Sequence[Any]:
 
 
 def is_true(value: Any) -> bool:
-    """Tell whether a value means true: launch templates pass booleans on as the text given."""
+    """Whether a value means true: launch templates pass booleans on as the text given."""
     return value is True or (isinstance(value, str) and value.lower() == "true")
 
 
 def whole(value: Any) -> int | None:
-    """Return a number, or a number in text, as an integer; None for anything else."""
+    """A number, or a number in text, as an integer; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -80,5 +80,5 @@ def format_value(value: Any) -> str:
 
 
 def stack_of(urn: str) -> str:
-    """Return the stack's name out of `urn:pulumi:<stack>::<project>::<type>::<name>`."""
+    """The stack's name out of `urn:pulumi:<stack>::<project>::<type>::<name>`."""
     return urn.split("::", 1)[0].removeprefix("urn:pulumi:")

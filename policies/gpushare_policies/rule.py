@@ -34,7 +34,7 @@ class Configured(Protocol):
     """Anything that carries a policy's configuration."""
 
     def get_config(self) -> Mapping[str, Any]:
-        """Return the configuration, possibly without the defaults."""
+        """The configuration, possibly without the defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,41 +53,41 @@ class Setting(Generic[T]):
     """Makes the value out of what the wire carries, which knows no integers."""
 
     def of(self, args: Configured) -> T:
-        """Return the configured value or the default."""
+        """The configured value or the default."""
         value = args.get_config().get(self.name)
         return self.default if value is None else self.parse(value)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return the schema with its description, as the engine takes it."""
+        """The schema with its description, as the engine takes it."""
         return {**self.schema, "description": self.description}
 
 
 def number(name: str, default: int, description: str, *, minimum: int) -> Setting[int]:
-    """Return a setting that is a whole number of at least `minimum`."""
+    """A setting that is a whole number of at least `minimum`."""
     schema = {"type": "integer", "minimum": minimum, "default": default}
     return Setting(name, default, description, schema, int)
 
 
 def stacks(description: str) -> Setting[tuple[str, ...]]:
-    """Return the setting `stacks`: patterns of stack names, at first those containing `prod`."""
+    """The setting `stacks`: patterns of stack names, at first those containing `prod`."""
     default = ("*prod*",)
     schema = {"type": "array", "items": {"type": "string"}, "default": list(default)}
     return Setting("stacks", default, description, schema, lambda value: tuple(map(str, value)))
 
 
 def is_among(patterns: Sequence[str], urn: str) -> bool:
-    """Tell whether the resource's stack is meant by a pattern; case does not matter."""
+    """Whether the resource's stack is meant by a pattern; case does not matter."""
     stack = stack_of(urn).lower()
     return any(fnmatchcase(stack, pattern.lower()) for pattern in patterns)
 
 
 def cis(reference: str, title: str) -> PolicyComplianceFramework:
-    """Return a recommendation of the CIS Amazon EKS Benchmark."""
+    """A recommendation of the CIS Amazon EKS Benchmark."""
     return PolicyComplianceFramework("CIS Amazon EKS Benchmark", "1.8.0", reference, title)
 
 
 def security_hub(reference: str, title: str) -> PolicyComplianceFramework:
-    """Return a control of AWS Security Hub."""
+    """A control of AWS Security Hub."""
     return PolicyComplianceFramework("AWS Security Hub", None, reference, title)
 
 

@@ -75,7 +75,7 @@ def _if_visible(
 def on_clusters(
     check: ClusterCheck, tokens: Sequence[str] = (AWS_CLUSTER, EKS_CLUSTER)
 ) -> dict[str, Check]:
-    """Return the check for each kind of cluster.
+    """The check for each kind of cluster.
 
     `EksCluster` of this project is no part of the default: the `eks.Cluster` below it carries
     all it was given, and one mistake is reported once.
@@ -84,6 +84,6 @@ def on_clusters(
 
 
 def switch(args: ResourceValidationArgs, path: Path, *, default: bool) -> Any:
-    """Return the value of a switch, or what is in force where it is absent."""
+    """The value of a switch, or what is in force where it is absent."""
     value = read(args.props, *path)
     return default if value is None else value

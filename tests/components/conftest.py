@@ -116,7 +116,7 @@ class Today(date):
 
     @classmethod
     def today(cls) -> Today:
-        """Return the day that these tests were written."""
+        """The day that these tests were written."""
         return cls(2026, 11, 21)
 
 

@@ -101,7 +101,7 @@ def test_a_block_requires_what_its_models_all_require(
 ) -> None:
     typed, models = block
 
-    assert typed.__required_keys__ == set.intersection(*(required(m) for m in models))  # type: ignore[attr-defined] # a TypedDict
+    assert typed.__required_keys__ == set.intersection(*(required(m) for m in models))  # type: ignore[attr-defined]  # a TypedDict
 
 
 def test_every_block_is_compared_with_its_model() -> None:

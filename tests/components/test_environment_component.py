@@ -178,7 +178,7 @@ def test_the_arguments_are_not_changed(record: Callable[..., Run]) -> None:
     def program() -> None:
         from eks_gpushare import GpuSharingEnvironment
 
-        GpuSharingEnvironment("demo", args)  # type: ignore[arg-type] # plain data
+        GpuSharingEnvironment("demo", args)  # type: ignore[arg-type]  # plain data
 
     record(program)
 

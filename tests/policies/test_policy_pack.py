@@ -9,10 +9,10 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import grpc  # type: ignore[import-untyped] # no stubs
+import grpc  # type: ignore[import-untyped]  # no stubs
 import pytest
 import yaml
-from google.protobuf import empty_pb2, struct_pb2  # type: ignore[import-untyped] # no stubs
+from google.protobuf import empty_pb2, struct_pb2  # type: ignore[import-untyped]  # no stubs
 from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 

@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).parents[2] / "tools" / "catalog" / "generate.py"
 
 
 def described(**changes: object) -> dict[str, Any]:
-    """Return EC2's description of an instance type with one T4."""
+    """EC2's description of an instance type with one T4."""
     return {
         "BareMetal": False,
         "GpuInfo": {

@@ -201,7 +201,7 @@ def test_no_module_pins_a_link_to_nvidias_sources_by_itself() -> None:
     ],
 )
 def test_gpu_nodes_count_on_the_quota_that_aws_lists(name: str, capacity: str, code: str) -> None:
-    found = bucket(gpu_instance_types()[name], capacity)  # type: ignore[arg-type] # from a table
+    found = bucket(gpu_instance_types()[name], capacity)  # type: ignore[arg-type]  # from a table
 
     assert found is not None
     assert found.code == code

@@ -51,14 +51,14 @@ def record(*, preview: bool = True) -> Recording:
 def resource_policy(
     check: Callable[[ResourceValidationArgs], str | None], name: str = "rule", **details: object
 ) -> Policy:
-    """Return a policy that reports what `check` says about a resource."""
+    """A policy that reports what `check` says about a resource."""
 
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
         message = check(args)
         if message:
             report(message, None)
 
-    return ResourceValidationPolicy(name, "What the rule is for.", validate, **details)  # type: ignore[arg-type] # by name
+    return ResourceValidationPolicy(name, "What the rule is for.", validate, **details)  # type: ignore[arg-type]  # by name
 
 
 def no_vpc(args: ResourceValidationArgs) -> str | None:
@@ -243,7 +243,7 @@ def remediating() -> Policy:
         if args.name == "net" and "tags" not in args.props:
             report("has no tags", None)
 
-    return ResourceValidationPolicy("tags", "Tags.", validate, remediate=remediate)  # type: ignore[arg-type] # plain results are taken too
+    return ResourceValidationPolicy("tags", "Tags.", validate, remediate=remediate)  # type: ignore[arg-type]  # plain results are taken too
 
 
 def test_a_remediation_that_is_not_asked_for_is_a_violation() -> None:

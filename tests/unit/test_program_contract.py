@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 from concurrent.futures import ThreadPoolExecutor
 
-import grpc  # type: ignore[import-untyped] # no stubs
+import grpc  # type: ignore[import-untyped]  # no stubs
 import pulumi
 import pulumi_aws as aws
 import pulumi_eks as eks

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.sdk_internals
 
 def record(program: Program | Path, stack: str = "dev", **options: object) -> Recording:
     config = {"aws:region": "us-west-2", "demo:size": "4", "demo:token": "hunter2"}
-    return run_program(program, project="demo", stack=stack, config=config, **options)  # type: ignore[arg-type] # options of run_program
+    return run_program(program, project="demo", stack=stack, config=config, **options)  # type: ignore[arg-type]  # options of run_program
 
 
 def write(directory: Path, **files: str) -> Path:

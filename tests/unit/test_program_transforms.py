@@ -15,7 +15,7 @@ pytestmark = pytest.mark.sdk_internals
 
 
 def tag(key: str) -> pulumi.ResourceTransform:
-    """Return a transform that adds the tag `key`, and notes in it which came before."""
+    """A transform that adds the tag `key`, and notes in it which came before."""
 
     def transform(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
         if args.type_ != "aws:ec2/vpc:Vpc":

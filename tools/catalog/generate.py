@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def generate(options: argparse.Namespace) -> dict[str, str]:
-    """Return the text of each data file by its name."""
+    """The text of each data file by its name."""
     handmade = _handmade(options.handmade)
     moto = options.moto or packages.moto_wheel(packages.MOTO, options.cache)
     former = options.moto_retired or packages.moto_wheel(packages.MOTO_RETIRED, options.cache)

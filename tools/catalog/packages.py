@@ -30,7 +30,7 @@ class GenerateError(Exception):
 
 
 def moto_wheel(version: str, cache: Path) -> Path:
-    """Return the path of moto's wheel, downloaded into `cache` unless it is there already."""
+    """The path of moto's wheel, downloaded into `cache` unless it is there already."""
     wheel = cache / f"moto-{version}-py3-none-any.whl"
     if wheel.is_file():
         return wheel
@@ -49,7 +49,7 @@ def moto_wheel(version: str, cache: Path) -> Path:
 
 
 def go_module(module: tuple[str, str], option: str) -> Path:
-    """Return the folder of a Go module in the module cache, downloaded if need be.
+    """The folder of a Go module in the module cache, downloaded if need be.
 
     `option` is the command line option that takes a folder instead; errors name it.
     """

@@ -57,7 +57,7 @@ class Public:
 
 
 def gpu_table(handmade: Mapping[str, Any], public: Public) -> dict[str, Any]:
-    """Return instances.json as a dictionary: references, sources by field, GPUs, types."""
+    """Instances.json as a dictionary: references, sources by field, GPUs, types."""
     rows: dict[str, dict[str, Any]] = {}
     sources: dict[str, dict[str, str]] = {}
     for name, description in _described(handmade, public).items():
@@ -107,7 +107,7 @@ def gpu_table(handmade: Mapping[str, Any], public: Public) -> dict[str, Any]:
 
 
 def other_table(current: Moto) -> dict[str, list[Any]]:
-    """Return other-types.json: [vCPUs, memory MiB, architecture, pods by the ENI rule] by name.
+    """Other-types.json: [vCPUs, memory MiB, architecture, pods by the ENI rule] by name.
 
     Types with an NVIDIA GPU are in the other table. Macs are left out: EKS has no nodes of them.
     """
@@ -123,7 +123,7 @@ def other_table(current: Moto) -> dict[str, list[Any]]:
 
 
 def hardware(name: str, description: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the HARDWARE fields of a type with NVIDIA GPUs from EC2's description of it."""
+    """The HARDWARE fields of a type with NVIDIA GPUs from EC2's description of it."""
     gpu = _nvidia(description)
     arch = _architecture(description)
     if gpu is None or arch is None:
@@ -151,7 +151,7 @@ def hardware(name: str, description: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def eni_pods(description: Mapping[str, Any]) -> int:
-    """Return interfaces * (addresses each - 1) + 2, without prefix delegation and without a cap.
+    """Interfaces * (addresses each - 1) + 2, without prefix delegation and without a cap.
 
     Only the default network card counts: the VPC CNI attaches its interfaces there, so that
     p4d.24xlarge has 15 * 49 + 2 pods and not four times as many.
@@ -178,7 +178,7 @@ def by_size(name: str) -> tuple[str, int, str]:
 
 
 def render_gpu(table: Mapping[str, Any]) -> str:
-    """Return instances.json: one line for each reference, field, GPU and type."""
+    """Instances.json: one line for each reference, field, GPU and type."""
     blocks = [
         f'"{key}": {{\n{_lines(table[key].items())}\n}}'
         for key in ("references", "sources", "gpus", "types")
@@ -187,7 +187,7 @@ def render_gpu(table: Mapping[str, Any]) -> str:
 
 
 def render_other(table: Mapping[str, list[Any]]) -> str:
-    """Return other-types.json: one line for each type."""
+    """Other-types.json: one line for each type."""
     return "{\n" + _lines(table.items()) + "\n}\n"
 
 
@@ -218,7 +218,7 @@ def _described(handmade: Mapping[str, Any], public: Public) -> dict[str, Mapping
 
 
 def _prices(name: str, public: Public) -> tuple[dict[str, float | None], str]:
-    """Return prices by region and the key of their source; the unknown one of us-east-1 is None."""
+    """Prices by region and the key of their source; the unknown one of us-east-1 is None."""
     now = public.prices.get(name)
     older = public.older_prices.get(name, {})
     found: dict[str, float | None] = {"us-east-1": now}

@@ -48,7 +48,7 @@ class Field:
 
 
 def page() -> str:
-    """Return the whole page."""
+    """The whole page."""
     plain = _classes("args")
     names = {node.name for node in plain}
     sections = [_component(module, names) for module in MODULES]
@@ -124,7 +124,7 @@ def _table(title: str, fields: list[Field], names: set[str], *, required: bool) 
 
 
 def _linked(kind: str, names: set[str]) -> str:
-    """Return a type as code, with a link where it is one of the dictionaries."""
+    """A type as code, with a link where it is one of the dictionaries."""
     inner = next((name for name in re.findall(r"\w+", kind) if name in names), None)
     return f"[`{kind}`](#{inner.lower()})" if inner else f"`{kind}`"
 

@@ -87,7 +87,7 @@ class Ami(NamedTuple):
         return self.data_device or self.root_device
 
     def driver_for(self, instance: InstanceType, release: str | None = None) -> int | None:
-        """Return the driver branch that a node of `instance` runs, None without a driver.
+        """The driver branch that a node of `instance` runs, None without a driver.
 
         `release` is the node group's release version, such as "1.35.8-20260930". Without one,
         only what every release ships counts.
@@ -99,7 +99,7 @@ class Ami(NamedTuple):
         return self.driver
 
     def why_not(self, instance: InstanceType, release: str | None = None) -> str | None:
-        """Return why nodes of `instance` can't use this image, None if they can.
+        """Why nodes of `instance` can't use this image, None if they can.
 
         `release` is as in `driver_for`. A family that no image here lists is judged by
         architecture and driver alone, so that a type which a stack file adds needs no entry in
@@ -122,7 +122,7 @@ class Ami(NamedTuple):
 
 
 def nvidia_ami(family: str, arch: str, *, fips: bool = False) -> Ami | None:
-    """Return EKS's image with the NVIDIA driver, None if there is none of that kind.
+    """EKS's image with the NVIDIA driver, None if there is none of that kind.
 
     `fips` asks for the FIPS build; AL2023 has none with the NVIDIA driver.
     """
@@ -130,7 +130,7 @@ def nvidia_ami(family: str, arch: str, *, fips: bool = False) -> Ami | None:
 
 
 def standard_ami(family: str, arch: str, *, fips: bool = False) -> Ami:
-    """Return EKS's image without GPU support.
+    """EKS's image without GPU support.
 
     Raises:
         KeyError: there is no such image; AL2023 has no FIPS type.
@@ -140,7 +140,7 @@ def standard_ami(family: str, arch: str, *, fips: bool = False) -> Ami:
 
 
 def ami_types() -> tuple[Ami, ...]:
-    """Return every image of the table."""
+    """Every image of the table."""
     return (*_NVIDIA.values(), *_STANDARD.values())
 
 

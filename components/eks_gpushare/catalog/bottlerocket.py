@@ -112,7 +112,7 @@ _RELEASE = re.compile(r"(\d+)\.(\d+)\.(\d+)(-[0-9a-f]{8})?")
 
 
 def bottlerocket_mig_gpu(model: str) -> MigGpu | None:
-    """Return what the MIG manager does with a model of `catalog.mig`.
+    """What the MIG manager does with a model of `catalog.mig`.
 
     None for a GPU that is not among those of its documentation: A30, A100, H100 and H200.
     """
@@ -120,11 +120,11 @@ def bottlerocket_mig_gpu(model: str) -> MigGpu | None:
 
 
 def bottlerocket_release(version: str) -> Release | None:
-    """Return the release of an AMI version such as "1.65.0-0be31b34", None if it is none."""
+    """The release of an AMI version such as "1.65.0-0be31b34", None if it is none."""
     matched = _RELEASE.fullmatch(version)
     return (int(matched[1]), int(matched[2]), int(matched[3])) if matched else None
 
 
 def format_version(release: Release) -> str:
-    """Return a release as its makers write it."""
+    """A release as its makers write it."""
     return ".".join(str(part) for part in release)

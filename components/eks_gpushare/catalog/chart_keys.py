@@ -44,7 +44,7 @@ class ChartKeys(NamedTuple):
     hints: Mapping[Place, str]
 
     def kind(self, place: Place) -> Kind | None:
-        """Return what the chart does with the value at a place; None if nothing."""
+        """What the chart does with the value at a place; None if nothing."""
         if (own := self._own(place)) is not None or not place:
             return own
         if place[0] == "global":  # which Helm hands to every subchart
@@ -54,20 +54,20 @@ class ChartKeys(NamedTuple):
         return inner.kind(place[1:]) if inner is not None else None
 
     def hint(self, place: Place) -> str | None:
-        """Return what to write instead, where that is known."""
+        """What to write instead, where that is known."""
         if place in self.hints:
             return self.hints[place]
         inner = self.subcharts.get(place[0]) if place else None
         return inner.hint(place[1:]) if inner is not None else None
 
     def below(self, block: Place) -> tuple[str, ...]:
-        """Return the keys right below a block, sorted."""
+        """The keys right below a block, sorted."""
         depth = len(block)
         found = {each[depth] for each in self.all() if len(each) > depth and each[:depth] == block}
         return tuple(sorted(found))
 
     def all(self) -> Iterator[Place]:
-        """Yield every place that has a value which some template reads."""
+        """Every place that has a value which some template reads."""
         for place, kind in self.places.items():
             if kind != "idle":
                 yield place
@@ -86,7 +86,7 @@ class ChartKeys(NamedTuple):
 
 @cache
 def chart_keys(chart: str) -> ChartKeys | None:
-    """Return the values that a chart such as "gpu-operator" reads; None if they are not known."""
+    """The values that a chart such as "gpu-operator" reads; None if they are not known."""
     table = load("chart-keys.json").get(chart)
     if table is None:
         return None

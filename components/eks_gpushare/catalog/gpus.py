@@ -16,7 +16,7 @@ MPS_FULL_LIMIT_FROM = (7, 5)
 
 
 def mps_client_limit(gpu: Gpu) -> int:
-    """Return how many MPS clients one GPU takes: 48, or 16 below compute capability 7.5."""
+    """How many MPS clients one GPU takes: 48, or 16 below compute capability 7.5."""
     if gpu.compute_capability < MPS_FULL_LIMIT_FROM:
         return MPS_CLIENTS_BEFORE_TURING
     return MPS_CLIENTS

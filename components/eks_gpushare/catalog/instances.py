@@ -111,18 +111,18 @@ class InstanceType:
         return self.name.partition(".")[0]
 
     def price(self, region: str) -> float | None:
-        """Return the Linux on-demand price in USD per hour in `region`, None if unknown."""
+        """The Linux on-demand price in USD per hour in `region`, None if unknown."""
         return self.prices.get(region)
 
 
 def gpu_instance_types() -> Mapping[str, InstanceType]:
-    """Return every type with NVIDIA GPUs that the catalog knows, built as they are looked up."""
+    """Every type with NVIDIA GPUs that the catalog knows, built as they are looked up."""
     return _gpu_types()
 
 
 @cache
 def other_instance_type(name: str) -> InstanceType | None:
-    """Return the EC2 type `name` if it exists and has no NVIDIA GPU, else None.
+    """The EC2 type `name` if it exists and has no NVIDIA GPU, else None.
 
     Size, architecture and pods are known of these types; prices, zones and the rest are not.
     """
@@ -142,7 +142,7 @@ def other_instance_type(name: str) -> InstanceType | None:
 
 
 def alternatives(instance: InstanceType) -> tuple[str, ...]:
-    """Return types to use instead: as many whole GPUs, same architecture, sold on demand.
+    """Types to use instead: as many whole GPUs, same architecture, sold on demand.
 
     They come cheapest first by their us-east-1 price, those of unknown price last.
     """
@@ -161,7 +161,7 @@ def alternatives(instance: InstanceType) -> tuple[str, ...]:
 
 
 def eks_max_pods(eni_pods: int | None, vcpus: int) -> int | None:
-    """Return the pods of a managed node: what the interfaces allow, under EKS's cap.
+    """The pods of a managed node: what the interfaces allow, under EKS's cap.
 
     The cap is 110 below 30 vCPUs and 250 from there on. None stays None.
     """

@@ -39,12 +39,12 @@ class EksVersion(NamedTuple):
 
 @cache
 def eks_versions() -> Mapping[str, EksVersion]:
-    """Return the versions that the table knows, oldest first."""
+    """The versions that the table knows, oldest first."""
     return MappingProxyType({known.version: known for known in _VERSIONS})
 
 
 def support(version: str, today: date) -> Support:
-    """Return what support `version` has on the day `today`.
+    """What support `version` has on the day `today`.
 
     "unknown" is every version that is not in the table, newer or older. Where the end of
     extended support is not announced, it counts as not reached.

@@ -32,7 +32,7 @@ class Catalog:
     own_layouts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, hash=False)
 
     def find(self, name: str) -> InstanceType | None:
-        """Return the type `name`, with NVIDIA GPUs or without; None if nobody knows it."""
+        """The type `name`, with NVIDIA GPUs or without; None if nobody knows it."""
         found = self.overrides.get(name)
         if found is None:
             found = gpu_instance_types().get(name)
@@ -41,7 +41,7 @@ class Catalog:
         return found
 
     def gpu_types(self) -> Mapping[str, InstanceType]:
-        """Return every type that has NVIDIA GPUs, the stack's own first."""
+        """Every type that has NVIDIA GPUs, the stack's own first."""
         if not self.overrides:
             return gpu_instance_types()
         own = {name: found for name, found in self.overrides.items() if found.gpu is not None}
@@ -53,16 +53,16 @@ class Catalog:
         return MappingProxyType(own | rest)
 
     def mig_models(self) -> Mapping[str, MigModel]:
-        """Return every GPU model with MIG by name, the stack's own in place of the package's."""
+        """Every GPU model with MIG by name, the stack's own in place of the package's."""
         return {**mig_models(), **self.own_mig_models} if self.own_mig_models else mig_models()
 
     def mig_model(self, gpu: Gpu) -> MigModel | None:
-        """Return the MIG geometry of `gpu`; None if it has no MIG or nobody knows it."""
+        """The MIG geometry of `gpu`; None if it has no MIG or nobody knows it."""
         if gpu.mig_capable and gpu.model in self.own_mig_models:
             return self.own_mig_models[gpu.model]
         found = mig_model(gpu)
         return self.own_mig_models.get(found.name, found) if found else None
 
     def mig_layouts(self, model: MigModel) -> Mapping[str, Mapping[str, int]]:
-        """Return the devices per GPU of every layout that has a name, the stack's own first."""
+        """The devices per GPU of every layout that has a name, the stack's own first."""
         return {**self.own_layouts, **named_layouts(model), **self.own_layouts}

@@ -114,7 +114,7 @@ class MigModel:
 
 @cache
 def mig_models() -> Mapping[str, MigModel]:
-    """Return every GPU model with MIG that the catalog knows, by name."""
+    """Every GPU model with MIG that the catalog knows, by name."""
     table = load("mig.json")
     sources = table["sources"]
     return MappingProxyType(
@@ -123,7 +123,7 @@ def mig_models() -> Mapping[str, MigModel]:
 
 
 def mig_model(gpu: Gpu) -> MigModel | None:
-    """Return the model of EC2's `gpu`, None if it has no MIG or its geometry is not known.
+    """The model of EC2's `gpu`, None if it has no MIG or its geometry is not known.
 
     EC2 calls boards of different memory the same; the model of the nearest memory is taken. A
     model's own name, such as "H100-94GB", is understood too, for types that a stack file adds.
@@ -142,7 +142,7 @@ def mig_model(gpu: Gpu) -> MigModel | None:
 
 
 def why_no_mig(instance: InstanceType) -> str | None:
-    """Return why nodes of `instance` cannot use MIG, None if they can."""
+    """Why nodes of `instance` cannot use MIG, None if they can."""
     gpu = instance.gpu
     if gpu is None:
         return f"{instance.name} has no NVIDIA GPU."
@@ -157,7 +157,7 @@ def why_no_mig(instance: InstanceType) -> str | None:
 
 
 def named_layouts(model: MigModel) -> Mapping[str, Mapping[str, int]]:
-    """Return the devices per GPU of every layout that NVIDIA's tools know by name.
+    """The devices per GPU of every layout that NVIDIA's tools know by name.
 
     The names are those that mig-parted 0.14 and the GPU Operator 26.3 derive from the hardware
     (`+` of a profile becomes `.`), with the counts of this model. The lists they shipped before

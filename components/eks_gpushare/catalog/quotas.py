@@ -30,7 +30,7 @@ class Quota(NamedTuple):
 
 
 def bucket(instance: InstanceType, capacity: Capacity) -> Quota | None:
-    """Return the vCPU quota that a node of `instance` counts on, None where none is known.
+    """The vCPU quota that a node of `instance` counts on, None where none is known.
 
     Reservations are On-Demand capacity and count on that quota. Capacity Blocks have quotas of
     their own that are not in vCPUs, and AWS names no Spot quota for P6: both give None.

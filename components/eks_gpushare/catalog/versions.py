@@ -111,7 +111,7 @@ PYTHON = Image(
 
 
 def device_plugin_source(path: str = "") -> str:
-    """Return the address of a file or folder of the device plugin's sources, at its version here.
+    """The address of a file or folder of the device plugin's sources, at its version here.
 
     Args:
         path: such as "api/config/v1/replicas.go" or "README.md"; a "#part" may follow.
@@ -120,12 +120,12 @@ def device_plugin_source(path: str = "") -> str:
 
 
 def gpu_operator_source(path: str = "") -> str:
-    """Return the address of a file or folder of the GPU Operator's sources, at its version here."""
+    """The address of a file or folder of the GPU Operator's sources, at its version here."""
     return _source("NVIDIA/gpu-operator", GPU_OPERATOR.version, path)
 
 
 def mig_parted_source(path: str = "") -> str:
-    """Return the address of a file or folder of mig-parted's sources, at its version here."""
+    """The address of a file or folder of mig-parted's sources, at its version here."""
     return _source("NVIDIA/mig-parted", MIG_PARTED, path)
 
 
@@ -138,7 +138,7 @@ def _source(repository: str, tag: str, path: str) -> str:
 
 @cache
 def addon_versions(kubernetes_version: str) -> Mapping[str, Addon]:
-    """Return the add-ons for a Kubernetes minor version such as "1.35", by add-on name.
+    """The add-ons for a Kubernetes minor version such as "1.35", by add-on name.
 
     Empty for a version that this table does not have: then EKS chooses.
     """
@@ -149,7 +149,7 @@ def addon_versions(kubernetes_version: str) -> Mapping[str, Addon]:
 
 
 def ami_release(ami_family: str, kubernetes_version: str) -> str | None:
-    """Return the newest image release known to exist, None if none is known.
+    """The newest image release known to exist, None if none is known.
 
     AL2023's is a Kubernetes patch version and a date, such as "1.35.8-20260930"; Bottlerocket's
     an OS version and a commit, such as "1.65.0-0be31b34", the same for every Kubernetes version.

@@ -42,7 +42,7 @@ _HATCH = (
 
 
 def picture(model: MigModel, layouts: Sequence[tuple[str, tuple[Placement, ...]]]) -> str:
-    """Return a picture of layouts, one below the other.
+    """A picture of layouts, one below the other.
 
     Args:
         model: The GPU.

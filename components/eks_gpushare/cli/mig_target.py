@@ -102,7 +102,7 @@ class Checked:
 
 
 def target(name: str) -> Target:
-    """Return what the name stands for.
+    """What the name stands for.
 
     Raises:
         UsageError: Nothing has that name.
@@ -126,7 +126,7 @@ def target(name: str) -> Target:
 
 
 def check_layout(target: Target, text: str) -> Checked:
-    """Return whether the target can have a layout.
+    """Whether the target can have a layout.
 
     Args:
         target: The node or GPU.

@@ -77,7 +77,7 @@ class Violation:
     url: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the violation as JSON data; what the policy leaves out is None."""
+        """The violation as JSON data; what the policy leaves out is None."""
         return {
             "policy": self.policy,
             "pack": self.pack,
@@ -103,7 +103,7 @@ def run_pack(
     level: EnforcementLevel = EnforcementLevel.ADVISORY,
     tags: Mapping[str, str] | None = None,
 ) -> list[Violation]:
-    """Return what `policies` have to say about `recording`, in the order the engine would say it.
+    """What `policies` have to say about `recording`, in the order the engine would say it.
 
     `config` is what ``--policy-pack-config`` would name, as data; `initial_config`, `pack` (its
     name) and `level` are the pack's own; `tags` are the stack's. A policy that meets a value which
@@ -211,7 +211,7 @@ class _Analysis:
         return self._default_provider(resource)
 
     def _default_provider(self, resource: Resource) -> analyzer_pb2.AnalyzerProviderResource:
-        """Return the provider that the engine makes for resources that name none."""
+        """The provider that the engine makes for resources that name none."""
         kind = f"{PROVIDER_TYPE_PREFIX}{resource.type.partition(':')[0]}"
         version = resource.options.get("version", "")
         name = "default" + "".join(f"_{part}" for part in version.split(".") if part)
@@ -255,7 +255,7 @@ class _Analysis:
 
 
 def _analyzed(value: Any) -> Any:
-    """Return properties as the engine sends them to a pack.
+    """Properties as the engine sends them to a pack.
 
     References become ids (URNs where there is none), outputs their values, and internal keys, which
     begin with two underscores, are left out.
@@ -295,6 +295,6 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
 
 
 def _seconds(duration: str) -> float:
-    """Return a duration as Go writes it, such as ``1h30m``, in seconds."""
+    """A duration as Go writes it, such as ``1h30m``, in seconds."""
     parts = re.findall(r"([\d.]+)(h|ms|us|µs|ns|m|s)", duration)
     return sum(float(number) * _UNITS[unit] for number, unit in parts)

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 def unwrap(value: Any) -> Any:
-    """Return a value without the dependencies that it was sent with."""
+    """A value without the dependencies that it was sent with."""
     return value.value if isinstance(value, OutputValue) else value
 
 
 def output(resource: Resource, key: str) -> OutputValue:
-    """Return an output of a custom resource as an input that depends on it."""
+    """An output of a custom resource as an input that depends on it."""
     value = resource.id if key == "id" else resource.outputs.get(key, UNKNOWN)
     return OutputValue(value, dependencies=(resource.urn,))
 
 
 def reference(resource: Resource) -> ResourceRef:
-    """Return a reference to a resource, of whatever version its SDK is."""
+    """A reference to a resource, of whatever version its SDK is."""
     return ResourceRef(resource.urn, resource.id)
 
 
@@ -72,7 +72,7 @@ class Children:
 
 
 def json_text(value: Any) -> Any:
-    """Return configuration as the sorted JSON text that the plugin hands to AWS."""
+    """Configuration as the sorted JSON text that the plugin hands to AWS."""
     value = unwrap(value)
     if value is None or value is UNKNOWN or isinstance(value, str):
         return value

@@ -264,7 +264,7 @@ def _issuer(cluster: Resource) -> Any:
 
 
 def _kubeconfig(plan: Plan, cluster: Resource) -> Any:
-    """Return the JSON text of the kubeconfig that the plugin writes, unknown in a preview."""
+    """The JSON text of the kubeconfig that the plugin writes, unknown in a preview."""
     if plan.preview:
         return UNKNOWN
     outputs = cluster.outputs

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _cluster_of(plan: Plan, component: Resource) -> Resource:
-    """Return the aws.eks.Cluster behind the component that the argument ``cluster`` refers to."""
+    """The aws.eks.Cluster behind the component that the argument ``cluster`` refers to."""
     reference = unwrap(component.inputs.get("cluster"))
     if isinstance(reference, ResourceRef):
         inner = plan.resource(reference.urn).outputs["eksCluster"]

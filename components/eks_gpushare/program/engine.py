@@ -39,7 +39,7 @@ class Engine(engine_pb2_grpc.EngineServicer):
     def GetRootResource(
         self, _request: engine_pb2.GetRootResourceRequest, _context: Any = None
     ) -> engine_pb2.GetRootResourceResponse:
-        """Return the stack's URN."""
+        """The stack's URN."""
         return engine_pb2.GetRootResourceResponse(urn=self._root)
 
     def SetRootResource(

@@ -25,10 +25,10 @@ class Plan(Protocol):
         """Whether what an update would compute has to stay unknown."""
 
     def resource(self, urn: str) -> Resource:
-        """Return a registered resource."""
+        """A registered resource."""
 
     def region(self, provider: str = "") -> str:
-        """Return the AWS region of a provider (its URN), else the stack's; ``""`` if unknown."""
+        """The AWS region of a provider (its URN), else the stack's; ``""`` if unknown."""
 
     def assume(self, sentence: str) -> None:
         """Note in the recording something that was made up."""

@@ -49,28 +49,28 @@ class Fakes:
         resource.outputs = replaced.outputs
 
     def parent_of(self, resource: Resource) -> str:
-        """Return the URN of the parent that the resource gets."""
+        """The URN of the parent that the resource gets."""
         component = self.components.get(resource.type) if resource.remote else None
         if component is None or component.parent is None:
             return resource.parent
         return component.parent(resource)
 
     def construct(self, plan: Plan, resource: Resource) -> Properties:
-        """Return the outputs of a remote component. Raises `PlanError` if it is not prepared."""
+        """The outputs of a remote component. Raises `PlanError` if it is not prepared."""
         component = self.components.get(resource.type)
         if component is None:
             raise _unprepared("remote component", resource.type, "components")
         return component.construct(plan, resource)
 
     def invoke(self, plan: Plan, token: str, args: Properties, provider: str) -> Properties:
-        """Return what the function `token` answers. Raises `PlanError` if it is not prepared."""
+        """What the function `token` answers. Raises `PlanError` if it is not prepared."""
         function = self.functions.get(token)
         if function is None:
             raise _unprepared("function", token, "functions")
         return function(plan, args, provider)
 
     def call(self, plan: Plan, token: str, args: Properties) -> Properties:
-        """Return what the method `token` answers. Raises `PlanError` if it is not prepared."""
+        """What the method `token` answers. Raises `PlanError` if it is not prepared."""
         method = self.methods.get(token)
         if method is None:
             raise _unprepared("method", token, "methods")
@@ -78,7 +78,7 @@ class Fakes:
 
 
 def default_fakes() -> Fakes:
-    """Return the fakes for what this project's components and most EKS programs use."""
+    """The fakes for what this project's components and most EKS programs use."""
     return Fakes(
         components=eks_fakes.COMPONENTS,
         functions=aws_functions.FUNCTIONS,
@@ -94,7 +94,7 @@ def _unprepared(kind: str, token: str, table: str) -> PlanError:
 
 
 def digest(resource: Resource, length: int = 17) -> str:
-    """Return `length` hexadecimal digits that are the same for this URN in every run."""
+    """`length` hexadecimal digits that are the same for this URN in every run."""
     return blake2s(resource.urn.encode()).hexdigest()[:length]
 
 

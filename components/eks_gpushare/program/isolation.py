@@ -88,7 +88,7 @@ def _is_loose(module: ModuleType | None) -> bool:
 
 
 def _is_of(module: ModuleType | None, directory: Path) -> bool:
-    """Return whether `module` is a file or package right in `directory`."""
+    """Whether `module` is a file or package right in `directory`."""
     origin = _origin(module)
     return origin.parent == directory or (
         origin.parent.parent == directory and origin.name == "__init__.py"

@@ -136,7 +136,7 @@ class _LeanPackage(ModuleType):
 
 
 def _star_imports(lines: Iterable[str]) -> list[str] | None:
-    """Return the modules that a package star-imports, None if it does anything else."""
+    """The modules that a package star-imports, None if it does anything else."""
     leaves = []
     for line in lines:
         star = _STAR_IMPORT.fullmatch(line)

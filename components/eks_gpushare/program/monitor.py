@@ -66,7 +66,7 @@ _GET_RESOURCE = "pulumi:pulumi:getResource"
 
 
 def resource_urn(stack: str, project: str, parent: str, type_token: str, name: str) -> str:
-    """Return the URN that the engine gives a resource.
+    """The URN that the engine gives a resource.
 
     The qualified type names every ancestor's type except the stack's (sdk/go, ``urn.New``), for
     example ``demo:a:A$aws:ec2/vpc:Vpc``. `parent` is the parent's URN or ``""``.
@@ -123,7 +123,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
     # What fakes may ask and do.
 
     def resource(self, urn: str) -> Resource:
-        """Return a registered resource. Raises `PlanError` if there is none with this URN."""
+        """A registered resource. Raises `PlanError` if there is none with this URN."""
         try:
             return self._by_urn[urn]
         except KeyError:
@@ -136,7 +136,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
             self.recording.assumptions.append(sentence)
 
     def region(self, provider: str = "") -> str:
-        """Return the AWS region of the provider with this URN, else the stack's ``aws:region``.
+        """The AWS region of the provider with this URN, else the stack's ``aws:region``.
 
         It is ``""`` where neither is known.
         """

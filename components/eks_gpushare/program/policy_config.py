@@ -62,7 +62,7 @@ class _Entry:
 def merged(
     info: analyzer_pb2.AnalyzerInfo, config: PackConfig | None
 ) -> dict[str, analyzer_pb2.PolicyConfig]:
-    """Return what the engine would configure the pack with.
+    """What the engine would configure the pack with.
 
     `info` is the pack's own description. Raises `PolicyConfigError` with everything that is wrong.
     """
@@ -143,7 +143,7 @@ def _problems(
 
 
 def _fault(value: Any, rule: Mapping[str, Any]) -> str:
-    """Return what is wrong with `value` by the JSON Schema `rule`, of which it knows the basics."""
+    """What is wrong with `value` by the JSON Schema `rule`, of which it knows the basics."""
     kinds = rule.get("type", ())
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(_is_a(value, kind) for kind in kinds):

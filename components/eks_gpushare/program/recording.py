@@ -63,7 +63,7 @@ class Resource:
     """Whether a fake for a remote component registered it: the real plugin may differ."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the public JSON form: secrets masked, unknowns as ``"<computed>"``."""
+        """The public JSON form: secrets masked, unknowns as ``"<computed>"``."""
         return {
             "urn": self.urn,
             "type": self.type,
@@ -85,7 +85,7 @@ class Message:
     urn: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the message as JSON data."""
+        """The message as JSON data."""
         return {"severity": self.severity, "text": self.text, "urn": self.urn or None}
 
 
@@ -110,7 +110,7 @@ class ProgramError:
         return f"{where}{kind}{self.text}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the error as JSON data, without the traceback."""
+        """The error as JSON data, without the traceback."""
         return {"type": self.type, "text": self.text, "source": self.source or None}
 
 
@@ -137,11 +137,11 @@ class Recording:
         return {resource.urn: resource for resource in self.resources}
 
     def of_type(self, token: str) -> list[Resource]:
-        """Return the resources of this type, for example ``aws:eks/nodeGroup:NodeGroup``."""
+        """The resources of this type, for example ``aws:eks/nodeGroup:NodeGroup``."""
         return [resource for resource in self.resources if resource.type == token]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the recording as JSON data: secrets masked, unknowns as ``"<computed>"``."""
+        """The recording as JSON data: secrets masked, unknowns as ``"<computed>"``."""
         return {
             "project": self.project,
             "stack": self.stack,

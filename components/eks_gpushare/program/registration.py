@@ -40,12 +40,12 @@ _OPTIONS = {
 
 
 def provider_urn(reference: str) -> str:
-    """Return the URN in a provider reference ``<urn>::<id>``; ``""`` for an empty one."""
+    """The URN in a provider reference ``<urn>::<id>``; ``""`` for an empty one."""
     return reference.rpartition("::")[0]
 
 
 def resource_of(request: resource_pb2.RegisterResourceRequest) -> Resource:
-    """Return the resource that `request` registers. Its URN is not set yet."""
+    """The resource that `request` registers. Its URN is not set yet."""
     return Resource(
         urn="",
         type=request.type,
@@ -99,7 +99,7 @@ def _option(value: Any) -> Any:
 
 
 def _given(message: Message) -> dict[str, Any]:
-    """Return the fields of `message` that say something."""
+    """The fields of `message` that say something."""
     fields = {field.name: _option(value) for field, value in message.ListFields()}
     return {name: value for name, value in fields.items() if value not in ("", [], {})}
 
@@ -114,7 +114,7 @@ def child_request(
     depends_on: Sequence[str] = (),
     ignore_changes: Sequence[str] = (),
 ) -> resource_pb2.RegisterResourceRequest:
-    """Return the registration of a child of `parent`, as a plugin would send it.
+    """The registration of a child of `parent`, as a plugin would send it.
 
     Inputs that are None are left out. An `OutputValue` in the inputs becomes a dependency of its
     property. The provider is the one that `parent` hands down for the type's package.

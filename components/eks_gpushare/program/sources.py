@@ -45,7 +45,7 @@ class Frame(Protocol):
 
 @cache
 def is_users(path: str) -> bool:
-    """Return whether the file at `path` belongs to the user's program."""
+    """Whether the file at `path` belongs to the user's program."""
     if not path or path.startswith("<"):
         return False
     parts = Path(path).parts
@@ -62,7 +62,7 @@ def _path_of(uri: str) -> str:
 
 
 def line_of_registration(frames: Iterable[Frame]) -> str:
-    """Return ``file:line`` of the innermost frame that is the user's, ``""`` if there is none.
+    """``file:line`` of the innermost frame that is the user's, ``""`` if there is none.
 
     `frames` come innermost first; from the runner on they are its caller's.
     """
@@ -76,7 +76,7 @@ def line_of_registration(frames: Iterable[Frame]) -> str:
 
 
 def line_of_error(error: BaseException, program_dir: Path | None) -> str:
-    """Return ``file:line`` of the user's code that led to `error`, ``""`` if none is known.
+    """``file:line`` of the user's code that led to `error`, ``""`` if none is known.
 
     The innermost line inside `program_dir` is taken, else the innermost one of the user's that lies
     elsewhere. An error that carries a ``source`` of its own (one that a registration met, where no

@@ -41,7 +41,7 @@ class StackConfig:
 
 
 def read_stack_config(path: Path | str, *, project: str = PROJECT) -> StackConfig:
-    """Return the configuration in the stack file at `path` and which of its keys are secret.
+    """The configuration in the stack file at `path` and which of its keys are secret.
 
     `project` is the namespace of keys that have none. Raises `OSError` if the file cannot be read
     and `StackFileError` if it is no YAML mapping with a ``config`` mapping in it; everything else
@@ -79,7 +79,7 @@ def _text(document: Document, key: str, value: Any) -> str:
 
 
 def _decrypted(value: Any) -> Any:
-    """Return `value` with encrypted parts replaced and integral floats as the engine has them."""
+    """`value` with encrypted parts replaced and integral floats as the engine has them."""
     if isinstance(value, dict):
         if value.keys() == _SECURE:
             return ENCRYPTED_TEXT

@@ -89,7 +89,7 @@ class Transforms:
         request: resource_pb2.RegisterResourceRequest,
         parents: Mapping[str, str],
     ) -> resource_pb2.RegisterResourceRequest:
-        """Return `request` as the transforms leave it; `parents` maps URN to the parent's URN."""
+        """`request` as the transforms leave it; `parents` maps URN to the parent's URN."""
         if not (request.transforms or self._stack or self._of_resource):
             return request
         callbacks = list(request.transforms)
@@ -128,7 +128,7 @@ class Transforms:
     def apply_to_function(
         self, request: resource_pb2.ResourceInvokeRequest
     ) -> resource_pb2.ResourceInvokeRequest:
-        """Return the function call as the stack's function transforms leave it."""
+        """The function call as the stack's function transforms leave it."""
         if not self._functions:
             return request
         transformed = resource_pb2.ResourceInvokeRequest()
@@ -172,7 +172,7 @@ class Transforms:
 
 
 def _remote(target: str) -> Any:
-    """Return a client of the callback server at `target`, for programs in another process."""
+    """A client of the callback server at `target`, for programs in another process."""
     import grpc  # type: ignore[import-untyped]
     from pulumi.runtime.proto import callback_pb2_grpc
 
@@ -211,12 +211,12 @@ def _options_of(
     for ours, theirs in _SCALARS.items():
         setattr(options, theirs, getattr(request, ours))
     for ours, theirs in _OPTIONAL_SCALARS.items():
-        if request.HasField(ours):  # type: ignore[arg-type] # the stub lists literals
+        if request.HasField(ours):  # type: ignore[arg-type]  # the stub lists literals
             setattr(options, theirs, getattr(request, ours))
     for ours, theirs in _LISTS.items():
         getattr(options, theirs).extend(getattr(request, ours))
     for ours, theirs in _MESSAGES.items():
-        if request.HasField(ours):  # type: ignore[arg-type] # the stub lists literals
+        if request.HasField(ours):  # type: ignore[arg-type]  # the stub lists literals
             getattr(options, theirs).CopyFrom(getattr(request, ours))
     if request.deleteBeforeReplaceDefined:
         options.delete_before_replace = request.deleteBeforeReplace
@@ -230,15 +230,15 @@ def _set_options(
     for ours, theirs in _SCALARS.items():
         setattr(request, ours, getattr(options, theirs))
     for ours, theirs in (*_OPTIONAL_SCALARS.items(), *_MESSAGES.items()):
-        request.ClearField(ours)  # type: ignore[arg-type] # the stub lists literals
-        if options.HasField(theirs):  # type: ignore[arg-type] # the stub lists literals
+        request.ClearField(ours)  # type: ignore[arg-type]  # the stub lists literals
+        if options.HasField(theirs):  # type: ignore[arg-type]  # the stub lists literals
             value = getattr(options, theirs)
             if ours in _MESSAGES:
                 getattr(request, ours).CopyFrom(value)
             else:
                 setattr(request, ours, value)
     for ours, theirs in _LISTS.items():
-        request.ClearField(ours)  # type: ignore[arg-type] # the stub lists literals
+        request.ClearField(ours)  # type: ignore[arg-type]  # the stub lists literals
         getattr(request, ours).extend(getattr(options, theirs))
     request.deleteBeforeReplaceDefined = options.HasField("delete_before_replace")
     request.deleteBeforeReplace = options.delete_before_replace

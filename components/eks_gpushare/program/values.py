@@ -97,7 +97,7 @@ class Asset:
 
 
 def decode(value: struct_pb2.Value) -> Any:
-    """Return the Python value of one protobuf value.
+    """The Python value of one protobuf value.
 
     Numbers are doubles on the wire, so an integral one comes back as ``int``.
     """
@@ -118,7 +118,7 @@ def decode(value: struct_pb2.Value) -> Any:
 
 
 def decode_properties(properties: struct_pb2.Struct) -> Properties:
-    """Return the Python properties of a protobuf struct, as a request carries them.
+    """The Python properties of a protobuf struct, as a request carries them.
 
     Keys come sorted: protobuf keeps no order, and one that is the same in every run is needed.
     """
@@ -153,7 +153,7 @@ def _decode_fields(properties: struct_pb2.Struct) -> Properties:
 
 
 def encode(value: Any) -> struct_pb2.Value:
-    """Return `value` as protobuf, the reverse of `decode`.
+    """`value` as protobuf, the reverse of `decode`.
 
     An `OutputValue` is flattened to its value (secret if it is one): that is how the engine
     answers. Raises `TypeError` for anything that is not a property value.
@@ -202,7 +202,7 @@ def _encode_special(value: Any) -> Any:
 
 
 def encode_properties(properties: Mapping[str, Any]) -> struct_pb2.Struct:
-    """Return `properties` as a protobuf struct, the reverse of `decode_properties`."""
+    """`properties` as a protobuf struct, the reverse of `decode_properties`."""
     encoded = struct_pb2.Struct()
     fields = encoded.fields
     for key, value in properties.items():
@@ -211,7 +211,7 @@ def encode_properties(properties: Mapping[str, Any]) -> struct_pb2.Struct:
 
 
 def to_json(value: Any) -> Any:  # noqa: PLR0911  (one return for each kind of value)
-    """Return `value` as data for `json.dumps` and for people.
+    """`value` as data for `json.dumps` and for people.
 
     Unknown is written ``"<computed>"``, a secret ``"[secret]"``, a reference as the URN it refers
     to, an asset as ``{"asset": {...}}`` or ``{"archive": {...}}``. Nothing secret gets through.
@@ -234,7 +234,7 @@ def to_json(value: Any) -> Any:  # noqa: PLR0911  (one return for each kind of v
 
 
 def plain(value: Any) -> Any:
-    """Return `value` with secrets and outputs unwrapped, for the tools that must see the content.
+    """`value` with secrets and outputs unwrapped, for the tools that must see the content.
 
     `UNKNOWN` stays. Use it to write manifests or to look a value up, never to print one.
     """
@@ -248,7 +248,7 @@ def plain(value: Any) -> Any:
 
 
 def is_unknown(value: Any) -> bool:
-    """Return whether anything in `value`, at any depth, is unknown."""
+    """Whether anything in `value`, at any depth, is unknown."""
     return _any_within(value, lambda item: item is UNKNOWN)
 
 

@@ -324,5 +324,5 @@ class Composer:
 
 
 def _is_plain(event: Event) -> bool:
-    """Tell whether a scalar has neither quotes nor a tag."""
+    """Whether a scalar has neither quotes nor a tag."""
     return not event.style and event.tag in (None, "!")

@@ -48,7 +48,7 @@ class Unused(NamedTuple):
 
 
 def place(model: MigModel, devices: Mapping[str, int]) -> tuple[Placement, ...] | None:
-    """Return where the instances lie on an empty GPU, in the order to create them.
+    """Where the instances lie on an empty GPU, in the order to create them.
 
     Large instances come first. Each is put where it leaves the most places for others, much as the
     driver does if it may choose; only where that leads nowhere is another place tried.
@@ -93,7 +93,7 @@ def is_maximal(
 def all_layouts(
     model: MigModel, profiles: Iterable[str] | None = None
 ) -> tuple[dict[str, int], ...]:
-    """Return every set of instances that fits on an empty GPU, but for the empty one.
+    """Every set of instances that fits on an empty GPU, but for the empty one.
 
     Args:
         model: The GPU.
@@ -107,7 +107,7 @@ def all_layouts(
 
 
 def unused(model: MigModel, devices: Mapping[str, int]) -> Unused:
-    """Return what instances that fit leave of the GPU."""
+    """What instances that fit leave of the GPU."""
     counted = [(model.profiles[name], count) for name, count in devices.items()]
     compute = sum(profile.compute_slices * count for profile, count in counted)
     free = model.memory_slices - sum(profile.memory_slices * count for profile, count in counted)
@@ -120,5 +120,5 @@ def unused(model: MigModel, devices: Mapping[str, int]) -> Unused:
 
 
 def large_first(model: MigModel, devices: Mapping[str, int]) -> dict[str, int]:
-    """Return the same instances, large ones first, without profiles that have none."""
+    """The same instances, large ones first, without profiles that have none."""
     return {name: devices[name] for name in placement_table(model).large_first if devices.get(name)}

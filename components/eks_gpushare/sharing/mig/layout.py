@@ -98,7 +98,7 @@ class NodeLayout:
 
 
 def node_layout(layout: Layout, instance_type: InstanceType, catalog: Catalog) -> NodeLayout:
-    """Return what a layout makes of the GPUs of an instance type.
+    """What a layout makes of the GPUs of an instance type.
 
     Args:
         layout: A name, devices per GPU, or a list of `{gpus, devices}`.
@@ -129,7 +129,7 @@ def node_layout(layout: Layout, instance_type: InstanceType, catalog: Catalog) -
 def layout_named(
     name: str, model: MigModel, layouts: Mapping[str, Mapping[str, int]]
 ) -> Mapping[str, int]:
-    """Return the devices per GPU of a named layout.
+    """The devices per GPU of a named layout.
 
     Args:
         name: The name.

@@ -36,7 +36,7 @@ class PlacementTable:
         self._found: dict[tuple[str, ...], tuple[Placement, ...] | None] = {}
 
     def placed(self, devices: Mapping[str, int]) -> tuple[Placement, ...] | None:
-        """Return the places of the instances, large ones first; None if they do not fit."""
+        """The places of the instances, large ones first; None if they do not fit."""
         profiles = self.model.profiles
         for name, count in devices.items():
             if not 0 <= count <= (profiles[name].max_count if name in profiles else 0):
@@ -101,7 +101,7 @@ class PlacementTable:
 
 @lru_cache(_TABLES_KEPT)
 def placement_table(model: MigModel) -> PlacementTable:
-    """Return the table of a model."""
+    """The table of a model."""
     return PlacementTable(model)
 
 

@@ -22,7 +22,7 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
 def why_not(model: MigModel, devices: Mapping[str, int]) -> str:
-    """Return why the instances do not fit on an empty GPU, empty if they do.
+    """Why the instances do not fit on an empty GPU, empty if they do.
 
     Args:
         model: The GPU.
@@ -43,7 +43,7 @@ def why_not(model: MigModel, devices: Mapping[str, int]) -> str:
 
 
 def unknown_profile(model: MigModel, name: str) -> str:
-    """Return that the model has no such profile, which one was meant, and those it has."""
+    """That the model has no such profile, which one was meant, and those it has."""
     others = [other.name for other in mig_models().values() if name in other.profiles]
     owner = f"; it is one of {_listed(others[:3])}" if others else ""
     meant = meant_profile(model, name)
@@ -55,7 +55,7 @@ def unknown_profile(model: MigModel, name: str) -> str:
 
 
 def meant_profile(model: MigModel, name: str) -> str | None:
-    """Return the model's profile that was meant by another board's, or by a misspelt, name.
+    """The model's profile that was meant by another board's, or by a misspelt, name.
 
     It has as many compute slices and the same attributes. Where there are two of them, with one
     memory slice and with two, it is the one that `name` is on the boards that have it.
@@ -89,7 +89,7 @@ def meant_profile(model: MigModel, name: str) -> str | None:
 
 
 def nearest(model: MigModel, devices: Mapping[str, int]) -> list[dict[str, int]]:
-    """Return a few layouts that fit and differ least from one that does not, the nearest first.
+    """A few layouts that fit and differ least from one that does not, the nearest first.
 
     Instances are compared one by one, the largest with the largest, by their compute and memory
     slices. Profiles that the model does not have stand for those that were meant.
