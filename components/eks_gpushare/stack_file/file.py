@@ -10,7 +10,7 @@ from eks_gpushare.config.project import ENVIRONMENT_KEY, PROJECT
 from eks_gpushare.findings.finding import FieldPath, Finding
 from eks_gpushare.stack_file.yaml import Document, YamlProblem, read
 from eks_gpushare.validation import shape_rules
-from eks_gpushare.validation.shape import shown, similar
+from eks_gpushare.validation.shape import format_value, similar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,7 +125,7 @@ def _of_file(value: Any) -> Iterator[Finding]:
         yield _missing_environment((), "The file is empty.")
         return
     if not isinstance(value, dict):
-        yield _missing_environment((), f"The file holds {shown(value)}, not a mapping.")
+        yield _missing_environment((), f"The file holds {format_value(value)}, not a mapping.")
         return
     for key in value:
         if key not in _TOP_LEVEL:
@@ -135,7 +135,7 @@ def _of_file(value: Any) -> Iterator[Finding]:
     if isinstance(config, dict):
         yield from _of_config(config, elsewhere=elsewhere)
     elif config is not None:
-        message = f"{shown(config)} is not a mapping of configuration keys."
+        message = f"{format_value(config)} is not a mapping of configuration keys."
         fix = f"Write {ENVIRONMENT_KEY}: and aws:region: below config."
         yield shape_rules.WRONG_TYPE.finding(("config",), message, fix)
     elif elsewhere:
@@ -159,7 +159,7 @@ def _of_config(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Finding]:
         yield _missing_environment(("config",), f"The file has no {ENVIRONMENT_KEY}.")
     region = config.get("aws:region")
     if region is not None and not (isinstance(region, str) and _REGION.fullmatch(region)):
-        message = f"{shown(region)} is not the name of a region."
+        message = f"{format_value(region)} is not the name of a region."
         at = ("config", "aws:region")
         yield shape_rules.NOT_ALLOWED.finding(at, message, "Write it as us-west-2.")
 

@@ -78,13 +78,15 @@ def shape_findings(
         )
         for loc, block in blocks.items()
     }
-    misspelt = {(*place(loc[:-1]), key) for loc, key in meant.items()}
+    misspelt = {(*field_path(loc[:-1]), key) for loc, key in meant.items()}
     for detail in details:
         loc = detail["loc"]
         if detail["type"] == "extra_forbidden":
             foreign = of_another_mode(loc, blocks[loc])
-            found.append(foreign or _unknown_key(place(loc), blocks[loc], names, meant[loc]))
-        elif detail["type"] != "missing" or place(loc) not in misspelt:  # it is there, misspelt
+            found.append(foreign or _unknown_key(field_path(loc), blocks[loc], names, meant[loc]))
+        elif (
+            detail["type"] != "missing" or field_path(loc) not in misspelt
+        ):  # it is there, misspelt
             found.append(_one(detail, spelled))
     return found
 
@@ -106,12 +108,12 @@ def meant_key(
     return meant if meant != key else None
 
 
-def place(loc: tuple[int | str, ...]) -> FieldPath:
+def field_path(loc: tuple[int | str, ...]) -> FieldPath:
     """A pydantic location without the tags of its unions, which no user wrote."""
     return tuple(part for part in loc if part not in TAGS)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A given value as it may stand in a message: as JSON, and not for ever."""
     text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004  (fits one line)
@@ -136,7 +138,7 @@ def _near(word: str, names: Iterable[str], *, most: int, cutoff: float) -> list[
 
 
 def _one(detail: ErrorDetails, spelled: Spelling | None) -> Finding:
-    at, kind, given = place(detail["loc"]), detail["type"], detail["input"]
+    at, kind, given = field_path(detail["loc"]), detail["type"], detail["input"]
     written = spelled(at) if spelled else None
     if kind == "missing":
         return _missing(at)
@@ -149,7 +151,7 @@ def _one(detail: ErrorDetails, spelled: Spelling | None) -> Finding:
     wanted = _EXPECTED.get(kind)
     if wanted is None:  # a type of error this model cannot raise today: say it as pydantic does
         return shape_rules.WRONG_TYPE.finding(
-            at, f"{shown(given)}: {detail['msg']}.", "Correct it."
+            at, f"{format_value(given)}: {detail['msg']}.", "Correct it."
         )
     return _wrong_type(at, given, wanted, written)
 
@@ -182,7 +184,9 @@ def _not_allowed(at: FieldPath, given: Any, allowed: list[str]) -> Finding:
     else:
         fix = "Use one of them."
     listed = ", ".join(allowed)
-    return shape_rules.NOT_ALLOWED.finding(at, f"{shown(given)} is not one of {listed}.", fix)
+    return shape_rules.NOT_ALLOWED.finding(
+        at, f"{format_value(given)} is not one of {listed}.", fix
+    )
 
 
 def _same_word(given: str, allowed: list[str]) -> str | None:
@@ -219,7 +223,7 @@ def _unquoted(at: FieldPath, given: Any, written: str | None) -> Finding:
 
 
 def _wrong_type(at: FieldPath, given: Any, wanted: str, written: str | None = None) -> Finding:
-    message = f"{shown(given)} is {_kind(given)}; {wanted} is expected."
+    message = f"{format_value(given)} is {_kind(given)}; {wanted} is expected."
     fix = f"Give {wanted}."
     if given is None:
         message = f"Nothing is given; {wanted} is expected."
