@@ -24,7 +24,9 @@ from eks_gpushare.config.component_specs import (
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.rules import all_rules, checks_of, component_rules
+from eks_gpushare.rules.context import Context, catalog_with
 from eks_gpushare.rules.registry import Runs, Scope
+from eks_gpushare.validation.parse import parse
 from eks_gpushare.validation.partial import read_block
 
 if TYPE_CHECKING:
@@ -133,12 +135,21 @@ def test_an_addition_to_the_catalog_is_checked_in_components() -> None:
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
-def test_findings_come_from_checks_that_name_their_rule(rule: Rule) -> None:
-    """A check that has findings of a rule it does not name would be missed by those who ask."""
-    # By the modules: a rule is used where it is named.
-    named = {r.id for each in checks_of() for r in each.rules}
+def test_a_check_names_the_rules_of_all_its_findings(rule: Rule) -> None:
+    """Pages, and which component runs it, follow from the rules that a check names."""
+    example = finding_examples.example(rule.id)
+    sides = [side for side in (example.wrong, example.right) if not side.whole]
+    for side in sides:
+        given = merge_values(finding_examples.base(), yaml.safe_load(side.text))
+        environment = parse(given).environment
+        assert environment is not None
+        catalog = catalog_with(environment, finding_examples.REGION, [])
+        ctx = Context(environment, catalog, finding_examples.REGION, finding_examples.TODAY)
+        for check in checks_of():
+            pools = environment.pools.items() if check.scope is Scope.POOL else [()]
+            found = {each.code for pool in pools for each in check(ctx, *pool)}
 
-    assert rule.id in named or rule.id < "GPU100" or rule in ADDITIONS
+            assert found <= {each.id for each in check.rules}, check.look.__name__
 
 
 def test_a_check_that_runs_alone_only_has_a_rule_of_stacks_too() -> None:

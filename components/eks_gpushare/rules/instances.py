@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from eks_gpushare.rules.context import Context
 
 _EC2_TYPES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html"
-_EKS_AMI = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
 
 UNKNOWN_TYPE = Rule(
     "GPU101",

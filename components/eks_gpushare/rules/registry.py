@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Generic, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING, Generic, ParamSpec
 
 from eks_gpushare.config.base import UnreadError
 
@@ -11,10 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import ModuleType
 
-    from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.findings.rule import Rule
-    from eks_gpushare.rules.context import Context
 
 P = ParamSpec("P")
 
@@ -91,10 +89,6 @@ class Check(Generic[P]):
         knows a part of an environment only, a check says what holds whatever the rest is.
         """
         return until_unread(self.look, *args, **kwargs)
-
-
-PoolCheck: TypeAlias = "Check[[Context, str, Pool]]"
-StackCheck: TypeAlias = "Check[[Context]]"
 
 
 def check(
