@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import pulumi
 
 from eks_gpushare.config import component_specs
-from eks_gpushare.config.base import Model, normalised
+from eks_gpushare.config.base import Model, fields_by_key, forget, normalised
 from eks_gpushare.config.models import models
 from eks_gpushare.findings.finding import Finding, dotted, has_errors
 from eks_gpushare.rules.deploying import as_deploy_errors
@@ -68,12 +68,11 @@ def validate_args(
         if args.get(ref) is None:
             message = f"{ref} is required here."
             found.append(shape_rules.MISSING_KEY.finding((ref,), message, f"Add {ref}."))
-    spec, details = read_block(model, plain, by_alias=False)
+    spec, details, misspelt = read_block(model, plain, by_alias=False)
     explained = {*outputs, *((meant,) for meant in unknown.values())}
-    shape = shape_findings(details, {*python_names().values(), *refs}, model=model, by_alias=False)
+    shape = shape_findings(details, {*python_names().values(), *refs}, unknown=misspelt)
     found += [f for f in shape if not any(f.at[: len(at)] == at for at in explained)]
-    for name in meant_fields(unknown, {key: key for key in model.model_fields}, given):
-        spec.__dict__.pop(name, None)
+    forget(spec, *meant_fields(unknown, fields_by_key(model, by_alias=False), given))
     ruled = as_deploy_errors(until_unread(rules, spec))
     found += [f for f in ruled if f.severity == "error"] if found else ruled
     if has_errors(found):
@@ -156,8 +155,8 @@ def python_place(at: FieldPath) -> FieldPath:
 @cache
 def python_names() -> Mapping[str, str]:
     """Python name of each key of the stack file and of the components' own arguments."""
-    fields = (item for model in (*models(), *_SPECS) for item in model.model_fields.items())
-    return {info.alias or name: name for name, info in fields}
+    every = (fields_by_key(model).items() for model in (*models(), *_SPECS))
+    return {key: name for fields in every for key, name in fields}
 
 
 class _Undecided:

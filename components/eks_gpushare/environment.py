@@ -12,7 +12,7 @@ from eks_gpushare.checked_args import CheckedArgs
 from eks_gpushare.cluster import EksCluster
 from eks_gpushare.component_args import props, refuse, validate_args, warn
 from eks_gpushare.config.additions import catalog_of
-from eks_gpushare.config.base import converted
+from eks_gpushare.config.base import converted, known_fields
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ClusterByName, NewCluster
 from eks_gpushare.config.component_specs import (
     EksClusterSpec,
@@ -149,7 +149,7 @@ def _checked(args: GpuSharingEnvironmentArgs) -> tuple[EnvironmentSpec, list[Fin
 
 
 def _rules(spec: EnvironmentSpec) -> Iterator[Finding]:
-    yield from check_environment(spec, region=spec.__dict__.get("region"))
+    yield from check_environment(spec, region=known_fields(spec).get("region"))
     yield from lookups.missing_lookups(spec)
 
 

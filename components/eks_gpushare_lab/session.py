@@ -182,11 +182,14 @@ class Session:
     def _is_late(self) -> bool:
         """Whether controllers seem to have something to do yet, which a busy machine delays."""
         more = (
-            self._pods_of(workload) > wanted
-            for workload, wanted in {**self._of_stack, **self.applied}.items()
-            if wanted is not None
+            self._pods_of(workload) > wanted for workload, wanted in self._wanted_pods().items()
         )
         return any(more) or self.observer.daemon_sets_are_late()
+
+    def _wanted_pods(self) -> dict[Workload, int]:
+        """Workloads of the stack and of the manifests with the pods they want, if that is known."""
+        every = {**self._of_stack, **self.applied}
+        return {workload: wanted for workload, wanted in every.items() if wanted is not None}
 
     def _pods_of(self, workload: Workload) -> int:
         """Pods that are there and have not ended."""
@@ -198,11 +201,11 @@ class Session:
 
         Its controller may be too busy to have made them yet, for longer than the lab is quiet.
         """
-        for workload, wanted in {**self._of_stack, **self.applied}.items():
+        for workload, wanted in self._wanted_pods().items():
             counts, there = self.observer.counts.get(workload, Counter()), self._pods_of(workload)
             if workload.kind == "Pod":  # nobody makes another when it has ended
                 there += counts[SUCCEEDED] + counts[FAILED]
-            if wanted is not None and there < wanted and not self.refused(workload):
+            if there < wanted and not self.refused(workload):
                 return False
         return True
 

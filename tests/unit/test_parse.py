@@ -367,3 +367,20 @@ def test_every_tag_of_a_union_is_left_out_of_paths() -> None:
     fields = [info for model in models() for info in model.model_fields.values()]
 
     assert set().union(*(tags_of(info.annotation) for info in fields)) == TAGS
+
+
+@pytest.mark.parametrize("key", [1, None, True])
+@pytest.mark.parametrize("block", ["cluster", "network", "pools.gpu", "pools.gpu.nodes"])
+def test_a_key_that_is_no_text_is_a_finding(block: str, key: object) -> None:
+    pool = {"instanceTypes": ["g5.xlarge"], "nodes": {}, "sharing": {"mode": "exclusive"}}
+    given: dict[Any, Any] = {
+        "cluster": {"name": "demo", "version": "1.35"},
+        "network": {},
+        "pools": {"gpu": pool},
+    }
+    inner = given
+    for part in block.split("."):
+        inner = inner[part]
+    inner[key] = 1
+
+    assert [f.severity for f in parse(given).findings] == ["error"]

@@ -68,9 +68,9 @@ def wrong_environment(rule: Rule) -> dict[str, Any]:
 
 def read(spec: Any, check: Callable[[Any], Iterator[Finding]], given: dict[str, Any]) -> set[str]:
     """Ids of what a check finds in the arguments of a component."""
-    model, details = read_block(spec, given, by_alias=True)
-    assert not details, details
-    return {found.code for found in check(model)}
+    reading = read_block(spec, given, by_alias=True)
+    assert not reading.details, reading.details
+    return {found.code for found in check(reading.block)}
 
 
 def alone(given: dict[str, Any]) -> set[str]:
@@ -111,6 +111,17 @@ def test_what_a_stack_file_refuses_a_component_refuses_too(rule: Rule) -> None:
     found = rule.id in alone(wrong_environment(rule))
 
     assert found != bool(rule.not_alone), rule.not_alone or "neither found nor is there a reason"
+
+
+@pytest.mark.parametrize("catalog", [7, {"instanceTypes": 7}, {"instanceTypse": {}}])
+def test_a_catalog_that_cannot_be_read_may_know_every_type(catalog: object) -> None:
+    pool = {"instanceTypes": ["p9.48xlarge"], "sharing": {"mode": "exclusive"}}
+    alone = read_block(GpuPoolSpec, {**pool, "pool": "gpu", "catalog": catalog}, by_alias=True)
+    manager = {"pools": {"gpu": pool}, "catalog": catalog}
+    served = read_block(DevicePluginSpec, manager, by_alias=True)
+
+    assert "GPU101" not in {found.code for found in component_rules.check_pool(alone.block)}
+    assert list(component_rules.check_device_plugin(served.block)) == []
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)

@@ -103,7 +103,7 @@ def table(charts: Mapping[str, tuple[str, Chart]], hints: Mapping[str, Any]) -> 
     subcharts: dict[str, tuple[str, Chart]] = {}
     for name, (version, chart) in charts.items():
         wanted = chart.dependencies()
-        inner_names = {_alias(each): each["name"] for each in wanted}
+        inner_names = {alias_of(each): each["name"] for each in wanted}
         found[name] = {**keys(name, version, chart, hints[name]), "subcharts": inner_names}
         for each in wanted:
             inner = (str(each["version"]), chart.below(f"charts/{each['name']}"))
@@ -135,7 +135,7 @@ def keys(name: str, version: str, chart: Chart, hints: Mapping[str, Any]) -> dic
         place for place in read if not any(len(o) > len(place) and _below(o, {place}) for o in read)
     }
     # Keys of subcharts are theirs.
-    theirs: set[Place] = {(_alias(each),) for each in chart.dependencies()}
+    theirs: set[Place] = {(alias_of(each),) for each in chart.dependencies()}
     idle = {leaf for leaf in stated if not _below(leaf, read) and not _below(leaf, theirs)}
     return {
         "version": version,
@@ -147,7 +147,7 @@ def keys(name: str, version: str, chart: Chart, hints: Mapping[str, Any]) -> dic
     }
 
 
-def _alias(dependency: Mapping[str, str]) -> str:
+def alias_of(dependency: Mapping[str, str]) -> str:
     """The key of a subchart's values."""
     return dependency.get("alias", dependency["name"])
 
@@ -184,24 +184,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     charts = {}
     try:
         for name, text in given.items():
-            version, _, folder = text.partition("=")
-            charts[name] = (version, read_chart(Path(folder)))
-        text = render(table(charts, json.loads(_HINTS.read_text(encoding="utf-8"))))
+            version, folder = chart_folder(text)
+            charts[name] = (version, read_chart(folder))
+        found = table(charts, json.loads(_HINTS.read_text(encoding="utf-8")))
     except (ChartError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
-    (options.out / FILE).write_text(text, encoding="utf-8", newline="\n")
-    sys.stdout.write(f"{options.out / FILE}: {len(text.encode())} bytes\n")
+    write_table(options.out / FILE, found)
     return 0
+
+
+def chart_folder(text: str) -> tuple[str, Path]:
+    """Version and folder of a chart as the command line names them: VERSION=FOLDER."""
+    version, _, folder = text.partition("=")
+    return version, Path(folder)
+
+
+def write_table(file: Path, found: Mapping[str, Any]) -> None:
+    """Write a data file and say so."""
+    text = render(found)
+    file.write_text(text, encoding="utf-8", newline="\n")
+    sys.stdout.write(f"{file}: {len(text.encode())} bytes\n")
+
+
+def add_chart_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name the charts and where the data file goes."""
+    parser.add_argument("--out", type=Path, required=True, help="folder for the data file")
+    for name in ("--gpu-operator", "--device-plugin"):
+        parser.add_argument(name, required=True, metavar="VERSION=FOLDER", help="the chart")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description="Make the table of Helm values that the templates of the charts read."
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder for the data file")
-    for name in ("--gpu-operator", "--device-plugin"):
-        parser.add_argument(name, required=True, metavar="VERSION=FOLDER", help="the chart")
+    add_chart_arguments(parser)
     return parser
 
 

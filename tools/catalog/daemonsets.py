@@ -20,9 +20,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
-from chart_keys import SOURCES, ChartError, read_chart
+from chart_keys import (
+    SOURCES,
+    ChartError,
+    add_chart_arguments,
+    alias_of,
+    chart_folder,
+    read_chart,
+    write_table,
+)
 
-from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.documents.helm import merge_values, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -91,7 +99,7 @@ def entry(wanted: Wanted, chart: Chart, helm: Helm) -> dict[str, Any]:
     sources = values_of(wanted, defaults, helm)
     made = {each: {**daemon_set(there[each]), "valuesOf": sources[each]} for each in sources}
     taken = {path for each in sources.values() for paths in each.values() for path in paths}
-    stated = {path: value_at(defaults, path) for path in sorted({*wanted.values, *taken})}
+    stated = {path: value_at(defaults, path, ABSENT) for path in sorted({*wanted.values, *taken})}
     return {
         "defaults": _nested({path: value for path, value in stated.items() if value is not ABSENT}),
         "settings": dict(wanted.settings),
@@ -137,7 +145,7 @@ def default_values(chart: Chart) -> dict[str, Any]:
     found = chart.document("values.yaml")
     for each in chart.dependencies():
         inner = chart.below(f"charts/{each['name']}").document("values.yaml")
-        alias = each.get("alias", each["name"])
+        alias = alias_of(each)
         found[alias] = merge_values(inner, found.get(alias) or {})
     return found
 
@@ -173,16 +181,6 @@ def operands(assets: Path, kept: Mapping[str, Any]) -> dict[str, Any]:
 
 ABSENT = object()
 """Stands for a value that a chart does not have."""
-
-
-def value_at(values: Mapping[str, Any], path: str) -> object:
-    """The value at a path such as `nfd.worker.affinity`, or ABSENT."""
-    found: Any = values
-    for key in path.split("."):
-        if not isinstance(found, dict) or key not in found:
-            return ABSENT
-        found = found[key]
-    return found
 
 
 def _probes(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -239,8 +237,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found: dict[str, Any] = {"_about": _ABOUT}
     try:
         for name, text in given.items():
-            version, _, folder = text.partition("=")
-            chart, helm = read_chart(Path(folder)), Helm(options.helm, Path(folder))
+            version, folder = chart_folder(text)
+            chart, helm = read_chart(folder), Helm(options.helm, folder)
             made = entry(Wanted(**kept["charts"][name]), chart, helm)
             if name == "gpu-operator":
                 made["operands"] = operands(options.operator_assets, kept["operator"])
@@ -249,9 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ChartError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
-    text = json.dumps(found, indent=1) + "\n"
-    (options.out / FILE).write_text(text, encoding="utf-8", newline="\n")
-    sys.stdout.write(f"{options.out / FILE}: {len(text.encode())} bytes\n")
+    write_table(options.out / FILE, found)
     return 0
 
 
@@ -259,9 +255,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description="Make the table of DaemonSets that the lab puts in place of a chart's."
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder for the data file")
-    for name in ("--gpu-operator", "--device-plugin"):
-        parser.add_argument(name, required=True, metavar="VERSION=FOLDER", help="the chart")
+    add_chart_arguments(parser)
     parser.add_argument(
         "--operator-assets", type=Path, required=True, help="assets of the operator's repository"
     )

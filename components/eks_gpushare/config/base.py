@@ -78,6 +78,17 @@ def given_keys(value: object) -> set[str]:
     return set(value.model_fields_set) if isinstance(value, BaseModel) else set()
 
 
+def fields_by_key(model: type[BaseModel], *, by_alias: bool = True) -> dict[str, str]:
+    """Names of a model's fields by their keys.
+
+    Args:
+        model: The model.
+        by_alias: Whether keys are those of the stack file. Otherwise they are Python names.
+    """
+    fields = model.model_fields.items()
+    return {(info.alias or name) if by_alias else name: name for name, info in fields}
+
+
 def partial_model(model: type[M], /, **known: Any) -> M:
     """A model of which only the given fields are known; all others raise `UnreadError`.
 
@@ -86,6 +97,16 @@ def partial_model(model: type[M], /, **known: Any) -> M:
         known: Values of its fields, which are not validated.
     """
     made = cast("M", model.model_construct(set(known), **known))
-    for name in model.model_fields.keys() - known.keys():
-        made.__dict__.pop(name, None)
+    forget(made, *(model.model_fields.keys() - known.keys()))
     return made
+
+
+def forget(model: Model, *names: str) -> None:
+    """Make fields of a model unknown, so that they raise `UnreadError`."""
+    for name in names:
+        model.__dict__.pop(name, None)
+
+
+def known_fields(model: Model) -> dict[str, Any]:
+    """The fields of a model that are known, by name."""
+    return dict(model.__dict__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, get_args
 
-from eks_gpushare.config.base import Model
+from eks_gpushare.config.base import Model, fields_by_key
 from eks_gpushare.config.environment import Environment
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ def models() -> tuple[type[BaseModel], ...]:
 @cache
 def known_keys() -> frozenset[str]:
     """Every key of the stack file's model, for guesses at misspelt ones."""
-    fields = (item for model in models() for item in model.model_fields.items())
-    return frozenset(info.alias or name for name, info in fields)
+    return frozenset(key for model in models() for key in fields_by_key(model))
 
 
 def _inside(annotation: object) -> list[type[BaseModel]]:

@@ -32,3 +32,17 @@ def merge_values(
         else:
             result[key] = value
     return result
+
+
+def value_at(values: Mapping[str, Any], path: str, absent: Any = None) -> Any:
+    """The value at a path such as `nfd.worker.affinity`.
+
+    Args:
+        values: The values.
+        path: Keys with dots between them.
+        absent: What there is in its place where there is none.
+    """
+    found: Any = values
+    for key in path.split("."):
+        found = found.get(key, absent) if isinstance(found, dict) else absent
+    return found

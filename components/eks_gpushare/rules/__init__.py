@@ -18,7 +18,7 @@ from eks_gpushare.sharing.labels import OWN_PREFIX
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from types import ModuleType
 
     from eks_gpushare.config.environment import Environment
@@ -82,7 +82,9 @@ def checks_of(environment: Environment | None = None) -> tuple[Check[...], ...]:
         environment: What they are for: checks that could say nothing about it are left out.
             Default: all that there are.
     """
-    return _checks(tuple(name for name, about in _MODULES.items() if _is(about, environment)))
+    # Each is asked once, since it looks at every pool.
+    answers = {about: _is(about, environment) for about in set(_MODULES.values())}
+    return _checks(tuple(name for name, about in _MODULES.items() if answers[about]))
 
 
 def _is(about: Callable[[Environment], bool], environment: Environment | None) -> bool:
@@ -125,20 +127,27 @@ def check_environment(
     found: list[Finding] = []
     catalog = catalog_with(environment, region, found)
     ctx = Context(environment, catalog, region, today or date.today())  # noqa: DTZ011  (a calendar day)
-    found += _of_parts(ctx)
-    found += until_unread(_of_pools, ctx)
+    checks = [each for each in checks_of(environment) if each.runs is not Runs.ALONE]
+    for each in checks:
+        if each.scope is not Scope.POOL:
+            found += each(ctx)
+    found += until_unread(pool_findings, checks, ctx)
     return [each for each in found if each.severity == "error"] if partly_read else found
 
 
-def _of_parts(ctx: Context) -> Iterator[Finding]:
-    for each in checks_of(ctx.environment):
-        if each.scope is not Scope.POOL and each.runs is not Runs.ALONE:
-            yield from each(ctx)
+def pool_findings(
+    checks: Iterable[Check[...]], ctx: Context, checked_before: Collection[str] = ()
+) -> Iterator[Finding]:
+    """What the checks of pools among some find, pool by pool.
 
-
-def _of_pools(ctx: Context) -> Iterator[Finding]:
-    checks = [c for c in checks_of(ctx.environment) if c.scope is Scope.POOL]
+    Args:
+        checks: Checks of all scopes.
+        ctx: What the checks see.
+        checked_before: Names of pools that are right by themselves: only what depends on who
+            manages their GPUs is looked at.
+    """
+    of_pools = [each for each in checks if each.scope is Scope.POOL]
     for name, pool in ctx.environment.pools.items():
-        for each in checks:
-            if each.runs is not Runs.ALONE:
+        for each in of_pools:
+            if each.by_manager or name not in checked_before:
                 yield from each(ctx, name, pool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.versions import device_plugin_source, gpu_operator_source
-from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.documents.helm import merge_values, value_at
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
@@ -127,7 +127,7 @@ def _no_discovery(
     ctx: Context, code: Rule, chart: str, given: Mapping[str, Any]
 ) -> Iterator[Finding]:
     """A cluster that others made may have node feature discovery; a new one has it from here."""
-    if ctx.new_cluster is not None and _value(given, "nfd.enabled") is False:
+    if ctx.new_cluster is not None and value_at(given, "nfd.enabled", _NOTHING) is False:
         yield code.finding(
             ("charts", chart, "values", "nfd", "enabled"),
             f"A new cluster has no node feature discovery but that of this chart: {_LOST[chart]}.",
@@ -147,7 +147,7 @@ def _undone_env(ctx: Context, given: Mapping[str, Any]) -> Iterator[Finding]:
     wanted = mig_manager_env(ctx.environment.pools, ctx.catalog)
     given_env = _env(given, "migManager")
     missing = [each for each in wanted if given_env.get(each["name"]) != each["value"]]
-    if missing and _value(given, "migManager.env") is not _NOTHING:
+    if missing and value_at(given, "migManager.env", _NOTHING) is not _NOTHING:
         listed = ", ".join(
             f'{{name: {each["name"]}, value: "{each["value"]}"}}' for each in missing
         )
@@ -160,7 +160,7 @@ def _undone_env(ctx: Context, given: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _env(values: Mapping[str, Any], part: str) -> dict[str, str]:
     """The environment variables that values give a part of the chart."""
-    given = _value(values, f"{part}.env")
+    given = value_at(values, f"{part}.env", _NOTHING)
     items = given if isinstance(given, list) else []
     return {
         str(each.get("name")): str(each.get("value", ""))
@@ -187,20 +187,13 @@ def _undone(
         for place, role in roles.items():
             # `gfd: null` undoes gfd.enabled as well.
             touched = f"{dotted}.".startswith(f"{place}.") or f"{place}.".startswith(f"{dotted}.")
-            own = _value(derived, place)
-            if touched and (own is _NOTHING or _value(result, place) != own):
+            own = value_at(derived, place, _NOTHING)
+            if touched and (own is _NOTHING or value_at(result, place, _NOTHING) != own):
                 yield code.finding(
                     ("charts", chart, "values", *path),
                     f"{place} is derived from the pools: it {role}.",
                     "Remove it, and change the pools instead.",
                 )
-
-
-def _value(values: Mapping[str, Any], dotted: str) -> object:
-    found: Any = values
-    for key in dotted.split("."):
-        found = found.get(key, _NOTHING) if isinstance(found, dict) else _NOTHING
-    return found
 
 
 def _paths(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

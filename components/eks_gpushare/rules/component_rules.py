@@ -10,15 +10,14 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.config.base import partial_model
+from eks_gpushare.config.base import known_fields, partial_model
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import Charts, Environment, GpuStack
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.findings.finding import dotted
-from eks_gpushare.rules import checks_of
+from eks_gpushare.rules import checks_of, pool_findings
 from eks_gpushare.rules.context import Context, catalog_with
-from eks_gpushare.rules.placement import SUBNETS
-from eks_gpushare.rules.registry import Runs, Scope
+from eks_gpushare.rules.registry import Runs, Scope, until_unread
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
         SystemNodesSpec,
     )
     from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.rules.registry import Check
 
 _SHARED = (
     *("provisioner", "instance_types", "sharing", "taints"),
@@ -49,7 +49,7 @@ def check_pool(spec: GpuPoolSpec, subnets: int | None = None) -> Iterator[Findin
         spec: The pool.
         subnets: How many subnets it is given. Default: that is not known yet.
     """
-    name = _known(spec).get("pool", "pool")
+    name = known_fields(spec).get("pool", "pool")
     environment = _environment(spec, pools={name: spec}, cluster=_cluster_of(spec))
     ctx, found = _context(environment)
     ctx = ctx._replace(subnets=subnets)
@@ -67,7 +67,7 @@ def check_cluster(spec: EksClusterSpec) -> Iterator[Finding]:
 
 def check_network(spec: NetworkSpec) -> Iterator[Finding]:
     """Findings about a new network; its region is that of its first zone."""
-    zones = _known(spec).get("zones", ())
+    zones = known_fields(spec).get("zones", ())
     region = (zones[0][:-1] or "us-west-2") if zones else None
     ctx, found = _context(
         _environment(spec, cluster=partial_model(NewCluster), network=spec), region
@@ -81,9 +81,6 @@ def check_system_nodes(spec: SystemNodesSpec) -> Iterator[Finding]:
     ctx, found = _context(_environment(spec, cluster=_cluster_of(spec), system=spec))
     yield from (*found, *_run(ctx, Scope.TAGS))
     yield from _within(("system",), _run(ctx, Scope.SYSTEM_NODES))
-    if _known(spec).get("zones") is not None:
-        message = "The subnets of nodes that are used alone are given by their program."
-        yield SUBNETS.finding(("zones",), message, "Use subnet_ids alone.")
 
 
 def check_device_plugin(
@@ -95,7 +92,7 @@ def check_device_plugin(
         spec: The device plugin.
         checked_before: Names of pools that are right by themselves, whoever manages their GPUs.
     """
-    stack = _some(_known(spec), "namespace")
+    stack = _some(known_fields(spec), "namespace")
     gpu_stack = partial_model(GpuStack, manager="devicePlugin", **stack)
     return _of_manager(spec, gpu_stack, "device_plugin", checked_before)
 
@@ -109,7 +106,7 @@ def check_gpu_operator(
         spec: The operator.
         checked_before: As for the device plugin.
     """
-    stack = _some(_known(spec), "namespace", "mig_taint_remover_image")
+    stack = _some(known_fields(spec), "namespace", "mig_taint_remover_image")
     gpu_stack = partial_model(GpuStack, manager="gpuOperator", **stack)
     return _of_manager(spec, gpu_stack, "gpu_operator", checked_before)
 
@@ -120,7 +117,7 @@ def _of_manager(
     chart: str,
     checked_before: Collection[str],
 ) -> Iterator[Finding]:
-    known = _known(spec)
+    known = known_fields(spec)
     own = {chart: known["chart"]} if "chart" in known else {}
     parts: dict[str, Any] = {
         "gpu_stack": gpu_stack,
@@ -139,15 +136,10 @@ def _of_manager(
 
 def _shared(pool: Pool) -> Pool:
     """What a manager knows of a pool."""
-    known = _known(pool)
+    known = known_fields(pool)
     return partial_model(
         Pool, **{key: known[key] for key in {*_SHARED, *pool.model_fields_set} if key in known}
     )
-
-
-def _known(model: Model) -> dict[str, Any]:
-    """The fields of a model that could be read."""
-    return model.__dict__
 
 
 def _some(known: dict[str, Any], *names: str) -> dict[str, Any]:
@@ -156,14 +148,16 @@ def _some(known: dict[str, Any], *names: str) -> dict[str, Any]:
 
 def _cluster_of(spec: GpuPoolSpec | SystemNodesSpec) -> NewCluster:
     """The cluster of nodes: of it they know the version, if that."""
-    version = _known(spec).get("version")
+    version = known_fields(spec).get("version")
     return partial_model(NewCluster, **({"version": version} if version else {}))
 
 
 def _environment(spec: Model, **parts: Any) -> Environment:
     """What a component knows of an environment: itself, its tags and its catalog."""
-    known = _known(spec)
-    return partial_model(Environment, **_some(known, "tags", "catalog"), **parts)
+    common = _some(known_fields(spec), "tags", "catalog")
+    if "catalog" not in type(spec).model_fields:  # it is the package's own
+        common["catalog"] = Environment.model_fields["catalog"].get_default()
+    return partial_model(Environment, **common, **parts)
 
 
 def _context(
@@ -171,30 +165,25 @@ def _context(
 ) -> tuple[Context, list[Finding]]:
     """What checks see, and what is wrong with the catalog."""
     found: list[Finding] = []
-    if "catalog" not in _known(environment):
-        environment.__dict__["catalog"] = Environment.model_fields["catalog"].get_default()
     catalog = catalog_with(environment, region, found)
     today = date.today()  # noqa: DTZ011  (support ends on a calendar day)
     ctx = Context(environment, catalog, region, today, nodes_elsewhere=nodes_elsewhere)
     return ctx, found
 
 
+def _checks(ctx: Context) -> Iterator[Check[...]]:
+    """The checks that run for a component alone."""
+    return (each for each in checks_of(ctx.environment) if each.runs is not Runs.IN_STACKS)
+
+
 def _run(ctx: Context, scope: Scope) -> Iterator[Finding]:
-    for each in checks_of(ctx.environment):
-        if each.scope is scope and each.runs is not Runs.IN_STACKS:
+    for each in _checks(ctx):
+        if each.scope is scope:
             yield from each(ctx)
 
 
 def _run_pools(ctx: Context, checked_before: Collection[str] = ()) -> Iterator[Finding]:
-    of_pools = [
-        each
-        for each in checks_of(ctx.environment)
-        if each.scope is Scope.POOL and each.runs is not Runs.IN_STACKS
-    ]
-    for name, pool in _known(ctx.environment).get("pools", {}).items():
-        for each in of_pools:
-            if each.by_manager or name not in checked_before:
-                yield from each(ctx, name, pool)
+    return until_unread(pool_findings, _checks(ctx), ctx, checked_before)
 
 
 def _within(block: FieldPath, found: Iterable[Finding]) -> Iterator[Finding]:

@@ -173,6 +173,15 @@ def elsewhere_placed(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             yield SUBNETS.finding(at, message, "Use cluster_subnet_ids alone.")
 
 
+@check(Scope.SYSTEM_NODES, SUBNETS, runs=Runs.ALONE)
+def elsewhere_placed_system(ctx: Context) -> Iterator[Finding]:
+    """For system nodes whose subnets come from the program that uses them."""
+    system = ctx.environment.system
+    if system is not None and system.zones is not None:
+        message = "The subnets of nodes that are used alone are given by their program."
+        yield SUBNETS.finding(("system", "zones"), message, "Use subnet_ids alone.")
+
+
 def zone_fault(zone: str, region: str | None) -> str | None:
     """Why a zone cannot be one of the region, or None."""
     if region is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, get_args, get_origi
 
 from pydantic import BaseModel, Tag
 
-from eks_gpushare.config.base import Model
+from eks_gpushare.config.base import Model, fields_by_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,8 +28,7 @@ def keys_of_block(
     found = [block for block in blocks if isinstance(block, type) and issubclass(block, BaseModel)]
     if len(found) != 1:
         return ()
-    fields = found[0].model_fields.items()
-    return tuple((info.alias or name) if by_alias else name for name, info in fields)
+    return tuple(fields_by_key(found[0], by_alias=by_alias))
 
 
 def _step(block: Any, part: int | str) -> Iterator[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.config.base import normalised
+from eks_gpushare.config.base import fields_by_key, forget, normalised
 from eks_gpushare.config.cluster import ClusterByName, NewCluster
 from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.models import known_keys
@@ -48,12 +48,11 @@ def parse(raw: object, spelled: Spelling | None = None) -> Parsed:
         found.append(wrong)
         unclear.add(key)
     clear = {key: value for key, value in given.items() if key not in unclear}
-    environment, details = read_block(Environment, clear, by_alias=True)
+    environment, details, unknown = read_block(Environment, clear, by_alias=True)
     # What was left aside is neither missing nor at its default.
     details = [each for each in details if each["loc"][0] not in unclear]
-    for key in unclear:
-        environment.__dict__.pop(key, None)
-    found += shape_findings(details, known_keys(), spelled, Environment)
+    forget(environment, *unclear)
+    found += shape_findings(details, known_keys(), spelled, unknown=unknown)
     return Parsed(environment, tuple(dict.fromkeys(found)))
 
 
@@ -98,8 +97,7 @@ def _unclear_kinds(given: dict[str, Any]) -> Iterator[tuple[str, Finding]]:
 
 def _misspelt(block: dict[str, Any], telling: str, otherwise: type[Model]) -> str | None:
     """The key that was meant to be the one which tells two kinds of a block apart."""
-    keys = {info.alias or name for name, info in otherwise.model_fields.items()}
-    if telling in block or keys & block.keys():
+    if telling in block or fields_by_key(otherwise).keys() & block.keys():
         return None
     return next((str(key) for key in block if similar(str(key), [telling])), None)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from eks_gpushare.config.sharing import MODES
 from eks_gpushare.findings.finding import FieldPath, Finding
@@ -13,11 +14,13 @@ from eks_gpushare.validation.blocks import keys_of_block
 from eks_gpushare.validation.sharing_keys import of_another_mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pydantic import BaseModel
     from pydantic_core import ErrorDetails
 
+Loc: TypeAlias = tuple[int | str, ...]
+"""A location as pydantic gives it, with the tags of unions."""
 Spelling: TypeAlias = Callable[[FieldPath], "str | None"]
 """Gives the text of the scalar at a place as it stands in the file, where that is known."""
 
@@ -45,13 +48,47 @@ _EXPECTED = {
 _VERSION_KEYS = {"version", "amiVersion", "computeCapability", "ami_version", "compute_capability"}
 
 
+class UnknownKey(NamedTuple):
+    """A key that its block does not have."""
+
+    block: tuple[str, ...]
+    """The keys that the block has."""
+    meant: str | None
+    """The one of them that it was meant to be, if that can be told."""
+
+
+def unknown_keys(
+    details: Sequence[ErrorDetails], model: type[BaseModel], *, by_alias: bool
+) -> dict[Loc, UnknownKey]:
+    """The unknown keys of one validation, by their locations.
+
+    Args:
+        details: What pydantic said.
+        model: What was validated.
+        by_alias: Whether keys are those of the stack file. Otherwise they are Python names.
+    """
+    unknown = [detail["loc"] for detail in details if detail["type"] == "extra_forbidden"]
+    in_block = Counter(loc[:-1] for loc in unknown)
+    missing: dict[Loc, list[str]] = defaultdict(list)
+    for detail in details:
+        if detail["type"] == "missing":
+            missing[detail["loc"][:-1]].append(str(detail["loc"][-1]))
+    found = {}
+    for *above, key in unknown:
+        block = keys_of_block(model, above, by_alias=by_alias)
+        at = tuple(above)
+        # One that is the only unknown one, where only one is missing, is that one.
+        left = missing[at] if in_block[at] == len(missing[at]) == 1 else [None]
+        found[*at, key] = UnknownKey(block, meant_key(str(key), block, left[0]))
+    return found
+
+
 def shape_findings(
     details: Sequence[ErrorDetails],
     known: Iterable[str],
     spelled: Spelling | None = None,
-    model: type[BaseModel] | None = None,
     *,
-    by_alias: bool = True,
+    unknown: Mapping[Loc, UnknownKey] | None = None,
 ) -> list[Finding]:
     """Every fault of one validation, each at its own place.
 
@@ -59,53 +96,33 @@ def shape_findings(
         details: What pydantic said.
         known: All keys of the model, to guess what a misspelt one was meant to be.
         spelled: How the scalar at a place is written in the file. Default: unknown.
-        model: What was validated, to name the keys of a block. Default: none are named.
-        by_alias: Whether keys are those of the stack file. Otherwise they are Python names.
+        unknown: Its unknown keys, from `unknown_keys`. Default: nothing is known of their blocks.
     """
     names, found = sorted(known), []
-    blocks = {
-        detail["loc"]: keys_of_block(model, detail["loc"][:-1], by_alias=by_alias) if model else ()
-        for detail in details
-        if detail["type"] == "extra_forbidden"
-    }
-    missing = [d["loc"] for d in details if d["type"] == "missing"]
-    meant = {
-        loc: meant_key(
-            str(loc[-1]),
-            block,
-            [str(each[-1]) for each in missing if each[:-1] == loc[:-1]],
-            alone=sum(each[:-1] == loc[:-1] for each in blocks) == 1,
-        )
-        for loc, block in blocks.items()
-    }
-    misspelt = {(*field_path(loc[:-1]), key) for loc, key in meant.items()}
+    of_blocks = unknown or {}
+    misspelt = {(*field_path(loc[:-1]), each.meant) for loc, each in of_blocks.items()}
     for detail in details:
         loc = detail["loc"]
         if detail["type"] == "extra_forbidden":
-            foreign = of_another_mode(loc, blocks[loc])
-            found.append(foreign or _unknown_key(field_path(loc), blocks[loc], names, meant[loc]))
-        elif (
-            detail["type"] != "missing" or field_path(loc) not in misspelt
-        ):  # it is there, misspelt
+            each = of_blocks.get(loc, UnknownKey((), None))
+            foreign = of_another_mode(loc, each.block)
+            found.append(foreign or _unknown_key(field_path(loc), each, names))
+        # What is missing may be there under a misspelt key.
+        elif detail["type"] != "missing" or field_path(loc) not in misspelt:
             found.append(_one(detail, spelled))
     return found
 
 
-def meant_key(
-    key: str, block: Iterable[str], missing: Sequence[str] = (), *, alone: bool = False
-) -> str | None:
+def meant_key(key: str, block: Iterable[str], left: str | None = None) -> str | None:
     """The key of a block that an unknown one was meant to be, if it can be told.
 
     Args:
         key: The unknown key.
         block: The keys of the block.
-        missing: Those of them that are required and not given.
-        alone: Whether no other key of the block is unknown: then it is the one that is missing.
+        left: The one that it must be if it is near to none.
     """
     meant = similar(key, block)
-    if meant is None and alone and len(missing) == 1:
-        return missing[0]
-    return meant if meant != key else None
+    return None if meant == key else meant or left
 
 
 def field_path(loc: tuple[int | str, ...]) -> FieldPath:
@@ -160,12 +177,10 @@ def _of_version(at: FieldPath) -> bool:
     return bool(at) and (at[-1] in _VERSION_KEYS or at[-2:-1] == ("versions",))
 
 
-def _unknown_key(
-    at: FieldPath, block: Sequence[str], names: list[str], meant: str | None
-) -> Finding:
+def _unknown_key(at: FieldPath, unknown: UnknownKey, names: list[str]) -> Finding:
     """A key near to one of the block was meant to be that one; else it may belong elsewhere."""
-    key = str(at[-1])
-    if meant := meant or similar(key, block or names):
+    key, block = str(at[-1]), unknown.block
+    if meant := unknown.meant or similar(key, block or names):
         fix = f"Did you mean {meant}?" if meant != key else "Remove it; it belongs elsewhere."
     elif block:
         fix = f"Remove it; the keys here are {', '.join(block)}."

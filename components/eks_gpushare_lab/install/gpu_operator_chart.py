@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.helm import value_at
 from eks_gpushare_lab.install.chart_template import (
     ROLE,
     Pods,
@@ -20,7 +21,7 @@ from eks_gpushare_lab.install.chart_template import (
     daemon_set,
 )
 from eks_gpushare_lab.install.device_plugin_chart import worker
-from eks_gpushare_lab.install.release import ChartError, config_map, facts_of, value_at, values_of
+from eks_gpushare_lab.install.release import ChartError, config_map, facts_of, values_of
 from eks_gpushare_lab.simulated_node.operator import POLICY
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.documents.helm import merge_values, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,14 +105,6 @@ def scheduling(daemon_set: Mapping[str, Any], release: Release) -> dict[str, Any
             fixed = {k: v for k, v in (found[field] or {}).items() if k not in before}
             given = {**fixed, **(given or {})}
         found[field] = given
-    return found
-
-
-def value_at(values: Mapping[str, Any], path: str) -> Any:
-    """The value at a path such as `nfd.worker.affinity`, None if there is none."""
-    found: Any = values
-    for key in path.split("."):
-        found = found.get(key) if isinstance(found, dict) else None
     return found
 
 
