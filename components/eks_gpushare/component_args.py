@@ -15,7 +15,7 @@ from eks_gpushare.rules.deploying import as_deploy_errors
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.partial import meant_fields, read_block
-from eks_gpushare.validation.shape import meant_key, shape_findings
+from eks_gpushare.validation.shape import meant_key, missing_key, shape_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -66,8 +66,7 @@ def validate_args(
     required: frozenset[str] = args_type.__required_keys__  # type: ignore[attr-defined]  # a TypedDict
     for ref in sorted((refs & required) - {*unknown.values()}):
         if args.get(ref) is None:
-            message = f"{ref} is required here."
-            found.append(shape_rules.MISSING_KEY.finding((ref,), message, f"Add {ref}."))
+            found.append(missing_key((ref,)))
     spec, details, misspelt = read_block(model, plain, by_alias=False)
     explained = {*outputs, *((meant,) for meant in unknown.values())}
     shape = shape_findings(details, {*python_names().values(), *refs}, unknown=misspelt)

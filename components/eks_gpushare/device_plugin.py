@@ -14,7 +14,7 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.in_cluster.chart_parts import content_config_map, privileged_namespace
 from eks_gpushare.rules.component_rules import check_device_plugin
 from eks_gpushare.served import checked_manager
-from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
+from eks_gpushare.sharing.bottlerocket import is_bottlerocket, pools_of_chart
 from eks_gpushare.sharing.charts import device_plugin_values, release_source
 from eks_gpushare.sharing.device_plugin_config import config_map_data
 
@@ -88,7 +88,7 @@ class DevicePlugin(pulumi.ComponentResource):
     def _register(
         self, name: str, spec: DevicePluginSpec, opts: pulumi.ResourceOptions | None
     ) -> None:
-        served = {pool: each for pool, each in spec.pools.items() if served_by_chart(each)}
+        served = pools_of_chart(spec.pools)
         pools = {
             pool: props(each, only=_SHARING | (_BOTTLEROCKET if is_bottlerocket(each) else set()))
             for pool, each in served.items()

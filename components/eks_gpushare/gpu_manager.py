@@ -9,7 +9,7 @@ from eks_gpushare.config.component_specs import (
 )
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.device_plugin import DevicePlugin
-from eks_gpushare.sharing.bottlerocket import served_by_chart
+from eks_gpushare.sharing.bottlerocket import pools_of_chart
 
 _DEVICE_PLUGIN = ("device-plugin", "DevicePlugin")
 _GPU_OPERATOR = ("gpu-operator", "GpuOperator")
@@ -32,7 +32,7 @@ def register_manager(
         nodes: Its nodes.
         opts: Options that name the parent.
     """
-    pools = {pool: each for pool, each in spec.pools.items() if served_by_chart(each)}
+    pools = pools_of_chart(spec.pools)
     if not pools:  # Bottlerocket brings its own
         return
     operator = spec.gpu_stack.manager == "gpuOperator"

@@ -15,7 +15,7 @@ from eks_gpushare.in_cluster.chart_parts import content_config_map, privileged_n
 from eks_gpushare.in_cluster.mig_taint_remover import register_mig_taint_remover
 from eks_gpushare.rules.component_rules import check_gpu_operator
 from eks_gpushare.served import checked_manager
-from eks_gpushare.sharing.bottlerocket import served_by_chart
+from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.charts import release_source
 from eks_gpushare.sharing.device_plugin_config import config_map_data
 from eks_gpushare.sharing.gpu_operator import gpu_operator_values
@@ -96,7 +96,7 @@ class GpuOperator(pulumi.ComponentResource):
     def _register(
         self, name: str, spec: GpuOperatorSpec, opts: pulumi.ResourceOptions | None
     ) -> None:
-        served = {pool: each for pool, each in spec.pools.items() if served_by_chart(each)}
+        served = pools_of_chart(spec.pools)
         pools = {pool: props(each, only=_CONCERNS) for pool, each in served.items()}
         super().__init__(
             "eks-gpushare:index:GpuOperator",

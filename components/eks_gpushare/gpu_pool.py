@@ -273,13 +273,13 @@ def _unmade(pool: Pool) -> Iterator[Finding]:
 
 
 def _missing(pool: Pool, args: GpuPoolArgs) -> Iterator[Finding]:
-    """ClusterRefs that only some pools need."""
+    """Inputs that only some pools need."""
     needs: list[tuple[str, str]] = []
     if pool.custom_ami is not None:
-        needs += [(wire, "a custom AMI has to be told its cluster") for wire in _IMAGE_INPUTS]
+        needs += [(each, "a custom AMI has to be told its cluster") for each in _IMAGE_INPUTS]
     if pool.efa:
-        needs += [(wire, "EFA has a security group of its own") for wire in _EFA_INPUTS]
-    for wire, why in needs:
-        if args.get(wire) is None:
-            message = f"{wire} is required here: {why}."
-            yield shape_rules.MISSING_KEY.finding((wire,), message, f"Add {wire}.")
+        needs += [(each, "EFA has a security group of its own") for each in _EFA_INPUTS]
+    for needed, why in needs:
+        if args.get(needed) is None:
+            message = f"{needed} is required here: {why}."
+            yield shape_rules.MISSING_KEY.finding((needed,), message, f"Add {needed}.")

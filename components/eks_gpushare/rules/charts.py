@@ -8,7 +8,7 @@ from eks_gpushare.catalog.versions import device_plugin_source, gpu_operator_sou
 from eks_gpushare.documents.helm import merge_values, value_at
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
-from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
+from eks_gpushare.sharing.bottlerocket import is_bottlerocket, pools_of_chart
 from eks_gpushare.sharing.charts import device_plugin_values
 from eks_gpushare.sharing.gpu_operator import brings_driver, derived_values
 from eks_gpushare.sharing.mig_manager import mig_manager_env
@@ -16,7 +16,6 @@ from eks_gpushare.sharing.mig_manager import mig_manager_env
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
@@ -107,7 +106,7 @@ _NOTHING = object()
 
 @check(Scope.CHARTS, UNDONE_VALUE, UNDONE_OPERATOR_VALUE)
 def undone_values(ctx: Context) -> Iterator[Finding]:
-    pools, charts = _served(ctx), ctx.environment.charts
+    pools, charts = pools_of_chart(ctx.environment.pools), ctx.environment.charts
     if ctx.environment.gpu_stack.manager == "devicePlugin":
         given, derived = charts.device_plugin.values, device_plugin_values(pools, {})
         yield from _undone(UNDONE_VALUE, "devicePlugin", given, derived, _OF_PLUGIN)
@@ -169,11 +168,6 @@ def _env(values: Mapping[str, Any], part: str) -> dict[str, str]:
     }
 
 
-def _served(ctx: Context) -> dict[str, Pool]:
-    """The pools that the chart serves: not those with a device plugin of their own."""
-    return {n: pool for n, pool in ctx.environment.pools.items() if served_by_chart(pool)}
-
-
 def _undone(
     code: Rule,
     chart: str,
@@ -225,7 +219,7 @@ def idle_chart(ctx: Context) -> Iterator[Finding]:
 def drivers(ctx: Context) -> Iterator[Finding]:
     if ctx.environment.gpu_stack.manager != "gpuOperator":
         return
-    pools = _served(ctx)
+    pools = pools_of_chart(ctx.environment.pools)
     equipped = [name for name, pool in pools.items() if brings_driver(pool)]
     for name, pool in pools.items():
         if brings_driver(pool) or is_bottlerocket(pool):  # which has a rule of its own

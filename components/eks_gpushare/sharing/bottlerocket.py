@@ -42,6 +42,11 @@ def served_by_chart(pool: Pool) -> bool:
     return pool.bottlerocket is not None and pool.bottlerocket.device_plugin == "chart"
 
 
+def pools_of_chart(pools: Mapping[str, Pool]) -> dict[str, Pool]:
+    """Those of some pools whose device plugin is the chart's."""
+    return {name: pool for name, pool in pools.items() if served_by_chart(pool)}
+
+
 def chart_plugin_flags(pool: Pool) -> Mapping[str, str]:
     """What the device plugin's configuration needs below `flags.plugin` for a pool; mostly nothing.
 

@@ -158,7 +158,7 @@ def _one(detail: ErrorDetails, spelled: Spelling | None) -> Finding:
     at, kind, given = field_path(detail["loc"]), detail["type"], detail["input"]
     written = spelled(at) if spelled else None
     if kind == "missing":
-        return _missing(at)
+        return missing_key(at)
     if kind == "literal_error":
         return _not_allowed(at, given, _listed(detail))
     if kind in {"union_tag_not_found", "union_tag_invalid"}:
@@ -189,7 +189,8 @@ def _unknown_key(at: FieldPath, unknown: UnknownKey, names: list[str]) -> Findin
     return shape_rules.UNKNOWN_KEY.finding(at, f"{key} is not a key of this block.", fix)
 
 
-def _missing(at: FieldPath) -> Finding:
+def missing_key(at: FieldPath) -> Finding:
+    """What is said of a required key that is not there."""
     return shape_rules.MISSING_KEY.finding(at, f"{at[-1]} is required here.", f"Add {at[-1]}.")
 
 

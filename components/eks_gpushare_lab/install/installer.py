@@ -72,7 +72,7 @@ class Installer:
             for each in desired.objects:
                 self._make(each, ("objects", _name(each)))
             for release in desired.releases:
-                self._release(release)
+                self._release(release, _installed)
             self._remove(before.paths)
             inventory.keep(self._client, Inventory(self._applied))
         else:
@@ -84,18 +84,8 @@ class Installer:
             inventory.keep(self._client, Inventory(self._applied, releases))
             if up():
                 for release in desired.releases:
-                    self._operands(release)
+                    self._release(release, operands)
                 inventory.keep(self._client, Inventory(self._applied, releases))
-
-    def _operands(self, release: Release) -> None:
-        """What the release's programs would make, beside what Helm has installed."""
-        try:
-            objects = operands(release)
-        except UnknownChartError:
-            self.findings.append(unknown(release))
-            return
-        for each in objects:
-            self._apply(each, ("releases", release.name, _name(each)))
 
     def _path(self, given: Object) -> str | None:
         """Path of an object; None for a custom resource, which goes with its definition."""
@@ -161,10 +151,11 @@ class Installer:
         }
         self._client.patch(path, change)
 
-    def _release(self, release: Release) -> None:
+    def _release(self, release: Release, made_of: Callable[[Release], list[Object]]) -> None:
+        """Apply what is made of a release: all of it, or what its programs would make."""
         at = ("releases", release.name)
         try:
-            objects = render(release)
+            objects = made_of(release)
         except UnknownChartError:
             self.findings.append(unknown(release))
             return
@@ -172,7 +163,7 @@ class Installer:
             fix = "Change the chart's values."
             self._find(rules.REFUSED, at, f"The chart {release.chart} refuses: {error}", fix)
             return
-        for each in (record_of(release), *objects):
+        for each in objects:
             self._make(each, (*at, _name(each)))
 
     def _make(self, given: Object, at: FieldPath) -> None:
@@ -193,6 +184,11 @@ class Installer:
 
     def _find(self, code: Rule, at: FieldPath, message: str, fix: str) -> None:
         self.findings.append(code.finding(at, message, fix))
+
+
+def _installed(release: Release) -> list[Object]:
+    """What Helm would leave of a release, its own record among it."""
+    return [record_of(release), *render(release)]
 
 
 def _ours(key: str, wanted: Object) -> bool:
