@@ -191,6 +191,9 @@ class Chart(TypedDict):
     """Path of a chart on disk, instead of a repository."""
     values: NotRequired[dict[str, Any]]
     """Values merged last, over the derived ones."""
+    timeout_seconds: NotRequired[int]
+    """How long an update waits until what the chart installs is ready, in seconds, 30 to 7200.
+    Default: 600 for the device plugin, 900 for the GPU Operator."""
 
 
 class CatalogGpu(TypedDict):

@@ -3,7 +3,6 @@
 from typing import NotRequired, Self, TypedDict
 
 import pulumi
-from pulumi_kubernetes.helm.v3 import Release
 
 from eks_gpushare.args import CatalogAdditions, Chart, Pool, ServedPool
 from eks_gpushare.catalog import versions
@@ -11,7 +10,13 @@ from eks_gpushare.component_args import props, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import DevicePluginSpec
 from eks_gpushare.documents.helm import merge_values
-from eks_gpushare.in_cluster.chart_parts import content_config_map, privileged_namespace
+from eks_gpushare.in_cluster.chart_parts import (
+    Predecessor,
+    chart_release,
+    child_options,
+    immutable_config_map,
+    privileged_namespace,
+)
 from eks_gpushare.rules.component_rules import check_device_plugin
 from eks_gpushare.served import checked_manager
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, pools_of_chart
@@ -21,7 +26,6 @@ from eks_gpushare.sharing.device_plugin_config import config_map_data
 DEFAULT_NAMESPACE = "nvidia-device-plugin"
 RELEASE_NAME = "nvidia-device-plugin"
 _TIMEOUT_SECONDS = 600
-_KEPT_REVISIONS = 5
 _SHARING = {"provisioner", "instance_types", "sharing", "taints"}
 """What of a pool concerns the plugin; a new size or disk does not show it as changed."""
 _BOTTLEROCKET = {"ami_family", "custom_ami", "bottlerocket"}
@@ -49,8 +53,8 @@ class DevicePluginArgs(TypedDict):
 class DevicePlugin(pulumi.ComponentResource):
     """The device plugin and GPU feature discovery on exactly the nodes of the pools.
 
-    The configuration is an immutable ConfigMap named after its content. Nothing watches it for
-    changes, so a change is a new name, which rolls the plugin's pods and no node.
+    The configuration is an immutable ConfigMap. Nothing watches it for changes, so a change is a
+    new one with a name of its own, which rolls the plugin's pods and no node.
     Needs a Kubernetes provider: `opts=ResourceOptions(providers=[cluster.provider])`.
     """
 
@@ -79,14 +83,24 @@ class DevicePlugin(pulumi.ComponentResource):
         warn(found, self)
 
     @classmethod
-    def _from_spec(cls, name: str, spec: DevicePluginSpec, opts: pulumi.ResourceOptions) -> Self:
-        """Install what is checked already."""
+    def _from_spec(
+        cls,
+        name: str,
+        spec: DevicePluginSpec,
+        opts: pulumi.ResourceOptions,
+        before: Predecessor | None = None,
+    ) -> Self:
+        """Install what is checked already, where the other manager may have been before."""
         made = cls.__new__(cls)
-        made._register(name, spec, opts)
+        made._register(name, spec, opts, before)
         return made
 
     def _register(
-        self, name: str, spec: DevicePluginSpec, opts: pulumi.ResourceOptions | None
+        self,
+        name: str,
+        spec: DevicePluginSpec,
+        opts: pulumi.ResourceOptions | None,
+        before: Predecessor | None = None,
     ) -> None:
         served = pools_of_chart(spec.pools)
         pools = {
@@ -101,26 +115,30 @@ class DevicePlugin(pulumi.ComponentResource):
         )
         child = pulumi.ResourceOptions(parent=self)
         called = spec.namespace or DEFAULT_NAMESPACE
-        namespace = privileged_namespace(f"{name}-namespace", called, child)
+        namespace = privileged_namespace(
+            f"{name}-namespace",
+            called,
+            # The other manager's namespace is another one, unless it was given for both.
+            child_options(self, "namespace", before if spec.namespace else None),
+        )
         catalog, _ = catalog_of(spec.catalog, None)
         data = config_map_data(served, catalog)
-        prefix = f"{RELEASE_NAME}-config"
-        config = content_config_map(f"{name}-config", prefix, namespace, data, child)
-        Release(
+        config = immutable_config_map(
+            f"{name}-config", f"{RELEASE_NAME}-config", namespace.metadata.name, data, child
+        )
+        values = merge_values(
+            device_plugin_values(served, spec.chart.values),
+            {"config": {"name": config.metadata.name}},
+            keep_null=True,
+        )
+        self._release = chart_release(
             f"{name}-release",
-            name=RELEASE_NAME,
-            namespace=namespace.metadata.name,
-            **release_source(spec.chart, versions.DEVICE_PLUGIN),
-            values=merge_values(
-                device_plugin_values(served, spec.chart.values),
-                {"config": {"name": config.metadata.name}},
-                keep_null=True,
-            ),
-            atomic=True,
-            timeout=_TIMEOUT_SECONDS,
-            max_history=_KEPT_REVISIONS,
-            # Its name is fixed, so a replacement cannot stand beside it.
-            opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
+            RELEASE_NAME,
+            namespace,
+            release_source(spec.chart, versions.DEVICE_PLUGIN),
+            values,
+            spec.chart.timeout_seconds or _TIMEOUT_SECONDS,
+            child_options(self, "release", before),
         )
         self.namespace = namespace.metadata.name
         self.config_map_name = config.metadata.name

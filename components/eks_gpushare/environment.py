@@ -112,7 +112,7 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         parts = _Children(name, spec, given, child)
         refs = parts.cluster()
         nodes = [*parts.system_nodes(refs), *parts.gpu_pools(refs)]
-        register_manager(name, spec, refs.provider, nodes, child)
+        register_manager(name, spec, refs, nodes, child)
         self.provider = refs.provider
         self.cluster_name = pulumi.Output.from_input(refs.label)
         self.kubeconfig = pulumi.Output.secret(refs.kubeconfig)

@@ -1,7 +1,11 @@
 """Who runs the device plugin in an environment: its own chart, or the GPU Operator."""
 
+from typing import TYPE_CHECKING
+
 import pulumi
 
+from eks_gpushare.aws.refs import ClusterRefs
+from eks_gpushare.config.cluster import ClusterByKubeconfig, ExistingCluster
 from eks_gpushare.config.component_specs import (
     DevicePluginSpec,
     EnvironmentSpec,
@@ -9,7 +13,12 @@ from eks_gpushare.config.component_specs import (
 )
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.device_plugin import DevicePlugin
+from eks_gpushare.in_cluster.chart_parts import Predecessor
+from eks_gpushare.in_cluster.waiting_pods import tell_what_pods_wait_for
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
+
+if TYPE_CHECKING:
+    from eks_gpushare.gpu_operator import GpuOperator
 
 _DEVICE_PLUGIN = ("device-plugin", "DevicePlugin")
 _GPU_OPERATOR = ("gpu-operator", "GpuOperator")
@@ -19,7 +28,7 @@ _GPU_OPERATOR = ("gpu-operator", "GpuOperator")
 def register_manager(
     name: str,
     spec: EnvironmentSpec,
-    provider: pulumi.ProviderResource,
+    refs: ClusterRefs,
     nodes: list[pulumi.Resource],
     opts: pulumi.ResourceOptions,
 ) -> None:
@@ -28,7 +37,7 @@ def register_manager(
     Args:
         name: Name of the environment.
         spec: The environment.
-        provider: Kubernetes provider for its cluster.
+        refs: Its cluster.
         nodes: Its nodes.
         opts: Options that name the parent.
     """
@@ -39,33 +48,44 @@ def register_manager(
     (role, _), before = (
         (_GPU_OPERATOR, _DEVICE_PLUGIN) if operator else (_DEVICE_PLUGIN, _GPU_OPERATOR)
     )
-    wired = pulumi.ResourceOptions(
-        providers=[provider],
-        depends_on=nodes,
-        # Where the other one was before, Pulumi takes this one for the same, under another name:
-        # so it removes the one before it installs the other. The last thing that a chart does is
-        # to take away all labels of feature discovery, which is in both.
-        aliases=[pulumi.Alias(name=f"{name}-{before[0]}", type_=f"eks-gpushare:index:{before[1]}")],
-    )
+    wired = pulumi.ResourceOptions(providers=[refs.provider], depends_on=nodes)
+    # Where the other one was before, Pulumi takes this one's chart for the other's: so it removes
+    # that before it installs this. The last thing that a chart does is to take away all labels of
+    # feature discovery, which is in both. Nothing else is the other's: after a switch that failed,
+    # namespace and ConfigMaps of the one before are still there, and wait for no deletion.
+    other = f"{name}-{before[0]}"
+    urn = pulumi.create_urn(other, f"eks-gpushare:index:{before[1]}", opts.parent)
     register = _gpu_operator if operator else _device_plugin
-    register(f"{name}-{role}", spec, pools, pulumi.ResourceOptions.merge(opts, wired))
+    merged = pulumi.ResourceOptions.merge(opts, wired)
+    manager = register(f"{name}-{role}", spec, pools, merged, Predecessor(other, urn))
+    existing = spec.cluster.existing if isinstance(spec.cluster, ExistingCluster) else None
+    context = existing.context if isinstance(existing, ClusterByKubeconfig) else None
+    tell_what_pods_wait_for(manager._release, manager.namespace, refs.kubeconfig, context)
 
 
 def _device_plugin(
-    name: str, spec: EnvironmentSpec, pools: dict[str, Pool], opts: pulumi.ResourceOptions
-) -> None:
+    name: str,
+    spec: EnvironmentSpec,
+    pools: dict[str, Pool],
+    opts: pulumi.ResourceOptions,
+    before: Predecessor,
+) -> DevicePlugin:
     plugin = DevicePluginSpec.model_construct(
         pools=pools,
         namespace=spec.gpu_stack.namespace,
         chart=spec.charts.device_plugin,
         catalog=spec.catalog,
     )
-    DevicePlugin._from_spec(name, plugin, opts)
+    return DevicePlugin._from_spec(name, plugin, opts, before)
 
 
 def _gpu_operator(
-    name: str, spec: EnvironmentSpec, pools: dict[str, Pool], opts: pulumi.ResourceOptions
-) -> None:
+    name: str,
+    spec: EnvironmentSpec,
+    pools: dict[str, Pool],
+    opts: pulumi.ResourceOptions,
+    before: Predecessor,
+) -> "GpuOperator":
     from eks_gpushare.gpu_operator import GpuOperator
 
     operator = GpuOperatorSpec.model_construct(
@@ -75,4 +95,4 @@ def _gpu_operator(
         mig_taint_remover_image=spec.gpu_stack.mig_taint_remover_image,
         catalog=spec.catalog,
     )
-    GpuOperator._from_spec(name, operator, opts)
+    return GpuOperator._from_spec(name, operator, opts, before)

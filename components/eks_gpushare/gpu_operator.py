@@ -4,14 +4,19 @@ from typing import NotRequired, Self, TypedDict
 
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
-from pulumi_kubernetes.helm.v3 import Release
 
 from eks_gpushare.args import CatalogAdditions, Chart, Pool, ServedPool
 from eks_gpushare.catalog import Catalog, versions
 from eks_gpushare.component_args import props, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import GpuOperatorSpec
-from eks_gpushare.in_cluster.chart_parts import content_config_map, privileged_namespace
+from eks_gpushare.in_cluster.chart_parts import (
+    Predecessor,
+    chart_release,
+    child_options,
+    immutable_config_map,
+    privileged_namespace,
+)
 from eks_gpushare.in_cluster.mig_taint_remover import register_mig_taint_remover
 from eks_gpushare.rules.component_rules import check_gpu_operator
 from eks_gpushare.served import checked_manager
@@ -24,7 +29,6 @@ from eks_gpushare.sharing.mig_manager import expected_nodes, mig_parted_data, us
 DEFAULT_NAMESPACE = "gpu-operator"
 RELEASE_NAME = "gpu-operator"
 _TIMEOUT_SECONDS = 900
-_KEPT_REVISIONS = 5
 _CONCERNS = {
     *("provisioner", "instance_types", "sharing", "taints"),
     *("ami_family", "custom_ami", "bottlerocket"),
@@ -56,8 +60,8 @@ class GpuOperatorArgs(TypedDict):
 class GpuOperator(pulumi.ComponentResource):
     """The GPU Operator, with device plugin, feature discovery and DCGM exporter, for the pools.
 
-    Configurations are immutable ConfigMaps named after their content. The operator does not watch
-    them, so a change is a new name, which rolls the device plugin's pods and no node.
+    Configurations are immutable ConfigMaps. The operator does not watch them, so a change is a new
+    one with a name of its own, which rolls the device plugin's pods and no node.
     A cluster has room for one. Needs a Kubernetes provider:
     `opts=ResourceOptions(providers=[cluster.provider])`.
     """
@@ -87,14 +91,24 @@ class GpuOperator(pulumi.ComponentResource):
         warn(found, self)
 
     @classmethod
-    def _from_spec(cls, name: str, spec: GpuOperatorSpec, opts: pulumi.ResourceOptions) -> Self:
-        """Install what is checked already."""
+    def _from_spec(
+        cls,
+        name: str,
+        spec: GpuOperatorSpec,
+        opts: pulumi.ResourceOptions,
+        before: Predecessor | None = None,
+    ) -> Self:
+        """Install what is checked already, where the other manager may have been before."""
         made = cls.__new__(cls)
-        made._register(name, spec, opts)
+        made._register(name, spec, opts, before)
         return made
 
     def _register(
-        self, name: str, spec: GpuOperatorSpec, opts: pulumi.ResourceOptions | None
+        self,
+        name: str,
+        spec: GpuOperatorSpec,
+        opts: pulumi.ResourceOptions | None,
+        before: Predecessor | None = None,
     ) -> None:
         served = pools_of_chart(spec.pools)
         pools = {pool: props(each, only=_CONCERNS) for pool, each in served.items()}
@@ -106,31 +120,35 @@ class GpuOperator(pulumi.ComponentResource):
         )
         child = pulumi.ResourceOptions(parent=self)
         called = spec.namespace or DEFAULT_NAMESPACE
-        namespace = privileged_namespace(f"{name}-namespace", called, child)
+        namespace = privileged_namespace(
+            f"{name}-namespace",
+            called,
+            # The other manager's namespace is another one, unless it was given for both.
+            child_options(self, "namespace", before if spec.namespace else None),
+        )
         catalog, _ = catalog_of(spec.catalog, None)
         data = config_map_data(served, catalog)
-        config = content_config_map(
-            f"{name}-config", "device-plugin-config", namespace, data, child
+        config = immutable_config_map(
+            f"{name}-config", "device-plugin-config", namespace.metadata.name, data, child
         )
         mig_config = _mig_manager(name, spec, catalog, namespace, child)
-        Release(
+        values = gpu_operator_values(
+            served,
+            catalog,
+            spec.chart.values,
+            config.metadata.name,
+            mig_config.metadata.name if mig_config else None,
+        )
+        # Hooks stay on: one of them upgrades the custom resource definitions, which Helm itself
+        # never does.
+        self._release = chart_release(
             f"{name}-release",
-            name=RELEASE_NAME,
-            namespace=namespace.metadata.name,
-            **release_source(spec.chart, versions.GPU_OPERATOR),
-            values=gpu_operator_values(
-                served,
-                catalog,
-                spec.chart.values,
-                config.metadata.name,
-                mig_config.metadata.name if mig_config else None,
-            ),
-            atomic=True,
-            timeout=_TIMEOUT_SECONDS,
-            max_history=_KEPT_REVISIONS,
-            # Its name is fixed, so a replacement cannot stand beside it. Hooks stay on: one of them
-            # upgrades the custom resource definitions, which Helm itself never does.
-            opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
+            RELEASE_NAME,
+            namespace,
+            release_source(spec.chart, versions.GPU_OPERATOR),
+            values,
+            spec.chart.timeout_seconds or _TIMEOUT_SECONDS,
+            child_options(self, "release", before),
         )
         self.namespace = namespace.metadata.name
         self.config_map_name = config.metadata.name
@@ -155,4 +173,6 @@ def _mig_manager(
         opts,
     )
     data = mig_parted_data(spec.pools, catalog)
-    return content_config_map(f"{name}-mig-config", "mig-parted-config", namespace, data, opts)
+    return immutable_config_map(
+        f"{name}-mig-config", "mig-parted-config", namespace.metadata.name, data, opts
+    )

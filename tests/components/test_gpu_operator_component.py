@@ -229,14 +229,46 @@ def test_the_operator_goes_before_its_nodes_do(environment: Callable[..., Run]) 
     assert {"demo-gpu", "demo-system"} <= set(made.depends("GpuOperator"))
 
 
-def test_one_manager_takes_the_other_s_place(environment: Callable[..., Run]) -> None:
+ENVIRONMENT_URN = "urn:pulumi:test::demo::eks-gpushare:index:GpuSharingEnvironment"
+PLUGIN_ALIAS = {
+    "name": "demo-device-plugin-release",
+    "parentUrn": f"{ENVIRONMENT_URN}$eks-gpushare:index:DevicePlugin::demo-device-plugin",
+}
+OPERATOR_ALIAS = {
+    "name": "demo-gpu-operator-release",
+    "parentUrn": f"{ENVIRONMENT_URN}$eks-gpushare:index:GpuOperator::demo-gpu-operator",
+}
+
+
+def test_the_chart_of_one_manager_is_taken_for_the_other_s(environment: Callable[..., Run]) -> None:
     """So Pulumi removes the one before it installs the other."""
-    operator = environment(gpu_stack=OPERATOR).one("GpuOperator")
-    plugin = environment().one("DevicePlugin")
+    operator = environment(gpu_stack=OPERATOR).one("Release")
+    plugin = environment().one("Release")
 
     assert [each.options["aliases"] for each in (operator, plugin)] == [
-        [{"name": "demo-device-plugin", "type": "eks-gpushare:index:DevicePlugin"}],
-        [{"name": "demo-gpu-operator", "type": "eks-gpushare:index:GpuOperator"}],
+        [PLUGIN_ALIAS],
+        [OPERATOR_ALIAS],
+    ]
+
+
+def test_nothing_else_of_one_manager_is_taken_for_the_other_s(
+    environment: Callable[..., Run],
+) -> None:
+    """So it is still there when a switch failed, and waits for no deletion."""
+    made = environment(gpu_stack=OPERATOR)
+
+    assert [r.type for r in made.recording.resources if r.options.get("aliases")] == [
+        made.one("Release").type
+    ]
+
+
+def test_a_namespace_that_is_given_is_the_same_for_both_managers(
+    environment: Callable[..., Run],
+) -> None:
+    made = environment(gpu_stack={**OPERATOR, "namespace": "gpus"}).one("Namespace")
+
+    assert made.options["aliases"] == [
+        {**PLUGIN_ALIAS, "name": "demo-device-plugin-namespace"},
     ]
 
 

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,16 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from tests.engine.real_cluster import (  # noqa: F401  (fixtures)
+    api,
+    chart,
+    cluster,
+    kubeconfig,
+    kubeconfig_stack,
+    node,
+    real,
+    shares,
+)
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
@@ -201,6 +212,43 @@ class Engine:
         lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
         return Result(code, text, [json.loads(line) for line in lines])
 
+    def stop(self, directory: Path, *args: str, at: str, sent: signal.Signals) -> str:
+        """Call `pulumi`, and send it a signal a moment after it has begun with a resource."""
+        self._calls += 1
+        log = self._home / f"events-{self._calls}.json"
+        command = ["pulumi", *args, "--event-log", str(log), "--non-interactive"]
+        with subprocess.Popen(
+            command,
+            cwd=directory,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        ) as process:
+            end = time.monotonic() + LIMIT_SECONDS
+            while not _begun(log, at) and process.poll() is None and time.monotonic() < end:
+                time.sleep(0.1)
+            time.sleep(_AT_WORK_SECONDS)
+            assert process.poll() is None, f"it ended by itself:\n{process.communicate()[0]}"
+            process.send_signal(sent)
+            if sent == signal.SIGKILL:
+                _kill_session(process.pid)
+            text, _ = process.communicate(timeout=LIMIT_SECONDS)
+        return text
+
+
+_AT_WORK_SECONDS = 3
+"""How long a resource is worked on before a signal comes: its provider has changed something."""
+
+
+def _begun(log: Path, resource: str) -> bool:
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    events = [json.loads(line) for line in lines if line.endswith("}")]
+    begun = [e["resourcePreEvent"]["metadata"]["urn"] for e in events if "resourcePreEvent" in e]
+    return any(urn.endswith(f"::{resource}") for urn in begun)
+
 
 @dataclass(frozen=True)
 class Project:
@@ -229,11 +277,32 @@ class Project:
             self.write(stack, content)
         return self.engine.run(self.directory, "preview", "--stack", stack, *more, fails=fails)
 
-    def up(self, stack: str, content: str | StackFile | None = None) -> Result:
+    def up(
+        self, stack: str, content: str | StackFile | None = None, *more: str, fails: bool = False
+    ) -> Result:
         """Update a stack, with this as its file from now on if it is given."""
         if content is not None:
             self.write(stack, content)
-        return self.engine.run(self.directory, "up", "--yes", "--skip-preview", "--stack", stack)
+        args = ("up", "--yes", "--skip-preview", "--stack", stack, *more)
+        return self.engine.run(self.directory, *args, fails=fails)
+
+    def stopped(self, stack: str, content: str | StackFile, at: str, sent: signal.Signals) -> str:
+        """Begin an update, and send the engine a signal once it works on the resource `at`."""
+        self.write(stack, content)
+        args = ("up", "--yes", "--skip-preview", "--stack", stack)
+        text = self.engine.stop(self.directory, *args, at=at, sent=sent)
+        self.engine.run(self.directory, "cancel", "--yes", "--stack", stack)
+        return text
+
+    def urn(self, stack: str, name: str) -> str:
+        """The URN of the resource of that logical name."""
+        resources = self.state(stack)["deployment"]["resources"]
+        (found,) = {r["urn"] for r in resources if r["urn"].endswith(f"::{name}")}
+        return str(found)
+
+    def remove(self, stack: str) -> None:
+        """Remove a stack that has no resources any more."""
+        self.engine.run(self.directory, "stack", "rm", "--yes", "--stack", stack)
 
     def destroy(self, stack: str, *, preview: bool = False, fails: bool = False) -> Result:
         """Destroy what a stack has, after a preview if one is asked for."""

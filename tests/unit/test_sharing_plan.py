@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
 import json
 from dataclasses import replace
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 from eks_gpushare.catalog import Catalog, gpu_instance_types
 from eks_gpushare.sharing.device_plugin_config import (
     config_map_data,
-    content_hash,
     document,
     render,
 )
@@ -336,26 +334,6 @@ def test_the_order_of_pools_does_not_change_the_config_map() -> None:
     assert list(config_map_data(environment_of(b=one, a=other).pools, Catalog()).items()) == list(
         config_map_data(environment_of(a=other, b=one).pools, Catalog()).items()
     )
-
-
-DATA = st.dictionaries(st.text(max_size=5), st.text(max_size=20), max_size=4)
-
-
-@given(DATA, DATA)
-def test_the_hash_changes_exactly_when_the_data_does(
-    one: dict[str, str], other: dict[str, str]
-) -> None:
-    assert (content_hash(one) == content_hash(other)) is (one == other)
-
-
-def test_the_hash_does_not_depend_on_the_order_of_keys() -> None:
-    assert content_hash({"a": "1", "b": "2"}) == content_hash({"b": "2", "a": "1"})
-
-
-def test_the_hash_is_stable_across_releases() -> None:
-    text = json.dumps({"default": "x"})
-
-    assert content_hash({"default": "x"}) == hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
 DOCUMENTS: dict[str, dict[str, Any]] = {

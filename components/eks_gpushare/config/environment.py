@@ -48,6 +48,9 @@ class Chart(Model):
     """Path of a chart on disk, instead of a repository."""
     values: dict[str, Any] = Field(default_factory=dict)
     """Values merged last, over the derived ones."""
+    timeout_seconds: int | None = Field(default=None, ge=30, le=7200)
+    """How long an update waits until what the chart installs is ready, in seconds, 30 to 7200.
+    Default: 600 for the device plugin, 900 for the GPU Operator."""
 
 
 class Charts(Model):

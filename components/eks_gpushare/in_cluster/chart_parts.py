@@ -1,11 +1,43 @@
-"""What both managers register beside their chart: a namespace, and ConfigMaps named by content."""
+"""What both managers register: a namespace, ConfigMaps that are never written twice, and a chart.
 
+All of it is made so that an update that failed or was stopped is undone by one more update with the
+stack file of before (docs/recovery.md).
+"""
+
+import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
+from pulumi_kubernetes.helm.v3 import Release
 
-from eks_gpushare.sharing.device_plugin_config import content_hash
+_KEPT_REVISIONS = 5
+_SUFFIX_BYTES = 5
+_FAILED = {"failed", "pending-install", "pending-upgrade", "pending-rollback", "uninstalling"}
+"""States that Helm leaves a release in when it failed or was killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """Another component that may have stood where one stands now."""
+
+    name: str
+    """What the names of its children start with."""
+    urn: pulumi.Input[str]
+    """The component itself."""
+
+
+def child_options(
+    parent: pulumi.Resource, role: str, before: Predecessor | None
+) -> pulumi.ResourceOptions:
+    """Options of the child `<name>-<role>`, taken for the predecessor's child of the same role.
+
+    So that one is replaced, and goes first, where else both would be there for a while.
+    """
+    aliases = [pulumi.Alias(name=f"{before.name}-{role}", parent=before.urn)] if before else None
+    return pulumi.ResourceOptions(parent=parent, aliases=aliases)
 
 
 def privileged_namespace(name: str, called: str, opts: pulumi.ResourceOptions) -> Namespace:
@@ -22,20 +54,27 @@ def privileged_namespace(name: str, called: str, opts: pulumi.ResourceOptions) -
             "name": called,
             "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
         },
-        opts=opts,
+        # One that waits for its deletion would be in the way of an edit that goes back to it.
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
     )
 
 
-def content_config_map(
+def immutable_config_map(
     name: str,
     prefix: str,
-    namespace: Namespace,
+    namespace: pulumi.Input[str],
     data: Mapping[str, str],
     opts: pulumi.ResourceOptions,
+    labels: Mapping[str, str] | None = None,
 ) -> ConfigMap:
-    """An immutable ConfigMap whose name ends with a hash of what is in it.
+    """An immutable ConfigMap that has another name whenever it is made anew.
 
-    Nothing watches these ConfigMaps, so a change has to be a new name.
+    Nothing watches these ConfigMaps, so a change has to be a new name. It is not derived from the
+    content: after an update that failed, the map of before still waits for its deletion under its
+    name, and the way back to the same content has to be free. A run asks for a name that nobody has
+    used, and not to compare it: so a map that is there keeps its own, and a replacement, for which
+    Pulumi ignores nothing, gets the new one. Names that the provider chooses (auto-naming) would do
+    the same, but for maps that an earlier release of this package has named.
 
     Args:
         name: Logical name.
@@ -43,14 +82,70 @@ def content_config_map(
         namespace: Where it is.
         data: What is in it.
         opts: Pulumi's resource options.
+        labels: Its labels.
     """
     return ConfigMap(
         name,
         metadata={
-            "name": f"{prefix}-{content_hash(data)}",
-            "namespace": namespace.metadata.name,
+            "name": f"{prefix}-{secrets.token_hex(_SUFFIX_BYTES)}",
+            "namespace": namespace,
+            **({"labels": dict(labels)} if labels else {}),
         },
         immutable=True,
         data=dict(data),
-        opts=opts,
+        opts=pulumi.ResourceOptions.merge(
+            opts, pulumi.ResourceOptions(ignore_changes=["metadata.name"])
+        ),
+    )
+
+
+def chart_release(
+    name: str,
+    called: str,
+    namespace: Namespace,
+    source: Mapping[str, Any],
+    values: Mapping[str, Any],
+    timeout_seconds: int,
+    opts: pulumi.ResourceOptions,
+) -> Release:
+    """A chart that is installed, and waited for.
+
+    Helm undoes what failed. It has to be Helm: an upgrade compares with the revision that was
+    deployed last, so what a failed one has added would stay for good. An update that finds a
+    release which is not deployed, and has nothing to change about it, fails: `pulumi up --refresh`
+    meets one after an update that was killed.
+
+    Args:
+        name: Logical name.
+        called: Name of the release in the cluster. It is fixed: a cluster has room for one.
+        namespace: Where it is installed.
+        source: Chart, version and repository.
+        values: Its values.
+        timeout_seconds: How long Helm waits for what it installed.
+        opts: Pulumi's resource options.
+    """
+    release = Release(
+        name,
+        name=called,
+        namespace=namespace.metadata.name,
+        **source,
+        values=values,
+        atomic=True,
+        timeout=timeout_seconds,
+        max_history=_KEPT_REVISIONS,
+        # Its name is fixed, so a replacement cannot stand beside it.
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
+    )
+    pulumi.Output.all(release.status, release.urn).apply(lambda known: _refuse(called, *known))
+    return release
+
+
+def _refuse(called: str, status: Any, urn: str) -> None:
+    state = None if status is None else getattr(status, "status", None)
+    if state not in _FAILED:
+        return
+    raise pulumi.RunError(
+        f"the Helm release {called} is not deployed but {state}, and nothing about it changed that "
+        "would mend it. See what its pods wait for, then install it anew: "
+        f"pulumi up --replace '{urn}'. docs/recovery.md has this and other ways."
     )

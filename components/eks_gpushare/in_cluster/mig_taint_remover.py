@@ -4,7 +4,6 @@ Nothing ready-made does that. It is one pod that runs data/mig_taint_remover.py,
 watch and patch nodes and nothing else.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from functools import cache
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 from pulumi_kubernetes.apps.v1 import Deployment
-from pulumi_kubernetes.core.v1 import ConfigMap, ServiceAccount
+from pulumi_kubernetes.core.v1 import ServiceAccount
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding
 
 from eks_gpushare.catalog import versions
+from eks_gpushare.in_cluster.chart_parts import immutable_config_map
 from eks_gpushare.sharing.labels import POOL_LABEL
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ _HEARTBEAT = "/tmp/heartbeat"  # noqa: S108  (an emptyDir of the pod's own)
 _STALE_SECONDS = 600
 """More than twice what the script waits for a silent API server."""
 _USER = 65532
-_HASH_LENGTH = 10
 _LABELS = {"app.kubernetes.io/name": OBJECT_NAME, "app.kubernetes.io/part-of": "eks-gpushare"}
 
 
@@ -63,16 +62,8 @@ def register_mig_taint_remover(
     )
     _may_patch_nodes(role, account, opts)
     data = {SCRIPT_KEY: _script(), EXPECTED_KEY: json.dumps(expected, indent=2, sort_keys=True)}
-    text = json.dumps(data, sort_keys=True)
-    digest = hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH]
-    script = ConfigMap(
-        role,
-        # Named after its content: a change is a new name, which the pod follows.
-        metadata=_metadata(namespace, f"{OBJECT_NAME}-{digest}"),
-        immutable=True,
-        data=data,
-        opts=opts,
-    )
+    # A change is a new name, which the pod follows.
+    script = immutable_config_map(role, OBJECT_NAME, namespace, data, opts, labels=_LABELS)
     pod = _pod(account.metadata.name, script.metadata.name, image or versions.PYTHON.reference)
     return Deployment(
         role,
@@ -86,10 +77,8 @@ def register_mig_taint_remover(
     )
 
 
-def _metadata(
-    namespace: pulumi.Input[str] | None = None, name: str = OBJECT_NAME
-) -> ObjectMetaArgs:
-    return ObjectMetaArgs(name=name, namespace=namespace, labels=_LABELS)
+def _metadata(namespace: pulumi.Input[str] | None = None) -> ObjectMetaArgs:
+    return ObjectMetaArgs(name=OBJECT_NAME, namespace=namespace, labels=_LABELS)
 
 
 def _may_patch_nodes(role: str, account: ServiceAccount, opts: pulumi.ResourceOptions) -> None:

@@ -7,15 +7,16 @@ true. Nothing here talks to a cloud.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
-from hashlib import blake2s
+from hashlib import blake2s, sha256
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program import aws_functions, eks_fakes
 from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.fake_types import ACCOUNT
 from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, Resource
-from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties, Secret
+from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties, Secret, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,6 +34,7 @@ class Fakes:
 
     def create(self, plan: Plan, resource: Resource) -> None:
         """Set the id and the outputs of a custom resource, whatever package it is of."""
+        _settle_name(resource)
         outputs = {key: _flat(value) for key, value in resource.inputs.items()}
         if resource.type.startswith("aws:"):
             outputs = _completed(_aws_outputs(plan, resource, outputs), outputs)
@@ -220,9 +222,25 @@ def _kubernetes_outputs(plan: Plan, resource: Resource, given: Properties) -> Pr
         namespace = given.get("namespace", "default")
         status = {"name": name, "namespace": namespace, "status": "deployed", "revision": 1}
         return {"name": name, "namespace": namespace, "status": status}
+    metadata = given.get("metadata")
+    if not isinstance(metadata, dict):
+        return {}
     if plan.preview:
         return {}
-    metadata = given.get("metadata")
-    known = metadata if isinstance(metadata, dict) else {}
     name = f"{resource.name}-{digest(resource, 8)}"
-    return {"metadata": {"name": name, "uid": digest(resource, 32), **known}}
+    return {"metadata": {"name": name, "uid": digest(resource, 32), **metadata}}
+
+
+def _settle_name(resource: Resource) -> None:
+    """Make a name that the program does not want compared the same in every run.
+
+    Such a name may be another one each time, and counts for a new object only. Here it ends with a
+    digest of the content, so that what the name is given to differs exactly where the object does.
+    """
+    metadata = resource.inputs.get("metadata")
+    if "metadata.name" not in resource.options.get("ignoreChanges", ()):
+        return
+    if isinstance(metadata, dict) and isinstance(name := metadata.get("name"), str):
+        content = json.dumps(to_json(resource.inputs.get("data")), sort_keys=True)
+        settled = f"{name.rpartition('-')[0]}-{sha256(content.encode()).hexdigest()[:10]}"
+        resource.inputs = {**resource.inputs, "metadata": {**metadata, "name": settled}}

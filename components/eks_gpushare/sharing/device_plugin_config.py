@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 DEFAULT_KEY = "default"
 """Key for a node without the label: whole GPUs, the one configuration that can surprise nobody."""
-_HASH_LENGTH = 10
 
 
 def document(pool: Pool, catalog: Catalog) -> dict[str, Any]:
@@ -98,16 +97,3 @@ def render(value: Mapping[str, Any]) -> str:
     import yaml
 
     return str(yaml.safe_dump(value, sort_keys=False))
-
-
-def content_hash(data: Mapping[str, str]) -> str:
-    """Short hash of a ConfigMap's data, for its name.
-
-    Nothing watches the ConfigMap for changes, so a change has to be a new name: then the chart's
-    DaemonSet changes with it, and its pods roll.
-    """
-    import hashlib
-    import json
-
-    text = json.dumps(data, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH]
