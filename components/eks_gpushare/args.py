@@ -204,7 +204,7 @@ class CatalogGpu(TypedDict):
     count: NotRequired[int]
     """GPUs that the driver sees on one instance."""
     memory_mib: NotRequired[int]
-    """Memory of one GPU in MiB."""
+    """Memory of one GPU in MiB, best as nvidia-smi shows the total: EC2's figure differs."""
     compute_capability: NotRequired[str]
     """CUDA compute capability, for example 8.9."""
     mig: NotRequired[bool]

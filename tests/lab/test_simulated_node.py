@@ -193,6 +193,25 @@ def test_a_product_is_marked_shared_unless_renamed(
     assert found["nvidia.com/gpu.product"] == product
 
 
+@pytest.mark.parametrize(
+    ("instance_type", "memory"),
+    [("g4dn.xlarge", "15360"), ("p5.48xlarge", "81559"), ("p4de.24xlarge", "81920")],
+)
+def test_memory_is_what_the_driver_reports(instance_type: str, memory: str) -> None:
+    hardware = hardware_of(instance_type)
+    assert hardware is not None
+    found = discovery.labels(hardware, whole(hardware.count), Configuration())
+
+    assert found["nvidia.com/gpu.memory"] == memory
+
+
+def test_memory_that_is_not_known_is_not_made_up() -> None:
+    hardware = hardware_of("g7.2xlarge")
+    assert hardware is not None
+
+    assert "nvidia.com/gpu.memory" not in discovery.labels(hardware, whole(1), Configuration())
+
+
 def test_a_machine_without_gpus_has_no_hardware() -> None:
     assert hardware_of("t3.large") is None
 

@@ -66,13 +66,13 @@ SIZE: dict[str, tuple[Callable[[InstanceType], object], Callable[[dict[str, Any]
 
 FIELDS = SIZE | {
     "gpu.model": (lambda t: t.gpu and t.gpu.model, lambda raw: gpu(raw)["Name"]),
-    "gpu.memory_mib": (
-        lambda t: t.gpu and t.gpu.memory_mib,
+    "gpu.ec2_memory_mib": (
+        lambda t: t.gpu and t.gpu.ec2_memory_mib,
         lambda raw: gpu(raw)["MemoryInfo"]["SizeInMiB"],
     ),
     # A fraction's memory is its own; elsewhere the sum over all GPUs must come out.
     "total GPU memory": (
-        lambda t: t.gpu and t.gpu.memory_mib and t.gpu.memory_mib * t.gpu_count,
+        lambda t: t.gpu and t.gpu.ec2_memory_mib and t.gpu.ec2_memory_mib * t.gpu_count,
         lambda raw: raw["GpuInfo"]["TotalGpuMemoryInMiB"],
     ),
     "api_gpu_count": (lambda t: t.api_gpu_count, lambda raw: gpu(raw)["Count"]),

@@ -49,6 +49,7 @@ PLAIN = {key: value for key, value in described().items() if key != "GpuInfo"}
 HANDMADE: dict[str, Any] = {
     "references": {"moto": "the package", "price": "the table"},
     "gpus": {"T4": {"architecture": "turing", "compute_capability": [7, 5], "mig_capable": False}},
+    "nvml": {"T4": [{"ec2_mib": 16384, "mib": 15360, "source": "driver"}]},
     "quotas": {"g": {"onDemand": "L-1", "spot": "L-2"}},
     "families": {"g4dn": {"quota": "g"}},
     "retired": {},
@@ -154,6 +155,7 @@ def test_a_type_gets_its_figures(packages: Packages) -> None:
         "bare_metal": False,
         "usage_classes": ["on-demand", "spot"],
         "placement": ["spread"],
+        "nvml_memory_mib": 15360,
         "network_mbps": 5000,
         "prices": {"us-east-1": 0.5},
         "zones": {"us-west-2": ["usw2-az1"]},
@@ -196,6 +198,15 @@ def test_a_fraction_of_a_gpu_counts_as_the_driver_counts_it(packages: Packages) 
     found = packages.made()["types"]["g4dn.xlarge"]
 
     assert (found["gpu_count"], found["api_gpu_count"], found["gpu_fraction"]) == (1, 0, 0.125)
+    assert found["nvml_memory_mib"] is None
+
+
+def test_memory_of_a_board_that_nobody_measured_is_not_known(packages: Packages) -> None:
+    packages.handmade["nvml"]["T4"][0]["ec2_mib"] = 32768
+    made = packages.made()
+
+    assert made["types"]["g4dn.xlarge"]["nvml_memory_mib"] is None
+    assert made["sources"]["nvml_memory_mib"] == {"*": "nvml-unknown"}
 
 
 def test_a_type_without_a_price_has_null(packages: Packages) -> None:

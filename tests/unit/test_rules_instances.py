@@ -39,7 +39,7 @@ def test_types_of_several_kinds_may_not(other: str) -> None:
     [(path, message)] = pool("GPU103", instanceTypes=["g5.xlarge", other])
 
     assert path == "pools.gpu.instanceTypes"
-    assert message.startswith("The types differ: g5.xlarge: 1 x A10G of 22888 MiB, amd64; ")
+    assert message.startswith("The types differ: g5.xlarge: 1 x A10G of 23028 MiB, amd64; ")
 
 
 def test_karpenter_may_mix_them() -> None:

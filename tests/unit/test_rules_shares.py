@@ -54,6 +54,26 @@ def test_mps_has_a_limit_of_clients(instance: str, limit: int, gpu: str) -> None
     ]
 
 
+@pytest.mark.parametrize(
+    ("instance", "board", "share"),
+    [
+        ("g4dn.xlarge", "T4 of 15360 MiB", "3840 MiB"),
+        ("p5.4xlarge", "H100 of 81559 MiB", "20389 MiB"),
+        ("g7.2xlarge", "RTX PRO 4500 of about 32768 MiB", "about 8192 MiB"),
+    ],
+)
+def test_mps_divides_what_the_driver_reports(instance: str, board: str, share: str) -> None:
+    assert shares("GPU207", instance, mode="mps", replicas=4) == [
+        (
+            "pools.gpu.sharing",
+            (
+                f"{instance}: 4 pods on one {board}, so MPS limits each process to {share}; a "
+                "fatal fault of one ends them all."
+            ),
+        )
+    ]
+
+
 def test_time_slicing_has_no_limit_of_clients() -> None:
     assert shares("GPU202", "p3.2xlarge", mode="timeSlicing", replicas=49) == []
 

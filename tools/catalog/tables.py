@@ -73,6 +73,7 @@ def gpu_table(handmade: Mapping[str, Any], public: Public) -> dict[str, Any]:
             message = f"{name}: GPU {row['gpu']!r} is not in handmade.json; add its facts"
             raise GenerateError(message)
         zones = public.current.zones.get(name, {})
+        row["nvml_memory_mib"], nvml_source = _nvml(handmade, row)
         row["network_mbps"] = public.bandwidth.get(name)
         row["prices"], price_source = _prices(name, public)
         row["zones"] = {region: sorted(ids) for region, ids in sorted(zones.items())}
@@ -87,6 +88,7 @@ def gpu_table(handmade: Mapping[str, Any], public: Public) -> dict[str, Any]:
         has_limit = row["driver_min"] is not None or row["driver_max"] is not None
         sources[name] = dict.fromkeys(HARDWARE, machine) | {
             "gpu_facts": "gpu",
+            "nvml_memory_mib": nvml_source,
             "network_mbps": "bandwidth" if name in public.bandwidth else "unknown",
             "prices": price_source,
             "zones": "moto-zones" if retired is None else "offered-nowhere",
@@ -215,6 +217,18 @@ def _described(handmade: Mapping[str, Any], public: Public) -> dict[str, Mapping
             raise GenerateError(message)
         found[name] = {}
     return found
+
+
+def _nvml(handmade: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[int | None, str]:
+    """Memory of one GPU in MiB as the driver reports it, and the key of its source.
+
+    EC2 calls boards of different memory the same, so its own figure tells which one is meant; a
+    part of a GPU is none of them.
+    """
+    for each in handmade["nvml"].get(row["gpu"], ()):
+        if each["ec2_mib"] == row["gpu_memory_mib"] and row["gpu_fraction"] == 1:
+            return each["mib"], each["source"]
+    return None, "nvml-unknown"
 
 
 def _prices(name: str, public: Public) -> tuple[dict[str, float | None], str]:

@@ -6,7 +6,7 @@ Nothing here imports Pulumi or asks the network; data files are read when first 
 from __future__ import annotations
 
 from eks_gpushare.catalog.amis import Ami, ami_types, nvidia_ami, standard_ami
-from eks_gpushare.catalog.gpus import mps_client_limit
+from eks_gpushare.catalog.gpus import memory_text, mps_client_limit
 from eks_gpushare.catalog.instances import (
     Gpu,
     InstanceType,
@@ -43,6 +43,7 @@ __all__ = [
     "eks_max_pods",
     "eks_versions",
     "gpu_instance_types",
+    "memory_text",
     "mig_model",
     "mig_models",
     "mps_client_limit",

@@ -15,6 +15,13 @@ MPS_CLIENTS_BEFORE_TURING = 16
 MPS_FULL_LIMIT_FROM = (7, 5)
 
 
+def memory_text(gpu: Gpu) -> str:
+    """The memory of one GPU for a message, which says so where it is not the driver's figure."""
+    if gpu.memory_mib is None:
+        return "unknown memory"
+    return f"about {gpu.memory_mib} MiB" if gpu.memory_estimated else f"{gpu.memory_mib} MiB"
+
+
 def mps_client_limit(gpu: Gpu) -> int:
     """How many MPS clients one GPU takes: 48, or 16 below compute capability 7.5."""
     if gpu.compute_capability < MPS_FULL_LIMIT_FROM:

@@ -30,11 +30,16 @@ class Gpu:
 
     Attributes:
         model: EC2's name of it, such as "V100" or "RTX PRO Server 6000".
-        memory_mib: memory of one GPU in MiB, of one partition on g6f; None if unknown.
+        memory_mib: memory of one GPU in MiB, of one partition on g6f, as NVML reports the total
+            with drivers of branch 510 or later: what GPU feature discovery writes on the node and
+            what the MPS daemon divides. EC2's figure where `memory_estimated`; None if unknown.
         architecture: NVIDIA's code name in lower case, such as "volta".
         compute_capability: CUDA compute capability, such as (7, 0).
         mig_capable: whether the hardware can be split by MIG. Whether an image allows it is
             another question: on p6e-gb200 the EKS image does not.
+        memory_estimated: whether what NVML reports is not published, so that `memory_mib` is EC2's
+            figure; the two differ by up to 7 % where both are known.
+        ec2_memory_mib: what EC2's DescribeInstanceTypes says; None if unknown.
 
     """
 
@@ -43,6 +48,8 @@ class Gpu:
     architecture: str
     compute_capability: tuple[int, int]
     mig_capable: bool
+    memory_estimated: bool = False
+    ec2_memory_mib: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,16 +212,20 @@ def _gpu_types() -> _GpuTypes:
 
 def _build(name: str, table: Mapping[str, Any]) -> InstanceType:
     row = dict(table["types"][name])
-    model, memory_mib = row.pop("gpu"), row.pop("gpu_memory_mib")
+    model, ec2_mib, nvml_mib = (
+        row.pop(key) for key in ("gpu", "gpu_memory_mib", "nvml_memory_mib")
+    )
     facts = table["gpus"][model]
     return InstanceType(
         name=name,
         gpu=Gpu(
             model=model,
-            memory_mib=memory_mib,
+            memory_mib=ec2_mib if nvml_mib is None else nvml_mib,
             architecture=facts["architecture"],
             compute_capability=tuple(facts["compute_capability"]),
             mig_capable=facts["mig_capable"],
+            memory_estimated=nvml_mib is None and ec2_mib is not None,
+            ec2_memory_mib=ec2_mib,
         ),
         max_pods=eks_max_pods(row["eni_pods"], row["vcpus"]),
         usage_classes=tuple(row.pop("usage_classes")),

@@ -118,6 +118,8 @@ def _gpu(entry: CatalogGpu, base: Gpu | None, own_mig: Iterable[str]) -> Gpu:
     return Gpu(
         model=entry.model or (base.model if base else ""),
         memory_mib=entry.memory_mib or (base.memory_mib if base else None),
+        memory_estimated=bool(base and base.memory_estimated and not entry.memory_mib),
+        ec2_memory_mib=base.ec2_memory_mib if base else None,
         architecture=base.architecture if base and not entry.model else "",
         compute_capability=capability or (base.compute_capability if base else _DEFAULT_CAPABILITY),
         mig_capable=_has_mig(entry, base, own_mig) if entry.mig is None else entry.mig,

@@ -72,7 +72,7 @@ class CatalogGpu(Model):
     count: int | None = None
     """GPUs that the driver sees on one instance."""
     memory_mib: int | None = Field(default=None, alias="memoryMiB")
-    """Memory of one GPU in MiB."""
+    """Memory of one GPU in MiB, best as `nvidia-smi` shows the total: EC2's figure differs."""
     compute_capability: str | None = None
     """CUDA compute capability, quoted: `"8.9"`."""
     mig: bool | None = None

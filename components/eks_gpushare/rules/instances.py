@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog import alternatives, nvidia_ami
+from eks_gpushare.catalog import alternatives, memory_text, nvidia_ami
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import similar
@@ -139,8 +139,9 @@ def same_gpus(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 
 def _kind(found: InstanceType) -> str:
     gpu = found.gpu
-    memory = f"{gpu.memory_mib} MiB" if gpu and gpu.memory_mib else "unknown memory"
-    return f"{found.gpu_count} x {gpu.model if gpu else 'no GPU'} of {memory}, {found.arch}"
+    if gpu is None:
+        return f"{found.gpu_count} x no GPU, {found.arch}"
+    return f"{found.gpu_count} x {gpu.model} of {memory_text(gpu)}, {found.arch}"
 
 
 @check(Scope.POOL, RETIRED_TYPE, NOT_IN_REGION)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog import mps_client_limit
+from eks_gpushare.catalog import memory_text, mps_client_limit
 from eks_gpushare.catalog.versions import device_plugin_source
 from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
 from eks_gpushare.findings.rule import Rule
@@ -179,21 +180,21 @@ def memory_per_share(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     for instance_type, gpu in ctx.gpu_types(pool):
         if gpu.memory_mib is None:
             continue
-        share = gpu.memory_mib // sharing.replicas
-        board = f"{gpu.model} of {gpu.memory_mib} MiB"
+        # As the MPS daemon does it, with NVML's total (cmd/mps-control-daemon/mps/daemon.go).
+        each = memory_text(replace(gpu, memory_mib=gpu.memory_mib // sharing.replicas))
+        board = f"{gpu.model} of {memory_text(gpu)}"
         has = f"{instance_type.name}: {sharing.replicas} pods on one {board}"
         if isinstance(sharing, Mps):
             yield MPS_MEMORY.finding(
                 _sharing(name),
-                f"{has}, so MPS limits each process to {share} MiB; a fatal fault of one ends "
-                "them all.",
+                f"{has}, so MPS limits each process to {each}; a fatal fault of one ends them all.",
                 "Give tenants that must not disturb each other MIG or whole GPUs.",
             )
         else:
             yield MEMORY_SHARED.finding(
                 _sharing(name),
-                f"{has}, so {share} MiB each if all keep to it; nothing enforces that, and time "
-                "slicing isolates no faults.",
+                f"{has}, so {each} each if all keep to it; nothing enforces that, and time slicing "
+                "isolates no faults.",
                 "Give tenants that must not disturb each other MIG or whole GPUs.",
             )
 

@@ -38,7 +38,7 @@ class Share(NamedTuple):
     """Part of the node's GPUs that one of them stands for, above 0 and at most 1."""
     memory_mib: int | None
     """GPU memory of one if all pods keep to it; None if unknown. MPS and MIG enforce it, time
-    slicing does not."""
+    slicing does not. Of a GPU it is what NVML reports, or EC2's figure where that is not known."""
 
 
 def mig_resource(profile: str) -> str:

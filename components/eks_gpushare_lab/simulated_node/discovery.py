@@ -1,5 +1,7 @@
 """Labels of GPU feature discovery, but for those of driver and CUDA versions.
 
+The memory of a GPU is left out where what its driver reports is not known.
+
 Source: NVIDIA/k8s-device-plugin, internal/lm, `nvml.go`,
 `resource.go` and `mig-strategy.go`.
 """

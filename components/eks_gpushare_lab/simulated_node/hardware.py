@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 """The label that says what the simulated machine is."""
 
-# What NVML calls the GPUs that EC2 calls so, by memory in MiB where that tells two apart. Names as
+# What NVML calls the GPUs that EC2 calls so, by EC2's memory where that tells two apart. Names as
 # NVIDIA's driver reports them; public GPU feature discovery labels show the same.
 _PRODUCTS: dict[str, str] = {
     "A100": "NVIDIA A100-SXM4-40GB",
@@ -47,7 +47,7 @@ class Hardware:
     product: str
     """Name as the driver reports it, such as "Tesla V100-SXM2-16GB"."""
     memory_mib: int | None
-    """Memory of one; None if unknown."""
+    """Memory of one as NVML reports it; None if that is not known, whatever EC2 says."""
     compute: tuple[int, int]
     """CUDA compute capability."""
     mig_capable: bool
@@ -71,11 +71,12 @@ def hardware_of(instance_type: str) -> Hardware | None:
     if found is None or found.gpu is None:
         return None
     gpu = found.gpu
-    product = _LARGER.get((gpu.model, gpu.memory_mib or 0)) or _PRODUCTS.get(gpu.model, gpu.model)
+    larger = _LARGER.get((gpu.model, gpu.ec2_memory_mib or 0))
+    product = larger or _PRODUCTS.get(gpu.model, gpu.model)
     return Hardware(
         found.gpu_count,
         product,
-        gpu.memory_mib,
+        None if gpu.memory_estimated else gpu.memory_mib,
         gpu.compute_capability,
         gpu.mig_capable,
         mps_client_limit(gpu),
