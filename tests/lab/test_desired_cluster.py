@@ -108,7 +108,7 @@ def test_taints_are_spelt_as_kubernetes_does() -> None:
 def test_only_gpu_pools_declare_shares() -> None:
     assert pool_of(stack("prod"), "system").declared == {}
     assert pool_of(stack("prod"), "inference").declared == {
-        "g6.12xlarge": {"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 16}
+        "g6.12xlarge": {"nvidia.com/gpu.shared": 16}
     }
 
 

@@ -72,7 +72,15 @@ def test_shares_keep_their_name_where_the_settings_say_so() -> None:
 def test_by_default_there_are_two_shares_with_a_name_of_their_own(strategy: str) -> None:
     found = simulated(node(f'{NVIDIA}device-sharing-strategy = "{strategy}"\n'))
 
-    assert found.allocatable == {GPU: 0, f"{GPU}.shared": 16}
+    assert found.allocatable == {f"{GPU}.shared": 16}
+
+
+def test_a_name_that_a_node_advertised_before_stays_at_0() -> None:
+    given = node(f'{NVIDIA}device-sharing-strategy = "time-slicing"\n')
+    counts = {GPU: "8"}
+    given["status"] |= {"capacity": counts, "allocatable": counts}
+
+    assert simulated(given).allocatable == {GPU: 0, f"{GPU}.shared": 16}
 
 
 def test_by_default_a_request_for_two_shares_fails() -> None:
@@ -112,7 +120,7 @@ def test_instances_are_advertised_as_gpus() -> None:
 def test_instances_can_be_shared() -> None:
     text = PARTITIONED.format("1g.5gb").replace(NVIDIA, NVIDIA + SLICED.splitlines()[1] + "\n")
 
-    assert simulated(node(text)).allocatable == {GPU: 0, f"{GPU}.shared": 112}
+    assert simulated(node(text)).allocatable == {f"{GPU}.shared": 112}
 
 
 def test_without_an_entry_for_the_board_it_takes_the_largest_profile() -> None:

@@ -148,7 +148,7 @@ def slicing(name: str, *, renamed: bool = False) -> Configuration:
         (slicing("nvidia.com/mig-1g.5gb"), {GPU: 1, "nvidia.com/mig-1g.5gb": 8}),
         (
             slicing("nvidia.com/mig-1g.5gb", renamed=True),
-            {GPU: 1, "nvidia.com/mig-1g.5gb": 0, "nvidia.com/mig-1g.5gb.shared": 8},
+            {GPU: 1, "nvidia.com/mig-1g.5gb.shared": 8},
         ),
         (slicing(GPU), {GPU: 4, "nvidia.com/mig-1g.5gb": 2}),
         (slicing("nvidia.com/mig-2g.10gb"), {GPU: 1, "nvidia.com/mig-1g.5gb": 2}),

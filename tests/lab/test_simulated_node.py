@@ -165,7 +165,7 @@ def shared(replicas: int, *, renamed: bool = False, name: str = "nvidia.com/gpu"
     [
         (Configuration(), {"nvidia.com/gpu": 4}),
         (shared(10), {"nvidia.com/gpu": 40}),
-        (shared(10, renamed=True), {"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 40}),
+        (shared(10, renamed=True), {"nvidia.com/gpu.shared": 40}),
         (shared(10, name="nvidia.com/gpus"), {"nvidia.com/gpu": 4}),
     ],
 )

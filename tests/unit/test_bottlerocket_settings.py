@@ -64,7 +64,7 @@ def advertised_by(pool: Pool) -> dict[str, int]:
     if isinstance(pool.sharing, Mig):
         gpu, profile = bottlerocket_mig(pool.sharing, instance_type, CATALOG)
         count *= gpu.instances[profile]
-    return {GPU: 0, GPU + SHARED_SUFFIX: count} if renames(pool) else {GPU: count}
+    return {GPU + SHARED_SUFFIX if renames(pool) else GPU: count}
 
 
 def text_of(user_data: str) -> str:
@@ -159,7 +159,7 @@ def test_a_layout_that_bottlerocket_cannot_make_has_no_settings(
         (
             "g5.12xlarge",
             {"mode": "timeSlicing", "replicas": 10, "rename": True},
-            {"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 40},
+            {"nvidia.com/gpu.shared": 40},
         ),
         # The two numbers of Bottlerocket's own documentation.
         ("p4d.24xlarge", mig("all-2g.10gb"), {"nvidia.com/gpu": 24}),

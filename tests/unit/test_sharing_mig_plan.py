@@ -67,17 +67,13 @@ def shared(**keys: object) -> dict[str, Any]:
         (
             "all-1g.5gb",
             shared(rename=True),
-            {
-                "nvidia.com/gpu": 0,
-                "nvidia.com/mig-1g.5gb": 0,
-                "nvidia.com/mig-1g.5gb.shared": 224,
-            },
+            {"nvidia.com/gpu": 0, "nvidia.com/mig-1g.5gb.shared": 224},
         ),
         ("all-1g.5gb", {"strategy": "single", **shared()}, {"nvidia.com/gpu": 224}),
         (
             "all-1g.5gb",
             {"strategy": "single", **shared(rename=True)},
-            {"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 224},
+            {"nvidia.com/gpu.shared": 224},
         ),
         (
             {"1g.5gb+me": 1, "1g.5gb": 6},
@@ -95,7 +91,6 @@ def test_what_a_node_of_eight_a100_advertises(
 def test_shares_on_karpenter_are_renamed_by_default() -> None:
     assert node("all-1g.5gb", provisioner="karpenter", **shared()) == {
         "nvidia.com/gpu": 0,
-        "nvidia.com/mig-1g.5gb": 0,
         "nvidia.com/mig-1g.5gb.shared": 224,
     }
 

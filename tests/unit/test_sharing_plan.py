@@ -85,12 +85,12 @@ POOLS = st.fixed_dictionaries(
         (
             "p3.8xlarge",
             {"mode": "timeSlicing", "replicas": 10, "rename": True},
-            {"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 40},
+            {"nvidia.com/gpu.shared": 40},
         ),
         (
             "g4dn.xlarge",
             {"mode": "mps", "replicas": 3, "rename": True},
-            {"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 3},
+            {"nvidia.com/gpu.shared": 3},
         ),
         ("p4d.24xlarge", EXCLUSIVE, {"nvidia.com/gpu": 8}),
         ("g6f.xlarge", {"mode": "timeSlicing", "replicas": 2}, {"nvidia.com/gpu": 2}),

@@ -31,7 +31,7 @@ class Share(NamedTuple):
     resource: str
     """Name that a pod requests."""
     base_resource: str
-    """Name without what renaming adds; advertised as 0 where the two differ."""
+    """Name without what renaming adds; where the two differ, no node advertises it."""
     per_node: int
     """How many of them a node has."""
     of_node: float
@@ -105,15 +105,20 @@ def shares(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> tuple[S
 def advertised(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> Mapping[str, int]:
     """Resources that one node of the given type advertises.
 
-    With renamed shares the base resource stays and shows 0, as the device plugin does it.
+    Renamed shares have taken their devices from the base resource, for which no plugin starts
+    (`updateDeviceMapWithReplicas`): a new node does not have it. Only a node that advertised it
+    before keeps it, at 0. Autoscalers have to be told that 0 all the same, in an overlay or a node
+    template, since they take the GPUs of the instance type for `nvidia.com/gpu`.
+
+    With mixed MIG devices the whole GPUs left are always told, if only as 0.
 
     Raises:
         eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
     found = shares(pool, instance_type, catalog)
-    renamed = (share.base_resource for share in found if share.base_resource != share.resource)
-    zero = {GPU: 0} | dict.fromkeys(renamed, 0)
-    return zero | {share.resource: share.per_node for share in found}
+    mixed = isinstance(pool.sharing, Mig) and pool.sharing.strategy != "single"
+    whole = {GPU: 0} if mixed else {}
+    return whole | {share.resource: share.per_node for share in found}
 
 
 def _whole(instance_type: InstanceType, count: int) -> Share:

@@ -1,7 +1,7 @@
 """What a node advertises, by its GPUs as they are partitioned and the plugin's configuration.
 
-Source: NVIDIA/k8s-device-plugin, internal, `rm/device_map.go` and
-`plugin/mps.go`.
+Source: NVIDIA/k8s-device-plugin 0.20.0, internal, `rm/device_map.go`
+(`updateDeviceMapWithReplicas`) and `plugin/mps.go`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def advertised(gpus: Sequence[Gpu], configuration: Configuration) -> dict[str, i
     """Resources and their counts.
 
     An entry for a resource that the node does not have is passed over, as the original does it:
-    a misspelt name shares nothing.
+    a misspelt name shares nothing. A resource that was renamed is not among them: no plugin starts
+    for it, so that only a node which advertised it before goes on to show it, at 0.
 
     Raises:
         DevicesError: If the plugin would stop.
@@ -52,7 +53,7 @@ def advertised(gpus: Sequence[Gpu], configuration: Configuration) -> dict[str, i
             message = "sharing using MPS is not supported for MIG devices"
             raise DevicesError(f"{_MAP}: failed to create plugin: {message}")
         if shared and configuration.renamed:
-            found |= {name: 0, name + SHARED: count * replicas}
+            found[name + SHARED] = count * replicas
         else:
             found[name] = count * replicas
     return found

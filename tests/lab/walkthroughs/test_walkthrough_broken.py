@@ -44,7 +44,7 @@ def test_a_renamed_share_needs_a_toleration_of_its_own(walk: Walk, messages_of: 
     walk.apply("renamed/workloads.yaml")
 
     report = walk.see(with_toleration=3, without_toleration=0)
-    assert report["pools"]["gpu"]["advertised"] == {GPU: 0, "nvidia.com/gpu.shared": 16}
+    assert report["pools"]["gpu"]["advertised"] == {"nvidia.com/gpu.shared": 16}
     assert report["workloads"]["gpu-demo/with-toleration"]["running"] == 3
     waiting = report["workloads"]["gpu-demo/without-toleration"]
     assert (waiting["running"], waiting["pending"]) == (0, 2)

@@ -19,9 +19,10 @@ GPU = "nvidia.com/gpu"
 DAEMONS = "/api/v1/namespaces/nvidia-device-plugin"
 
 
-def shares(replicas: int) -> str:
+def shares(replicas: int, *, rename: bool = False) -> str:
     resource = f"{{name: {GPU}, replicas: {replicas}}}"
-    return f"{{version: v1, sharing: {{timeSlicing: {{resources: [{resource}]}}}}}}"
+    renamed = f"renameByDefault: {str(rename).lower()}"
+    return f"{{version: v1, sharing: {{timeSlicing: {{{renamed}, resources: [{resource}]}}}}}}"
 
 
 def by_hand(walk: Walk, **data: str) -> None:
@@ -70,6 +71,21 @@ def test_another_label_is_noticed(walk: Walk, desired: Desired) -> None:
     walk.apply("relabelled-node/node.yaml")
 
     assert (before, advertised(walk)) == (12, 8)
+
+
+def test_a_node_keeps_the_name_that_it_advertised_before_it_was_renamed(
+    walk: Walk, desired: Desired
+) -> None:
+    """The kubelet shows 0 for it; a node that begins with the new name has no such resource."""
+    walk.install("time-slicing")
+    by_hand(walk, gpu=shares(3), fast=shares(2, rename=True))
+    install_by_hand(walk, desired)
+    before = walk.see()["nodes"]["gpu-0"]["advertised"]
+    walk.apply("relabelled-node/node.yaml")
+    assert walk.session.settle()
+
+    assert before == {GPU: 12}
+    assert walk.see()["nodes"]["gpu-0"]["advertised"] == {GPU: 0, f"{GPU}.shared": 8}
 
 
 def test_a_label_without_a_key_leaves_a_running_plugin_as_it_is(
