@@ -248,9 +248,7 @@ def test_a_board_without_known_ids_shares_no_configuration_with_others() -> None
     ]
 
 
-def test_the_unknown_board_of_g7_is_not_filtered_by_another_ones_id() -> None:
-    assert [
-        "device-filter" in item
-        for items in configs(a=pool("all-1g.16gb", "g7.48xlarge")).values()
-        for item in items
-    ] == [False]
+def test_the_board_of_g7_is_known_by_its_id() -> None:
+    found = configs(a=pool("all-1g.16gb", "g7.48xlarge"))["all-1g.16gb"]
+
+    assert [item["device-filter"][0] for item in found] == ["0x2C3A10DE"]

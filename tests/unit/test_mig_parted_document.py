@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from eks_gpushare.catalog import Catalog
+from eks_gpushare.catalog import Catalog, gpu_instance_types, mig_models, why_no_mig
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.documents.mig_parted import Item, mig_parted_document, mig_parted_text
 from eks_gpushare.sharing.mig_manager import mig_parted_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from eks_gpushare.catalog import MigModel
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "mig-parted"
 OFF = {"devices": "all", "mig-enabled": False}
@@ -63,6 +65,56 @@ def test_mig_parted_itself_takes_every_configuration_of_that_document() -> None:
     assert recorded["verdicts"] == dict.fromkeys(
         yaml.safe_load(document())["mig-configs"], "Selected MIG configuration is valid"
     )
+
+
+# PCI device ids by the name that the driver shows, of the boards in EC2's types with MIG:
+# NVIDIA/open-gpu-kernel-modules 610.43.03, README.md, Compatible GPUs. 595.45.04 has neither 2C3A
+# nor 2909.
+NVIDIA_LISTS = {
+    "A100-SXM4-40GB": ("p4d.24xlarge", {"0x20B0"}),
+    "A100-SXM4-80GB": ("p4de.24xlarge", {"0x20B2"}),
+    "H100 80GB HBM3": ("p5.48xlarge", {"0x2330"}),
+    "H200": ("p5en.48xlarge", {"0x2335"}),
+    "B200": ("p6-b200.48xlarge", {"0x2901", "0x2909"}),
+    "B300 SXM6 AC": ("p6-b300.48xlarge", {"0x3182"}),
+    "RTX PRO 6000 Blackwell Server Edition": ("g7e.48xlarge", {"0x2BB5"}),
+    "RTX PRO 4500 Blackwell Server Edition": ("g7.48xlarge", {"0x2C3A"}),
+}
+
+
+def model_of(instance_type: str) -> MigModel:
+    gpu = gpu_instance_types()[instance_type].gpu
+    found = Catalog().mig_model(gpu) if gpu else None
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("board", NVIDIA_LISTS)
+def test_a_filter_lets_every_board_through_that_ec2_may_have(board: str) -> None:
+    """mig-parted takes a filter that matches no GPU for done, and leaves the GPUs whole."""
+    instance_type, ids = NVIDIA_LISTS[board]
+    profile = next(iter(model_of(instance_type).profiles))
+    sharing = {"mode": "mig", "layout": {profile: 1}, "apply": "migManager"}
+    pool = Pool.model_validate({"instanceTypes": [instance_type], "sharing": sharing})
+    made = yaml.safe_load(mig_parted_data({"gpu": pool}, Catalog())["config.yaml"])
+    named = [items for name, items in made["mig-configs"].items() if name != "all-disabled"]
+
+    assert [{f"{each}10DE" for each in ids} <= set(i["device-filter"]) for i in named[0]] == [True]
+    assert len(named) == 1
+
+
+def test_every_board_with_mig_is_in_that_list() -> None:
+    types = [t for t in gpu_instance_types().values() if t.gpu and why_no_mig(t) is None]
+
+    assert {model_of(t.name).name for t in types} == {
+        model_of(instance_type).name for instance_type, _ in NVIDIA_LISTS.values()
+    }
+
+
+def test_no_board_is_two_models() -> None:
+    ids = [each for model in mig_models().values() for each in model.device_ids]
+
+    assert len(ids) == len(set(ids))
 
 
 def test_mig_off_is_always_there() -> None:

@@ -36,6 +36,19 @@ _LARGER: dict[tuple[str, int], str] = {
     ("A100", 81920): "NVIDIA A100-SXM4-80GB",
     ("V100", 32768): "Tesla V100-SXM2-32GB",
 }
+# PCI device ids of these boards, from NVIDIA's own list and not from the catalog, by which the
+# planner makes its filters: NVIDIA/open-gpu-kernel-modules 610.43.03, README.md, Compatible GPUs.
+_DEVICE_IDS: dict[str, str] = {
+    "NVIDIA A100-SXM4-40GB": "0x20B0",
+    "NVIDIA A100-SXM4-80GB": "0x20B2",
+    "NVIDIA B200": "0x2901",
+    "NVIDIA B300 SXM6 AC": "0x3182",
+    "NVIDIA GB200": "0x2941",
+    "NVIDIA H100 80GB HBM3": "0x2330",
+    "NVIDIA H200": "0x2335",
+    "NVIDIA RTX PRO 4500 Blackwell Server Edition": "0x2C3A",
+    "NVIDIA RTX PRO 6000 Blackwell Server Edition": "0x2BB5",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +71,8 @@ class Hardware:
     """Instance type."""
     mig: MigModel | None = None
     """What MIG can make of one; None if it has no MIG or the catalog does not know its geometry."""
+    device_id: str = ""
+    """PCI device id of a board with MIG, such as "0x20B0"; `""` if it has none."""
 
     @property
     def is_ampere(self) -> bool:
@@ -82,4 +97,5 @@ def hardware_of(instance_type: str) -> Hardware | None:
         mps_client_limit(gpu),
         instance_type,
         mig_model(gpu),
+        _DEVICE_IDS.get(product, ""),
     )

@@ -49,10 +49,8 @@ class Item:
 
     def matches(self, number: int, hardware: Hardware) -> bool:
         """Whether it is for a GPU."""
-        # The first id is that of the board on EC2; the others are its siblings in other cards.
-        known = hardware.mig.device_ids[:1] if hardware.mig else ()
-        ids = {f"{each}{_NVIDIA}".casefold() for each in known}
-        mine = not self.filters or any(f.partition(":")[0].casefold() in ids for f in self.filters)
+        own = f"{hardware.device_id}{_NVIDIA}".casefold()
+        mine = not self.filters or any(f.partition(":")[0].casefold() == own for f in self.filters)
         return mine and (self.devices is None or number in self.devices)
 
 
