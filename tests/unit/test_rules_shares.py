@@ -219,3 +219,15 @@ def test_turns_on_mig_devices_stay_within_the_pods_of_a_node() -> None:
 
 def test_a_layout_that_does_not_fit_is_no_share_to_compare() -> None:
     assert shares("GPU210", "p4d.24xlarge", mode="mig", layout={"3g.20gb": 3}) == []
+
+
+def test_mps_serves_one_user() -> None:
+    message = (
+        "The MPS server of a node serves one user id at a time; pods of a second one wait for the "
+        "GPUs, without an error, until all pods of the first have ended."
+    )
+
+    assert shares("GPU280", "g5.xlarge", mode="mps", replicas=4) == [
+        ("pools.gpu.sharing.mode", message)
+    ]
+    assert shares("GPU280", "g5.xlarge", mode="timeSlicing", replicas=4) == []

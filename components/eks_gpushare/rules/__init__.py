@@ -56,6 +56,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "mig": _mig,
     "mig_boot": _mig,
     "mig_manager": _mig,
+    "autoscaling": _mig,
     "bottlerocket": _bottlerocket,
     "bottlerocket_mig": _bottlerocket,
     "sizes": _any,

@@ -99,6 +99,14 @@ TOLERATION_NEEDED = Rule(
     "resource; without one these pods stay Pending.",
     _EKS_PLATFORM,
 )
+MPS_ONE_USER = Rule(
+    "GPU280",
+    "info",
+    "Pods that share GPUs by MPS run as one user.",
+    "The MPS server of a node serves one user id at a time. A process of another user hangs at its "
+    "first CUDA call until all clients of the first are done; Kubernetes shows its pod Running.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/679",
+)
 
 FEWEST_REPLICAS = 2
 _ADVISED_REPLICAS = 8
@@ -197,6 +205,20 @@ def memory_per_share(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 "isolates no faults.",
                 "Give tenants that must not disturb each other MIG or whole GPUs.",
             )
+
+
+@check(Scope.POOL, MPS_ONE_USER)
+def one_user(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    # cmd/mps-control-daemon/mps/daemon.go starts `nvidia-cuda-mps-control -d`, without the -M that
+    # would make its servers take every user; nothing in the chart's values adds it.
+    if isinstance(pool.sharing, Mps):
+        yield MPS_ONE_USER.finding(
+            _sharing(name, "mode"),
+            "The MPS server of a node serves one user id at a time; pods of a second one wait for "
+            "the GPUs, without an error, until all pods of the first have ended.",
+            "Give all pods of this pool the same securityContext.runAsUser, or make a pool for "
+            "each user.",
+        )
 
 
 def _memory_per_turn(ctx: Context, name: str, pool: Pool, sharing: Mig) -> Iterator[Finding]:

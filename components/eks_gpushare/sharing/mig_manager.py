@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 MIG_CONFIG_LABEL = "nvidia.com/mig.config"
 """Names the configuration that MIG manager applies to a node."""
 STARTUP_TAINT_KEY = "eks-gpushare/mig-layout"
+"""Key of the startup taint. It stays what it is, although Cluster Autoscaler would know a key below
+`startup-taint.cluster-autoscaler.kubernetes.io/` by itself: UpdateNodegroupConfig applies changed
+taints to the nodes that are there, so another key would keep pods from every living node until a
+controller that knows it has looked at each."""
 CONFIG_KEY = "config.yaml"
 """The key that MIG manager reads in a ConfigMap that is not its own."""
 

@@ -1,0 +1,63 @@
+"""What somebody else's autoscaler has to know of a pool's taints, on both sides of each rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from finding_examples import findings
+
+from eks_gpushare.sharing.mig_boot import MIG_FAILED_TAINT
+from eks_gpushare.sharing.mig_manager import STARTUP_TAINT_KEY
+
+
+def stack(apply: str, **pool: Any) -> dict[str, Any]:
+    sharing = {"mode": "mig", "layout": "all-1g.10gb", "apply": apply}
+    made = {"instanceTypes": ["p5.48xlarge"], "sharing": sharing, **pool}
+    return {"gpuStack": {"manager": "gpuOperator"}, "pools": {"gpu": made}}
+
+
+def test_the_startup_taint_is_named_where_an_autoscaler_decides() -> None:
+    given = stack("migManager", scaledBy="autoscaler")
+
+    assert findings(given, "GPU281") == [
+        (
+            "pools.gpu.scaledBy",
+            (
+                f"An autoscaler decides the size, and nodes of this pool join with the taint "
+                f"{STARTUP_TAINT_KEY} until MIG manager is done; no pod tolerates it."
+            ),
+        )
+    ]
+    assert findings(given, "GPU282") == []
+
+
+def test_the_taint_of_a_failed_boot_is_named_where_an_autoscaler_decides() -> None:
+    key = MIG_FAILED_TAINT.partition("=")[0]
+    given = stack("boot", scaledBy="autoscaler")
+
+    assert findings(given, "GPU282") == [
+        (
+            "pools.gpu.scaledBy",
+            (
+                "An autoscaler decides the size, and a node of this pool that cannot make its MIG "
+                f"layout joins with the taint {key}; no pod tolerates it."
+            ),
+        )
+    ]
+    assert findings(given, "GPU281") == []
+
+
+@pytest.mark.parametrize("apply", ["boot", "migManager"])
+@pytest.mark.parametrize("pool", [{"scaledBy": "stack"}, {}])
+def test_the_stack_looks_at_no_taints(apply: str, pool: dict[str, Any]) -> None:
+    for code in ("GPU281", "GPU282"):
+        assert findings(stack(apply, **pool), code) == []
+
+
+def test_nodes_without_such_taints_need_no_flag() -> None:
+    sharing = {"mode": "timeSlicing", "replicas": 4}
+    given = stack("boot", scaledBy="autoscaler", sharing=sharing, instanceTypes=["g5.xlarge"])
+
+    for code in ("GPU281", "GPU282"):
+        assert findings(given, code) == []
