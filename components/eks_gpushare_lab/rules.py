@@ -91,6 +91,14 @@ NOT_ADMITTED = Rule(
     "next one for ever.",
     device_plugin_source("internal/rm/rm.go"),
 )
+MPS_OTHER_USER = Rule(
+    "GPU953",
+    "error",
+    "Pods on a node whose GPUs are shared by MPS run as one user.",
+    "The MPS server of a node serves one user id at a time. A pod of another one gets its share, "
+    "shows Running, and hangs at its first CUDA call until all pods of the first have ended.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/679",
+)
 NOT_ADVERTISED = Rule(
     "GPU923",
     "error",

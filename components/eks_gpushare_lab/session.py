@@ -72,7 +72,7 @@ class Session:
 
     def __enter__(self) -> Self:
         self.watches.start()
-        self.observer = Observer(self.watches)
+        self.observer = Observer(self.watches, self._simulated.holds)
         self._simulated.start()
         return self
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from eks_gpushare_lab.observing.placement import mismatches, quantity, untolerated
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.observing.watches import Watches
 
@@ -68,9 +70,15 @@ def condition(pod: Object, kind: str) -> Object | None:
 class Observer:
     """Keeps count of pods by workload and notes when something last changed."""
 
-    def __init__(self, watches: Watches) -> None:
-        """Start to listen."""
+    def __init__(self, watches: Watches, holds: Callable[[Object], bool] = lambda _: False) -> None:
+        """Start to listen.
+
+        Args:
+            watches: what to listen to.
+            holds: whether a pod that Kubernetes shows running may not be counted as such yet.
+        """
         self._watches = watches
+        self._holds = holds
         self._states: dict[str, tuple[Workload, str]] = {}
         self._seen: dict[str, object] = {}
         self._lock = threading.Lock()
@@ -136,6 +144,8 @@ class Observer:
         uid = pod["metadata"]["uid"]
         gone = kind == "DELETED"
         state = state_of(pod)
+        if state == RUNNING and self._holds(pod):
+            state = STARTING
         scheduled = condition(pod, "PodScheduled")
         signature = None if gone else (state, "deletionTimestamp" in pod["metadata"], scheduled)
         with self._lock:

@@ -36,7 +36,12 @@ _FOLLOW_NO_CHART = {
     rules.TAINT_STAYS.id,
 }
 """What goes without saying where a chart is missing that the lab knows in other versions only."""
-_OF_WORKLOADS = {rules.NOT_CREATED.id, rules.NOT_ADMITTED.id, rules.NOT_ADVERTISED.id}
+_OF_WORKLOADS = {
+    rules.NOT_CREATED.id,
+    rules.NOT_ADMITTED.id,
+    rules.NOT_ADVERTISED.id,
+    rules.MPS_OTHER_USER.id,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,10 @@ from eks_gpushare_lab.observing.placement import (
     shortages,
     untolerated,
 )
+from eks_gpushare_lab.simulated_node.mps_server import CLIENT, WAITS, annotation, sets_no_user
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.session import Session
 
 _PREFIX = "nvidia.com/"
+_MOST_NAMES = 4
 _BUILT_IN = {"cpu", "memory", "pods", "ephemeral-storage"}
 
 
@@ -46,6 +48,7 @@ def reasons_of(session: Session, workload: Workload) -> list[str]:
     sample = next((pod for pod in pods if state_of(pod) == PENDING), None)
     if sample is not None:
         lab = dict.fromkeys(_explained(session, sample))
+    waits = Counter(why for pod in pods if (why := annotation(pod, WAITS)))
     failed = Counter(
         f"{pod['status']['reason']}: {pod['status'].get('message', '')}"
         for pod in pods
@@ -55,6 +58,7 @@ def reasons_of(session: Session, workload: Workload) -> list[str]:
     return [
         *(f"{_pods(count)}: {text}" for text, count in said.most_common()),
         *lab,
+        *(f"{_pods(count)}: {text}" for text, count in waits.most_common()),
         *(f"{_pods(count)} failed: {text}" for text, count in failed.most_common()),
         *(f"not created: {text}" for text in refused),
     ]
@@ -72,9 +76,42 @@ def waiting_findings(session: Session, workload: Workload) -> Iterator[Finding]:
             "Ask for one share: more give no more of the GPU. Or failRequestsGreaterThanOne: false."
         )
         yield rules.NOT_ADMITTED.finding(at, message, fix)
+    yield from _of_another_user(session, pods, at)
     sample = next((pod for pod in pods if state_of(pod) == PENDING), None)
     if sample is not None:
         yield from _hopeless(session, sample, at)
+
+
+def _of_another_user(
+    session: Session, pods: Sequence[Object], at: tuple[str, str]
+) -> Iterator[Finding]:
+    """Pods that the MPS server of their node does not serve, by node and reason."""
+    waiting: dict[tuple[str, str], list[Object]] = {}
+    for pod in pods:
+        why = annotation(pod, WAITS)
+        if why:
+            waiting.setdefault((pod["spec"]["nodeName"], why), []).append(pod)
+    for (node, why), found in sorted(waiting.items()):
+        clients = [
+            pod
+            for pod in session.watches.pods.all()
+            if pod["spec"].get("nodeName") == node and annotation(pod, CLIENT)
+        ]
+        served = f" Served: {_names(clients)}." if clients else ""
+        guessed = any(map(sets_no_user, (*found, *clients)))
+        unset = " Where no runAsUser is set, the image decides; root is assumed." if guessed else ""
+        yield rules.MPS_OTHER_USER.finding(
+            at,
+            f"On {node} waits for the GPU {_names(found)}: {why}.{served}{unset}",
+            "Give all pods of the pool the same securityContext.runAsUser, or make a pool for each "
+            "user.",
+        )
+
+
+def _names(pods: Sequence[Object]) -> str:
+    names = sorted(pod["metadata"]["name"] for pod in pods)
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def uncreated_findings(

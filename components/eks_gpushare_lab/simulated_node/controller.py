@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.errors import LabError
-from eks_gpushare_lab.simulated_node import admission, operator, patches
+from eks_gpushare_lab.simulated_node import admission, mps_server, operator, patches
 from eks_gpushare_lab.simulated_node.node import SimulatedNode
 from eks_gpushare_lab.simulated_node.pods import OPERATOR, is_alive, role_of
 from eks_gpushare_lab.simulated_node.taint_remover import config_map_of, is_remover, without_taint
@@ -109,6 +109,18 @@ class SimulatedNodes:
         else:
             with self._wake:
                 self._forget(uid)
+        if not role and self._is_mps(node) and admission.requests(pod):
+            self._touch(node)
+
+    def holds(self, pod: Object) -> bool:
+        """Whether a pod that runs may yet have to wait for the MPS server of its node."""
+        if mps_server.annotation(pod, mps_server.CLIENT):
+            return False
+        return self._is_mps(pod["spec"].get("nodeName", "")) and bool(admission.requests(pod))
+
+    def _is_mps(self, node: str) -> bool:
+        simulated = self._nodes.get(node)
+        return simulated is not None and simulated.shares_by_mps
 
     def _forget(self, uid: str) -> None:
         """A pod has been decided upon, or has gone."""
@@ -210,6 +222,18 @@ class SimulatedNodes:
         for each in (*simulated.instances.values(), simulated.manager):
             if each is not None:
                 self._publish(each)
+        if simulated.shares_by_mps:
+            self._serve(simulated)
+
+    def _serve(self, simulated: SimulatedNode) -> None:
+        """Let the pods of one user have the MPS server of a node, and the others wait."""
+        for turn in simulated.mps_server.turns(self._pods_on(simulated.name)):
+            notes, status = patches.mps_turn(turn)
+            path = patches.path_of(turn.pod)
+            if notes:
+                self._client.patch(path, notes)
+            if status:
+                self._client.patch(f"{path}/status", status)
 
     def _pods_on(self, node: str) -> list[Object]:
         return [p for p in self._watches.pods.all() if p["spec"].get("nodeName") == node]

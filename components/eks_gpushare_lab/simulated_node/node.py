@@ -11,6 +11,7 @@ from eks_gpushare_lab.simulated_node.boot import built_in
 from eks_gpushare_lab.simulated_node.hardware import INSTANCE_TYPE, hardware_of
 from eks_gpushare_lab.simulated_node.instance import Instance
 from eks_gpushare_lab.simulated_node.mig_manager import MigManager
+from eks_gpushare_lab.simulated_node.mps_server import MpsServer
 from eks_gpushare_lab.simulated_node.pods import (
     DISCOVERY,
     MIG_MANAGER,
@@ -57,6 +58,8 @@ class SimulatedNode:
         """Labels that other programs change now."""
         self.notes: dict[str, str] = {}
         """Annotations of the machine."""
+        self.mps_server = MpsServer()
+        """Its MPS server; it matters where `shares_by_mps`."""
         self._built_in: Configuration | None = None
         self._known = False
 
@@ -119,6 +122,12 @@ class SimulatedNode:
         running = plugin.configuration if plugin else self._built_in
         return running if any(self.allocatable.values()) else None
 
+    @property
+    def shares_by_mps(self) -> bool:
+        """Whether the shares that it gives out are those of MPS."""
+        running = self.plugin_configuration()
+        return running is not None and running.strategy == "mps"
+
     def reads(self, config_map: str) -> bool:
         """Whether a program on it is configured by a ConfigMap of this name."""
         names = [each.program.config_map for each in self.instances.values()]
@@ -126,10 +135,14 @@ class SimulatedNode:
 
     def _take_over(self, node: Object) -> None:
         """Begin with what the node shows, which an earlier process may have made."""
-        for part, counts in (("capacity", self.capacity), ("allocatable", self.allocatable)):
-            for name, count in node["status"].get(part, {}).items():
-                if name.startswith(advertising.PREFIX):
-                    counts[name] = int(quantity(count))
+        self.capacity, self.allocatable = (
+            {
+                name: int(quantity(count))
+                for name, count in node["status"].get(part, {}).items()
+                if name.startswith(advertising.PREFIX)
+            }
+            for part in ("capacity", "allocatable")
+        )
 
     def _programs(self, pods: Iterable[Object]) -> None:
         alive: dict[str, Instance] = {}

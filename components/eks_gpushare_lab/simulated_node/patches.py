@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from eks_gpushare_lab.control_plane.names import ADMITTED
 from eks_gpushare_lab.observing.observer import REFUSED
+from eks_gpushare_lab.simulated_node.mps_server import CLIENT, WAITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.simulated_node.instance import Trouble
+    from eks_gpushare_lab.simulated_node.mps_server import Turn
     from eks_gpushare_lab.simulated_node.node import SimulatedNode
 
 LOG = "lab.eks-gpushare/log"
 """Annotation of a pod with what its program says about its configuration."""
+
+MPS_BUSY = "MpsServerBusy"
+"""Reason of a pod that is not ready since the MPS server of its node serves another user."""
 
 _READY = ("Ready", "ContainersReady")
 
@@ -104,6 +109,33 @@ def admitted(pod: Object) -> Object:
     return {"metadata": {"uid": pod["metadata"]["uid"], "annotations": {ADMITTED: "true"}}}
 
 
+def mps_turn(turn: Turn) -> tuple[Object | None, Object | None]:
+    """What the MPS server's word on a pod changes: of its annotations, and of its status."""
+    pod = turn.pod
+    wanted = {CLIENT: None if turn.waits else turn.user, WAITS: turn.waits or None}
+    there = pod["metadata"].get("annotations") or {}
+    new = {key: value for key, value in wanted.items() if there.get(key) != value}
+    metadata: Object = {"uid": pod["metadata"]["uid"], "annotations": new}
+    return {"metadata": metadata} if new else None, _mps_status(pod, turn.waits)
+
+
+def _mps_status(pod: Object, waits: str) -> Object | None:
+    """Status of a running pod as its MPS server has it, or None if it is so."""
+    ready = next((c for c in pod["status"].get("conditions") or [] if c["type"] == "Ready"), None)
+    if pod["status"].get("phase") != "Running" or ready is None:
+        return None
+    held = ready.get("reason") == MPS_BUSY
+    if held == bool(waits):
+        return None
+    statuses = pod["status"].get("containerStatuses") or []
+    return {
+        "status": {
+            "containerStatuses": [{**each, "ready": not waits} for each in statuses],
+            "conditions": _conditions(pod, ready=not waits, reason=MPS_BUSY, message=waits),
+        }
+    }
+
+
 def not_ready(pod: Object) -> Object:
     """Status of a pod that is about to fail."""
     return {"status": {"conditions": _conditions(pod, ready=False, reason=REFUSED)}}
@@ -114,10 +146,12 @@ def failed(message: str) -> Object:
     return {"status": {"phase": "Failed", "reason": REFUSED, "message": message}}
 
 
-def _conditions(pod: Object, *, ready: bool, reason: str = "") -> list[Object]:
+def _conditions(pod: Object, *, ready: bool, reason: str = "", message: str = "") -> list[Object]:
     """The conditions of a pod with those about readiness replaced."""
     kept = [c for c in pod["status"].get("conditions") or [] if c["type"] not in _READY]
     value: Object = {"status": "True" if ready else "False"}
     if not ready:
         value["reason"] = reason or "ContainersNotReady"
+        if message:
+            value["message"] = message
     return [*kept, *({"type": each, **value} for each in _READY)]

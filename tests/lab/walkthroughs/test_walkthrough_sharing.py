@@ -153,3 +153,73 @@ def test_mps_without_discovery_advertises_nothing(
             "nvidia.com/mps.capable=true and the node has no label nvidia.com/mps.capable."
         )
     ]
+
+
+def deployment(name: str, replicas: int, context: str, kind: str = "Deployment") -> str:
+    """A workload on the shares of the stack `mps`, with a security context of its pods."""
+    container = f"{{name: app, image: app, resources: {{limits: {{{GPU}: 1}}}}}}"
+    restarts = "restartPolicy: Never, " if kind == "Job" else ""
+    of_pods = f"{{{restarts}securityContext: {context}, containers: [{container}]}}"
+    labels = f"{{app: {name}}}"
+    group, wanted = ("batch/v1", f"parallelism: {replicas}, completions: {replicas}")
+    if kind == "Deployment":
+        group, wanted = "apps/v1", f"replicas: {replicas}, selector: {{matchLabels: {labels}}}"
+    template = f"{{metadata: {{labels: {labels}}}, spec: {of_pods}}}"
+    return (
+        f"---\nkind: {kind}\napiVersion: {group}\nmetadata: {{name: {name}}}\n"
+        f"spec: {{{wanted}, template: {template}}}\n"
+    )
+
+
+def test_mps_serves_the_pods_of_one_user_and_lets_the_others_wait(
+    walk: Walk, messages_of: Messages
+) -> None:
+    walk.install("mps")
+    walk.apply(text=deployment("root", 2, "{}"))
+    walk.apply(text=deployment("people", 2, "{runAsUser: 1000}"))
+
+    report = walk.see()
+    people = report["workloads"]["default/people"]
+    assert report["workloads"]["default/root"]["running"] == 2
+    assert (people["running"], people["pending"], people["peak"]) == (0, 2, 0)
+    why = (
+        "it runs as user 1000, and the MPS server of the node serves user 0 until all pods of that "
+        "user have ended"
+    )
+    assert people["reasons"] == [f"2 pods: {why}"]
+    pods = {
+        name: sorted(
+            pod["metadata"]["name"]
+            for pod in walk.session.watches.pods.all()
+            if pod["metadata"]["labels"].get("app") == name
+        )
+        for name in ("root", "people")
+    }
+    assert messages_of(report, "GPU953") == [
+        (
+            f"On gpu-0 waits for the GPU {', '.join(pods['people'])}: {why}. Served: "
+            f"{', '.join(pods['root'])}. Where no runAsUser is set, the image decides; root is "
+            "assumed."
+        )
+    ]
+
+    walk.scale("root", 0)
+    report = walk.see(root=0, people=2)
+    assert report["findings"] == []
+
+
+def test_mps_serves_pods_that_all_run_as_one_user(walk: Walk) -> None:
+    walk.install("mps")
+    one = deployment("one", 2, "{runAsUser: 1000}")
+    walk.apply(text=one + deployment("two", 2, "{runAsUser: 1000, runAsNonRoot: true}"))
+
+    report = walk.see(one=2, two=2)
+    assert report["findings"] == []
+
+
+def test_a_job_of_another_user_is_not_taken_for_done(walk: Walk, messages_of: Messages) -> None:
+    walk.install("mps")
+    walk.apply(text=deployment("root", 1, "{runAsUser: 0}"))
+    walk.apply(text=deployment("job", 1, "{runAsUser: 1000}", "Job"))
+
+    assert len(messages_of(walk.see(), "GPU953")) == 1
