@@ -83,7 +83,7 @@ def test_a_stack_says_where_it_is_and_what_its_pools_offer(by_kubeconfig: Result
             {
                 "resource": "nvidia.com/gpu",
                 "perNode": {"g5.xlarge": 4},
-                "memoryMiB": 5722,
+                "memoryMiB": 5757,
                 "usdPerHour": 0.2515,
             }
         ],
