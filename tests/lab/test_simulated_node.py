@@ -205,6 +205,17 @@ def test_memory_is_what_the_driver_reports(instance_type: str, memory: str) -> N
     assert found["nvidia.com/gpu.memory"] == memory
 
 
+@pytest.mark.parametrize(
+    ("instance_type", "present"), [("g6.xlarge", "false"), ("g6f.xlarge", None)]
+)
+def test_a_whole_gpu_is_no_virtual_one(instance_type: str, present: str | None) -> None:
+    hardware = hardware_of(instance_type)
+    assert hardware is not None
+    found = discovery.labels(hardware, whole(1), Configuration())
+
+    assert found.get("nvidia.com/vgpu.present") == present
+
+
 def test_memory_that_is_not_known_is_not_made_up() -> None:
     hardware = hardware_of("g7.2xlarge")
     assert hardware is not None

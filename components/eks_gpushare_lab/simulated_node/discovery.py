@@ -3,7 +3,7 @@
 The memory of a GPU is left out where what its driver reports is not known.
 
 Source: NVIDIA/k8s-device-plugin, internal/lm, `nvml.go`,
-`resource.go` and `mig-strategy.go`.
+`resource.go`, `mig-strategy.go` and `vgpu.go`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ def labels(hardware: Hardware, gpus: Sequence[Gpu], configuration: Configuration
         "nvidia.com/mig.capable": str(hardware.mig_capable).lower(),
         MPS_CAPABLE: str(configuration.strategy == "mps").lower(),
     }
+    if not hardware.is_part:  # of a part of a GPU it tells the host's driver as well
+        found["nvidia.com/vgpu.present"] = "false"
     if configuration.mig_strategy != "none":
         found[STRATEGY] = configuration.mig_strategy
     if configuration.mig_strategy == "single":
@@ -149,4 +151,4 @@ def _family(major: int, minor: int) -> str:
         return "volta" if minor < 5 else "turing"  # noqa: PLR2004  (the same)
     if major == 8:  # noqa: PLR2004  (the same)
         return "ampere" if minor < 9 else "ada-lovelace"  # noqa: PLR2004  (the same)
-    return {9: "hopper", 10: "blackwell", 12: "blackwell"}.get(major, "undefined")
+    return {9: "hopper", 10: "blackwell", 12: "blackwell", 13: "rubin"}.get(major, "undefined")

@@ -73,6 +73,8 @@ class Hardware:
     """What MIG can make of one; None if it has no MIG or the catalog does not know its geometry."""
     device_id: str = ""
     """PCI device id of a board with MIG, such as "0x20B0"; `""` if it has none."""
+    is_part: bool = False
+    """Whether each is a part of a board that EC2's host has divided, as on g6f."""
 
     @property
     def is_ampere(self) -> bool:
@@ -98,4 +100,5 @@ def hardware_of(instance_type: str) -> Hardware | None:
         instance_type,
         mig_model(gpu),
         _DEVICE_IDS.get(product, ""),
+        is_part=found.gpu_fraction != 1,
     )
