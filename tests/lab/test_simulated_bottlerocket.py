@@ -73,6 +73,7 @@ def test_by_default_there_are_two_shares_with_a_name_of_their_own(strategy: str)
     found = simulated(node(f'{NVIDIA}device-sharing-strategy = "{strategy}"\n'))
 
     assert found.allocatable == {f"{GPU}.shared": 16}
+    assert found.shares_by_mps is (strategy == "mps")
 
 
 def test_a_name_that_a_node_advertised_before_stays_at_0() -> None:

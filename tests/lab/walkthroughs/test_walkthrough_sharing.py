@@ -203,6 +203,9 @@ def test_mps_serves_the_pods_of_one_user_and_lets_the_others_wait(
         )
     ]
 
+    severities = {each["severity"] for each in walk.see(root=2, people=0)["findings"]}
+    assert severities == {"warning"}, "it is no error where none was expected to run"
+
     walk.scale("root", 0)
     report = walk.see(root=0, people=2)
     assert report["findings"] == []
