@@ -51,8 +51,8 @@ def test_the_first_user_is_served_and_the_second_waits() -> None:
 
     assert found == {
         "b": (
-            "it runs as user 1000, and the MPS server of the node serves user 0 until all pods of "
-            "that user have ended"
+            "the pod runs as user 1000, and the MPS server of the node serves user 0 until all "
+            "pods of that user have ended"
         )
     }
 
@@ -80,7 +80,7 @@ def test_a_pod_of_two_users_is_never_served() -> None:
 
     assert waiting(server, both) == {
         "both": (
-            "its containers run as user 0 and user 1000, and the MPS server of the node serves "
+            "the containers run as user 0 and user 1000, and the MPS server of the node serves "
             "one user"
         )
     }

@@ -102,7 +102,7 @@ def _of_another_user(
         unset = " Where no runAsUser is set, the image decides; root is assumed." if guessed else ""
         yield rules.MPS_OTHER_USER.finding(
             at,
-            f"On {node} waits for the GPU {_names(found)}: {why}.{served}{unset}",
+            f"On {node}, {_names(found)} cannot use the GPU: {why}.{served}{unset}",
             "Give all pods of the pool the same securityContext.runAsUser, or make a pool for each "
             "user.",
         )

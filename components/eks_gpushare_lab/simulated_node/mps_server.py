@@ -71,7 +71,7 @@ class MpsServer:
         users = users_of(pod)
         if len(users) > 1:
             names = " and ".join(map(user_text, users))
-            why = f"its containers run as {names}, and the MPS server of the node serves one user"
+            why = f"the containers run as {names}, and the MPS server of the node serves one user"
             return Turn(pod, users[0], why)
         (user,) = users
         served = next(iter(self._clients.values()), user)
@@ -79,7 +79,7 @@ class MpsServer:
             return Turn(
                 pod,
                 user,
-                f"it runs as {user_text(user)}, and the MPS server of the node serves "
+                f"the pod runs as {user_text(user)}, and the MPS server of the node serves "
                 f"{user_text(served)} until all pods of that user have ended",
             )
         if not has_ended(pod):

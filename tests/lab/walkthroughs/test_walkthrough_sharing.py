@@ -183,8 +183,8 @@ def test_mps_serves_the_pods_of_one_user_and_lets_the_others_wait(
     assert report["workloads"]["default/root"]["running"] == 2
     assert (people["running"], people["pending"], people["peak"]) == (0, 2, 0)
     why = (
-        "it runs as user 1000, and the MPS server of the node serves user 0 until all pods of that "
-        "user have ended"
+        "the pod runs as user 1000, and the MPS server of the node serves user 0 until all pods "
+        "of that user have ended"
     )
     assert people["reasons"] == [f"2 pods: {why}"]
     pods = {
@@ -197,7 +197,7 @@ def test_mps_serves_the_pods_of_one_user_and_lets_the_others_wait(
     }
     assert messages_of(report, "GPU953") == [
         (
-            f"On gpu-0 waits for the GPU {', '.join(pods['people'])}: {why}. Served: "
+            f"On gpu-0, {', '.join(pods['people'])} cannot use the GPU: {why}. Served: "
             f"{', '.join(pods['root'])}. Where no runAsUser is set, the image decides; root is "
             "assumed."
         )
