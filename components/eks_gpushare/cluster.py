@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NotRequired, Self, TypedDict
 
 import pulumi
-from pulumi_aws.eks import Addon
+from pulumi_aws.eks import AccessEntry, AccessPolicyAssociation, Addon
 from pulumi_aws.iam import Role, RolePolicyAttachment
 from pulumi_aws.kms import Alias, Key
 from pulumi_eks import AuthenticationMode, Cluster
@@ -17,6 +17,7 @@ from eks_gpushare.catalog import addon_versions
 from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import EksClusterSpec
 from eks_gpushare.config.taints import Taint as TaintModel
+from eks_gpushare.deletion_protection import DeletionProtection
 from eks_gpushare.documents.iam import trusted_by
 from eks_gpushare.rules.component_rules import check_cluster
 
@@ -102,13 +103,14 @@ class EksCluster(pulumi.ComponentResource):
             args["vpc_id"], args["private_subnet_ids"], args.get("public_subnet_ids")
         )
         self._register(name, spec, network, opts)
+        DeletionProtection(name, self._parts, enabled=spec.deletion_protection, parent=self)
         warn(found, self)
 
     @classmethod
     def _from_spec(
         cls, name: str, spec: EksClusterSpec, network: NetworkRefs, opts: pulumi.ResourceOptions
     ) -> Self:
-        """Make a cluster that is checked already."""
+        """Make a cluster that is checked already, and that others protect from deletion."""
         made = cls.__new__(cls)
         made._register(name, spec, network, opts)
         return made
@@ -125,7 +127,7 @@ class EksCluster(pulumi.ComponentResource):
             "eks-gpushare:index:EksCluster", name, props(spec, vpcId=network.vpc_id), opts
         )
         protected = pulumi.ResourceOptions(parent=self, protect=spec.deletion_protection or None)
-        key = spec.secrets_key_arn or _secrets_key(name, spec, tags, protected)
+        key, keys = _secrets_key(name, spec, tags, protected)
         cluster = _control_plane(name, spec, network, key, protected)
         eks = cluster.eks_cluster
         self.cluster_name = eks.name
@@ -136,14 +138,17 @@ class EksCluster(pulumi.ComponentResource):
         self.security_group_id = eks.vpc_config.cluster_security_group_id
         self.kubeconfig = pulumi.Output.secret(cluster.kubeconfig_json)
         child = pulumi.ResourceOptions(parent=self)
+        entries = _access_entries(name, spec, cluster, child)
         # The identifier is what the provider compares: a new kubeconfig then replaces nothing.
         self.provider = Provider(
             f"{name}-kubernetes",
             kubeconfig=self.kubeconfig,
             cluster_identifier=self.cluster_arn,
-            opts=child,
+            # Whoever installs something may be let in by one of these, until it is removed again.
+            opts=pulumi.ResourceOptions(parent=self, depends_on=entries),
         )
-        _addons(name, spec, self.cluster_name, tags, child)
+        addons = _addons(name, spec, self.cluster_name, tags, child)
+        self._parts = [*keys, cluster, *entries, self.provider, *addons]
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,
@@ -159,7 +164,10 @@ class EksCluster(pulumi.ComponentResource):
 
 def _secrets_key(
     name: str, spec: EksClusterSpec, tags: dict[str, str], opts: pulumi.ResourceOptions
-) -> pulumi.Output[str]:
+) -> tuple[pulumi.Input[str], list[pulumi.Resource]]:
+    """ARN of the key for secrets, and what is made for it."""
+    if spec.secrets_key_arn:
+        return spec.secrets_key_arn, []
     key = Key(
         f"{name}-secrets",
         description=f"Secrets of the EKS cluster {spec.name}",
@@ -168,13 +176,13 @@ def _secrets_key(
         tags=tags or None,
         opts=opts,
     )
-    Alias(
+    alias = Alias(
         f"{name}-secrets",
         name=f"alias/eks/{spec.name}/secrets",
         target_key_id=key.key_id,
         opts=pulumi.ResourceOptions(parent=opts.parent),
     )
-    return key.arn
+    return key.arn, [key, alias]
 
 
 def _control_plane(
@@ -185,6 +193,8 @@ def _control_plane(
     opts: pulumi.ResourceOptions,
 ) -> Cluster:
     versions, tags = _versions(spec), dict(spec.tags)
+    # What is in it inherits its protection, and a protected resource cannot be deleted: what an
+    # edit of the stack file may take away is registered beside it.
     return Cluster(
         f"{name}-eks",
         name=spec.name,
@@ -194,16 +204,6 @@ def _control_plane(
         public_subnet_ids=network.public_subnet_ids,
         node_associate_public_ip_address=False,
         authentication_mode=AuthenticationMode.API,
-        access_entries={
-            _entry_name(arn): {
-                "principal_arn": arn,
-                "tags": tags or None,
-                "access_policies": {
-                    "admin": {"policy_arn": _ADMIN_POLICY, "access_scope": {"type": "cluster"}}
-                },
-            }
-            for arn in spec.admins
-        },
         endpoint_private_access=spec.endpoint.private,
         endpoint_public_access=spec.endpoint.public,
         public_access_cidrs=list(spec.endpoint.public_cidrs) or None,
@@ -223,6 +223,35 @@ def _control_plane(
     )
 
 
+def _access_entries(
+    name: str, spec: EksClusterSpec, cluster: Cluster, child: pulumi.ResourceOptions
+) -> list[pulumi.Resource]:
+    cluster_name = cluster.eks_cluster.name
+    made: list[pulumi.Resource] = []
+    for arn in spec.admins:
+        title = f"{name}-eks-{_entry_name(arn)}"
+        entry = AccessEntry(
+            title,
+            cluster_name=cluster_name,
+            principal_arn=arn,
+            tags=dict(spec.tags) or None,
+            opts=pulumi.ResourceOptions(
+                parent=child.parent,
+                aliases=[pulumi.Alias(parent=cluster)],  # where 0.1.0 had it
+            ),
+        )
+        allowed = AccessPolicyAssociation(
+            f"{title}-admin",
+            cluster_name=cluster_name,
+            principal_arn=arn,
+            policy_arn=_ADMIN_POLICY,
+            access_scope={"type": "cluster"},
+            opts=pulumi.ResourceOptions(parent=entry, depends_on=[entry]),
+        )
+        made += [entry, allowed]
+    return made
+
+
 def _entry_name(arn: str) -> str:
     """A name for an access entry, of its own for every ARN: `111122223333-role/Platform`."""
     account, _, principal = arn.split(":", 4)[4].partition(":")
@@ -240,11 +269,11 @@ def _addons(
     cluster_name: pulumi.Output[str],
     tags: dict[str, str],
     child: pulumi.ResourceOptions,
-) -> None:
+) -> list[pulumi.Resource]:
     versions = _versions(spec)
 
-    def addon(role: str, title: str, *after: pulumi.Resource, **more: Any) -> None:
-        Addon(
+    def addon(role: str, title: str, *after: pulumi.Resource, **more: Any) -> Addon:
+        return Addon(
             f"{name}-{role}",
             cluster_name=cluster_name,
             addon_name=title,
@@ -256,10 +285,14 @@ def _addons(
             **more,
         )
 
-    addon("coredns", "coredns")
-    addon("pod-identity-agent", "eks-pod-identity-agent")
+    made: list[pulumi.Resource] = [
+        addon("coredns", "coredns"),
+        addon("pod-identity-agent", "eks-pod-identity-agent"),
+    ]
     watcher = json.dumps({"dcgmAgent": {"tolerations": _tolerations(spec.gpu_taints)}})
-    addon("node-monitoring-agent", "eks-node-monitoring-agent", configuration_values=watcher)
+    made.append(
+        addon("node-monitoring-agent", "eks-node-monitoring-agent", configuration_values=watcher)
+    )
     if spec.addons.ebs_csi:
         role = Role(
             f"{name}-ebs-csi",
@@ -273,7 +306,11 @@ def _addons(
             f"{name}-ebs-csi", role=role.name, policy_arn=_EBS_POLICY, opts=child
         )
         identity = {"service_account": "ebs-csi-controller-sa", "role_arn": role.arn}
-        addon("ebs-csi", "aws-ebs-csi-driver", allowed, pod_identity_associations=[identity])
+        driver = addon(
+            "ebs-csi", "aws-ebs-csi-driver", allowed, pod_identity_associations=[identity]
+        )
+        made += [role, allowed, driver]
+    return made
 
 
 def _tolerations(taints: Sequence[TaintModel]) -> list[dict[str, str]]:

@@ -25,6 +25,7 @@ from eks_gpushare.config.environment import SystemNodes as SystemBlock
 from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.config.taints import Taint
+from eks_gpushare.deletion_protection import DeletionProtection
 from eks_gpushare.documents.kubeconfig import KubeconfigError, eks_kubeconfig, read_kubeconfig
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.gpu_manager import register_manager
@@ -112,7 +113,11 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         parts = _Children(name, spec, given, child)
         refs = parts.cluster()
         nodes = [*parts.system_nodes(refs), *parts.gpu_pools(refs)]
-        register_manager(name, spec, refs, nodes, child)
+        manager = register_manager(name, spec, refs, nodes, child)
+        if isinstance(spec.cluster, NewCluster):
+            everything = [*parts.foundation, *nodes, *manager]
+            protected = spec.cluster.deletion_protection
+            DeletionProtection(name, everything, enabled=protected, parent=self)
         self.provider = refs.provider
         self.cluster_name = pulumi.Output.from_input(refs.label)
         self.kubeconfig = pulumi.Output.secret(refs.kubeconfig)
@@ -170,6 +175,8 @@ class _Children:
     ) -> None:
         self._name, self._spec, self._kubeconfig, self._child = name, spec, kubeconfig, child
         self._tags = dict(spec.tags)
+        self.foundation: list[pulumi.Resource] = []
+        """Network and cluster, as far as they are made here."""
 
     def cluster(self) -> ClusterRefs:
         """The cluster, made or found."""
@@ -189,6 +196,7 @@ class _Children:
             network,
             self._child,
         )
+        self.foundation += cluster._parts
         return ClusterRefs(
             provider=cluster.provider,
             kubeconfig=cluster.kubeconfig,
@@ -217,6 +225,7 @@ class _Children:
             converted(NetworkSpec, spec, zones=zones, tags=self._tags),
             self._child,
         )
+        self.foundation.append(network)
         refs = NetworkRefs(network.vpc_id, network.private_subnet_ids, network.public_subnet_ids)
         return refs, network.subnet_by_zone
 

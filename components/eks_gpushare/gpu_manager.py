@@ -31,8 +31,8 @@ def register_manager(
     refs: ClusterRefs,
     nodes: list[pulumi.Resource],
     opts: pulumi.ResourceOptions,
-) -> None:
-    """Register the manager, who goes before the nodes do when the stack is destroyed.
+) -> list[pulumi.Resource]:
+    """Register the manager if the pools need one; destroying, it goes before the nodes do.
 
     Args:
         name: Name of the environment.
@@ -40,10 +40,13 @@ def register_manager(
         refs: Its cluster.
         nodes: Its nodes.
         opts: Options that name the parent.
+
+    Returns:
+        The manager, or nothing.
     """
     pools = pools_of_chart(spec.pools)
     if not pools:  # Bottlerocket brings its own
-        return
+        return []
     operator = spec.gpu_stack.manager == "gpuOperator"
     (role, _), before = (
         (_GPU_OPERATOR, _DEVICE_PLUGIN) if operator else (_DEVICE_PLUGIN, _GPU_OPERATOR)
@@ -61,6 +64,7 @@ def register_manager(
     existing = spec.cluster.existing if isinstance(spec.cluster, ExistingCluster) else None
     context = existing.context if isinstance(existing, ClusterByKubeconfig) else None
     tell_what_pods_wait_for(manager._release, manager.namespace, refs.kubeconfig, context)
+    return [manager]
 
 
 def _device_plugin(

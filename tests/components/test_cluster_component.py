@@ -53,18 +53,59 @@ def test_a_key_that_is_given_is_used_and_none_is_made(cluster: Callable[..., Run
     assert arguments(made)["encryptionConfigKeyArn"] == key
 
 
+ADMIN = "arn:aws:iam::111122223333:role/Platform"
+
+
 def test_protection_is_for_the_control_plane_and_its_key(cluster: Callable[..., Run]) -> None:
     made = cluster()
 
     protected = sorted(each.name for each in made if each.protect and not each.assumed)
-    assert protected == ["demo-eks", "demo-secrets"]
+    assert protected == ["demo-deletion-protection", "demo-eks", "demo-secrets"]
     assert arguments(made)["deletionProtection"] is True
+
+
+def test_what_an_edit_may_take_away_is_not_protected(cluster: Callable[..., Run]) -> None:
+    made = cluster(admins=[ADMIN], addons={"ebs_csi": True})
+
+    kinds = ("AccessEntry", "AccessPolicyAssociation")
+    leaving = [each for kind in kinds for each in made.all(kind)]
+    leaving += [each for each in made.all("Addon") if not each.assumed]
+    assert {each.protect for each in leaving} == {False}
+    assert len(leaving) == 6
+
+
+def test_what_the_control_plane_is_made_of_is_protected_with_it(
+    cluster: Callable[..., Run],
+) -> None:
+    inside = [each for each in cluster() if each.assumed]
+
+    assert {each.protect for each in inside} == {True}
+
+
+def test_a_cluster_alone_guards_all_that_it_is_made_of(cluster: Callable[..., Run]) -> None:
+    made = cluster(admins=[ADMIN], addons={"ebs_csi": True})
+
+    unguarded = {each.urn for each in made if each.custom and not each.protect}
+    assert unguarded
+    assert unguarded <= set(made.one("DeletionProtection").dependencies)
+
+
+def test_an_access_entry_is_found_where_it_was_before(cluster: Callable[..., Run]) -> None:
+    """In 0.1.0 it was in the `eks.Cluster`; its policy comes along with it."""
+    made = cluster(admins=[ADMIN])
+
+    entry = made.one("AccessEntry")
+    inside = made.one("Cluster", CONTROL_PLANE).urn
+    assert entry.parent == made.one("EksCluster").urn
+    assert [each["parentUrn"] for each in entry.options["aliases"]] == [inside]
+    assert made.one("AccessPolicyAssociation").parent == entry.urn
 
 
 def test_without_protection_nothing_is_protected(cluster: Callable[..., Run]) -> None:
     made = cluster(deletion_protection=False)
 
     assert [each.name for each in made if each.protect] == []
+    assert made.one("DeletionProtection").dependencies
     assert arguments(made)["deletionProtection"] is False
 
 

@@ -142,10 +142,43 @@ def test_a_further_pool_changes_nothing_about_the_others(environment: Callable[.
     touched = {each for each in after.changed_from(before) if "demo-big" not in each}
     assert touched == {
         "ConfigMap demo-device-plugin-config",
+        "DeletionProtection demo-deletion-protection",  # what it depends on
         "DevicePlugin demo-device-plugin",
         "GpuSharingEnvironment demo",
         "Release demo-device-plugin-release",
     }
+
+
+@pytest.mark.parametrize("protected", [True, False])
+@pytest.mark.parametrize("manager", ["devicePlugin", "gpuOperator"])
+def test_a_new_clusters_environment_guards_all_that_does_not_protect_itself(
+    environment: Callable[..., Run], manager: str, protected: bool
+) -> None:
+    made = environment(
+        cluster={
+            "name": "demo",
+            "version": "1.35",
+            "admins": ["arn:aws:iam::111122223333:role/Platform"],
+            "addons": {"ebs_csi": True},
+            "deletion_protection": protected,
+        },
+        gpu_stack={"manager": manager},
+        pools={"gpu": {**POOL, "zones": ["us-west-2a"], "placement_group": True}},
+    )
+
+    guard = made.one("DeletionProtection")
+    guarded = {each.urn for each in made if each.custom and not each.assumed and not each.protect}
+    assert guard.protect is protected
+    assert guarded <= set(guard.dependencies)
+
+
+def test_on_an_existing_cluster_nothing_is_guarded(environment: Callable[..., Run]) -> None:
+    existing = {"existing": {"kubeconfig": "kubeconfig"}}
+    pools = {"gpu": {**POOL, "provisioner": "existing"}}
+
+    made = environment(cluster=existing, network=None, pools=pools, kubeconfig="{}")
+
+    assert made.all("DeletionProtection") == []
 
 
 def test_a_further_zone_changes_no_pool_that_is_pinned(environment: Callable[..., Run]) -> None:
@@ -159,6 +192,7 @@ def test_a_further_zone_changes_no_pool_that_is_pinned(environment: Callable[...
     assert touched == {
         "Cluster demo-cluster-eks",  # the control plane's subnets
         "Cluster demo-cluster-eks-eksCluster",
+        "DeletionProtection demo-deletion-protection",  # what it depends on
         "GpuSharingEnvironment demo",
         "Network demo-network",
         "VpcEndpoint demo-network-s3",

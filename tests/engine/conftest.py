@@ -260,9 +260,13 @@ class Project:
     def write(self, stack: str, content: str | StackFile) -> None:
         """Write the file of a stack: text, or the configuration as data."""
         text = content if isinstance(content, str) else json.dumps({"config": content})
-        path = self.directory / "stacks" / f"Pulumi.{stack}.yaml"
+        path = self.stack_file(stack)
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+    def stack_file(self, stack: str) -> Path:
+        """Where the file of a stack is."""
+        return self.directory / "stacks" / f"Pulumi.{stack}.yaml"
 
     def init(self, stack: str, content: str | StackFile) -> None:
         """Make a stack."""

@@ -59,13 +59,18 @@ def everything() -> None:
     import pulumi
     from pulumi_kubernetes import Provider
 
-    from eks_gpushare import GpuOperator, GpuSharingEnvironment
+    from eks_gpushare import EksCluster, GpuOperator, GpuSharingEnvironment
 
     GpuSharingEnvironment(
         "NAME",
         {
             "region": "us-west-2",
-            "cluster": {"name": "all", "version": newest(), "addons": {"ebs_csi": True}},
+            "cluster": {
+                "name": "all",
+                "version": newest(),
+                "admins": ["arn:aws:iam::111122223333:role/PRINCIPAL"],
+                "addons": {"ebs_csi": True},
+            },
             "network": {"zones": ["us-west-2a", "us-west-2b"], "flow_logs": True},
             "pools": {
                 "pool": {
@@ -94,6 +99,15 @@ def everything() -> None:
                 },
             },
         )
+    EksCluster(
+        "alone",
+        {
+            "name": "alone",
+            "version": newest(),
+            "vpc_id": "vpc-0a1b2c3d",
+            "private_subnet_ids": ["subnet-0a", "subnet-0b"],
+        },
+    )
     layout: Sharing = {"mode": "mig", "layout": "all-1g.5gb", "apply": "migManager"}
     GpuOperator(
         "mig",
@@ -123,6 +137,7 @@ def test_the_table_of_children_is_complete() -> None:
 
 def child_name(name: str, parent: str) -> str:
     rest = name.removeprefix(parent)
+    rest = rest.replace("111122223333-role/", "")
     return "NAME-POOL" if rest == "-pool" else f"NAME{rest}"
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pulumi
 import pulumi_aws as aws
+import pulumi_eks as eks
 import pulumi_kubernetes as kubernetes
 import pytest
 from pulumi.runtime.proto import resource_pb2
@@ -198,6 +199,27 @@ def test_the_options_that_were_given_are_recorded() -> None:
         "retainOnDelete": True,
         "version": "7.0.0",
     }
+
+
+def test_children_inherit_protection_unless_they_say_otherwise() -> None:
+    """Those of a component in another process too, whose registrations no SDK completes here."""
+
+    def program() -> None:
+        outer = Inner("in", pulumi.ResourceOptions(protect=True))
+        free = pulumi.ResourceOptions(parent=outer, protect=False)
+        aws.ec2.Vpc("free", cidr_block="10.1.0.0/16", opts=free)
+        eks.Cluster(
+            "gpu",
+            vpc_id="vpc-1",
+            subnet_ids=["subnet-1"],
+            skip_default_node_group=True,
+            opts=pulumi.ResourceOptions(protect=True),
+        )
+
+    recording = record(program)
+
+    assert (named(recording, "in-vpc").protect, named(recording, "free").protect) == (True, False)
+    assert {each.protect for each in recording.resources if each.assumed} == {True}
 
 
 def test_a_resource_that_is_only_read_is_marked() -> None:

@@ -289,6 +289,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
         self, request: resource_pb2.RegisterResourceRequest, *, assumed: bool = False
     ) -> Resource:
         own_transforms = list(request.transforms)
+        self._inherit(request)
         request = self.transforms.apply(request, self._parents)
         resource = registration.resource_of(request)
         resource.assumed = assumed
@@ -307,6 +308,20 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
             error.source = error.source or resource.source
             raise
         return resource
+
+    def _inherit(self, request: resource_pb2.RegisterResourceRequest) -> None:
+        """Hand down what a parent protects or keeps to a child that does not say.
+
+        pulumi/pulumi, pkg/resource/deploy/source_eval.go, inheritFromParent. SDKs do the same, and
+        the engine does it for the children of components in other processes.
+        """
+        parent = self._by_urn.get(request.parent)
+        if parent is None:
+            return
+        if not request.HasField("protect") and parent.protect:
+            request.protect = True
+        if not request.HasField("retainOnDelete") and parent.options.get("retainOnDelete"):
+            request.retainOnDelete = True
 
     def _add(self, resource: Resource) -> None:
         self._check_references(resource)
