@@ -169,11 +169,7 @@ def test_manifests_that_cannot_be_written_are_said_so(run: Run, tmp_path: Path) 
         (
             "cidr: 10.0.0.0/16",
             "cidr: 10.1.0.0/16",
-            [
-                ("gpushare-system", "replace"),
-                ("gpushare-gpu", "replace"),
-                ("gpushare-cluster-eks", "replace"),
-            ],
+            [("gpushare-cluster-eks", "refused")],
         ),
         (
             "name: gpusharing-demo",
@@ -287,11 +283,11 @@ def test_nodes_that_mig_manager_no_longer_cuts_stay_as_they_are(run: Run, tmp_pa
 
     ran = run("preview", str(after), "--program", str(ROOT), "--before", str(before), "--json")
 
-    assert [edit["message"] for edit in ran.json["edits"] if edit["name"] == "gpushare-mig"] == [
+    assert [edit["message"] for edit in ran.json["edits"] if "labels" in edit["because"]] == [
         (
             "gpushare-mig: no layout is named to MIG manager any more, which then leaves the GPUs "
             "of running nodes cut, so they advertise something else than new nodes: replace them "
-            "(labels, taints)."
+            "(labels)."
         )
     ]
 

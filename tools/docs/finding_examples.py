@@ -2,7 +2,8 @@
 
 `examples/findings/GPUnnn.yaml` has four keys: `path`, where the finding is; `also`, codes of other
 errors that cannot be kept apart from it; `wrong` and `right`. Those two are either the text of a
-whole stack file or a fragment that is merged over `base.yaml`, in which `null` removes a key.
+whole stack file or a fragment that is merged over `base.yaml`, in which `null` removes a key. A
+finding about an edit has `before` too, the fragment that both are edits of.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import yaml
 
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.rules.edits import check_edit
 from eks_gpushare.stack_file.check import Report, check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of
 from eks_gpushare.stack_file.yaml import read
@@ -48,6 +50,8 @@ class Example:
     also: frozenset[str]
     wrong: Side
     right: Side
+    before: Side | None = None
+    """What is up when the edit is made; None where the finding is about a file alone."""
 
 
 def codes() -> list[str]:
@@ -59,12 +63,14 @@ def example(code: str) -> Example:
     """The example of a code, both sides checked."""
     text = (FOLDER / f"{code}.yaml").read_text(encoding="utf-8")
     data = _read(text)
+    before = _side(data["before"], _block(text, "before")) if "before" in data else None
     return Example(
         code,
         data["path"],
         frozenset(data.get("also", ())),
-        _side(data["wrong"], _block(text, "wrong")),
-        _side(data["right"], _block(text, "right")),
+        _side(data["wrong"], _block(text, "wrong"), before),
+        _side(data["right"], _block(text, "right"), before),
+        before,
     )
 
 
@@ -93,10 +99,14 @@ def base() -> dict[str, Any]:
     return data
 
 
-def _side(given: Any, block: str) -> Side:
+def _side(given: Any, block: str, before: Side | None = None) -> Side:
     whole = isinstance(given, str)
     text = given if whole else stack_file_text(merge_values(base(), given))
-    return Side(given if whole else block, whole, checked(text))
+    report = checked(text)
+    old, new = before and before.report.environment, report.environment
+    if old and new:
+        report = report._replace(findings=(*report.findings, *check_edit(old, new)))
+    return Side(given if whole else block, whole, report)
 
 
 def _block(text: str, key: str) -> str:

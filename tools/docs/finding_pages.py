@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import finding_examples
 
 from eks_gpushare.findings.text import print_findings
-from eks_gpushare.rules import all_rules, checks_of
+from eks_gpushare.rules import all_rules, checks_of, edit_rules
 from eks_gpushare.rules.registry import Scope
 
 if TYPE_CHECKING:
@@ -34,8 +34,10 @@ _GROUPS = {
     "5": "Machine images and disks",
     "6": "Cluster and network",
     "7": "Charts, and what can be built",
-    "8": "Quotas and costs",
+    "80": "Quotas and costs",
+    "81": "Edits of a stack that is up",
 }
+"""Titles by what the number of a code begins with."""
 _COMPONENTS = {
     Scope.CLUSTER: ("EksCluster",),
     Scope.NETWORK: ("Network",),
@@ -45,6 +47,7 @@ _COMPONENTS = {
     Scope.TAGS: ("EksCluster", "Network", "SystemNodes", "GpuPool"),
 }
 """The components that run a scope's checks where they stand alone."""
+_PRINTED_BY = {False: "check", True: "preview --before"}
 _SEVERITIES = {
     "error": "error: the stack is refused",
     "warning": "warning: the stack is built, and the command says so",
@@ -64,9 +67,10 @@ def _page(rule: Rule, example: Example) -> str:
         f"# {rule.id}: {rule.title.removesuffix('.')}",
         f"Severity: {_SEVERITIES[rule.severity]}.",
         rule.why,
+        *(["## Before", _yaml(example.before, refused=False)] if example.before else []),
         "## Wrong",
         _yaml(example.wrong, refused=not example.wrong.report.ok),
-        "## What `check` prints",
+        f"## What `{_PRINTED_BY[rule in edit_rules()]}` prints",
         f"```text\n{printed(example)}```",
         "## Right",
         _yaml(example.right, refused=False),
@@ -74,12 +78,16 @@ def _page(rule: Rule, example: Example) -> str:
         f"Source: <{rule.source}>",
     ]
     if not example.wrong.whole:
-        parts.insert(4, "In an environment that is right otherwise:")
+        parts.insert(
+            4 if example.before is None else 6, "In an environment that is right otherwise:"
+        )
     return "\n\n".join(parts) + "\n"
 
 
 def _who(rule: Rule) -> list[str]:
     """Where the rule is checked; nothing of those that hold wherever a value is read."""
+    if rule in edit_rules():
+        return ["About two files: the one that is up, and its edit."]
     scopes = {each.scope for each in checks_of() if rule in each.rules}
     components = [name for scope, names in _COMPONENTS.items() if scope in scopes for name in names]
     if not scopes:
@@ -112,11 +120,11 @@ def _yaml(side: Side, *, refused: bool) -> str:
 
 def _index() -> str:
     parts = ["# Findings", _INTRODUCTION]
-    for digit, title in _GROUPS.items():
+    for digits, title in _GROUPS.items():
         rows = [
             f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {rule.title} |"
             for rule in all_rules()
-            if rule.id[3] == digit
+            if rule.id.startswith(f"GPU{digits}")
         ]
         parts += [f"## {title}", "\n".join(["| code | severity | rule |", "|---|---|---|", *rows])]
     parts.append("```{toctree}\n:hidden:\n:glob:\n\nGPU*\n```")

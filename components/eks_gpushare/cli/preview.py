@@ -78,12 +78,12 @@ def _print(previewed: Preview) -> None:
     report = previewed.report
     if findings:
         print(f"\nFindings in {report.file}{counted(findings)}")
-        lines = {(f.code, f.path): report.line_of(f) for f in report.findings}
-        print_findings([(lines.get((f.code, f.path)), f) for f in findings], sys.stdout)
+        print_findings([(report.line_of(f), f) for f in findings], sys.stdout)
     if recording is not None and recording.error is not None:
         print(f"\nThe program stopped.\n{recording.error}", file=sys.stderr)
-    elif previewed.ok:
-        _print_edits(previewed)
+        return
+    _print_edits(previewed)
+    if previewed.ok:
         _print_next(previewed)
 
 

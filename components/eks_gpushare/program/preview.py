@@ -33,7 +33,7 @@ class Preview:
     report: Report
     """What checking its file found."""
     findings: tuple[Finding, ...]
-    """The same, with what cannot be built as errors."""
+    """The same, with what cannot be built as errors, and what would be refused of an edit."""
     recording: Recording | None
     """What the program registered; None if the file has errors, for then it is not run."""
     pools: dict[str, Any] = field(default_factory=dict)
@@ -43,9 +43,10 @@ class Preview:
 
     @property
     def ok(self) -> bool:
-        """Whether the file has no errors and the program ran to its end."""
+        """Whether the file and the edit have no errors and the program ran to its end."""
         ran = self.recording is not None and self.recording.error is None
-        return ran and not has_errors(self.findings)
+        refused = any(edit.effect == "refused" for edit in self.edits or ())
+        return ran and not refused and not has_errors(self.findings)
 
     def as_json(self) -> dict[str, Any]:
         """The preview as `preview --json` prints it."""
@@ -109,16 +110,20 @@ def compared(previewed: Preview, before: Path) -> Preview:
         ProjectError: If the earlier file has errors, for then nothing stands to compare with.
     """
     from eks_gpushare.program.edits import edits
+    from eks_gpushare.rules.edits import check_edit
 
-    errors = (f for f in _relevant(check_file(before), previewed.project) if f.severity == "error")
+    earlier = check_file(before)
+    errors = (f for f in _relevant(earlier, previewed.project) if f.severity == "error")
     if first := next(errors, None):
         raise ProjectError(f"{before} has errors, so nothing can be compared with it. {first}")
     if previewed.recording is None:
         return previewed
+    old, new = earlier.environment, previewed.report.environment
+    refused = check_edit(old, new) if old and new else []
     file = Path(previewed.report.file)
     # One stack name for both: what the fakes make up is made from it.
     runs = [record(previewed.project, path, previewed.stack, known=True) for path in (before, file)]
-    return replace(previewed, edits=tuple(edits(*runs)))
+    return replace(previewed, edits=tuple(edits(*runs)), findings=(*previewed.findings, *refused))
 
 
 def record(project: Project, file: Path, stack: str, *, known: bool = False) -> Recording:

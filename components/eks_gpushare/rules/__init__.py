@@ -106,7 +106,13 @@ def _module(name: str) -> ModuleType:
 
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by number."""
-    return rules_in(shape_rules, additions, mig_additions, *map(_module, _MODULES))
+    of_checks = map(_module, _MODULES)
+    return rules_in(shape_rules, additions, mig_additions, *of_checks, _module("edits"))
+
+
+def edit_rules() -> tuple[Rule, ...]:
+    """Those of them about an edit: `preview --before` asks them, and no check of one file."""
+    return rules_in(_module("edits"))
 
 
 def check_environment(

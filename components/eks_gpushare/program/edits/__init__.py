@@ -1,0 +1,76 @@
+"""What an edit of a stack file does to the nodes: replaces them, rolls them, or leaves them alone.
+
+Two recordings are compared, one before and one after the edit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.program.edits.cluster import of_clusters, of_ways_out
+from eks_gpushare.program.edits.compared import CLUSTER, NODE_GROUP, RELEASE, bare, by_urn, changed
+from eks_gpushare.program.edits.kinds import Edit, Effect, edit
+from eks_gpushare.program.edits.nodes import REPLACING, of_group
+from eks_gpushare.program.edits.sharing import of_managers, of_releases, of_requests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.program.recording import Recording
+
+__all__ = ["Edit", "Effect", "edits"]
+
+_FORCED_BY: dict[str, frozenset[str]] = {
+    "aws:ec2/vpc:Vpc": frozenset({"cidrBlock"}),
+    "aws:ec2/subnet:Subnet": frozenset({"availabilityZone", "cidrBlock", "vpcId"}),
+    CLUSTER: frozenset({"encryptionConfigKeyArn", "name", "vpcId"}),
+    RELEASE: frozenset({"name", "namespace"}),
+    NODE_GROUP: REPLACING,
+}
+"""Properties whose change, or the replacement of what they point to, replaces a resource."""
+
+
+def edits(before: Recording, after: Recording) -> list[Edit]:
+    """What changes for nodes from one recording to the next; nothing where nothing does.
+
+    Both must have been recorded with known values: what is unknown cannot be compared. Where a
+    control plane cannot be changed as it is asked, only that is told: the rest does not happen.
+    """
+    replaced = _replaced(before, after)
+    clusters = list(of_clusters(before, after, replaced))
+    if refused := [each for each in clusters if each.effect == "refused"]:
+        return refused
+    return [
+        *_of_groups(before, after, replaced),
+        *clusters,
+        *of_ways_out(before, after),
+        *of_managers(before, after),
+        *of_releases(before, after, replaced),
+        *of_requests(before, after),
+    ]
+
+
+def _of_groups(
+    before: Recording, after: Recording, replaced: dict[str, tuple[str, ...]]
+) -> Iterator[Edit]:
+    old, new = (by_urn(recording, NODE_GROUP) for recording in (before, after))
+    yield from (edit(g.name, "create", ()) for urn, g in new.items() if urn not in old)
+    yield from (edit(g.name, "delete", ()) for urn, g in old.items() if urn not in new)
+    for urn, group in new.items():
+        if urn in old:
+            yield from of_group(old[urn], group, before, after, replaced.get(group.urn, ()))
+
+
+def _replaced(before: Recording, after: Recording) -> dict[str, tuple[str, ...]]:
+    """What is replaced, and by the change of which properties, also of what they point to."""
+    earlier = {bare(resource.urn): resource for resource in before.resources}
+    gone: dict[str, tuple[str, ...]] = {}
+    for resource in after.resources:  # in the order of registration: dependencies come first
+        old, forcing = earlier.get(bare(resource.urn)), _FORCED_BY.get(resource.type)
+        if old is None or forcing is None:
+            continue
+        pointers = resource.property_dependencies
+        moved = {name for name in forcing if any(urn in gone for urn in pointers.get(name, ()))}
+        if because := sorted(moved | (forcing & set(changed(old, resource)))):
+            gone[resource.urn] = tuple(because)
+    return gone

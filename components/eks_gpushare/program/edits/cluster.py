@@ -1,0 +1,127 @@
+"""What an edit does to the control plane and to the network that nodes and control plane are in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.program.edits.compared import CLUSTER, bare, by_urn, changed, inputs
+from eks_gpushare.program.edits.kinds import Edit, edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.program.recording import Recording, Resource
+
+_ROUTE = "aws:ec2/route:Route"
+_SUBNET = "aws:ec2/subnet:Subnet"
+_SUBNETS = ("privateSubnetIds", "publicSubnetIds")
+_GATEWAY = "natGatewayId"
+
+_REPLACED = "the cluster is replaced, and with it everything that runs on it"
+_PROTECTED = "it is protected from deletion, so Pulumi refuses to replace it"
+_STILL_PROTECTED = (
+    "it is protected until this update is over, so EKS refuses to delete it when the new one "
+    "stands beside it: turn protection off in an update of its own"
+)
+_NO_OTHER_KEY = (
+    "EKS changes no key for secrets, and another cluster cannot be made while there is one of its "
+    "name; the update stops there"
+)
+_NO_OTHER_NETWORK = (
+    "EKS refuses it: a control plane stays in its VPC and takes subnets of the zones it was made "
+    "with alone; the update stops there, with what it has made until then"
+)
+_OTHER_SUBNETS = (
+    "its control plane gets other subnets in place; EKS refuses ones outside of the zones that it "
+    "was made with"
+)
+_GUARDED = (
+    "from now on EKS refuses to delete it, and Pulumi to replace it and to destroy the stack; what "
+    "an edit takes away still goes"
+)
+_UNGUARDED = "EKS and Pulumi no longer refuse to delete it; no node is touched"
+
+
+def of_clusters(
+    before: Recording, after: Recording, replaced: Mapping[str, tuple[str, ...]]
+) -> Iterator[Edit]:
+    """What happens to control planes.
+
+    Args:
+        before: What is up.
+        after: What it is to become.
+        replaced: Properties that replace a resource, by its URN.
+    """
+    olds = by_urn(before, CLUSTER)
+    for urn, new in by_urn(after, CLUSTER).items():
+        if (old := olds.get(urn)) is None:
+            continue
+        found = _refused(old, new, before, after, replaced.get(new.urn, ()))
+        if found is None and new.urn in replaced:
+            found = edit(new.name, "replace", replaced[new.urn], _REPLACED)
+        yield from [found] if found else _in_place(old, new)
+
+
+def _refused(
+    old: Resource,
+    new: Resource,
+    before: Recording,
+    after: Recording,
+    replacing: tuple[str, ...],
+) -> Edit | None:
+    moved = {"vpcId"} & set(replacing)
+    zones = _zones(old, before), _zones(new, after)
+    if all(zones) and zones[0] != zones[1]:
+        moved |= {name for name in _SUBNETS if name in new.inputs}
+    if moved:
+        return edit(new.name, "refused", tuple(sorted(moved)), _NO_OTHER_NETWORK)
+    if replacing and inputs(old).get("name") == inputs(new).get("name"):
+        return edit(new.name, "refused", replacing, _NO_OTHER_KEY)
+    if replacing and old.protect:
+        says = _PROTECTED if new.protect else _STILL_PROTECTED
+        return edit(new.name, "refused", replacing, says)
+    return None
+
+
+def _zones(cluster: Resource, run: Recording) -> set[object]:
+    """Zones of the cluster's subnets; none where the stack does not make them."""
+    urns = {urn for name in _SUBNETS for urn in cluster.property_dependencies.get(name, ())}
+    return {
+        inputs(each).get("availabilityZone") for each in run.of_type(_SUBNET) if each.urn in urns
+    }
+
+
+def _in_place(old: Resource, new: Resource) -> Iterator[Edit]:
+    names = set(changed(old, new))
+    if subnets := tuple(sorted(names & {*_SUBNETS})):
+        yield edit(new.name, "update", subnets, _OTHER_SUBNETS)
+    if "deletionProtection" in names:
+        on = inputs(new).get("deletionProtection")
+        says = _GUARDED if on else _UNGUARDED
+        yield edit(new.name, "update", ("deletionProtection",), says)
+
+
+def of_ways_out(before: Recording, after: Recording) -> Iterator[Edit]:
+    """Zones whose nodes leave by another NAT gateway, and so by another public address."""
+    olds, moved = by_urn(before, _ROUTE), dict[tuple[str, str], set[str]]()
+    for urn, new in by_urn(after, _ROUTE).items():
+        gates = [_gateway(each) for each in (olds.get(urn), new)]
+        if gates[0] and gates[1] and bare(gates[0]) != bare(gates[1]):
+            network = new.parent.rpartition("::")[2]
+            moved.setdefault((network, gates[1]), set()).add(gates[0])
+    for (network, now), was in moved.items():
+        names = " and ".join(sorted(_name(urn) for urn in was))
+        says = (
+            f"nodes behind {names} leave by {_name(now)} from then on, which has another public "
+            "address: let that in, wherever the old one is let in"
+        )
+        yield edit(network, "update", (_GATEWAY,), says)
+
+
+def _gateway(route: Resource | None) -> str:
+    urns = route.property_dependencies.get(_GATEWAY, ()) if route else ()
+    return urns[0] if urns else ""
+
+
+def _name(urn: str) -> str:
+    return urn.rpartition("::")[2]

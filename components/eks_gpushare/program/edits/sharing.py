@@ -1,0 +1,133 @@
+"""What an edit does to the device plugin, and to what pods have to ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.program.edits.compared import RELEASE, by_urn, changed
+from eks_gpushare.program.edits.kinds import Edit, edit
+from eks_gpushare.program.values import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.program.recording import Recording
+
+_ENVIRONMENT = "eks-gpushare:index:GpuSharingEnvironment"
+_POOL = "eks-gpushare:index:GpuPool"
+_MANAGERS = {
+    "eks-gpushare:index:DevicePlugin": "the device plugin's chart",
+    "eks-gpushare:index:GpuOperator": "the GPU Operator",
+}
+_ANOTHER_MANAGER = (
+    "{new} takes over from {old}: device plugin and feature discovery are removed from the nodes "
+    "of every pool and come back; nodes and running pods stay and keep their GPUs, but no new pod "
+    "gets one until the new device plugin has registered"
+)
+_ANOTHER_RELEASE = (
+    "the device plugin is removed and installed anew; nodes and running pods stay, but no new pod "
+    "gets a GPU meanwhile"
+)
+_REMOVED = "{old} is removed, since no pool that is left needs it; running pods keep their GPUs"
+_INSTALLED = "{new} is installed on the nodes of the pools that need it; no node is touched"
+_ASKED = {
+    "request": "ask for",
+    "nodeSelector": "select",
+    "tolerations": "have to tolerate",
+}
+"""What a pod says to get a share, by its key in the output `pools`."""
+
+
+def of_managers(before: Recording, after: Recording) -> Iterator[Edit]:
+    """One who runs the device plugin in place of the other, or come or gone."""
+    old, new = (
+        {token: parts for token in _MANAGERS if (parts := run.of_type(token))}
+        for run in (before, after)
+    )
+    for token, parts in new.items():
+        gone = [other for other in old if other not in new]
+        if token in old:
+            continue
+        if gone:
+            says = _ANOTHER_MANAGER.format(new=_MANAGERS[token], old=_MANAGERS[gone[0]])
+            yield from (edit(part.name, "replace", ("gpuStack.manager",), says) for part in parts)
+        else:
+            says = _INSTALLED.format(new=_MANAGERS[token])
+            yield from (edit(part.name, "create", (), says) for part in parts)
+    if old and not new:
+        for token, parts in old.items():
+            says = _REMOVED.format(old=_MANAGERS[token])
+            yield from (edit(part.name, "delete", (), says) for part in parts)
+
+
+def of_releases(
+    before: Recording, after: Recording, replaced: Mapping[str, tuple[str, ...]]
+) -> Iterator[Edit]:
+    """Releases that are there before and after.
+
+    Args:
+        before: What is up.
+        after: What it is to become.
+        replaced: Properties that replace a resource, by its URN.
+    """
+    olds = by_urn(before, RELEASE)
+    for urn, release in by_urn(after, RELEASE).items():
+        if release.urn in replaced:
+            yield edit(release.name, "replace", replaced[release.urn], _ANOTHER_RELEASE)
+        elif urn in olds and (names := changed(olds[urn], release)):
+            yield edit(release.name, "restart", names)
+
+
+def of_requests(before: Recording, after: Recording) -> Iterator[Edit]:
+    """Pools whose pods have to be written otherwise."""
+    olds = _pools(before)
+    for name, new in _pools(after).items():
+        old = olds.get(name, {})
+        differing = [k for k in _ASKED if k in old and _same_order(old[k]) != _same_order(new[k])]
+        if not differing:
+            continue
+        asks = [
+            f"{_ASKED[key]} {_text(old[key])} before and {_text(new.get(key))} after"
+            for key in differing
+        ]
+        says = "pods that are started later " + ", and ".join(asks)
+        if "request" in differing and old.get("perNode") != new.get("perNode"):
+            says += "; " + "; ".join(
+                _advertised(old.get("perNode") or {}, new.get("perNode") or {})
+            )
+        yield edit(name, "request", tuple(differing), f"{says}; running pods stay")
+
+
+def _pools(run: Recording) -> dict[str, dict[str, Any]]:
+    """What pools offer, by the name of their node group."""
+    found: dict[str, dict[str, Any]] = {}
+    for environment in run.of_type(_ENVIRONMENT):
+        pools = to_json(environment.outputs.get("pools", {}))
+        found |= {f"{environment.name}-{name}": pool for name, pool in pools.items()}
+    for pool in run.of_type(_POOL):
+        found.setdefault(pool.name, to_json(pool.outputs))
+    return found
+
+
+def _same_order(value: object) -> object:
+    return sorted(value, key=str) if isinstance(value, list) else value
+
+
+def _advertised(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    for instance_type, shares in new.items():
+        if instance_type in old and old[instance_type] != shares:
+            was = _text(old[instance_type])
+            yield f"a {instance_type} advertises {was} before and {_text(shares)} after"
+
+
+def _text(value: object) -> str:
+    """What a pod's manifest would say, in one line."""
+    if isinstance(value, list):
+        return " and ".join(_text(each) for each in value) or "nothing"
+    if isinstance(value, dict) and "operator" in value:
+        taint = value.get("key", "")
+        taint += f"={value['value']}" if "value" in value else ""
+        return f"{taint}:{value['effect']}" if value.get("effect") else str(taint)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {each}" for key, each in value.items()) or "nothing"
+    return str(value)

@@ -1,0 +1,198 @@
+"""Rules about an edit of a stack that is up: what EKS or Pulumi would refuse midway.
+
+They compare two environments, so they are no part of a check of one: `preview --before` asks them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.config.cluster import NewCluster
+from eks_gpushare.config.network import ExistingNetwork, NewNetwork
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.sharing.nodes import sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.config.environment import Environment
+    from eks_gpushare.config.network import Network
+    from eks_gpushare.findings.finding import Finding
+
+NETWORK_KEPT = Rule(
+    "GPU810",
+    "error",
+    "A cluster that is up keeps its VPC and its availability zones.",
+    "EKS moves no control plane to another VPC, and takes no subnets of other zones than those it "
+    "was made with. The update would stop there, with the new subnets made and nothing using them.",
+    "https://github.com/aws/containers-roadmap/issues/2258",
+)
+CLUSTER_KEPT = Rule(
+    "GPU811",
+    "error",
+    "A protected cluster that is up is neither replaced nor given up.",
+    "Pulumi refuses the whole update. Where protection is turned off in the same edit it does not, "
+    "and EKS, which still protects the old cluster, refuses when the new one stands beside it.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/deletion-protection.html",
+)
+KEY_KEPT = Rule(
+    "GPU812",
+    "error",
+    "A cluster that is up keeps its key for secrets.",
+    "EKS changes no key. Pulumi would make another cluster first, and its name is taken.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html",
+)
+ONE_MINOR_UP = Rule(
+    "GPU813",
+    "error",
+    "The Kubernetes version of a cluster that is up goes up by one minor version at a time.",
+    "EKS skips none. It takes a control plane back by one within seven days, but only after its "
+    "nodes, and an update of a stack does it before them.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/update-cluster.html",
+)
+SIZE_KEPT = Rule(
+    "GPU814",
+    "error",
+    "The limits of a pool that an autoscaler scales hold the desired size that EKS is sent.",
+    "Updates leave the desired size as it is in the state, and EKS refuses limits that exclude it.",
+    "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3521",
+)
+
+
+def check_edit(before: Environment, after: Environment) -> list[Finding]:
+    """What of an edit EKS or Pulumi would refuse.
+
+    Args:
+        before: The environment that is up, as its file says.
+        after: What it is to become.
+    """
+    found = [*_cluster(before, after), *_sizes(before, after)]
+    if _same_cluster(before, after):
+        found += _network(before.network, after.network)
+    return found
+
+
+def _same_cluster(before: Environment, after: Environment) -> bool:
+    old, new = before.cluster, after.cluster
+    return isinstance(old, NewCluster) and isinstance(new, NewCluster) and old.name == new.name
+
+
+def _cluster(before: Environment, after: Environment) -> Iterator[Finding]:
+    old, new = before.cluster, after.cluster
+    if not isinstance(old, NewCluster):
+        return
+    if not isinstance(new, NewCluster):
+        if old.deletion_protection:
+            message = f"The cluster {old.name} would be deleted, and it is protected."
+            yield CLUSTER_KEPT.finding(("cluster", "existing"), message, _UNPROTECT)
+    elif old.name != new.name:
+        yield from _renamed(old, new)
+    else:
+        yield from _version(old, new)
+        if old.secrets_key_arn != new.secrets_key_arn:
+            keys = (_key(cluster.secrets_key_arn) for cluster in (old, new))
+            message = "The cluster was made with {}, and the file now asks for {}.".format(*keys)
+            fix = "Put back what was there; another key takes another cluster."
+            yield KEY_KEPT.finding(("cluster", "secretsKeyArn"), message, fix)
+
+
+_UNPROTECT = (
+    "Set deletionProtection: false and run pulumi up with nothing else changed; then make this "
+    "edit."
+)
+
+
+def _renamed(old: NewCluster, new: NewCluster) -> Iterator[Finding]:
+    if not old.deletion_protection:
+        return
+    message = f"The cluster {old.name} would be replaced by {new.name}, and it is protected."
+    if not new.deletion_protection:
+        message += " EKS still protects it in the update that turns that off."
+    yield CLUSTER_KEPT.finding(("cluster", "name"), message, _UNPROTECT)
+
+
+def _key(arn: str | None) -> str:
+    return arn or "a key of the stack's own"
+
+
+def _version(old: NewCluster, new: NewCluster) -> Iterator[Finding]:
+    was, now = (_numbers(cluster.version) for cluster in (old, new))
+    at = ("cluster", "version")
+    if now < was:
+        message = f"The cluster is at {old.version}, and {new.version} is earlier."
+        fix = (
+            f'Put back "{old.version}". To go back within seven days of an upgrade, roll back the '
+            "node groups and then the cluster with the AWS CLI, and run pulumi up --refresh with "
+            "this file."
+        )
+        yield ONE_MINOR_UP.finding(at, message, fix)
+    elif was[0] == now[0] and now[1] > was[1] + 1:
+        between = ", ".join(f"{was[0]}.{minor}" for minor in range(was[1] + 1, now[1]))
+        message = f"From {old.version} to {new.version} the cluster would skip {between}."
+        fix = f'Set "{was[0]}.{was[1] + 1}" first, with every amiVersion, and run pulumi up.'
+        yield ONE_MINOR_UP.finding(at, message, fix)
+
+
+def _numbers(version: str) -> tuple[int, int]:
+    major, _, minor = version.partition(".")  # both are numbers: EKS has the version
+    return int(major), int(minor)
+
+
+def _network(old: Network, new: Network) -> Iterator[Finding]:
+    if isinstance(old, NewNetwork) and isinstance(new, NewNetwork):
+        yield from _made_network(old, new)
+    elif isinstance(old, ExistingNetwork) and isinstance(new, ExistingNetwork):
+        if old.vpc_id != new.vpc_id:
+            message = f"The cluster is in {old.vpc_id}, and the file now names {new.vpc_id}."
+            yield NETWORK_KEPT.finding(("network", "vpcId"), message, _ANOTHER_STACK)
+    else:
+        made = "made by this stack" if isinstance(old, NewNetwork) else "one that was there before"
+        message = f"The cluster is in a VPC that is {made}, and would have to move to another."
+        yield NETWORK_KEPT.finding(("network",), message, _ANOTHER_STACK)
+
+
+_ANOTHER_STACK = "Put back what was there, or make the other cluster in a stack of its own."
+
+
+def _made_network(old: NewNetwork, new: NewNetwork) -> Iterator[Finding]:
+    if old.cidr != new.cidr:
+        message = f"The cluster is in a VPC with {old.cidr}; one with {new.cidr} is another VPC."
+        yield NETWORK_KEPT.finding(("network", "cidr"), message, _ANOTHER_STACK)
+    if _other_zones(old, new):
+        was, now = (_zones(network) for network in (old, new))
+        message = f"The control plane was made in {was}, and the file now says {now}."
+        yield NETWORK_KEPT.finding(("network", "zones"), message, _ANOTHER_STACK)
+
+
+def _other_zones(old: NewNetwork, new: NewNetwork) -> bool:
+    was, now = old.zones, new.zones
+    if isinstance(was, tuple) and isinstance(now, tuple):
+        return set(was) != set(now)
+    # Which zones a number stood for, the file does not say.
+    counts = {zones if isinstance(zones, int) else len(zones) for zones in (was, now)}
+    return len(counts) > 1
+
+
+def _zones(network: NewNetwork) -> str:
+    zones = network.zones
+    return f"{zones} zones" if isinstance(zones, int) else ", ".join(zones)
+
+
+def _sizes(before: Environment, after: Environment) -> Iterator[Finding]:
+    for name, new in after.pools.items():
+        old = before.pools.get(name)
+        made = old is not None and old.provisioner == new.provisioner == "managedNodeGroup"
+        if old is None or not made or new.scaled_by != "autoscaler":
+            continue
+        kept, wanted = sizes(old.nodes).desired, sizes(new.nodes)
+        if wanted.min <= kept <= wanted.max:
+            continue
+        key, than = ("min", "more") if kept < wanted.min else ("max", "less")
+        limit = getattr(wanted, key)
+        yield SIZE_KEPT.finding(
+            ("pools", name, "nodes", key),
+            f"{key} would be {limit}, {than} than the desired size of {kept} that the stack was "
+            "last told and that updates leave alone.",
+            "Where the autoscaler has made it another since, run pulumi up --refresh. Otherwise "
+            f"set scaledBy: stack with desired: {limit} for one update, and then autoscaler again.",
+        )
