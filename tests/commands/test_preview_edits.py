@@ -125,8 +125,8 @@ AUTOSCALER: dict[str, Any] = {"scaledBy": "autoscaler"}
             "terminate",
             (
                 "EKS is sent the new limits with the desired size in the state, 4 by the earlier "
-                "file: nodes above that, which the autoscaler has added since, are terminated, unless "
-                "`pulumi up --refresh` reads first how many there are"
+                "file: nodes above that, which the autoscaler has added since, are terminated, "
+                "unless `pulumi up --refresh` reads first how many there are"
             ),
         ),
         (

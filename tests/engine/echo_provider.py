@@ -2,7 +2,8 @@
 
 The engine starts it as it starts the real one. Creating, updating and deleting do nothing; what a
 cloud would compute comes from the fakes of `eks_gpushare.program`. What an edit does, the
-tables below know.
+tables below know, and what EKS refuses of it, `EksService`. A preview refuses nothing, as with the
+real provider, which asks AWS in an update only.
 """
 
 from __future__ import annotations
@@ -70,8 +71,95 @@ REPLACING = {
 SETS = {("aws:eks/nodeGroup:NodeGroup", "subnetIds"), ("aws:eks/nodeGroup:NodeGroup", "taints")}
 """Lists whose order says nothing: sets in the provider's schema."""
 
+STAYING = {"aws:eks/nodeGroup:NodeGroup": ("releaseVersion", "version")}
+"""Optional and Computed in the provider's schema: without a value there is no difference."""
+
+SUBNET = "aws:ec2/subnet:Subnet"
+CLUSTER, NODE_GROUP = "aws:eks/cluster:Cluster", "aws:eks/nodeGroup:NodeGroup"
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 WITHOUT_NEW_VERSION = {"name", "namePrefix", "defaultVersion", "updateDefaultVersion"}
+
+
+class EksService:
+    """What EKS refuses of a cluster or node group, as it says it.
+
+    Wordings and sources: aws/containers-roadmap#2258 (zones) and the API reference of
+    UpdateClusterConfig (VPC), terraform-aws-modules/terraform-aws-eks#3521 (sizes),
+    hashicorp/terraform-provider-aws#12675 (versions), and of CreateCluster and DeleteCluster the
+    API reference. It knows of subnets and clusters what the engine has asked of it until then,
+    which is all that the program still has.
+    """
+
+    def __init__(self) -> None:
+        self._subnets: dict[object, tuple[object, object]] = {}
+        self._clusters: set[object] = set()
+
+    def see(self, token: str, identity: str, inputs: Properties) -> None:
+        """Take notice of what is there."""
+        if token == SUBNET:
+            self._subnets[identity] = inputs.get("vpcId"), inputs.get("availabilityZone")
+        if token == CLUSTER:
+            self._clusters.add(inputs.get("name"))
+
+    def creation(self, token: str, inputs: Properties) -> str:
+        """Why it is not made; no text if it is."""
+        if token == CLUSTER and inputs.get("name") in self._clusters:
+            return f"ResourceInUseException: Cluster already exists with name: {inputs['name']}"
+        return _wrong_sizes(inputs) if token == NODE_GROUP else ""
+
+    def update(self, token: str, old: Properties, new: Properties) -> str:
+        """Why it is not changed; no text if it is."""
+        if token == NODE_GROUP:
+            return _wrong_sizes(new)
+        if token != CLUSTER:
+            return ""
+        if old["version"] != new["version"] and _minor(new) != _minor(old) + 1:
+            versions = f"from {old['version']} to {new['version']}"
+            return (
+                f"InvalidParameterException: Unsupported Kubernetes minor version update {versions}"
+            )
+        vpcs, zones = zip(*(self._places(properties) for properties in (old, new)), strict=True)
+        if vpcs[0] and vpcs[0] != vpcs[1]:
+            return "InvalidParameterException: Provided subnets are not in the cluster's VPC"
+        if zones[0] != zones[1]:
+            given = ", ".join(sorted(map(str, zones[1])))
+            return (
+                f"InvalidParameterException: Provided subnets belong to the AZs {given}. But they "
+                f"should belong to the exact set of AZs that the cluster was created with."
+            )
+        return ""
+
+    def deletion(self, token: str, state: Properties) -> str:
+        """Why it is not deleted; no text if it is."""
+        if token == CLUSTER and state.get("deletionProtection"):
+            return "InvalidRequestException: Cluster has deletion protection enabled"
+        return ""
+
+    def _places(self, cluster: Properties) -> tuple[set[object], set[object]]:
+        """The VPC of its subnets, and their zones."""
+        given = cluster["vpcConfig"]["subnetIds"]
+        known = [self._subnets[each] for each in given if each in self._subnets]
+        # A subnet that is no longer in the program was in a zone that none of the others is in.
+        gone = {"another"} if len(known) < len(given) else set()
+        return {vpc for vpc, _ in known}, {zone for _, zone in known} | gone
+
+
+def _minor(cluster: Properties) -> int:
+    return int(str(cluster["version"]).partition(".")[2])
+
+
+def _wrong_sizes(group: Properties) -> str:
+    low, desired, high = (
+        int(group["scalingConfig"][f"{name}Size"]) for name in ("min", "desired", "max")
+    )
+    if low > desired:
+        return (
+            f"InvalidParameterException: Minimum capacity {low} can't be greater than desired size "
+            f"{desired}"
+        )
+    if desired > high:
+        return "InvalidParameterException: desiredSize can't be greater than maxSize"
+    return ""
 
 
 class Run:
@@ -160,7 +248,7 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
 
     def __init__(self, package: str, version: str) -> None:
         self._package, self._version, self._region = package, version, ""
-        self._fakes = default_fakes()
+        self._fakes, self._eks = default_fakes(), EksService()
 
     def GetPluginInfo(self, _request: object, _context: object) -> plugin_pb2.PluginInfo:
         return plugin_pb2.PluginInfo(version=self._version)
@@ -192,21 +280,28 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
         self, request: provider_pb2.DiffRequest, _context: object
     ) -> provider_pb2.DiffResponse:
         old, new = decode_properties(request.old_inputs), decode_properties(request.news)
+        self._eks.see(_type_of(request.urn), request.id, old)
         return _diff(_type_of(request.urn), old, new)
 
     def Create(
-        self, request: provider_pb2.CreateRequest, _context: object
+        self, request: provider_pb2.CreateRequest, context: grpc.ServicerContext
     ) -> provider_pb2.CreateResponse:
+        token, inputs = _type_of(request.urn), decode_properties(request.properties)
+        if not request.preview:
+            _refuse(context, self._eks.creation(token, inputs))
         outputs, identity = self._made(request)
+        self._eks.see(token, identity, inputs)
         return provider_pb2.CreateResponse(
             id="" if request.preview else identity, properties=encode_properties(outputs)
         )
 
     def Update(
-        self, request: provider_pb2.UpdateRequest, _context: object
+        self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext
     ) -> provider_pb2.UpdateResponse:
         new, old = decode_properties(request.news), decode_properties(request.olds)
         before = decode_properties(request.old_inputs)
+        if not request.preview:
+            _refuse(context, self._eks.update(_type_of(request.urn), before, new))
         computed = {key: value for key, value in old.items() if key not in before}
         if _type_of(request.urn) == LAUNCH_TEMPLATE:
             changed = {key for key in {*new, *before} if new.get(key) != before.get(key)}
@@ -215,7 +310,11 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
             )
         return provider_pb2.UpdateResponse(properties=encode_properties({**computed, **new}))
 
-    def Delete(self, _request: object, _context: object) -> empty_pb2.Empty:
+    def Delete(
+        self, request: provider_pb2.DeleteRequest, context: grpc.ServicerContext
+    ) -> empty_pb2.Empty:
+        state = decode_properties(request.properties)
+        _refuse(context, self._eks.deletion(_type_of(request.urn), state))
         return empty_pb2.Empty()
 
     def Read(
@@ -275,6 +374,11 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
         return made.outputs, str(made.id)
 
 
+def _refuse(context: grpc.ServicerContext, why: str) -> None:
+    if why:
+        context.abort(grpc.StatusCode.UNKNOWN, f"operation error EKS: {why}")
+
+
 def _type_of(urn: str) -> str:
     return urn.split("::")[2].rpartition("$")[2]
 
@@ -293,7 +397,8 @@ def _diff(token: str, old: Properties, new: Properties) -> provider_pb2.DiffResp
     changed = [
         key
         for key in sorted({*old, *new})
-        if _comparable(token, key, old.get(key)) != _comparable(token, key, new.get(key))
+        if (key in new or key not in STAYING.get(token, ()))
+        and _comparable(token, key, old.get(key)) != _comparable(token, key, new.get(key))
     ]
     replacing = [
         path for path in REPLACING.get(token, ()) if _at(token, old, path) != _at(token, new, path)
