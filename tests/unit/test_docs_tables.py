@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog import ami_release, eks_versions
 from eks_gpushare.config.schema import environment_schema
 from eks_gpushare.program.run import run_program
+from eks_gpushare.rules import edit_rules
 
 if TYPE_CHECKING:
     from eks_gpushare.args import Sharing
@@ -46,6 +47,13 @@ def test_every_key_of_a_stack_file_stands_in_the_table_of_edits() -> None:
     extra = {"aws:region", "pools.<name>", "pools.<name>, the name itself"}
 
     assert documented_keys() - extra == keys_of_a_stack_file()
+
+
+def test_what_is_refused_of_an_edit_stands_at_its_key() -> None:
+    page = (ROOT / "docs" / "upgrades.md").read_text(encoding="utf-8")
+    named = {code for code in re.findall(r"findings/(GPU8[1-9]\d)\.md", page)}
+
+    assert named == {rule.id for rule in edit_rules()}
 
 
 def children_in_the_table() -> set[tuple[str, str]]:
