@@ -51,7 +51,7 @@ def test_every_key_of_a_stack_file_stands_in_the_table_of_edits() -> None:
 
 def test_what_is_refused_of_an_edit_stands_at_its_key() -> None:
     page = (ROOT / "docs" / "upgrades.md").read_text(encoding="utf-8")
-    named = {code for code in re.findall(r"findings/(GPU8[1-9]\d)\.md", page)}
+    named = set(re.findall(r"findings/(GPU8[1-9]\d)\.md", page))
 
     assert named == {rule.id for rule in edit_rules()}
 
