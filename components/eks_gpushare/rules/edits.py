@@ -146,8 +146,8 @@ def _network(old: Network, new: Network) -> Iterator[Finding]:
             message = f"The cluster is in {old.vpc_id}, and the file now names {new.vpc_id}."
             yield NETWORK_KEPT.finding(("network", "vpcId"), message, _ANOTHER_STACK)
     else:
-        made = "made by this stack" if isinstance(old, NewNetwork) else "one that was there before"
-        message = f"The cluster is in a VPC that is {made}, and would have to move to another."
+        made = "made" if isinstance(old, NewNetwork) else "did not make"
+        message = f"The cluster is in a VPC that this stack {made}, and would have to leave it."
         yield NETWORK_KEPT.finding(("network",), message, _ANOTHER_STACK)
 
 
