@@ -102,26 +102,32 @@ def test_what_is_an_error_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("path", "value"),
+    "changes",
     [
-        ("network.zones", ["us-west-2b", "us-west-2a"]),
-        ("network.natGateways", "perZone"),
-        ("cluster.deletionProtection", True),
-        ("pools.gpu.nodes", {"min": 0, "desired": 0, "max": 1}),
-        ("pools.gpu.taints", [{"key": "nvidia.com/gpu", "effect": "NoExecute"}]),
-        ("pools.scaled.nodes", {"min": 3, "desired": 4, "max": 9}),
-        ("pools.scaled.scaledBy", "stack"),
-        ("cluster.name", "other"),
+        {
+            "network.zones": ["us-west-2b", "us-west-2a"],
+            "pools.gpu.nodes": {"min": 0, "desired": 0, "max": 1},
+            "pools.gpu.taints": [{"key": "nvidia.com/gpu", "effect": "NoExecute"}],
+            "pools.scaled.nodes": {"min": 3, "desired": 4, "max": 9},
+        },
+        {
+            "network.natGateways": "perZone",
+            "cluster.deletionProtection": True,
+            "pools.scaled.scaledBy": "stack",
+        },
+        {"cluster.name": "other"},
     ],
+    ids=["sizes", "protection", "name"],
 )
 def test_what_is_no_error_passes(
     update: Update,
     running: tuple[StackFile, dict[str, Any]],
     edited: Edit,
-    path: str,
-    value: object,
+    changes: dict[str, object],
 ) -> None:
-    config = edited(running[0], path, value)
+    config = running[0]
+    for path, value in changes.items():
+        config = edited(config, path, value)
 
     assert update(config).code == 0
     assert codes(running[0], config) == set()
