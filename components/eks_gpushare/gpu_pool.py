@@ -164,6 +164,7 @@ class _Children:
             sizes=plan.sizes,
             disk_device=ami.disk_device if ami else "/dev/xvda",
             disk_gib=pool.root_volume_gib,
+            os_device=ami.root_device if ami and ami.data_device else None,
             ami_type=ami.type if ami and not pool.custom_ami else None,
             capacity_type=_CAPACITY_TYPES[pool.capacity_type],
             version=pool.version,
@@ -177,7 +178,7 @@ class _Children:
             delete_first=pool.reservation is not None,
             template={
                 **self._image(),
-                **self._user_data(),
+                **self._user_data(plan),
                 **_reservation(pool),
                 **self._placement(),
                 **self._network(),
@@ -189,9 +190,9 @@ class _Children:
     def _image(self) -> dict[str, Any]:
         return {"image_id": self.spec.custom_ami.id} if self.spec.custom_ami else {}
 
-    def _user_data(self) -> dict[str, Any]:
+    def _user_data(self, plan: PoolPlan) -> dict[str, Any]:
         """What the nodes are told at boot; EKS adds the cluster's data where the AMI is its own."""
-        given = node_user_data(self.spec, self.catalog)
+        given = node_user_data(self.spec, self.catalog, plan.labels, plan.taints)
         if self.spec.custom_ami is None:
             text = given.for_eks_image()
             return {} if text is None else {"user_data": text}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,6 +37,11 @@ BLOCK = {
     "reservation": {"id": "cr-0123456789abcdef0"},
     "cluster_subnet_ids": ["subnet-0a"],
     "nodes": {"min": 0, "desired": 0, "max": 4},
+}
+EFFECTS = {
+    "NoSchedule": "NO_SCHEDULE",
+    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
+    "NoExecute": "NO_EXECUTE",
 }
 RESERVED = {
     "capacity_type": "reserved",
@@ -186,6 +192,133 @@ def test_user_data_is_one_node_config(
         "certificateAuthority": "Q0E=",
         "cidr": "172.20.0.0/16",
     }
+
+
+def registered_with(text: str) -> tuple[dict[str, str], list[dict[str, str]]]:
+    """Labels and taints that user data lets a node register with, the latter as EKS spells them."""
+    flags = dict(
+        flag.removeprefix("--").split("=", 1)
+        for flag in json.loads(text.split("\n\n", 2)[2].split("\n--", 1)[0])["spec"]["kubelet"][
+            "flags"
+        ]
+    )
+    labels = dict(each.split("=") for each in flags["node-labels"].split(","))
+    taints = []
+    for each in flags.get("register-with-taints", "").split(","):
+        what, _, effect = each.rpartition(":")
+        key, _, value = what.partition("=")
+        taints.append({"key": key, "value": value, "effect": EFFECTS[effect]})
+    return labels, taints
+
+
+def test_nodes_with_an_image_of_the_user_s_own_register_with_labels_and_taints(
+    gpu_pool: Callable[..., Run], decoded: Callable[[object], str]
+) -> None:
+    run = gpu_pool(
+        preview=False,
+        labels={"team": "a", "eks-node": "gpu"},
+        taints=[
+            {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"},
+            {"key": "dedicated", "effect": "NoExecute"},
+        ],
+        **CUSTOM,
+    )
+    group = run.inputs("NodeGroup")
+
+    labels, taints = registered_with(decoded(run.inputs("LaunchTemplate")["userData"]))
+
+    assert labels == group["labels"]
+    assert by_key(taints) == by_key(group["taints"])
+    assert labels["nvidia.com/device-plugin.config"] == "gpu"
+
+
+def by_key(taints: list[dict[str, str]]) -> list[dict[str, str]]:
+    return sorted(taints, key=lambda taint: taint["key"])
+
+
+def test_the_layout_that_mig_manager_makes_stays_out_of_user_data(
+    gpu_pool: Callable[..., Run], decoded: Callable[[object], str]
+) -> None:
+    sharing = {"mode": "mig", "apply": "migManager"}
+    runs = [
+        gpu_pool(
+            preview=False,
+            instance_types=["p4d.24xlarge"],
+            sharing={**sharing, "layout": layout},
+            **CUSTOM,
+        )
+        for layout in ("all-1g.5gb", "all-balanced")
+    ]
+
+    labels, taints = registered_with(decoded(runs[0].inputs("LaunchTemplate")["userData"]))
+
+    assert runs[1].changed_from(runs[0]) == {"GpuPool demo", "NodeGroup demo"}
+    assert runs[0].inputs("NodeGroup")["labels"].keys() - labels.keys() == {"nvidia.com/mig.config"}
+    assert by_key(taints) == by_key(runs[0].inputs("NodeGroup")["taints"])
+    assert "eks-gpushare/mig-layout" in {taint["key"] for taint in taints}
+
+
+def test_with_an_image_of_one_s_own_the_order_of_labels_and_taints_changes_no_node(
+    gpu_pool: Callable[..., Run],
+) -> None:
+    labels = {"a": "1", "b": "2"}
+    taints = [{"key": key, "effect": "NoSchedule"} for key in ("nvidia.com/gpu", "a")]
+    before = gpu_pool(preview=False, labels=labels, taints=taints, **CUSTOM)
+    turned = dict(reversed(labels.items()))
+    after = gpu_pool(preview=False, labels=turned, taints=taints[::-1], **CUSTOM)
+    other = gpu_pool(preview=False, labels={**labels, "b": "3"}, taints=taints, **CUSTOM)
+
+    assert "LaunchTemplate demo-template" not in after.changed_from(before)
+    assert "LaunchTemplate demo-template" in other.changed_from(before)
+
+
+def test_bottlerocket_s_own_images_register_with_labels_and_taints(
+    gpu_pool: Callable[..., Run], decoded: Callable[[object], str]
+) -> None:
+    custom = {
+        **CUSTOM,
+        "custom_ami": {"id": AMI, "family": "bottlerocket", "driver_included": True},
+    }
+    taints = [
+        {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"},
+        {"key": "nvidia.com/gpu", "value": "", "effect": "NoExecute"},
+        {"key": "dedicated", "value": "ml", "effect": "PreferNoSchedule"},
+    ]
+    run = gpu_pool(preview=False, labels={"team": "a"}, taints=taints, **custom)
+
+    told = tomllib.loads(decoded(run.inputs("LaunchTemplate")["userData"]))["settings"]
+
+    assert told["kubernetes"]["node-labels"] == run.inputs("NodeGroup")["labels"]
+    assert told["kubernetes"]["node-taints"] == {
+        "dedicated": ["ml:PreferNoSchedule"],
+        "nvidia.com/gpu": [":NoExecute", "true:NoSchedule"],
+    }
+
+
+@pytest.mark.parametrize("family", ["al2023", "bottlerocket"])
+def test_eks_brings_labels_and_taints_to_its_own_images(
+    gpu_pool: Callable[..., Run], family: str
+) -> None:
+    template = gpu_pool(preview=False, ami_family=family, labels={"team": "a"}).inputs(
+        "LaunchTemplate"
+    )
+
+    assert "userData" not in template or "team" not in template["userData"]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_both_volumes_of_bottlerocket_are_encrypted(
+    gpu_pool: Callable[..., Run], *, own: bool
+) -> None:
+    image = {"family": "bottlerocket", "id": AMI, "driver_included": True}
+    given = {**CUSTOM, "custom_ami": image} if own else {"ami_family": "bottlerocket"}
+    mappings = gpu_pool(**given).inputs("LaunchTemplate")["blockDeviceMappings"]
+
+    encrypted = {"encrypted": "true", "volumeType": "gp3", "deleteOnTermination": "true"}
+    assert mappings == [
+        {"deviceName": "/dev/xvdb", "ebs": {**encrypted, "volumeSize": 200}},
+        {"deviceName": "/dev/xvda", "ebs": encrypted},  # of the size that the image has
+    ]
 
 
 def test_versions_belong_to_the_image_where_it_is_the_user_s_own(

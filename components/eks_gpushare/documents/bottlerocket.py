@@ -11,24 +11,34 @@ import base64
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.helm import merge_values
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _DNS_HOST = 10
 """EKS gives the cluster's DNS the tenth address of the range of services."""
 
 
-def bottlerocket_user_data(nvidia: Mapping[str, Any]) -> str:
+def bottlerocket_user_data(
+    nvidia: Mapping[str, Any], settings: Mapping[str, Any] | None = None
+) -> str:
     """User data for an image of EKS, base64 as launch templates want it.
 
     Args:
         nvidia: What goes below `settings.kubelet-device-plugins.nvidia`.
+        settings: Further settings. Default: none.
     """
-    return _encoded({"settings": _plugins(nvidia)})
+    return _encoded(bottlerocket_document(nvidia, settings))
 
 
 def custom_bottlerocket_user_data(
-    nvidia: Mapping[str, Any], name: str, endpoint: str, authority: str, service_cidr: str
+    nvidia: Mapping[str, Any],
+    name: str,
+    endpoint: str,
+    authority: str,
+    service_cidr: str,
+    settings: Mapping[str, Any] | None = None,
 ) -> str:
     """User data by which a node with an image of the user's own joins a cluster, base64.
 
@@ -38,6 +48,7 @@ def custom_bottlerocket_user_data(
         endpoint: URL of the API server.
         authority: Its certificate authority, base64.
         service_cidr: Address range of Kubernetes services.
+        settings: Further settings. Default: none.
     """
     kubernetes = {
         "cluster-name": name,
@@ -45,14 +56,40 @@ def custom_bottlerocket_user_data(
         "cluster-certificate": authority,
         "cluster-dns-ip": str(ipaddress.ip_network(service_cidr)[_DNS_HOST]),
     }
-    return _encoded({"settings": {"kubernetes": kubernetes, **_plugins(nvidia)}})
+    joining = {"kubernetes": kubernetes}
+    return _encoded(bottlerocket_document(nvidia, merge_values(joining, settings or {})))
+
+
+def registration_settings(
+    labels: Mapping[str, str], taints: Iterable[tuple[str, str, str]]
+) -> dict[str, Any]:
+    """What goes below `settings.kubernetes` for a node to register with labels and taints.
+
+    In one order whatever that of the stack file is: other user data means other nodes.
+
+    Args:
+        labels: Labels of the node.
+        taints: Key, value and effect of each of its taints.
+    """
+    by_key: dict[str, list[str]] = {}
+    for key, value, effect in sorted(taints):
+        by_key.setdefault(key, []).append(f"{value}:{effect}")
+    settings = {"node-labels": dict(sorted(labels.items())), "node-taints": by_key}
+    return {key: value for key, value in settings.items() if value}
+
+
+def bottlerocket_document(
+    nvidia: Mapping[str, Any], settings: Mapping[str, Any] | None = None
+) -> str:
+    """Settings as the text of user data."""
+    import tomli_w
+
+    return tomli_w.dumps({"settings": merge_values(settings or {}, _plugins(nvidia))})
 
 
 def _plugins(nvidia: Mapping[str, Any]) -> dict[str, Any]:
     return {"kubelet-device-plugins": {"nvidia": dict(nvidia)}} if nvidia else {}
 
 
-def _encoded(settings: Mapping[str, Any]) -> str:
-    import tomli_w
-
-    return base64.b64encode(tomli_w.dumps(settings).encode()).decode()
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

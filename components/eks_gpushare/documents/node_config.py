@@ -8,30 +8,62 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 USER_DATA_LIMIT = 12 * 1024
 """Most bytes of user data before base64. EC2 takes 16 KB; EKS puts a NodeConfig of its own into it,
 with the certificate authority and the labels of the node group, for which 4 KB are left
 (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html)."""
 
+NODE_CONFIG = "application/node.eks.aws"
+"""Content type of what nodeadm reads; cloud-init passes it over."""
+
 _BOUNDARY = "eks-gpushare"  # the same always: another one would roll every node
-_NODE_CONFIG = "application/node.eks.aws"
 _SHELL = 'text/x-shellscript; charset="us-ascii"'
 
 
-def user_data(script: str | None = None, cluster: tuple[str, str, str, str] | None = None) -> str:
+def user_data(
+    script: str | None = None,
+    cluster: tuple[str, str, str, str] | None = None,
+    spec: Mapping[str, Any] | None = None,
+    parts: Sequence[tuple[str, str]] = (),
+) -> str:
     """User data of a node, base64 as launch templates want it.
 
     Args:
         script: Shell script that cloud-init runs once, after everything else. Default: none.
         cluster: Name, URL, certificate authority and range of services of the cluster, only for an
             image of the user's own; in a node group with an AMI type they are EKS's to add.
+        spec: What else goes below `spec` of the NodeConfig, such as `kubelet`. Default: nothing.
+        parts: Content type and content of further parts. nodeadm merges a NodeConfig among them
+            over the first, and cloud-init works through the others before `script`.
     """
-    return base64.b64encode(_multipart(_parts(script, cluster)).encode()).decode()
+    made = [*_own_config(cluster, spec or {}), *parts, *([(_SHELL, script)] if script else [])]
+    return base64.b64encode(_multipart(made).encode()).decode()
+
+
+def registration_flags(
+    labels: Mapping[str, str], taints: Iterable[tuple[str, str, str]]
+) -> list[str]:
+    """Flags by which a kubelet registers its node with labels and taints.
+
+    In one order whatever that of the stack file is: other user data means other nodes.
+
+    Args:
+        labels: Labels of the node.
+        taints: Key, value and effect of each of its taints.
+    """
+    flags = []
+    if labels:
+        listed = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+        flags.append(f"--node-labels={listed}")
+    if given := sorted(taints):
+        listed = ",".join(f"{key}={value}:{effect}" for key, value, effect in given)
+        flags.append(f"--register-with-taints={listed}")
+    return flags
 
 
 def user_data_bytes(user_data: str) -> int:
@@ -39,32 +71,34 @@ def user_data_bytes(user_data: str) -> int:
     return len(base64.b64decode(user_data))
 
 
-def _parts(
-    script: str | None, cluster: tuple[str, str, str, str] | None
+def ends_a_part(content: str) -> bool:
+    """Whether a line of the content begins like the boundary of parts."""
+    return f"\n--{_BOUNDARY}" in f"\n{content}"
+
+
+def _own_config(
+    cluster: tuple[str, str, str, str] | None, spec: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
+    """The one NodeConfig of a node, if there is anything to say in it."""
+    whole = dict(spec)
     if cluster is not None:
         name, endpoint, authority, service_cidr = cluster
-        config = {
-            "apiVersion": "node.eks.aws/v1alpha1",
-            "kind": "NodeConfig",
-            "spec": {
-                "cluster": {
-                    "name": name,
-                    "apiServerEndpoint": endpoint,
-                    "certificateAuthority": authority,
-                    "cidr": service_cidr,
-                }
-            },
+        told = {
+            "name": name,
+            "apiServerEndpoint": endpoint,
+            "certificateAuthority": authority,
+            "cidr": service_cidr,
         }
-        yield _NODE_CONFIG, json.dumps(config, indent=2)  # JSON is YAML that needs no care
-    if script is not None:
-        yield _SHELL, script
+        whole = {"cluster": told, **spec}
+    if whole:
+        config = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": whole}
+        yield NODE_CONFIG, json.dumps(config, indent=2)  # JSON is YAML that needs no care
 
 
-def _multipart(parts: Iterator[tuple[str, str]]) -> str:
+def _multipart(parts: Iterable[tuple[str, str]]) -> str:
     lines = ["MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{_BOUNDARY}"', ""]
     for kind, content in parts:
-        if f"\n--{_BOUNDARY}" in f"\n{content}":
+        if ends_a_part(content):
             raise ValueError(f"a line of the {kind} part begins like the boundary of parts")
         lines += [f"--{_BOUNDARY}", f"Content-Type: {kind}", "", content]
     return "\n".join([*lines, f"--{_BOUNDARY}--", ""])

@@ -1,4 +1,4 @@
-"""What the nodes of a pool are told at boot: a MIG layout, or Bottlerocket's settings."""
+"""What the nodes of a pool are told at boot: a MIG layout, settings, and how to join a cluster."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from eks_gpushare.config.sharing import Mig
 from eks_gpushare.sharing.bottlerocket import bottlerocket_settings, is_bottlerocket
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from eks_gpushare.catalog import Catalog
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.config.taints import Taint
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,18 @@ class NodeUserData:
     """Bottlerocket's settings of the device plugin."""
     script: str | None = None
     """Shell script that an AL2023 node runs once."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that a node with an image of the user's own registers with."""
+    taints: tuple[tuple[str, str, str], ...] = ()
+    """Key, value and effect of the taints that it registers with."""
 
     def for_eks_image(self) -> str | None:
-        """User data for an AMI of EKS, base64; None if there is nothing to say."""
+        """User data for an AMI of EKS, base64; None if there is nothing to say.
+
+        EKS adds labels and taints itself, before the node joins.
+        """
         if self.bottlerocket:
-            from eks_gpushare.documents.bottlerocket import (
-                bottlerocket_user_data,
-            )
+            from eks_gpushare.documents.bottlerocket import bottlerocket_user_data
 
             return bottlerocket_user_data(self.settings) if self.settings else None
         if self.script is None:
@@ -43,6 +49,10 @@ class NodeUserData:
     def for_own_image(self, name: str, endpoint: str, authority: str, service_cidr: str) -> str:
         """User data for an AMI of the user's own, which also has to be told its cluster, base64.
 
+        EKS puts nothing into it, and labels and taints of the node group come half a minute after
+        the node: pods without a GPU request would be there first. So the node brings its own
+        (https://github.com/aws/containers-roadmap/issues/1962).
+
         Args:
             name: Name of the EKS cluster.
             endpoint: URL of the API server.
@@ -51,33 +61,58 @@ class NodeUserData:
         """
         cluster = (name, endpoint, authority, service_cidr)
         if self.bottlerocket:
-            from eks_gpushare.documents.bottlerocket import (
-                custom_bottlerocket_user_data,
-            )
+            from eks_gpushare.documents import bottlerocket
 
-            return custom_bottlerocket_user_data(self.settings, *cluster)
-        from eks_gpushare.documents.node_config import user_data
+            registered = bottlerocket.registration_settings(self.labels, self.taints)
+            more = {"kubernetes": registered} if registered else {}
+            return bottlerocket.custom_bottlerocket_user_data(self.settings, *cluster, more)
+        from eks_gpushare.documents import node_config
 
-        return user_data(self.script, cluster)
+        flags = node_config.registration_flags(self.labels, self.taints)
+        spec = {"kubelet": {"flags": flags}} if flags else {}
+        return node_config.user_data(self.script, cluster, spec)
 
 
-def node_user_data(pool: Pool, catalog: Catalog) -> NodeUserData:
+def node_user_data(
+    pool: Pool,
+    catalog: Catalog,
+    labels: Mapping[str, str] | None = None,
+    taints: Iterable[Taint] = (),
+) -> NodeUserData:
     """What the nodes of a pool are told.
 
     Args:
         pool: A pool that the rules have accepted.
         catalog: Where instance types, MIG profiles and layouts are looked up.
+        labels: All labels of its nodes. Default: none.
+        taints: All taints that they join with. Default: none.
 
     Raises:
         KeyError: For an instance type that the catalog does not have.
         eks_gpushare.sharing.mig.layout.LayoutError: For a layout that the rules refuse.
     """
+    own, mig = pool.custom_ami is not None, isinstance(pool.sharing, Mig)
+    given: dict[str, Any] = {
+        "labels": (_from_the_start(labels or {}) if mig else dict(labels or {})) if own else {},
+        "taints": tuple((each.key, each.value, each.effect) for each in taints) if own else (),
+    }
     if is_bottlerocket(pool):
         types = [found for name in pool.instance_types if (found := catalog.find(name))]
         settings = bottlerocket_settings(pool, types, catalog)
-        return NodeUserData(bottlerocket=True, settings=settings)
-    if not isinstance(pool.sharing, Mig):
-        return NodeUserData()
+        return NodeUserData(bottlerocket=True, settings=settings, **given)
+    if not mig:
+        return NodeUserData(**given)
     from eks_gpushare.sharing.mig_boot import boot_script
 
-    return NodeUserData(script=boot_script(pool, catalog))
+    return NodeUserData(script=boot_script(pool, catalog), **given)
+
+
+def _from_the_start(labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels that a node has to join with.
+
+    Not the one that MIG manager follows: the node group's is in time for it, since a startup taint
+    keeps pods away. In the user data, another layout would exchange the nodes it is made on.
+    """
+    from eks_gpushare.sharing.mig_manager import MIG_CONFIG_LABEL
+
+    return {key: value for key, value in labels.items() if key != MIG_CONFIG_LABEL}
