@@ -9,6 +9,15 @@ which resources there are is plain; only what wires resources together may be an
 
 from typing import Any, NotRequired, TypedDict
 
+import pulumi
+
+from eks_gpushare.catalog_args import (
+    CatalogAdditions,
+    CatalogGpu,
+    CatalogInstanceType,
+    CatalogMigProfile,
+)
+
 __all__ = [
     "Addons",
     "Bottlerocket",
@@ -33,6 +42,7 @@ __all__ = [
     "Sharing",
     "SystemBlock",
     "Taint",
+    "UserDataPart",
 ]
 
 
@@ -113,6 +123,15 @@ class Reservation(TypedDict):
     """`cr-...`."""
 
 
+class UserDataPart(TypedDict):
+    """A further part of the user data of nodes."""
+
+    content_type: str
+    """Such as text/x-shellscript, text/cloud-config or application/node.eks.aws."""
+    content: str
+    """The part itself."""
+
+
 class Pool(TypedDict):
     """Nodes of one kind and how their GPUs are shared; defaults as in the stack file."""
 
@@ -158,6 +177,16 @@ class Pool(TypedDict):
     """1, or 2 to let pods reach the node's credentials. Default: 1."""
     tag_instances: NotRequired[bool]
     """Tag instances and volumes too; each change then rolls the nodes. Default: false."""
+    node_role: NotRequired[pulumi.Input[str]]
+    """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
+    user_data: NotRequired[list[UserDataPart]]
+    """Further parts of the nodes' user data. Default: none."""
+    kubelet: NotRequired[dict[str, Any]]
+    """Fields of `KubeletConfiguration`, such as `maxPods`. Default: those of the AMI."""
+    max_unavailable: NotRequired[Any]
+    """How many nodes are exchanged at a time, or how many in a hundred: `"33%"`. Default: 1."""
+    local_storage: NotRequired[str]
+    """`raid0`: images and pods' files are on the instance store. Default: it is not used."""
 
 
 class Endpoint(TypedDict):
@@ -194,64 +223,6 @@ class Chart(TypedDict):
     timeout_seconds: NotRequired[int]
     """How long an update waits until what the chart installs is ready, in seconds, 30 to 7200.
     Default: 600 for the device plugin, 900 for the GPU Operator."""
-
-
-class CatalogGpu(TypedDict):
-    """The GPU of an added or corrected instance type."""
-
-    model: NotRequired[str]
-    """Model as EC2 calls it, for example `L4`."""
-    count: NotRequired[int]
-    """GPUs that the driver sees on one instance."""
-    memory_mib: NotRequired[int]
-    """Memory of one GPU in MiB, best as nvidia-smi shows the total: EC2's figure differs."""
-    compute_capability: NotRequired[str]
-    """CUDA compute capability, for example 8.9."""
-    mig: NotRequired[bool]
-    """Whether the GPU has MIG. Default: as other GPUs of the model in the catalog."""
-
-
-class CatalogInstanceType(TypedDict):
-    """An instance type added to the catalog, or what is corrected about one that is there."""
-
-    vcpus: NotRequired[int]
-    """vCPUs."""
-    memory_mib: NotRequired[int]
-    """Memory in MiB."""
-    arch: NotRequired[str]
-    """amd64 or arm64."""
-    max_pods: NotRequired[int]
-    """Pods a node can run."""
-    price_usd_per_hour: NotRequired[float]
-    """On-demand price in USD per hour."""
-    gpu: NotRequired[CatalogGpu]
-    """Its GPUs."""
-
-
-class CatalogMigProfile(TypedDict):
-    """One kind of MIG instance of a GPU, as `nvidia-smi mig -lgip` and `-lgipp` show it."""
-
-    compute_slices: int
-    """Compute slices that an instance takes: 3 of `3g.20gb`."""
-    memory_slices: int
-    """Memory slices that an instance takes; more than `compute_slices` on most GPUs."""
-    memory_gb: int
-    """Memory in GB as in the name: 20 of `3g.20gb`."""
-    max_count: int
-    """Most instances on one GPU."""
-    placements: list[int]
-    """Memory slices at which an instance may begin, from 0."""
-
-
-class CatalogAdditions(TypedDict):
-    """Facts this release does not have, or has wrong."""
-
-    instance_types: NotRequired[dict[str, CatalogInstanceType]]
-    """Instance types by name."""
-    mig_profiles: NotRequired[dict[str, dict[str, CatalogMigProfile]]]
-    """MIG profiles by GPU, such as `A100-40GB`, and profile."""
-    mig_layouts: NotRequired[dict[str, dict[str, int]]]
-    """Layouts for `layout` by name: MIG devices per GPU by profile."""
 
 
 class ServedPool(TypedDict):
@@ -343,6 +314,14 @@ class SystemBlock(TypedDict):
     """Availability zones. Default: the network's; pinned, a new zone replaces no nodes."""
     root_volume_gib: NotRequired[int]
     """Size of the encrypted gp3 root volume in GiB. Default: 50."""
+    node_role: NotRequired[pulumi.Input[str]]
+    """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
+    user_data: NotRequired[list[UserDataPart]]
+    """Further parts of the nodes' user data. Default: none."""
+    kubelet: NotRequired[dict[str, Any]]
+    """Fields of `KubeletConfiguration`, such as `maxPods`. Default: those of the AMI."""
+    max_unavailable: NotRequired[Any]
+    """How many nodes are exchanged at a time, or how many in a hundred: `"33%"`. Default: 1."""
 
 
 class GpuStack(TypedDict):

@@ -148,7 +148,9 @@ def props(
 def python_place(at: FieldPath) -> FieldPath:
     """A place in the stack file as a place in arguments: `instanceTypes` is `instance_types`."""
     names = python_names()
-    return tuple(names.get(part, part) if isinstance(part, str) else part for part in at)
+    free = next((index for index, part in enumerate(at) if part in _FREE), len(at))
+    known = (names.get(part, part) if isinstance(part, str) else part for part in at[:free])
+    return (*known, *at[free:])
 
 
 @cache
@@ -158,6 +160,12 @@ def python_names() -> Mapping[str, str]:
     return {key: name for fields in every for key, name in fields}
 
 
+_MAY_BE_OUTPUTS = frozenset({"node_role"})
+"""Keys of blocks whose value only wires resources together: rules look at it where it is plain."""
+_FREE = frozenset({"kubelet", "values"})
+"""Keys of blocks whose own keys are somebody else's, and the same in every language."""
+
+
 class _Undecided:
     """Stands for an output among plain values: it is of no type that a model takes."""
 
@@ -165,6 +173,8 @@ class _Undecided:
 def _without_outputs(value: Any, at: FieldPath, found: list[FieldPath]) -> Any:
     """The value without outputs, the places of which are noted."""
     if isinstance(value, pulumi.Output):
+        if at[-1:] and at[-1] in _MAY_BE_OUTPUTS:
+            return None
         found.append(at)
         return _Undecided()
     if isinstance(value, dict):

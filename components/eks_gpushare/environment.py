@@ -72,6 +72,10 @@ _LOOKED_UP = ("availability_zones", "cluster_facts", "profile")
 """What differs from run to run and machine to machine, and shows in the parts where it matters."""
 
 
+_SYSTEM = "."
+"""Stands for the system nodes among the names of pools, none of which it can be."""
+
+
 class GpuSharingEnvironment(pulumi.ComponentResource):
     """Cluster, network, nodes, GPU pools and device plugin that agree with each other."""
 
@@ -110,7 +114,7 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         self.plans: dict[str, PoolPlan] = plan_environment(spec, catalog, region)
         """What each pool will be, known before anything is made."""
         given, child = args.get("kubeconfig"), pulumi.ResourceOptions(parent=self)
-        parts = _Children(name, spec, given, child)
+        parts = _Children(name, spec, given, _node_roles(args), child)
         refs = parts.cluster()
         nodes = [*parts.system_nodes(refs), *parts.gpu_pools(refs)]
         manager = register_manager(name, spec, refs, nodes, child)
@@ -171,8 +175,10 @@ class _Children:
         name: str,
         spec: EnvironmentSpec,
         kubeconfig: pulumi.Input[str] | None,
+        node_roles: dict[str, pulumi.Input[str]],
         child: pulumi.ResourceOptions,
     ) -> None:
+        self._node_roles = node_roles
         self._name, self._spec, self._kubeconfig, self._child = name, spec, kubeconfig, child
         self._tags = dict(spec.tags)
         self.foundation: list[pulumi.Resource] = []
@@ -289,7 +295,11 @@ class _Children:
             f"{self._name}-system",
             # The zones have become subnets.
             converted(SystemNodesSpec, spec, zones=None, version=refs.version, tags=self._tags),
-            NodeRefs(refs.cluster_name, _subnets(spec.zones, refs)),
+            NodeRefs(
+                refs.cluster_name,
+                _subnets(spec.zones, refs),
+                node_role=self._node_roles.get(_SYSTEM),
+            ),
             self._child,
         )
         return [nodes]
@@ -327,8 +337,16 @@ class _Children:
             service_cidr=refs.service_cidr,
             security_group_id=refs.security_group_id,
             vpc_id=refs.vpc_id,
+            node_role=self._node_roles.get(name),
         )
         return GpuPool._from_spec(f"{self._name}-{name}", spec, node_refs, self._child)
+
+
+def _node_roles(args: GpuSharingEnvironmentArgs) -> dict[str, pulumi.Input[str]]:
+    """Roles of nodes that are there already, which may be outputs, by pool."""
+    blocks: dict[str, Any] = {_SYSTEM: args.get("system"), **args["pools"]}
+    given = {name: (block or {}).get("node_role") for name, block in blocks.items()}
+    return {name: role for name, role in given.items() if role is not None}
 
 
 def _read(spec: ClusterByKubeconfig) -> str:

@@ -97,6 +97,7 @@ class GpuPool(pulumi.ComponentResource):
             service_cidr=args.get("cluster_service_cidr"),
             security_group_id=args.get("cluster_security_group_id"),
             vpc_id=args.get("vpc_id"),
+            node_role=args.get("node_role"),
         )
         self._register(name, spec, refs, opts)
         warn(found, self)
@@ -114,7 +115,7 @@ class GpuPool(pulumi.ComponentResource):
         self, name: str, spec: GpuPoolSpec, refs: NodeRefs, opts: pulumi.ResourceOptions | None
     ) -> None:
         catalog, _ = catalog_of(spec.catalog, None)
-        inputs = props(spec, clusterName=refs.cluster_name)
+        inputs = props(spec, clusterName=refs.cluster_name, nodeRole=refs.node_role)
         super().__init__("eks-gpushare:index:GpuPool", name, inputs, opts)
         self._spec = spec
         plan = plan_pool(spec.pool, spec, catalog)
@@ -173,6 +174,8 @@ class _Children:
             taints=[taint.for_eks() for taint in plan.taints],
             hop_limit=pool.metadata_hop_limit,
             node_repair=pool.node_repair,
+            node_role=self.refs.node_role,
+            max_unavailable=pool.max_unavailable,
             keep_desired=pool.scaled_by == "autoscaler",
             # Reserved capacity is there once: old nodes must leave it before new ones can have it.
             delete_first=pool.reservation is not None,

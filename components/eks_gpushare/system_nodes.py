@@ -1,11 +1,11 @@
 """Nodes without GPUs, for everything that needs none."""
 
 from collections.abc import Sequence
-from typing import NotRequired, Self, TypedDict
+from typing import Any, NotRequired, Self, TypedDict
 
 import pulumi
 
-from eks_gpushare.args import Nodes
+from eks_gpushare.args import Nodes, UserDataPart
 from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.aws.refs import NodeRefs
 from eks_gpushare.catalog import Catalog, standard_ami
@@ -13,6 +13,7 @@ from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import SystemNodesSpec
 from eks_gpushare.rules.component_rules import check_system_nodes
 from eks_gpushare.sharing.nodes import sizes
+from eks_gpushare.sharing.user_data import system_user_data
 
 
 class SystemNodesArgs(TypedDict):
@@ -32,6 +33,14 @@ class SystemNodesArgs(TypedDict):
     """EKS AMI release version. Default: the newest at creation."""
     root_volume_gib: NotRequired[int]
     """Size of the encrypted gp3 root volume in GiB. Default: 50."""
+    node_role: NotRequired[pulumi.Input[str]]
+    """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
+    user_data: NotRequired[list[UserDataPart]]
+    """Further parts of the nodes' user data. Default: none."""
+    kubelet: NotRequired[dict[str, Any]]
+    """Fields of `KubeletConfiguration`, such as `maxPods`. Default: those of the AMI."""
+    max_unavailable: NotRequired[Any]
+    """How many nodes are exchanged at a time, or how many in a hundred: `"33%"`. Default: 1."""
     tags: NotRequired[dict[str, str]]
     """Tags of everything but instances. Default: none."""
 
@@ -56,7 +65,8 @@ class SystemNodes(pulumi.ComponentResource):
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
         spec, found = validate_args(SystemNodesSpec, SystemNodesArgs, args, check_system_nodes)
-        self._register(name, spec, NodeRefs(args["cluster_name"], args["subnet_ids"]), opts)
+        refs = NodeRefs(args["cluster_name"], args["subnet_ids"], node_role=args.get("node_role"))
+        self._register(name, spec, refs, opts)
         warn(found, self)
 
     @classmethod
@@ -75,10 +85,11 @@ class SystemNodes(pulumi.ComponentResource):
         refs: NodeRefs,
         opts: pulumi.ResourceOptions | None,
     ) -> None:
-        inputs = props(spec, clusterName=refs.cluster_name)
+        inputs = props(spec, clusterName=refs.cluster_name, nodeRole=refs.node_role)
         super().__init__("eks-gpushare:index:SystemNodes", name, inputs, opts)
         first = Catalog().find(spec.instance_types[0])
         ami = standard_ami("al2023", first.arch if first else "amd64")
+        user_data = system_user_data(spec)
         group = register_group(
             GroupSpec(
                 name=name,
@@ -91,6 +102,9 @@ class SystemNodes(pulumi.ComponentResource):
                 ami_type=ami.type,
                 version=spec.version,
                 release_version=spec.ami_version,
+                node_role=refs.node_role,
+                max_unavailable=spec.max_unavailable,
+                template={} if user_data is None else {"user_data": user_data},
                 tags=spec.tags,
             ),
             self,

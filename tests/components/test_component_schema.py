@@ -51,8 +51,9 @@ SPECS: dict[str, type[Model]] = {
     "Network": component_specs.NetworkSpec,
     "SystemNodes": component_specs.SystemNodesSpec,
 }
-ELSEWHERE = {"SystemNodes": {"zones"}}
-"""Fields of a stack file's block that its program has turned into subnets."""
+ELSEWHERE = {"SystemNodes": {"zones", "node_role"}, "GpuPool": {"node_role"}}
+"""Fields of a stack file's block that its program has turned into subnets, and those that may be
+outputs here: a role is often made by the same program."""
 BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.Addons, (cluster.Addons,)),
     (args.Bottlerocket, (pools.Bottlerocket,)),
@@ -77,6 +78,7 @@ BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.Sharing, (sharing.Exclusive, sharing.TimeSlicing, sharing.Mps, sharing.Mig)),
     (args.SystemBlock, (environment.SystemNodes,)),
     (args.Taint, (taints.Taint,)),
+    (args.UserDataPart, (pools.UserDataPart,)),
 ]
 """Each typed dictionary with the models it stands for; of several, the `mode` or the keys tell."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -132,6 +133,41 @@ def test_nodes_carry_what_they_were_launched_with() -> None:
 
     assert metadata["annotations"]["lab.eks-gpushare/ami-type"] == "AL2023_x86_64_NVIDIA"
     assert metadata["annotations"]["lab.eks-gpushare/user-data"]
+
+
+NODE_CONFIGS = """MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="b"
+
+--b
+Content-Type: application/node.eks.aws
+
+{"spec": {"kubelet": {"config": {"maxPods": 30}}}}
+--b
+Content-Type: application/node.eks.aws
+
+spec: {kubelet: {config: {maxPods: 40}}}
+--b--
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "pods"),
+    [
+        (NODE_CONFIGS, "40"),
+        ("[settings.kubernetes]\nmax-pods = 50\n", "50"),
+        ("[settings.kernel]\n", "58"),
+        ("", "58"),
+    ],
+)
+def test_a_node_takes_the_pods_that_its_kubelet_is_told(text: str, pods: str) -> None:
+    given = base64.b64encode(text.encode()).decode()
+    pool = replace(
+        pool_of(stack("time-slicing"), "gpu"), instance_types=("g5.2xlarge",), user_data=given
+    )
+
+    (node,) = nodes_of(pool)
+
+    assert node.object["status"]["allocatable"]["pods"] == pods
 
 
 def test_the_version_of_a_bottlerocket_node_is_that_of_kubernetes() -> None:

@@ -39,7 +39,7 @@ LAYERS = (
     ("sharing",),
     ("rules",),
     ("stack_file",),
-    ("args", "checked_args", "component_args", "kubernetes_provider"),
+    ("args", "catalog_args", "checked_args", "component_args", "kubernetes_provider"),
     ("served",),
     ("aws", "in_cluster"),
     COMPONENTS,

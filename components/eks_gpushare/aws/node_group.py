@@ -13,7 +13,7 @@ from pulumi_aws.ec2 import (
     LaunchTemplateBlockDeviceMappingArgsDict,
     LaunchTemplateBlockDeviceMappingEbsArgsDict,
 )
-from pulumi_aws.eks import NodeGroup, NodeGroupTaintArgsDict
+from pulumi_aws.eks import NodeGroup, NodeGroupTaintArgsDict, NodeGroupUpdateConfigArgsDict
 from pulumi_aws.iam import Role, RolePolicyAttachment
 
 from eks_gpushare.documents.iam import trusted_by
@@ -72,6 +72,10 @@ class GroupSpec:
     """Whether EKS replaces broken nodes."""
     keep_desired: bool = False
     """Whether updates leave the desired size alone, since something else decides it."""
+    node_role: pulumi.Input[str] | None = None
+    """IAM role of the nodes by ARN; None to make one."""
+    max_unavailable: int | str | None = None
+    """How many nodes are exchanged at a time, or how many in a hundred, such as 33%."""
     delete_first: bool = False
     """Whether a replacement waits for the deletion, for capacity that is there only once."""
     template: Mapping[str, Any] = field(default_factory=dict)
@@ -84,22 +88,13 @@ def register_group(spec: GroupSpec, parent: pulumi.Resource) -> NodeGroup:
     """Register role, launch template and node group under a component."""
     child = pulumi.ResourceOptions(parent=parent)
     tags = dict(spec.tags) or None
-    role = Role(
-        f"{spec.name}-role",
-        assume_role_policy=trusted_by("ec2.amazonaws.com"),
-        tags=tags,
-        opts=child,
-    )
-    attachments = [
-        RolePolicyAttachment(f"{spec.name}-{title}", role=role.name, policy_arn=policy, opts=child)
-        for title, policy in NODE_POLICIES.items()
-    ]
+    role_arn, attachments = _role(spec, child)
     template = _launch_template(spec, child)
     in_template = "instance_type" in spec.template
     return NodeGroup(
         spec.name,
         cluster_name=spec.cluster_name,
-        node_role_arn=role.arn,
+        node_role_arn=role_arn,
         subnet_ids=spec.subnet_ids,
         ami_type=spec.ami_type,
         capacity_type=spec.capacity_type,
@@ -116,7 +111,7 @@ def register_group(spec: GroupSpec, parent: pulumi.Resource) -> NodeGroup:
             "desired_size": spec.sizes.desired,
             "max_size": spec.sizes.max,
         },
-        update_config={"max_unavailable": 1},
+        update_config=_exchanged_at_a_time(spec.max_unavailable),
         # Written out: leaving it away would not turn off what an earlier update turned on.
         node_repair_config={"enabled": spec.node_repair},
         labels=dict(spec.labels) or None,
@@ -130,6 +125,33 @@ def register_group(spec: GroupSpec, parent: pulumi.Resource) -> NodeGroup:
             delete_before_replace=spec.delete_first or None,
         ),
     )
+
+
+def _role(
+    spec: GroupSpec, child: pulumi.ResourceOptions
+) -> tuple[pulumi.Input[str], list[RolePolicyAttachment]]:
+    """The nodes' role, and what has to be attached to it before nodes join.
+
+    EKS makes the access entry of a managed node group's role itself, whoever made the role.
+    """
+    if spec.node_role is not None:
+        return spec.node_role, []
+    role = Role(
+        f"{spec.name}-role",
+        assume_role_policy=trusted_by("ec2.amazonaws.com"),
+        tags=dict(spec.tags) or None,
+        opts=child,
+    )
+    return role.arn, [
+        RolePolicyAttachment(f"{spec.name}-{title}", role=role.name, policy_arn=policy, opts=child)
+        for title, policy in NODE_POLICIES.items()
+    ]
+
+
+def _exchanged_at_a_time(given: int | str | None) -> NodeGroupUpdateConfigArgsDict:
+    if isinstance(given, str):
+        return {"max_unavailable_percentage": int(given.removesuffix("%"))}
+    return {"max_unavailable": given or 1}
 
 
 def _taint(taint: Mapping[str, str]) -> NodeGroupTaintArgsDict:

@@ -7,7 +7,7 @@ from pydantic import Field
 from eks_gpushare.config.base import Items, Model
 from eks_gpushare.config.cluster import Cluster
 from eks_gpushare.config.network import Network, NewNetwork
-from eks_gpushare.config.pools import Nodes, Pool
+from eks_gpushare.config.pools import MaxUnavailable, Nodes, Pool, UserDataPart
 
 
 class SystemNodes(Model):
@@ -23,6 +23,14 @@ class SystemNodes(Model):
     """Availability zones. Default: the network's; pinned, a new zone replaces no nodes."""
     root_volume_gib: int = Field(default=50, alias="rootVolumeGiB")
     """Size of the encrypted gp3 root volume in GiB."""
+    node_role: str | None = None
+    """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
+    user_data: Items[UserDataPart] | None = None
+    """Further parts of the nodes' user data. Default: none."""
+    kubelet: dict[str, Any] | None = None
+    """Fields of `KubeletConfiguration`, such as `maxPods`. Default: those of the AMI."""
+    max_unavailable: MaxUnavailable | None = None
+    """How many nodes are exchanged at a time, or how many in a hundred: `"33%"`. Default: 1."""
 
 
 class GpuStack(Model):

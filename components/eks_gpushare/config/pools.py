@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticKnownError
 
 from eks_gpushare.config.base import Items, Model
@@ -20,6 +20,14 @@ def _not_boolean(value: Any) -> Any:
     return value
 
 
+def _unavailable_kind(value: Any) -> str:
+    return "<percent>" if isinstance(value, str) else "<count>"
+
+
+MaxUnavailable: TypeAlias = Annotated[
+    Annotated[int, Tag("<count>")] | Annotated[str, Tag("<percent>")],
+    Discriminator(_unavailable_kind),
+]
 HopLimit: TypeAlias = Annotated[Literal[1, 2], BeforeValidator(_not_boolean)]
 
 
@@ -58,6 +66,16 @@ class Reservation(Model):
 
     id: str
     """`cr-...`, the ID of the On-Demand Capacity Reservation or Capacity Block."""
+
+
+class UserDataPart(Model):
+    """A further part of the user data of nodes."""
+
+    content_type: str
+    """Such as `text/x-shellscript`, `text/cloud-config` or `application/node.eks.aws`; on
+    Bottlerocket `application/toml`."""
+    content: str
+    """The part itself."""
 
 
 class Pool(Model):
@@ -105,3 +123,13 @@ class Pool(Model):
     """How far IMDSv2 answers travel; 2 lets pods reach the node's credentials."""
     tag_instances: bool = False
     """Put the environment's tags on instances and volumes too; each change then rolls the nodes."""
+    node_role: str | None = None
+    """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
+    user_data: Items[UserDataPart] | None = None
+    """Further parts of the nodes' user data, before the pool's own script. Default: none."""
+    kubelet: dict[str, Any] | None = None
+    """Fields of `KubeletConfiguration`, such as `maxPods`. Default: those of the AMI."""
+    max_unavailable: MaxUnavailable | None = None
+    """How many nodes are exchanged at a time, or how many in a hundred: `"33%"`. Default: 1."""
+    local_storage: Literal["raid0"] | None = None
+    """Put images and pods' files on the instance store, all its disks as one. Default: unused."""

@@ -44,6 +44,15 @@ def _charts(environment: Environment) -> bool:
     return other or bool(environment.charts.model_fields_set)
 
 
+def _node_settings(environment: Environment) -> bool:
+    nodes = [*environment.pools.values(), *([environment.system] if environment.system else [])]
+    return any(
+        getattr(each, key, None) is not None
+        for each in nodes
+        for key in ("node_role", "user_data", "kubelet", "max_unavailable", "local_storage")
+    )
+
+
 def _any(_: Environment) -> bool:
     return True
 
@@ -63,6 +72,8 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "placement": _any,
     "capacity": _any,
     "images": _any,
+    "node_settings": _node_settings,
+    "user_data": _node_settings,
     "names": _any,
     "stack": _any,
     "charts": _charts,

@@ -203,7 +203,7 @@ def disk(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             f"{given} GiB is not between the {least} GiB of the AMI and {_LARGEST_GIB} GiB.",
             f"Set {ROOMY_GIB} to {_LARGEST_GIB}.",
         )
-    elif given < ROOMY_GIB:
+    elif given < ROOMY_GIB and pool.local_storage is None:  # else images are not on it
         yield CRAMPED_DISK.finding(
             at,
             f"{given} GiB are soon full of CUDA images, which take 5 to 20 GiB each.",

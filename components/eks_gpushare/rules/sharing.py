@@ -272,6 +272,9 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if not count:
             continue
         room = allocatable(instance_type)
+        given = (pool.kubelet or {}).get("maxPods")
+        if isinstance(given, int):
+            room = room._replace(pods=given)
         who = f"{instance_type.name} advertises {count} shares"
         if room.pods is not None and count > room.pods - SYSTEM_PODS:
             yield TOO_FEW_PODS.finding(

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.sharing import Mig
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.bottlerocket import bottlerocket_settings, is_bottlerocket
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from eks_gpushare.catalog import Catalog
+    from eks_gpushare.config.environment import SystemNodes
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.config.taints import Taint
 
@@ -30,6 +32,12 @@ class NodeUserData:
     """Labels that a node with an image of the user's own registers with."""
     taints: tuple[tuple[str, str, str], ...] = ()
     """Key, value and effect of the taints that it registers with."""
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    """What goes below `spec` of an AL2023 node's NodeConfig, such as `kubelet`."""
+    parts: tuple[tuple[str, str], ...] = ()
+    """Content type and content of further parts of an AL2023 node's user data."""
+    more_settings: Mapping[str, Any] = field(default_factory=dict)
+    """Bottlerocket's other settings."""
 
     def for_eks_image(self) -> str | None:
         """User data for an AMI of EKS, base64; None if there is nothing to say.
@@ -39,12 +47,13 @@ class NodeUserData:
         if self.bottlerocket:
             from eks_gpushare.documents.bottlerocket import bottlerocket_user_data
 
-            return bottlerocket_user_data(self.settings) if self.settings else None
-        if self.script is None:
+            said = self.settings or self.more_settings
+            return bottlerocket_user_data(self.settings, self.more_settings) if said else None
+        if self.script is None and not self.spec and not self.parts:
             return None
         from eks_gpushare.documents.node_config import user_data
 
-        return user_data(self.script)
+        return user_data(self.script, None, self.spec, self.parts)
 
     def for_own_image(self, name: str, endpoint: str, authority: str, service_cidr: str) -> str:
         """User data for an AMI of the user's own, which also has to be told its cluster, base64.
@@ -64,13 +73,15 @@ class NodeUserData:
             from eks_gpushare.documents import bottlerocket
 
             registered = bottlerocket.registration_settings(self.labels, self.taints)
-            more = {"kubernetes": registered} if registered else {}
+            more = merge_values(
+                {"kubernetes": registered} if registered else {}, self.more_settings
+            )
             return bottlerocket.custom_bottlerocket_user_data(self.settings, *cluster, more)
         from eks_gpushare.documents import node_config
 
         flags = node_config.registration_flags(self.labels, self.taints)
-        spec = {"kubelet": {"flags": flags}} if flags else {}
-        return node_config.user_data(self.script, cluster, spec)
+        spec = merge_values({"kubelet": {"flags": flags}} if flags else {}, self.spec)
+        return node_config.user_data(self.script, cluster, spec, self.parts)
 
 
 def node_user_data(
@@ -91,6 +102,8 @@ def node_user_data(
         KeyError: For an instance type that the catalog does not have.
         eks_gpushare.sharing.mig.layout.LayoutError: For a layout that the rules refuse.
     """
+    from eks_gpushare.sharing import node_settings
+
     own, mig = pool.custom_ami is not None, isinstance(pool.sharing, Mig)
     given: dict[str, Any] = {
         "labels": (_from_the_start(labels or {}) if mig else dict(labels or {})) if own else {},
@@ -99,12 +112,24 @@ def node_user_data(
     if is_bottlerocket(pool):
         types = [found for name in pool.instance_types if (found := catalog.find(name))]
         settings = bottlerocket_settings(pool, types, catalog)
-        return NodeUserData(bottlerocket=True, settings=settings, **given)
+        more = node_settings.bottlerocket_settings_of_nodes(pool)
+        return NodeUserData(bottlerocket=True, settings=settings, more_settings=more, **given)
+    given["spec"] = node_settings.node_config_spec(pool)
+    given["parts"] = node_settings.further_parts(pool)
     if not mig:
         return NodeUserData(**given)
     from eks_gpushare.sharing.mig_boot import boot_script
 
     return NodeUserData(script=boot_script(pool, catalog), **given)
+
+
+def system_user_data(nodes: SystemNodes) -> str | None:
+    """What nodes without GPUs are told, base64; None if there is nothing to say."""
+    if not nodes.kubelet and not nodes.user_data:
+        return None
+    from eks_gpushare.sharing.node_settings import further_parts, node_config_spec
+
+    return NodeUserData(spec=node_config_spec(nodes), parts=further_parts(nodes)).for_eks_image()
 
 
 def _from_the_start(labels: Mapping[str, str]) -> dict[str, str]:

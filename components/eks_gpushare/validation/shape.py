@@ -27,6 +27,7 @@ Spelling: TypeAlias = Callable[[FieldPath], "str | None"]
 TAGS = frozenset(
     {
         *("<new>", "<existing>", "<name>", "<kubeconfig>", "<count>", "<names>"),
+        "<percent>",
         *("<devices>", "<groups>", *(f"<{mode}>" for mode in MODES)),
     }
 )

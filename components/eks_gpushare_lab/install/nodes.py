@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare_lab.simulated_node.boot import boot
-from eks_gpushare_lab.simulated_node.user_data import AMI_TYPE, USER_DATA
+from eks_gpushare_lab.simulated_node.user_data import AMI_TYPE, USER_DATA, max_pods
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -114,7 +114,7 @@ def _annotations(pool: NodePool) -> dict[str, str]:
 
 def _status(name: str, pool: NodePool, kind: InstanceType) -> Object:
     left = allocatable(kind)
-    pods = str(left.pods or _DEFAULT_PODS)
+    pods = str(max_pods(pool.user_data) or left.pods or _DEFAULT_PODS)
     disk = pool.disk_gib * 1024
     return {
         "capacity": {

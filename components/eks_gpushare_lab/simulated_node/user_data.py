@@ -12,6 +12,8 @@ import tomllib
 import zlib
 from typing import Any
 
+import yaml
+
 USER_DATA = "lab.eks-gpushare/user-data"
 """Annotation of a node: user data of its launch template, base64 as EC2 has it."""
 AMI_TYPE = "lab.eks-gpushare/ami-type"
@@ -19,6 +21,7 @@ AMI_TYPE = "lab.eks-gpushare/ami-type"
 
 SHELL = "text/x-shellscript"
 """Type of the parts that cloud-init runs."""
+_NODE_CONFIG = "application/node.eks.aws"
 
 MIG_ENVIRONMENT = "/etc/eks-gpushare/mig.env"
 """The file that tells a node's boot which MIG layout to apply."""
@@ -75,6 +78,36 @@ def mig_environment(text: str) -> dict[str, str] | None:
             if MIG_ENVIRONMENT in found["line"]:
                 return _assignments(found["text"])
     return None
+
+
+def max_pods(given: str) -> int | None:
+    """How many pods the kubelet is told to take; None if it is left to decide, or nothing is read.
+
+    Args:
+        given: User data as EC2 has it.
+    """
+    try:
+        text = decoded(given)
+    except UserDataError:
+        return None
+    settings = toml(text)
+    if settings is not None:
+        found: Any = settings.get("settings", {}).get("kubernetes", {}).get("max-pods")
+        return found if isinstance(found, int) else None
+    told = None
+    for kind, part in parts(text):
+        read = _yaml(part) if kind == _NODE_CONFIG else None
+        for key in ("spec", "kubelet", "config", "maxPods"):
+            read = read.get(key) if isinstance(read, dict) else None
+        told = read if isinstance(read, int) else told  # nodeadm merges the later over the former
+    return told
+
+
+def _yaml(text: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return None
 
 
 def toml(text: str) -> dict[str, Any] | None:
