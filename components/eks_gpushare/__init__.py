@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from eks_gpushare import args
     from eks_gpushare.cluster import EksCluster, EksClusterArgs
     from eks_gpushare.device_plugin import DevicePlugin, DevicePluginArgs
+    from eks_gpushare.efa_device_plugin import EfaDevicePlugin, EfaDevicePluginArgs
     from eks_gpushare.environment import GpuSharingEnvironment, GpuSharingEnvironmentArgs
     from eks_gpushare.gpu_operator import GpuOperator, GpuOperatorArgs
     from eks_gpushare.gpu_pool import GpuPool, GpuPoolArgs
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DevicePlugin",
     "DevicePluginArgs",
+    "EfaDevicePlugin",
+    "EfaDevicePluginArgs",
     "EksCluster",
     "EksClusterArgs",
     "GpuOperator",
@@ -45,6 +48,7 @@ __all__ = [
 
 _MODULES = {
     "DevicePlugin": "device_plugin",
+    "EfaDevicePlugin": "efa_device_plugin",
     "EksCluster": "cluster",
     "GpuOperator": "gpu_operator",
     "GpuPool": "gpu_pool",

@@ -333,6 +333,8 @@ class GpuStack(TypedDict):
     """Namespace of the chart."""
     mig_taint_remover_image: NotRequired[str]
     """Image for the controller that frees nodes once MIG manager has made their layout."""
+    efa_device_plugin: NotRequired[bool]
+    """Install AWS's device plugin for pools with `efa`. Default: true."""
 
 
 class Charts(TypedDict):
@@ -344,6 +346,8 @@ class Charts(TypedDict):
     """gpu-operator."""
     karpenter: NotRequired[Chart]
     """karpenter."""
+    efa_device_plugin: NotRequired[Chart]
+    """aws-efa-k8s-device-plugin."""
 
 
 class ClusterFacts(TypedDict):

@@ -33,6 +33,7 @@ _SPECS: tuple[type[Model], ...] = (
     component_specs.EnvironmentSpec,
     component_specs.DevicePluginSpec,
     component_specs.GpuOperatorSpec,
+    component_specs.EfaDevicePluginSpec,
 )
 
 

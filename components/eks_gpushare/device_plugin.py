@@ -134,7 +134,7 @@ class DevicePlugin(pulumi.ComponentResource):
         self._release = chart_release(
             f"{name}-release",
             RELEASE_NAME,
-            namespace,
+            namespace.metadata.name,
             release_source(spec.chart, versions.DEVICE_PLUGIN),
             values,
             spec.chart.timeout_seconds or _TIMEOUT_SECONDS,

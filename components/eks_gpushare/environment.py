@@ -28,7 +28,7 @@ from eks_gpushare.config.taints import Taint
 from eks_gpushare.deletion_protection import DeletionProtection
 from eks_gpushare.documents.kubeconfig import KubeconfigError, eks_kubeconfig, read_kubeconfig
 from eks_gpushare.findings.finding import Finding, has_errors
-from eks_gpushare.gpu_manager import register_manager
+from eks_gpushare.gpu_manager import register_efa_plugin, register_manager
 from eks_gpushare.gpu_pool import GpuPool
 from eks_gpushare.network import Network
 from eks_gpushare.rules import check_environment, lookups
@@ -117,9 +117,12 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         parts = _Children(name, spec, given, _node_roles(args), child)
         refs = parts.cluster()
         nodes = [*parts.system_nodes(refs), *parts.gpu_pools(refs)]
-        manager = register_manager(name, spec, refs, nodes, child)
+        charts = [
+            *register_manager(name, spec, refs, nodes, child),
+            *register_efa_plugin(name, spec, refs, nodes, child),
+        ]
         if isinstance(spec.cluster, NewCluster):
-            everything = [*parts.foundation, *nodes, *manager]
+            everything = [*parts.foundation, *nodes, *charts]
             protected = spec.cluster.deletion_protection
             DeletionProtection(name, everything, enabled=protected, parent=self)
         self.provider = refs.provider

@@ -1,4 +1,4 @@
-"""Who runs the device plugin in an environment: its own chart, or the GPU Operator."""
+"""Who runs device plugins in an environment: NVIDIA's chart or GPU Operator, and AWS's for EFA."""
 
 from typing import TYPE_CHECKING
 
@@ -8,16 +8,21 @@ from eks_gpushare.aws.refs import ClusterRefs
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ExistingCluster
 from eks_gpushare.config.component_specs import (
     DevicePluginSpec,
+    EfaDevicePluginSpec,
     EnvironmentSpec,
     GpuOperatorSpec,
 )
+from eks_gpushare.config.environment import Chart
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.device_plugin import DevicePlugin
 from eks_gpushare.in_cluster.chart_parts import Predecessor
 from eks_gpushare.in_cluster.waiting_pods import tell_what_pods_wait_for
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
+from eks_gpushare.sharing.efa import pools_with_efa
+from eks_gpushare.sharing.plan import startup_taints
 
 if TYPE_CHECKING:
+    from eks_gpushare.efa_device_plugin import EfaDevicePlugin
     from eks_gpushare.gpu_operator import GpuOperator
 
 _DEVICE_PLUGIN = ("device-plugin", "DevicePlugin")
@@ -61,10 +66,42 @@ def register_manager(
     register = _gpu_operator if operator else _device_plugin
     merged = pulumi.ResourceOptions.merge(opts, wired)
     manager = register(f"{name}-{role}", spec, pools, merged, Predecessor(other, urn))
+    _tell_what_pods_wait_for(manager, spec, refs)
+    return [manager]
+
+
+def _tell_what_pods_wait_for(
+    made: "DevicePlugin | GpuOperator | EfaDevicePlugin", spec: EnvironmentSpec, refs: ClusterRefs
+) -> None:
     existing = spec.cluster.existing if isinstance(spec.cluster, ExistingCluster) else None
     context = existing.context if isinstance(existing, ClusterByKubeconfig) else None
-    tell_what_pods_wait_for(manager._release, manager.namespace, refs.kubeconfig, context)
-    return [manager]
+    tell_what_pods_wait_for(made._release, made.namespace, refs.kubeconfig, context)
+
+
+def register_efa_plugin(
+    name: str,
+    spec: EnvironmentSpec,
+    refs: ClusterRefs,
+    nodes: list[pulumi.Resource],
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """Register the EFA device plugin where a pool has EFA; arguments and result are as above."""
+    pools = pools_with_efa(spec)
+    if not pools:
+        return []
+    from eks_gpushare.efa_device_plugin import EfaDevicePlugin
+
+    taints = {t for pool in pools.values() for t in (*pool.taints, *startup_taints(pool))}
+    plugin = EfaDevicePluginSpec.model_construct(
+        pools=tuple(sorted(pools)),
+        taints=tuple(sorted(taints, key=lambda t: (t.key, t.effect, t.value))),
+        chart=spec.charts.efa_device_plugin or Chart.model_construct(),
+    )
+    wired = pulumi.ResourceOptions(providers=[refs.provider], depends_on=nodes)
+    merged = pulumi.ResourceOptions.merge(opts, wired)
+    made = EfaDevicePlugin._from_spec(f"{name}-efa-device-plugin", plugin, merged)
+    _tell_what_pods_wait_for(made, spec, refs)
+    return [made]
 
 
 def _device_plugin(

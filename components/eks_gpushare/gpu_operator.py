@@ -144,7 +144,7 @@ class GpuOperator(pulumi.ComponentResource):
         self._release = chart_release(
             f"{name}-release",
             RELEASE_NAME,
-            namespace,
+            namespace.metadata.name,
             release_source(spec.chart, versions.GPU_OPERATOR),
             values,
             spec.chart.timeout_seconds or _TIMEOUT_SECONDS,

@@ -242,6 +242,12 @@ def device_plugin(record: Callable[..., Run]) -> Callable[..., Run]:
 
 
 @pytest.fixture
+def efa_device_plugin(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`efa_device_plugin(key=value)` runs EfaDevicePlugin alone, as above."""
+    return _alone(record, "EfaDevicePlugin", {"pools": ["train"]}, provider=True)
+
+
+@pytest.fixture
 def gpu_operator(record: Callable[..., Run]) -> Callable[..., Run]:
     """`gpu_operator(key=value)` runs GpuOperator alone, with a provider for an own cluster."""
     pool = {"instance_types": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4}}

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 COMPONENTS = [
     "DevicePlugin",
+    "EfaDevicePlugin",
     "EksCluster",
     "GpuOperator",
     "GpuPool",
@@ -44,6 +45,7 @@ COMPONENTS = [
 ]
 SPECS: dict[str, type[Model]] = {
     "DevicePlugin": DevicePluginSpec,
+    "EfaDevicePlugin": component_specs.EfaDevicePluginSpec,
     "EksCluster": component_specs.EksClusterSpec,
     "GpuOperator": GpuOperatorSpec,
     "GpuPool": component_specs.GpuPoolSpec,
@@ -145,7 +147,9 @@ def test_registered_outputs_are_the_described_ones(
     described = {camel(name) for name in kind.__annotations__ if name != "provider"}
 
     manager = "gpuOperator" if component == "GpuOperator" else "devicePlugin"
-    found = environment(preview=False, gpu_stack={"manager": manager}).all(component)
+    pools = {"gpu": {"instance_types": ["p4d.24xlarge"], "sharing": {"mode": "exclusive"}}}
+    pools["gpu"] |= {"efa": True} if component == "EfaDevicePlugin" else {}
+    found = environment(preview=False, gpu_stack={"manager": manager}, pools=pools).all(component)
     assert {frozenset(each.outputs) for each in found} == {frozenset(described)}
 
 

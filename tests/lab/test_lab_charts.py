@@ -2,7 +2,8 @@
 
 `tests/golden/charts/<chart>-<case>.json` is what matters of the objects that `helm template` made
 of the values of a case. With `helm` on PATH and EKS_GPUSHARE_TEST_CHARTS naming a folder that has
-the charts in `gpu-operator` and `nvidia-device-plugin`, they are rendered again and compared.
+the charts in `gpu-operator`, `nvidia-device-plugin` and `aws-efa-k8s-device-plugin`, they are
+rendered again and compared.
 """
 
 from __future__ import annotations
@@ -37,7 +38,12 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "charts"
-PINNED = {chart.name: chart for chart in (versions.DEVICE_PLUGIN, versions.GPU_OPERATOR)}
+PINNED = {
+    chart.name: chart
+    for chart in (versions.DEVICE_PLUGIN, versions.GPU_OPERATOR, versions.EFA_DEVICE_PLUGIN)
+}
+_OF_CHART = ("nvcr.io", "602401143452.dkr.ecr", "mirror/")
+"""Images that the value of a chart names."""
 TOLERATIONS = [{"key": "team", "operator": "Exists"}]
 TERMS = [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]
 AFFINITY = {
@@ -66,6 +72,14 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
         "names": {**GFD, "nameOverride": "other", "namespaceOverride": "elsewhere"},
         "full-name": {**GFD, "fullnameOverride": "full"},
         "image": {"image": {"repository": "nvcr.io/mirror", "tag": "v1"}, "mps": {"root": "/m"}},
+    },
+    "aws-efa-k8s-device-plugin": {
+        "default": {},
+        "scheduling": {key: OWN[key] for key in ("nodeSelector", "tolerations")},
+        "labels": {"supportedInstanceLabels": {"keys": ["a", "b/c"], "values": ["x", "y"]}},
+        "name": {"nameOverride": "other"},
+        "full-name": {"fullnameOverride": "full"},
+        "image": {"image": {"repository": "mirror/efa", "tag": "v1"}},
     },
     "gpu-operator": {
         "default": {},
@@ -132,7 +146,8 @@ def test_the_lab_puts_there_what_the_chart_renders(chart: str, case: str) -> Non
 def essentials(objects: list[dict[str, Any]]) -> dict[str, Any]:
     """What matters of the objects of a chart: which pods go where, and how they are configured."""
     return {
-        f"{each['kind']} {each['metadata'].get('namespace')}/{each['metadata']['name']}": (
+        # A template may leave the namespace to helm, which takes the release's.
+        f"{each['kind']} {each['metadata'].get('namespace', 'gpu')}/{each['metadata']['name']}": (
             each["data"] if each["kind"] == "ConfigMap" else pods(each)
         )
         for each in objects
@@ -169,9 +184,9 @@ def container(made: dict[str, Any]) -> dict[str, Any]:
     environment = {each["name"]: each.get("value", "") for each in made.get("env") or ()}
     image = made["image"]
     return {
-        "command": made["command"][0],
+        "command": made.get("command", [made["name"]])[0],
         "env": {name: environment[name] or "" for name in READ if name in environment},
-        **({"image": image} if image.startswith("nvcr.io") and "operator" not in image else {}),
+        **({"image": image} if image.startswith(_OF_CHART) and "operator" not in image else {}),
     }
 
 
@@ -301,8 +316,8 @@ def test_nothing_of_another_version_is_installed(chart: str, *, by_helm: bool) -
     kinds = {each["kind"] for each in client.applied}
 
     assert kinds <= {"ConfigMap", "Namespace"}  # the lab's own list of what it has installed
-    # The real chart of the device plugin makes its DaemonSets itself.
-    wanted = [] if by_helm and chart == "nvidia-device-plugin" else [rules.UNKNOWN_CHART.id]
+    # The real charts of device plugins make their DaemonSets themselves.
+    wanted = [] if by_helm and chart != "gpu-operator" else [rules.UNKNOWN_CHART.id]
     assert [each.code for each in installer.findings] == wanted
 
 

@@ -136,7 +136,11 @@ def test_charts_have_versions_without_ranges(chart: versions.Chart) -> None:
 )
 def test_a_stack_that_pins_a_chart_pins_the_one_of_the_catalog(file: Path) -> None:
     environment = read_stack_file(file).environment
-    pinned = {"devicePlugin": versions.DEVICE_PLUGIN, "gpuOperator": versions.GPU_OPERATOR}
+    pinned = {
+        "devicePlugin": versions.DEVICE_PLUGIN,
+        "gpuOperator": versions.GPU_OPERATOR,
+        "efaDevicePlugin": versions.EFA_DEVICE_PLUGIN,
+    }
     given = environment.get("charts", {}) if isinstance(environment, dict) else {}
     for key, chart in given.items():
         if key in pinned and "version" in chart:

@@ -1,7 +1,7 @@
 """The table of chart values, and the tool that makes it, on a small chart made here.
 
-With EKS_GPUSHARE_TEST_CHARTS naming a folder that has the charts in `gpu-operator` and
-`nvidia-device-plugin`, the whole table is made again and compared.
+With EKS_GPUSHARE_TEST_CHARTS naming a folder that has the charts in `gpu-operator`,
+`nvidia-device-plugin` and `aws-efa-k8s-device-plugin`, the whole table is made again and compared.
 """
 
 from __future__ import annotations
@@ -24,6 +24,12 @@ from eks_gpushare.catalog.chart_keys import chart_keys
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "components" / "eks_gpushare" / "catalog" / "data"
 SCRIPT = ROOT / "tools" / "catalog" / "chart_keys.py"
+CHARTS = {
+    "gpu-operator": versions.GPU_OPERATOR,
+    "device-plugin": versions.DEVICE_PLUGIN,
+    "efa-device-plugin": versions.EFA_DEVICE_PLUGIN,
+}
+"""The charts by the option of the tool that names them."""
 HINTS: dict[str, Any] = {"byParts": {}, "unused": {}, "hints": {}}
 
 
@@ -110,7 +116,7 @@ def test_a_packed_subchart_is_read_too(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_no_chart_is_said_so(tmp_path: Path) -> None:
-    given = [f"--{name}=1.0.0={tmp_path}" for name in ("gpu-operator", "device-plugin")]
+    given = [f"--{name}=1.0.0={tmp_path}" for name in CHARTS]
     made = subprocess.run(
         [sys.executable, str(SCRIPT), "--out", str(tmp_path), *given],
         capture_output=True,
@@ -126,9 +132,8 @@ def test_the_table_is_what_the_tool_makes_of_the_charts(tmp_path: Path) -> None:
     charts = os.environ.get("EKS_GPUSHARE_TEST_CHARTS")
     if not charts:
         pytest.skip("EKS_GPUSHARE_TEST_CHARTS is not set; the top of this file says what it names")
-    given = {"gpu-operator": versions.GPU_OPERATOR, "device-plugin": versions.DEVICE_PLUGIN}
     arguments = [
-        f"--{name}={chart.version}={Path(charts) / chart.name}" for name, chart in given.items()
+        f"--{name}={chart.version}={Path(charts) / chart.name}" for name, chart in CHARTS.items()
     ]
     subprocess.run(
         [sys.executable, str(SCRIPT), "--out", str(tmp_path), *arguments], check=True, timeout=60
@@ -140,7 +145,7 @@ def test_the_table_is_what_the_tool_makes_of_the_charts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "chart",
-    [versions.GPU_OPERATOR, versions.DEVICE_PLUGIN, versions.NODE_FEATURE_DISCOVERY],
+    [*CHARTS.values(), versions.NODE_FEATURE_DISCOVERY],
     ids=lambda chart: chart.name,
 )
 def test_the_table_is_for_the_versions_that_are_installed(chart: versions.Chart) -> None:

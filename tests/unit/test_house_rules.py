@@ -27,7 +27,8 @@ EVERYTHING = [*LIBRARY, *TESTS, *TOOLS, *ROOT.glob("*.py")]
 
 COMPONENTS = (
     *("network", "cluster", "system_nodes", "gpu_pool"),
-    *("device_plugin", "gpu_operator", "gpu_manager", "deletion_protection", "environment"),
+    *("device_plugin", "efa_device_plugin", "gpu_operator", "gpu_manager"),
+    *("deletion_protection", "environment"),
 )
 COMPONENT_FILES = [file for name in COMPONENTS if (file := PACKAGE / f"{name}.py").exists()]
 

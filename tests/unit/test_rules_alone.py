@@ -15,6 +15,7 @@ import yaml
 
 from eks_gpushare.config.component_specs import (
     DevicePluginSpec,
+    EfaDevicePluginSpec,
     EksClusterSpec,
     GpuOperatorSpec,
     GpuPoolSpec,
@@ -103,6 +104,11 @@ def alone(given: dict[str, Any]) -> set[str]:
     if manager == "devicePlugin":
         args.pop("migTaintRemoverImage", None)
         found |= read(DevicePluginSpec, component_rules.check_device_plugin, args)
+    with_efa = [name for name, pool in pools.items() if pool.get("efa")]
+    if with_efa:
+        args = {"pools": with_efa}
+        args |= {"chart": charts["efaDevicePlugin"]} if "efaDevicePlugin" in charts else {}
+        found |= read(EfaDevicePluginSpec, component_rules.check_efa_device_plugin, args)
     return found
 
 

@@ -1,7 +1,8 @@
 """Make the table of Helm values that the templates of the charts read.
 
     python tools/catalog/chart_keys.py --out components/eks_gpushare/catalog/data \
-        --gpu-operator v26.7.0=FOLDER --device-plugin 0.20.0=FOLDER
+        --gpu-operator v26.7.0=FOLDER --device-plugin 0.20.0=FOLDER \
+        --efa-device-plugin v0.5.30=FOLDER
 
 A FOLDER is a chart as `helm pull --untar` leaves it, or as it stands in its repository, with its
 subcharts in `charts`, unpacked or not. The version is given because a repository has none in
@@ -32,6 +33,10 @@ SOURCES = {
     "gpu-operator": "https://github.com/NVIDIA/gpu-operator/tree/{}/deployments/gpu-operator",
     "nvidia-device-plugin": (
         "https://github.com/NVIDIA/k8s-device-plugin/tree/v{}/deployments/helm/nvidia-device-plugin"
+    ),
+    # Its repository on GitHub has no tags for its charts; this is the chart itself.
+    "aws-efa-k8s-device-plugin": (
+        "https://aws.github.io/eks-charts/aws-efa-k8s-device-plugin-{}.tgz"
     ),
     NFD: (
         "https://github.com/kubernetes-sigs/node-feature-discovery/tree/v{}/deployment/helm/"
@@ -180,10 +185,9 @@ def render(found: Mapping[str, Any]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the generator; return 0, or 1 after one line that says what is wrong."""
     options = _parser().parse_args(arguments)
-    given = {"gpu-operator": options.gpu_operator, "nvidia-device-plugin": options.device_plugin}
     charts = {}
     try:
-        for name, text in given.items():
+        for name, text in given_charts(options).items():
             version, folder = chart_folder(text)
             charts[name] = (version, read_chart(folder))
         found = table(charts, json.loads(_HINTS.read_text(encoding="utf-8")))
@@ -192,6 +196,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     write_table(options.out / FILE, found)
     return 0
+
+
+def given_charts(options: argparse.Namespace) -> dict[str, str]:
+    """What the command line says of each chart, by the chart's name."""
+    return {
+        "gpu-operator": options.gpu_operator,
+        "nvidia-device-plugin": options.device_plugin,
+        "aws-efa-k8s-device-plugin": options.efa_device_plugin,
+    }
 
 
 def chart_folder(text: str) -> tuple[str, Path]:
@@ -210,7 +223,7 @@ def write_table(file: Path, found: Mapping[str, Any]) -> None:
 def add_chart_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that name the charts and where the data file goes."""
     parser.add_argument("--out", type=Path, required=True, help="folder for the data file")
-    for name in ("--gpu-operator", "--device-plugin"):
+    for name in ("--gpu-operator", "--device-plugin", "--efa-device-plugin"):
         parser.add_argument(name, required=True, metavar="VERSION=FOLDER", help="the chart")
 
 

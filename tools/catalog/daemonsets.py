@@ -1,7 +1,8 @@
 """Make the table of DaemonSets that the lab puts in place of a chart's, from rendered charts.
 
     python tools/catalog/daemonsets.py --out components/eks_gpushare_lab/install/data \
-        --device-plugin 0.20.0=FOLDER --gpu-operator v26.7.0=FOLDER --operator-assets FOLDER
+        --device-plugin 0.20.0=FOLDER --gpu-operator v26.7.0=FOLDER --operator-assets FOLDER \
+        --efa-device-plugin v0.5.30=FOLDER
 
 A FOLDER is a chart as chart_keys.py wants it; `helm` renders it, of PATH or of --helm. The GPU
 Operator makes most of its DaemonSets itself, of the manifests in `assets` of its repository at the
@@ -26,6 +27,7 @@ from chart_keys import (
     add_chart_arguments,
     alias_of,
     chart_folder,
+    given_charts,
     read_chart,
     write_table,
 )
@@ -44,6 +46,7 @@ SCHEDULING = ("nodeSelector", "affinity", "tolerations", "priorityClassName")
 
 _KEPT = Path(__file__).with_name("lab-charts.json")
 _GATE = "toolkit-validation"
+_EFA = "aws-efa-k8s-device-plugin"
 _ABOUT = (
     "DaemonSets of each chart by version. defaults: values of values.yaml that the lab reads. "
     "daemonSets: those that the chart has with `settings` and its defaults otherwise, by program, "
@@ -209,12 +212,18 @@ def _mark(field: str, value: Any) -> str:
 
 
 def _by_program(objects: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """DaemonSets by the command of their last container, which is the program's own."""
-    return {
-        each["spec"]["template"]["spec"]["containers"][-1]["command"][0]: each
-        for each in objects
-        if each["kind"] == "DaemonSet"
-    }
+    """DaemonSets by the program of their last container, which is the chart's own.
+
+    One without a command runs what its image is made for, and is called after that.
+    """
+    made = [each for each in objects if each["kind"] == "DaemonSet"]
+    mains = [each["spec"]["template"]["spec"]["containers"][-1] for each in made]
+    return {_program(main): each for main, each in zip(mains, made, strict=True)}
+
+
+def _program(container: Mapping[str, Any]) -> str:
+    command = container.get("command")
+    return str(command[0] if command else container["name"])
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -232,7 +241,8 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the generator; return 0, or 1 after one line that says what is wrong."""
     options = _parser().parse_args(arguments)
-    given = {"nvidia-device-plugin": options.device_plugin, "gpu-operator": options.gpu_operator}
+    folders = given_charts(options)
+    given = {name: folders[name] for name in ("nvidia-device-plugin", "gpu-operator", _EFA)}
     kept = json.loads(_KEPT.read_text(encoding="utf-8"))
     found: dict[str, Any] = {"_about": _ABOUT}
     try:

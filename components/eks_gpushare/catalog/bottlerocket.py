@@ -73,6 +73,9 @@ SWITCH = Setting(
 """Switches the built-in device plugin off, and with it the MIG manager and the MPS daemon
 (bottlerocket-core-kit, packages/nvidia-k8s-device-plugin, templates of 2026)."""
 
+EFA: Release = (1, 28, 0)
+"""First release with EFA: https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html (pull
+request 939 of awsdocs/amazon-eks-user-guide, April 2025)."""
 MPS_REACHABLE: Release = (1, 55, 0)
 """Before, SELinux kept containers from the MPS daemon (core kit 13.0.0, pull request 831)."""
 MPS_FOR_ALL_USERS: Release = (1, 61, 0)

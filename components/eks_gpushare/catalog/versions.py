@@ -97,6 +97,14 @@ GPU_OPERATOR = Chart(
     source="NVIDIA/gpu-operator, deployments/gpu-operator; read 2026-11-21",
 )
 
+EFA_DEVICE_PLUGIN = Chart(
+    name="aws-efa-k8s-device-plugin",
+    version="v0.5.30",
+    repository="https://aws.github.io/eks-charts",
+    source="aws/eks-charts, Chart.yaml in stable/aws-efa-k8s-device-plugin at 52396092 of "
+    "2026-08-03; read 2026-11-22",
+)
+
 MIG_PARTED = "v0.15.0"
 """Release of mig-parted, of which the GPU Operator's MIG manager is made: the version of migManager
 in the values.yaml of GPU_OPERATOR."""

@@ -111,6 +111,17 @@ class GpuOperatorSpec(Model):
     """Instance types, MIG profiles and layouts this release does not know or has wrong."""
 
 
+class EfaDevicePluginSpec(Model):
+    """The pools that the EFA device plugin serves, and its chart."""
+
+    pools: Items[str]
+    """Names of the pools."""
+    taints: Items[Taint] = (DEFAULT_TAINT,)
+    """Taints of their nodes."""
+    chart: Chart = Chart.model_construct()
+    """Version, mirror and values of the chart."""
+
+
 class ClusterFacts(Model):
     """What AWS says of an existing EKS cluster."""
 

@@ -43,6 +43,9 @@ class GpuStack(Model):
     mig_taint_remover_image: str | None = None
     """Image with Python 3.11 or later, by tag or digest, for the controller that frees nodes once
     MIG manager has made their layout. Default: Python's own on Amazon's public registry."""
+    efa_device_plugin: bool | None = None
+    """Install AWS's device plugin for pools with `efa`; false where the cluster has it already.
+    Default: true."""
 
 
 class Chart(Model):
@@ -70,6 +73,8 @@ class Charts(Model):
     """gpu-operator."""
     karpenter: Chart = Chart.model_construct()
     """karpenter."""
+    efa_device_plugin: Chart | None = None
+    """aws-efa-k8s-device-plugin. Default: as this release has it."""
 
 
 class CatalogGpu(Model):

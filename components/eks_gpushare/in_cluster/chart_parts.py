@@ -102,7 +102,7 @@ def immutable_config_map(
 def chart_release(
     name: str,
     called: str,
-    namespace: Namespace,
+    namespace: pulumi.Input[str],
     source: Mapping[str, Any],
     values: Mapping[str, Any],
     timeout_seconds: int,
@@ -127,7 +127,7 @@ def chart_release(
     release = Release(
         name,
         name=called,
-        namespace=namespace.metadata.name,
+        namespace=namespace,
         **source,
         values=values,
         atomic=True,

@@ -53,6 +53,11 @@ def _node_settings(environment: Environment) -> bool:
     )
 
 
+def _efa(environment: Environment) -> bool:
+    keys = (environment.gpu_stack.efa_device_plugin, environment.charts.efa_device_plugin)
+    return keys != (None, None) or any(pool.efa for pool in environment.pools.values())
+
+
 def _any(_: Environment) -> bool:
     return True
 
@@ -78,6 +83,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "stack": _any,
     "charts": _charts,
     "chart_values": _charts,
+    "efa": _efa,
 }
 """The modules of rules, in the order of their findings, and which environments they are about.
 

@@ -53,12 +53,19 @@ def values_read(ctx: Context) -> Iterator[Finding]:
     """For the chart that is installed."""
     charts = ctx.environment.charts
     if ctx.environment.gpu_stack.manager == "gpuOperator":
-        yield from _of_chart("gpuOperator", charts.gpu_operator, versions.GPU_OPERATOR)
+        yield from of_chart("gpuOperator", charts.gpu_operator, versions.GPU_OPERATOR)
     else:
-        yield from _of_chart("devicePlugin", charts.device_plugin, versions.DEVICE_PLUGIN)
+        yield from of_chart("devicePlugin", charts.device_plugin, versions.DEVICE_PLUGIN)
 
 
-def _of_chart(key: str, chart: Chart, default: versions.Chart) -> Iterator[Finding]:
+def of_chart(key: str, chart: Chart, default: versions.Chart) -> Iterator[Finding]:
+    """Findings on the values that a stack gives to one chart.
+
+    Args:
+        key: Key of the chart below `charts`.
+        chart: What the stack changes about it.
+        default: The chart that this release of the package is for.
+    """
     if not chart.values:
         return
     at = ("charts", key, "values")

@@ -109,7 +109,7 @@ def undone_values(ctx: Context) -> Iterator[Finding]:
     pools, charts = pools_of_chart(ctx.environment.pools), ctx.environment.charts
     if ctx.environment.gpu_stack.manager == "devicePlugin":
         given, derived = charts.device_plugin.values, device_plugin_values(pools, {})
-        yield from _undone(UNDONE_VALUE, "devicePlugin", given, derived, _OF_PLUGIN)
+        yield from undone(UNDONE_VALUE, "devicePlugin", given, derived, _OF_PLUGIN)
         yield from _no_discovery(ctx, UNDONE_VALUE, "devicePlugin", given)
         return
     given = charts.gpu_operator.values
@@ -117,7 +117,7 @@ def undone_values(ctx: Context) -> Iterator[Finding]:
     # What is in the image of nodes that others make, only they know.
     unknown = any(pool.provisioner == "existing" for pool in pools.values())
     roles = {at: role for at, role in _OF_OPERATOR.items() if not (unknown and at in _DRIVER)}
-    yield from _undone(UNDONE_OPERATOR_VALUE, "gpuOperator", given, derived, roles)
+    yield from undone(UNDONE_OPERATOR_VALUE, "gpuOperator", given, derived, roles)
     yield from _undone_env(ctx, given)
     yield from _no_discovery(ctx, UNDONE_OPERATOR_VALUE, "gpuOperator", given)
 
@@ -168,13 +168,22 @@ def _env(values: Mapping[str, Any], part: str) -> dict[str, str]:
     }
 
 
-def _undone(
+def undone(
     code: Rule,
     chart: str,
     given: Mapping[str, Any],
     derived: Mapping[str, Any],
     roles: Mapping[str, str],
 ) -> Iterator[Finding]:
+    """Findings on given values that change what is derived.
+
+    Args:
+        code: The rule.
+        chart: Key of the chart below `charts`.
+        given: Values that the stack gives.
+        derived: Values that come from the plan.
+        roles: What each of the latter that must stay does, by its path.
+    """
     result = merge_values(derived, given, keep_null=True)
     for path in _paths(given):
         dotted = ".".join(path)

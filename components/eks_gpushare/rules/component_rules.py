@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from eks_gpushare.config.base import Model
     from eks_gpushare.config.component_specs import (
         DevicePluginSpec,
+        EfaDevicePluginSpec,
         EksClusterSpec,
         GpuOperatorSpec,
         GpuPoolSpec,
@@ -109,6 +110,21 @@ def check_gpu_operator(
     stack = _some(known_fields(spec), "namespace", "mig_taint_remover_image")
     gpu_stack = partial_model(GpuStack, manager="gpuOperator", **stack)
     return _of_manager(spec, gpu_stack, "gpu_operator", checked_before)
+
+
+def check_efa_device_plugin(spec: EfaDevicePluginSpec) -> Iterator[Finding]:
+    """Findings about the EFA device plugin's chart."""
+    known = known_fields(spec)
+    parts: dict[str, Any] = {"gpu_stack": partial_model(GpuStack, efa_device_plugin=True)}
+    if "chart" in known:
+        parts["charts"] = partial_model(Charts, efa_device_plugin=known["chart"])
+    if "pools" in known:
+        pool = partial_model(Pool, efa=True, **_some(known, "taints"))
+        parts["pools"] = dict.fromkeys(known["pools"], pool)
+    ctx, found = _context(_environment(spec, **parts), nodes_elsewhere=True)
+    yield from found
+    for each in _run(ctx, Scope.CHARTS):
+        yield _of_chart(each)
 
 
 def _of_manager(

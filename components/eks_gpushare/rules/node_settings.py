@@ -139,11 +139,10 @@ def _group(at: FieldPath, nodes: Nodes) -> Iterator[Finding]:
             f'"{role}" is {kind}.',
             "Write it like arn:aws:iam::111122223333:role/gpu-nodes.",
         )
-    wrong = (
-        most is not None and not _PERCENT.fullmatch(most)
-        if isinstance(most, str)
-        else most is not None and not 1 <= most <= _MOST_AT_A_TIME
-    )
+    if isinstance(most, str):
+        wrong = not _PERCENT.fullmatch(most)
+    else:
+        wrong = most is not None and not 1 <= most <= _MOST_AT_A_TIME
     if wrong:
         yield MAX_UNAVAILABLE.finding(
             (*at, "maxUnavailable"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.sharing import resources
+from eks_gpushare.sharing.efa import advertised_interfaces
 from eks_gpushare.sharing.labels import POOL_LABEL, node_labels
 from eks_gpushare.sharing.nodes import Sizes, sizes
 
@@ -126,7 +127,10 @@ def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None
         pool=pool,
         sizes=size,
         gpus_per_node={t.name: t.gpu_count for t in types},
-        per_node={t.name: resources.advertised(pool, t, catalog) for t in types},
+        per_node={
+            t.name: {**resources.advertised(pool, t, catalog), **advertised_interfaces(pool, t)}
+            for t in types
+        },
         request={shares[types[0].name][0].resource: 1},
         shares=shares,
         labels={**node_labels(name, pool), **_mig_labels(pool, catalog)},

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.install import device_plugin_chart, gpu_operator_chart
+from eks_gpushare_lab.install import device_plugin_chart, efa_plugin_chart, gpu_operator_chart
 from eks_gpushare_lab.install.release import facts_of, known_versions
 
 if TYPE_CHECKING:
@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.install.release import Release
 
-_PLUGIN, _OPERATOR = "nvidia-device-plugin", "gpu-operator"
-_MAKERS = {_PLUGIN: device_plugin_chart.render, _OPERATOR: gpu_operator_chart.render}
-_KEYS = {_PLUGIN: "devicePlugin", _OPERATOR: "gpuOperator"}
+_PLUGIN, _OPERATOR, _EFA = "nvidia-device-plugin", "gpu-operator", "aws-efa-k8s-device-plugin"
+_MAKERS = {
+    _PLUGIN: device_plugin_chart.render,
+    _OPERATOR: gpu_operator_chart.render,
+    _EFA: efa_plugin_chart.render,
+}
+_KEYS = {_PLUGIN: "devicePlugin", _OPERATOR: "gpuOperator", _EFA: "efaDevicePlugin"}
 
 
 def render(release: Release) -> list[Object]:

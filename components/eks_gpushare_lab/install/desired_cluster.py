@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.values import plain
 from eks_gpushare_lab.install.release import Release, chart_at
+from eks_gpushare_lab.simulated_node import efa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -69,6 +70,8 @@ class NodePool:
     """Release of the AMI; `""` for the newest."""
     user_data: str = ""
     """User data of the launch template, base64."""
+    efa_interfaces: int = 0
+    """EFA interfaces of the launch template; of nodes that somebody else made, as declared."""
     declared: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By instance type, what a node of a GPU pool is to advertise."""
 
@@ -173,6 +176,7 @@ def _pools(recording: Recording) -> Iterator[NodePool]:
             ami_type=_ami_type(given, template),
             release=str(given.get("releaseVersion") or ""),
             user_data=str(template.get("userData") or ""),
+            efa_interfaces=_efa_interfaces(template),
             declared=declared.get("perNode", {}),
         )
     for environment in environments:
@@ -228,6 +232,11 @@ def _disk(template: Mapping[str, Any]) -> int:
     mappings = template.get("blockDeviceMappings") or ()
     sizes = [int((each.get("ebs") or {}).get("volumeSize", 0)) for each in mappings]
     return max(sizes, default=_DISK_GIB)
+
+
+def _efa_interfaces(template: Mapping[str, Any]) -> int:
+    interfaces = template.get("networkInterfaces") or ()
+    return sum(each.get("interfaceType") in efa.KINDS for each in interfaces)
 
 
 def _version(group: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.sharing.nodes import allocatable
+from eks_gpushare_lab.simulated_node import efa
 from eks_gpushare_lab.simulated_node.boot import boot
 from eks_gpushare_lab.simulated_node.user_data import AMI_TYPE, USER_DATA, max_pods
 
@@ -97,7 +98,7 @@ def _node(name: str, pool: NodePool, kind: InstanceType, number: int) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": labels, "annotations": _annotations(pool)},
+        "metadata": {"name": name, "labels": labels, "annotations": _annotations(pool, kind)},
         "spec": {
             "taints": [dict(taint) for taint in pool.taints],
             "providerID": f"aws:///{zones[number % len(zones)]}/i-{_instance_id(name)}",
@@ -106,9 +107,14 @@ def _node(name: str, pool: NodePool, kind: InstanceType, number: int) -> Object:
     }
 
 
-def _annotations(pool: NodePool) -> dict[str, str]:
+def _annotations(pool: NodePool, kind: InstanceType) -> dict[str, str]:
     """What the simulated node has to know of the machine."""
-    launched = {AMI_TYPE: pool.ami_type, USER_DATA: pool.user_data}
+    elsewhere = 0 if pool.group else pool.declared.get(kind.name, {}).get(efa.RESOURCE, 0)
+    launched = {
+        AMI_TYPE: pool.ami_type,
+        USER_DATA: pool.user_data,
+        efa.INTERFACES: str(pool.efa_interfaces or elsewhere or ""),
+    }
     return {**SIMULATED, POOL: pool.name, **{key: text for key, text in launched.items() if text}}
 
 

@@ -9,8 +9,16 @@ from eks_gpushare_lab.install.dropped_keys import dropped, looks_like_one
 from eks_gpushare_lab.observing.placement import allocatable
 from eks_gpushare_lab.reporting.daemonset_coverage import why_not
 from eks_gpushare_lab.reporting.machines import broken_machine
+from eks_gpushare_lab.simulated_node import efa
 from eks_gpushare_lab.simulated_node.patches import LOG
-from eks_gpushare_lab.simulated_node.pods import MPS_DAEMON, PLUGIN, Program, program_of, role_of
+from eks_gpushare_lab.simulated_node.pods import (
+    EFA_PLUGIN,
+    MPS_DAEMON,
+    PLUGIN,
+    Program,
+    program_of,
+    role_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,9 +41,13 @@ _FIXES = {
 
 
 def advertised_by(node: Object | None) -> dict[str, int]:
-    """NVIDIA resources that a node gives out."""
+    """NVIDIA resources and EFA interfaces that a node gives out."""
     there = allocatable(node) if node else {}
-    return {name: int(count) for name, count in there.items() if name.startswith(_PREFIX)}
+    return {
+        name: int(count)
+        for name, count in there.items()
+        if name.startswith(_PREFIX) or name == efa.RESOURCE
+    }
 
 
 def differs(declared: Mapping[str, int], advertised: Mapping[str, int]) -> bool:
@@ -52,7 +64,9 @@ def comparison_findings(session: Session, coverages: Sequence[Coverage]) -> Iter
         advertised = advertised_by(there)
         if there is None or not differs(node.declared, advertised):
             continue
-        edge, fix = _broken_edge(session, coverages, node, there)
+        edge, fix = _efa_edge(session, coverages, node, there) or _broken_edge(
+            session, coverages, node, there
+        )
         message = f"{_text(node.declared)} declared, {_text(advertised)} advertised: {edge}"
         yield rules.DIFFERS.finding(("pools", node.pool, "nodes", node.name), message, fix)
 
@@ -93,6 +107,23 @@ def unread_findings(session: Session) -> Iterator[Finding]:
         fix = "Declare the sharing in the pool, or name it in the release's values: config.name."
         at = ("configMaps", f"{namespace}/{name}")
         yield rules.NOT_REFERRED_TO.finding(at, message, fix)
+
+
+def _efa_edge(
+    session: Session, coverages: Sequence[Coverage], node: LabNode, there: Object
+) -> tuple[str, str] | None:
+    """What is broken where the GPUs are as declared and the EFA interfaces are not."""
+    advertised = advertised_by(there)
+    gpus = ({k: v for k, v in c.items() if k != efa.RESOURCE} for c in (node.declared, advertised))
+    if differs(*gpus):
+        return None
+    plugin = next((each for each in coverages if each.role == EFA_PLUGIN), None)
+    if plugin is None:
+        return "no DaemonSet runs an EFA device plugin.", "Install AWS's chart for it."
+    if not efa.interfaces_of(there):
+        return "its launch template gives it no EFA interface.", "Set efa: true in the pool."
+    why = why_not(session, plugin, there)
+    return f"no pod of {plugin.name} runs on it. {why}", "Let it reach the node."
 
 
 def _broken_edge(

@@ -9,7 +9,15 @@ from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import RUNNING, state_of, workload_of
 from eks_gpushare_lab.observing.placement import mismatches, untolerated
 from eks_gpushare_lab.reporting.machines import serves_itself
-from eks_gpushare_lab.simulated_node.pods import DISCOVERY, MPS_DAEMON, PLUGIN, is_alive
+from eks_gpushare_lab.simulated_node import efa
+from eks_gpushare_lab.simulated_node.pods import (
+    DISCOVERY,
+    EFA_PLUGIN,
+    MPS_DAEMON,
+    PLUGIN,
+    is_alive,
+)
+from eks_gpushare_lab.simulated_node.pods import role_of as role_on_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,8 +28,9 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.session import Session
 
 _WORKER = "nfd-worker"
-_ROLES = (PLUGIN, DISCOVERY, MPS_DAEMON, _WORKER)
+_ROLES = (PLUGIN, DISCOVERY, MPS_DAEMON, _WORKER, EFA_PLUGIN)
 _TITLES = {
+    EFA_PLUGIN: "the EFA device plugin",
     PLUGIN: "the device plugin",
     DISCOVERY: "GPU feature discovery",
     MPS_DAEMON: "the MPS control daemon",
@@ -74,9 +83,8 @@ class Coverage:
 
 def role_of(spec: Object) -> str:
     """What pods of a spec run: a command of NVIDIA's or NFD's, or `""`."""
-    commands = (str((each.get("command") or [""])[0]) for each in spec["containers"])
-    names = (command.rpartition("/")[2] for command in commands)
-    return next((name for name in names if name in _ROLES), "")
+    found = role_on_node(spec)
+    return found if found in _ROLES else ""
 
 
 def coverage_of(session: Session) -> list[Coverage]:
@@ -104,6 +112,7 @@ def coverage_of(session: Session) -> list[Coverage]:
 
 def coverage_findings(session: Session, coverages: Sequence[Coverage]) -> Iterator[Finding]:
     """Pools that a DaemonSet they need does not reach."""
+    yield from _without_efa(session, coverages)
     pools: dict[str, LabNode] = {}
     for node in session.nodes:
         if node.declared and node.joins and not serves_itself(node.object):
@@ -117,6 +126,19 @@ def coverage_findings(session: Session, coverages: Sequence[Coverage]) -> Iterat
                 yield rules.NOT_REACHED.finding(("pools", pool), message, fix)
             for coverage in of_role:
                 yield from _missed(session, pool, coverage, harm)
+
+
+def _without_efa(session: Session, coverages: Sequence[Coverage]) -> Iterator[Finding]:
+    """Pools with EFA that its plugin does not reach, whatever the OS brings for GPUs."""
+    harm = "it gives out no EFA interface"
+    wanting = {n.pool: n for n in session.nodes if n.joins and n.declared.get(efa.RESOURCE)}
+    for pool in wanting:
+        of_role = [coverage for coverage in coverages if coverage.role == EFA_PLUGIN]
+        if not of_role:
+            message = f"No DaemonSet runs an EFA device plugin, so {harm}."
+            yield rules.NOT_REACHED.finding(("pools", pool), message, "Install AWS's chart for it.")
+        for coverage in of_role:
+            yield from _missed(session, pool, coverage, harm)
 
 
 def _missed(session: Session, pool: str, coverage: Coverage, harm: str) -> Iterator[Finding]:

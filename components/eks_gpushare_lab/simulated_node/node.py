@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.observing.placement import quantity
-from eks_gpushare_lab.simulated_node import advertising, discovery, gpus, operator
+from eks_gpushare_lab.simulated_node import advertising, discovery, efa, gpus, operator
 from eks_gpushare_lab.simulated_node.advertising import DevicesError
 from eks_gpushare_lab.simulated_node.boot import built_in
 from eks_gpushare_lab.simulated_node.hardware import INSTANCE_TYPE, hardware_of
@@ -14,6 +14,7 @@ from eks_gpushare_lab.simulated_node.mig_manager import MigManager
 from eks_gpushare_lab.simulated_node.mps_server import MpsServer
 from eks_gpushare_lab.simulated_node.pods import (
     DISCOVERY,
+    EFA_PLUGIN,
     MIG_MANAGER,
     MPS_DAEMON,
     PLUGIN,
@@ -100,6 +101,7 @@ class SimulatedNode:
             self._discover(hardware, found_gpus, labels)
             self._advertise(self._counts(node, hardware, found_gpus))
             self._manage(alive.get(MIG_MANAGER), labels, found_gpus, hardware, find)
+        self._hand_out_efa(node, served=EFA_PLUGIN in alive)
 
     def go_on(self, node: Object, pods: Iterable[Object]) -> None:
         """Let the MIG manager go on if the pods it waits for have gone.
@@ -120,7 +122,8 @@ class SimulatedNode:
         """What the device plugin runs with, if it serves requests."""
         plugin = self.instances.get(PLUGIN)
         running = plugin.configuration if plugin else self._built_in
-        return running if any(self.allocatable.values()) else None
+        given = (n for name, n in self.allocatable.items() if name.startswith(advertising.PREFIX))
+        return running if any(given) else None
 
     @property
     def shares_by_mps(self) -> bool:
@@ -139,10 +142,18 @@ class SimulatedNode:
             {
                 name: int(quantity(count))
                 for name, count in node["status"].get(part, {}).items()
-                if name.startswith(advertising.PREFIX)
+                if name.startswith(advertising.PREFIX) or name == efa.RESOURCE
             }
             for part in ("capacity", "allocatable")
         )
+
+    def _hand_out_efa(self, node: Object, *, served: bool) -> None:
+        """What the EFA device plugin registers, whatever is there of GPUs."""
+        interfaces = efa.interfaces_of(node)
+        if served and interfaces:
+            self.capacity[efa.RESOURCE] = self.allocatable[efa.RESOURCE] = interfaces
+        elif efa.RESOURCE in self.capacity:
+            self.capacity[efa.RESOURCE], self.allocatable[efa.RESOURCE] = interfaces, 0
 
     def _programs(self, pods: Iterable[Object]) -> None:
         alive: dict[str, Instance] = {}

@@ -32,7 +32,9 @@ VALIDATOR = "nvidia-operator-validator"
 """Command by which the lab marks the operator's validator."""
 EXPORTER = "dcgm-exporter"
 """Command of the exporter of metrics."""
-OTHERS = (WORKER, MIG_MANAGER, OPERATOR, VALIDATOR, EXPORTER)
+EFA_PLUGIN = "aws-efa-k8s-device-plugin"
+"""Name of the container with AWS's device plugin of EFA, which has no command of its own."""
+OTHERS = (WORKER, MIG_MANAGER, OPERATOR, VALIDATOR, EXPORTER, EFA_PLUGIN)
 """Programs that do something else than advertise, or have to be told apart."""
 
 _PROGRAMS = (PLUGIN, DISCOVERY, MPS_DAEMON)
@@ -121,8 +123,9 @@ def _is_gated(pod: Object) -> bool:
 
 
 def _command(container: dict[str, Any]) -> str:
-    command = container.get("command") or [""]
-    return str(command[0]).rpartition("/")[2]
+    if not container.get("command"):  # the image's own: it is known by the container's name
+        return EFA_PLUGIN if container["name"] == EFA_PLUGIN else ""
+    return str(container["command"][0]).rpartition("/")[2]
 
 
 def _environment(container: dict[str, Any]) -> Iterator[tuple[str, str]]:

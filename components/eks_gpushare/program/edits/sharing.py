@@ -24,6 +24,11 @@ _ANOTHER_MANAGER = (
     "of every pool and come back; nodes and running pods stay and keep their GPUs, but no new pod "
     "gets one until the new device plugin has registered"
 )
+_EFA_PLUGIN = "eks-gpushare:index:EfaDevicePlugin"
+_EFA_RESTARTS = (
+    "AWS's device plugin restarts on the nodes with EFA; nodes and running pods stay, and keep "
+    "their interfaces"
+)
 _ANOTHER_RELEASE = (
     "the device plugin is removed and installed anew; nodes and running pods stay, but no new pod "
     "gets a GPU meanwhile"
@@ -75,7 +80,8 @@ def of_releases(
         if release.urn in replaced:
             yield edit(release.name, "replace", replaced[release.urn], _ANOTHER_RELEASE)
         elif urn in olds and (names := changed(olds[urn], release)):
-            yield edit(release.name, "restart", names)
+            says = _EFA_RESTARTS if f"{_EFA_PLUGIN}$" in release.urn else ""
+            yield edit(release.name, "restart", names, says)
 
 
 def of_requests(before: Recording, after: Recording) -> Iterator[Edit]:

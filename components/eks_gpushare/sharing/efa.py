@@ -1,0 +1,59 @@
+"""Elastic Fabric Adapter: what nodes advertise of it, and where its device plugin runs.
+
+Source: `stable/aws-efa-k8s-device-plugin` of aws/eks-charts, at the version in `catalog.versions`.
+The images of EKS have the driver and not the plugin
+(https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.sharing.labels import POOL_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.config.environment import Environment
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.config.taints import Taint
+
+EFA = "vpc.amazonaws.com/efa"
+"""The resource of one EFA interface."""
+
+
+def advertised_interfaces(pool: Pool, instance_type: InstanceType) -> dict[str, int]:
+    """What the EFA device plugin makes a node of the pool advertise."""
+    return {EFA: instance_type.efa_interfaces} if pool.efa else {}
+
+
+def pools_with_efa(environment: Environment) -> dict[str, Pool]:
+    """The pools that the stack's EFA device plugin is for; none if the cluster has one already."""
+    if environment.gpu_stack.efa_device_plugin is False:
+        return {}
+    return {name: pool for name, pool in environment.pools.items() if pool.efa}
+
+
+def efa_plugin_values(
+    pools: Iterable[str], taints: Iterable[Taint], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Values of the chart.
+
+    It takes instance types for affinity, of which its own list is never complete and would match
+    nodes of others too. A label with the pools' names in its place sends it to exactly them.
+
+    Args:
+        pools: Names of the pools.
+        taints: All taints that their nodes join with.
+        given: The user's values, which go over the derived ones.
+    """
+    tolerated = sorted({(taint.key, taint.effect) for taint in taints})
+    derived: dict[str, Any] = {
+        "supportedInstanceLabels": {"keys": [POOL_LABEL], "values": sorted(pools)},
+        "tolerations": [
+            {"key": key, "operator": "Exists", "effect": effect} for key, effect in tolerated
+        ],
+    }
+    return merge_values(derived, given, keep_null=True)
