@@ -147,9 +147,13 @@ def test_registered_outputs_are_the_described_ones(
     described = {camel(name) for name in kind.__annotations__ if name != "provider"}
 
     manager = "gpuOperator" if component == "GpuOperator" else "devicePlugin"
-    pools = {"gpu": {"instance_types": ["p4d.24xlarge"], "sharing": {"mode": "exclusive"}}}
-    pools["gpu"] |= {"efa": True} if component == "EfaDevicePlugin" else {}
-    found = environment(preview=False, gpu_stack={"manager": manager}, pools=pools).all(component)
+    pool = {
+        "instance_types": ["p4d.24xlarge"],
+        "sharing": {"mode": "exclusive"},
+        "efa": component == "EfaDevicePlugin",
+    }
+    made = environment(preview=False, gpu_stack={"manager": manager}, pools={"gpu": pool})
+    found = made.all(component)
     assert {frozenset(each.outputs) for each in found} == {frozenset(described)}
 
 

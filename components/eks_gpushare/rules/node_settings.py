@@ -139,16 +139,18 @@ def _group(at: FieldPath, nodes: Nodes) -> Iterator[Finding]:
             f'"{role}" is {kind}.',
             "Write it like arn:aws:iam::111122223333:role/gpu-nodes.",
         )
-    if isinstance(most, str):
-        wrong = not _PERCENT.fullmatch(most)
-    else:
-        wrong = most is not None and not 1 <= most <= _MOST_AT_A_TIME
-    if wrong:
+    if most is not None and not _is_update_size(most):
         yield MAX_UNAVAILABLE.finding(
             (*at, "maxUnavailable"),
             f"{format_value(most)} is neither 1 to 100 nodes nor 1% to 100% of them.",
             'Write a number such as 2, or a percentage such as "33%".',
         )
+
+
+def _is_update_size(most: int | str) -> bool:
+    if isinstance(most, str):
+        return _PERCENT.fullmatch(most) is not None
+    return 1 <= most <= _MOST_AT_A_TIME
 
 
 @check(Scope.POOL, UNKNOWN_FIELD, FIELD_SET_ELSEWHERE, NO_SETTING)
