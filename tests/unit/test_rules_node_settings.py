@@ -402,3 +402,21 @@ def test_user_data_leaves_room_for_that_of_eks() -> None:
 
     assert pool("GPU425", **script) == [("pools.gpu.userData", message)]
     assert system("GPU425", **script) == [("system.userData", message)]
+
+
+def test_labels_of_an_image_of_ones_own_are_in_its_user_data() -> None:
+    image = {"id": "ami-0123456789abcdef0", "family": "al2023", "driverIncluded": True}
+    custom = {
+        "amiFamily": "custom",
+        "customAmi": image,
+        "amiVersion": None,
+        "instanceTypes": ["p4d.24xlarge"],
+        "sharing": {"mode": "mig", "layout": "all-1g.5gb"},
+    }
+    labels = {f"example.com/{n:02d}{'k' * 40}": "v" * 63 for n in range(50)}
+
+    assert pool("GPU425", **custom, labels={"team": "a"}) == []
+    assert pool("GPU425", labels=labels) == []
+    ((at, message),) = pool("GPU425", **custom, labels=labels)
+    assert at == "pools.gpu.labels"
+    assert message.endswith("bytes, with the labels; EC2 takes 16384.")

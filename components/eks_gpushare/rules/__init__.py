@@ -49,7 +49,10 @@ def _node_settings(environment: Environment) -> bool:
     return any(
         getattr(each, key, None) is not None
         for each in nodes
-        for key in ("node_role", "user_data", "kubelet", "max_unavailable", "local_storage")
+        for key in (
+            *("node_role", "user_data", "kubelet", "max_unavailable", "local_storage"),
+            "custom_ami",  # whose user data has labels, and has to fit too
+        )
     )
 
 

@@ -67,6 +67,7 @@ _CLOUD_INIT = (
 """INCLUSION_TYPES_MAP and what handlers take in cloud-init's sources: cloudinit/handlers."""
 _SPEC_KEYS = ("cluster", "containerd", "featureGates", "instance", "kubelet")
 """awslabs/amazon-eks-ami, nodeadm/api/v1alpha1/nodeconfig_types.go (81fec2e8)."""
+_EC2_LIMIT = 16 * 1024
 _TAINTS_FLAG = "--register-with-taints"
 _JOINING = ("cluster-name", "api-server", "cluster-certificate", "node-labels", "node-taints")
 _QUOTED_HEADER = re.compile(r'^\[.*".*\]$|\\"', re.MULTILINE)
@@ -212,7 +213,7 @@ def _set_by_both(ours: Mapping[str, Any], theirs: Mapping[str, Any], above: str 
 
 @check(Scope.POOL, LONG_USER_DATA)
 def pool_size(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    if not pool.user_data and not pool.kubelet:
+    if not pool.user_data and not pool.kubelet and pool.custom_ami is None:
         return  # a MIG layout alone has a rule of its own
     labels = node_labels(name, pool)
     try:
@@ -238,7 +239,14 @@ def system_size(ctx: Context) -> Iterator[Finding]:
 
 def _too_long(at: FieldPath, nodes: Nodes, text: str | None) -> Iterator[Finding]:
     size = user_data_bytes(text) if text else 0
-    if size > USER_DATA_LIMIT:
+    if not nodes.user_data and not nodes.kubelet:  # of an own image, to which EKS adds nothing
+        if size > _EC2_LIMIT:
+            yield LONG_USER_DATA.finding(
+                (*at, "labels"),
+                f"The user data has {size} bytes, with the labels; EC2 takes {_EC2_LIMIT}.",
+                "Set fewer or shorter labels.",
+            )
+    elif size > USER_DATA_LIMIT:
         yield LONG_USER_DATA.finding(
             (*at, "userData" if nodes.user_data else "kubelet"),
             f"The user data has {size} bytes; at most {USER_DATA_LIMIT} leave EKS room for its "
