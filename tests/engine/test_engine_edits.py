@@ -116,7 +116,15 @@ def test_a_pool_with_a_reservation_is_deleted_before_it_is_replaced(changes: Cha
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("rootVolumeGiB", 300), ("metadataHopLimit", 2), ("tagInstances", True)]
+    ("key", "value"),
+    [
+        ("rootVolumeGiB", 300),
+        ("metadataHopLimit", 2),
+        ("tagInstances", True),
+        ("kubelet", {"maxPods": 50}),
+        ("localStorage", "raid0"),
+        ("userData", [{"contentType": "text/x-shellscript", "content": "#!/bin/sh\n"}]),
+    ],
 )
 def test_what_is_in_the_launch_template_makes_a_version_of_it_and_rolls_the_nodes(
     changes: Changes, key: str, value: object
@@ -124,6 +132,27 @@ def test_what_is_in_the_launch_template_makes_a_version_of_it_and_rolls_the_node
     assert changes(f"pools.gpu.{key}", value) == {
         "LaunchTemplate gpushare-gpu-template": "update",
         "NodeGroup gpushare-gpu": "update",
+    }
+
+
+def test_how_many_nodes_are_exchanged_at_a_time_updates_the_node_group_in_place(
+    changes: Changes,
+) -> None:
+    assert changes("pools.gpu.maxUnavailable", "50%") == {"NodeGroup gpushare-gpu": "update"}
+
+
+def test_a_role_of_ones_own_replaces_the_node_group_and_takes_the_made_one_away(
+    changes: Changes,
+) -> None:
+    found = changes("pools.gpu.nodeRole", "arn:aws:iam::111122223333:role/gpu-nodes")
+
+    assert found == {
+        "NodeGroup gpushare-gpu": NEW_FIRST,
+        "Role gpushare-gpu-role": "delete",
+        **{
+            f"RolePolicyAttachment gpushare-gpu-{title}": "delete"
+            for title in ("worker", "cni", "images", "ssm")
+        },
     }
 
 
