@@ -22,10 +22,11 @@ from eks_gpushare.config.cluster import (
 from eks_gpushare.config.component_specs import ClusterFacts, EnvironmentSpec
 from eks_gpushare.config.network import NewNetwork
 from eks_gpushare.documents.kubeconfig import KubeconfigError, read_kubeconfig
+from eks_gpushare.engine_config import EngineConfig, engine_config
 from eks_gpushare.findings.finding import Finding, has_errors
-from eks_gpushare.rules import check_environment
 from eks_gpushare.rules.deploying import as_deploy_errors
-from eks_gpushare.validation.parse import parse
+from eks_gpushare.stack_file.check import check_given
+from eks_gpushare.validation.parse import Parsed
 from eks_gpushare.validation.shape import shape_findings
 
 if TYPE_CHECKING:
@@ -45,21 +46,18 @@ def load_stack() -> GpuSharingEnvironmentArgs:
     """
     region = pulumi.Config("aws").get("region")
     profile = pulumi.Config("aws").get("profile")
-    environment, found = _checked(pulumi.Config().require_object("environment"), region)
+    environment, found = _checked(engine_config())
     given = {key: value for key, value in (("region", region), ("profile", profile)) if value}
     spec = converted(EnvironmentSpec, environment, **given, **_looked_up(environment))
     args = CheckedArgs(spec, found, **_kubeconfig(environment))
     return cast("GpuSharingEnvironmentArgs", args)
 
 
-def _checked(raw: object, region: str | None) -> tuple[Environment, list[Finding]]:
-    parsed = parse(raw)
-    found = list(parsed.findings)
-    if parsed.environment is not None:
-        found += check_environment(
-            parsed.environment, region=region, partly_read=bool(parsed.findings)
-        )
-    found = as_deploy_errors(found)
+def _checked(given: EngineConfig) -> tuple[Environment, list[Finding]]:
+    parsed, of_environment = Parsed(None, ()), []
+    if given.environment is not None:
+        parsed, of_environment = check_given(given.environment, given.findings, region=given.region)
+    found = as_deploy_errors([*given.findings, *of_environment])
     if parsed.environment is None or has_errors(found):
         raise pulumi.RunError(_text(f for f in found if f.severity == "error"))
     return parsed.environment, found

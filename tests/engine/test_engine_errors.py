@@ -44,6 +44,61 @@ def test_mistakes_register_nothing_but_the_stack(three_mistakes: Result) -> None
     assert three_mistakes.types == {"pulumi:pulumi:Stack"}
 
 
+@pytest.fixture(scope="module")
+def with_secret(project: Project, time_slicing: StackFile) -> Project:
+    """A stack to whose tags somebody has added a secret with the engine's own command."""
+    project.init("secret", time_slicing)
+    key = "eks-gpushare:environment.tags.token"
+    project.engine.run(
+        project.directory,
+        "config",
+        "set",
+        "--secret",
+        "--path",
+        key,
+        "hunter2",
+        "--stack",
+        "secret",
+    )
+    return project
+
+
+TAG_REFUSED = """\
+the stack file has 1 error:
+  GPU010 config.eks-gpushare:environment.tags.token: A secret inside the environment would be in \
+plain text in the state. Keep secrets out of it; nothing in an environment needs one."""
+
+
+def test_a_secret_in_the_environment_is_refused_by_a_preview(with_secret: Project) -> None:
+    result = with_secret.preview("secret", fails=True)
+
+    assert result.errors == [TAG_REFUSED, ENGINES_OWN]
+    assert result.types == {"pulumi:pulumi:Stack"}
+
+
+def test_a_secret_in_the_environment_never_gets_into_the_state(with_secret: Project) -> None:
+    args = ("up", "--yes", "--skip-preview", "--stack", "secret")
+    result = with_secret.engine.run(with_secret.directory, *args, fails=True)
+    secrets = ["--show-secrets", "--stack", "secret"]
+    state = with_secret.engine.run(with_secret.directory, "stack", "export", *secrets).text
+
+    assert result.errors == [TAG_REFUSED, ENGINES_OWN]
+    assert "hunter2" not in result.text + state
+
+
+def test_a_stray_key_is_refused_by_the_program(project: Project, time_slicing: StackFile) -> None:
+    project.init("stray", {**time_slicing, "eks-gpushare:tags": {"team": "ml"}})
+    result = project.preview("stray", fails=True)
+
+    assert result.errors == [
+        (
+            "the stack file has 1 error:\n  GPU009 config.eks-gpushare:tags: eks-gpushare reads "
+            "eks-gpushare:environment only. Remove it; known are eks-gpushare:environment."
+        ),
+        ENGINES_OWN,
+    ]
+
+
 def test_a_cluster_that_is_not_there_is_one_clean_message(
     project: Project, time_slicing: StackFile, edited: Edit
 ) -> None:

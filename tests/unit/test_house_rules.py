@@ -44,7 +44,9 @@ LAYERS = (
     ("served",),
     ("aws", "in_cluster"),
     COMPONENTS,
-    ("stack", "program"),
+    ("program",),
+    ("engine_config",),
+    ("stack",),
     ("cli",),
 )
 """Each layer may import itself and those before it."""

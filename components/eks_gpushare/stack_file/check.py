@@ -8,14 +8,16 @@ from eks_gpushare.findings.finding import FieldPath, Finding, has_errors
 from eks_gpushare.rules import check_environment
 from eks_gpushare.rules.stack import NO_REGION
 from eks_gpushare.stack_file.file import StackFile, read_stack_file, unreadable
-from eks_gpushare.validation.parse import parse
+from eks_gpushare.validation.parse import Parsed, parse
 from eks_gpushare.validation.shape_rules import SECRET_INSIDE, STRAY_KEY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import date
     from pathlib import Path
 
     from eks_gpushare.config.environment import Environment
+    from eks_gpushare.validation.shape import Spelling
 
 _REGION: FieldPath = ("config", "aws:region")
 
@@ -69,22 +71,50 @@ def check_stack_file(stack_file: StackFile, *, today: date | None = None) -> Rep
     found = list(stack_file.findings)
     environment = None
     if stack_file.environment is not None:
-        parsed = parse(stack_file.environment, stack_file.spelled)
-        secret = [f.at[2:] for f in found if f.code == SECRET_INSIDE.id]
-        found += [f for f in parsed.findings if not any(_within(f, at) for at in secret)]
-        if parsed.environment is not None:
-            ruled = check_environment(
-                parsed.environment,
-                region=stack_file.region,
-                today=today,
-                partly_read=bool(parsed.findings),
-            )
-            if any(_is_about_region(f) for f in found):  # there is one, and it is wrong
-                ruled = [f for f in ruled if f.code != NO_REGION.id]
-            found += ruled
-            environment = None if parsed.findings else parsed.environment
+        parsed, of_environment = check_given(
+            stack_file.environment,
+            found,
+            region=stack_file.region,
+            spelled=stack_file.spelled,
+            today=today,
+        )
+        environment = None if parsed.findings else parsed.environment
+        found += of_environment
     found.sort(key=lambda each: stack_file.line_of(each) or 0)
     return Report(stack_file.name, tuple(found), stack_file.readable, stack_file, environment)
+
+
+def check_given(
+    given: object,
+    beside: Iterable[Finding],
+    *,
+    region: str | None,
+    spelled: Spelling | None = None,
+    today: date | None = None,
+) -> tuple[Parsed, list[Finding]]:
+    """Check an environment whose surroundings are checked already.
+
+    Args:
+        given: Its plain data, secrets as they stand in the file.
+        beside: What is wrong with the rest of the configuration.
+        region: AWS region of the stack, None if it does not say.
+        spelled: How the scalar at a place is written in the file. Default: unknown.
+        today: For versions that end. Default: today.
+
+    Returns:
+        The environment, and all that is found in it. Of what is secret nothing more is said.
+    """
+    parsed, beside = parse(given, spelled), tuple(beside)
+    secret = [each.at[2:] for each in beside if each.code == SECRET_INSIDE.id]
+    found = [f for f in parsed.findings if not any(_within(f, at) for at in secret)]
+    if parsed.environment is not None:
+        ruled = check_environment(
+            parsed.environment, region=region, today=today, partly_read=bool(parsed.findings)
+        )
+        if any(_is_about_region(f) for f in beside):  # there is one, and it is wrong
+            ruled = [f for f in ruled if f.code != NO_REGION.id]
+        found += ruled
+    return parsed, found
 
 
 def _is_about_region(found: Finding) -> bool:

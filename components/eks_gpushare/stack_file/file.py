@@ -13,11 +13,12 @@ from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.shape import format_value, similar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.findings.rule import Rule
 
 _TOP_LEVEL = ("config", "encryptionsalt", "encryptedkey", "secretsprovider", "environment")
+_REGION_KEY = "aws:region"
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d{1,2}")
 _AWS_KEYS = (
     "accessKey",
@@ -106,10 +107,14 @@ def stack_file_of(content: bytes | str, name: str) -> StackFile:
         found += _of_file(document.value)
         config = document.value.get("config") if isinstance(document.value, dict) else None
         if isinstance(config, dict):
-            environment = config.get(ENVIRONMENT_KEY)
-            given = config.get("aws:region")
-            region = given if isinstance(given, str) and _REGION.fullmatch(given) else None
+            environment, region = config.get(ENVIRONMENT_KEY), region_of(config)
     return StackFile(name, document, tuple(found), environment, region)
+
+
+def region_of(config: Mapping[str, Any]) -> str | None:
+    """`aws:region` of a configuration, if it looks like one."""
+    given = config.get(_REGION_KEY)
+    return given if isinstance(given, str) and _REGION.fullmatch(given) else None
 
 
 def _of_yaml(problem: YamlProblem) -> Finding:
@@ -133,7 +138,7 @@ def _of_file(value: Any) -> Iterator[Finding]:
     config = value.get("config")
     elsewhere = value.get("environment") is not None
     if isinstance(config, dict):
-        yield from _of_config(config, elsewhere=elsewhere)
+        yield from config_findings(config, elsewhere=elsewhere)
     elif config is not None:
         message = f"{format_value(config)} is not a mapping of configuration keys."
         fix = f"Write {ENVIRONMENT_KEY}: and aws:region: below config."
@@ -144,7 +149,13 @@ def _of_file(value: Any) -> Iterator[Finding]:
         yield _missing_environment(("config",), "The file has no configuration.")
 
 
-def _of_config(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Finding]:
+def config_findings(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Finding]:
+    """What is wrong with configuration, apart from what is inside the environment.
+
+    Args:
+        config: Its keys with their namespaces, and plain data.
+        elsewhere: Whether more of it comes from Pulumi ESC.
+    """
     for key in config:
         yield from _of_key(key)
     at = ("config", ENVIRONMENT_KEY)
@@ -157,10 +168,10 @@ def _of_config(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Finding]:
         yield _unseen_environment()
     else:
         yield _missing_environment(("config",), f"The file has no {ENVIRONMENT_KEY}.")
-    region = config.get("aws:region")
-    if region is not None and not (isinstance(region, str) and _REGION.fullmatch(region)):
+    region = config.get(_REGION_KEY)
+    if region is not None and region_of(config) is None:
         message = f"{format_value(region)} is not the name of a region."
-        at = ("config", "aws:region")
+        at = ("config", _REGION_KEY)
         yield shape_rules.NOT_ALLOWED.finding(at, message, "Write it as us-west-2.")
 
 
@@ -204,15 +215,20 @@ def _unseen_environment() -> Finding:
 def _secrets(value: Any, at: FieldPath) -> Iterator[Finding]:
     if isinstance(value, dict):
         if set(value) == {"secure"}:
-            message = "A secret inside the environment would be in plain text in the state."
-            fix = "Keep secrets out of it; nothing in an environment needs one."
-            yield shape_rules.SECRET_INSIDE.finding(at, message, fix)
+            yield secret_finding(at)
             return
         for key, inner in value.items():
             yield from _secrets(inner, (*at, key))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _secrets(inner, (*at, index))
+
+
+def secret_finding(at: FieldPath) -> Finding:
+    """The finding of a secret at a place of the whole file."""
+    message = "A secret inside the environment would be in plain text in the state."
+    fix = "Keep secrets out of it; nothing in an environment needs one."
+    return shape_rules.SECRET_INSIDE.finding(at, message, fix)
 
 
 def unreadable(name: str, reason: str) -> Finding:
