@@ -2,14 +2,16 @@
 
 Arguments are typed dictionaries: Pulumi's component host hands a component plain dictionaries, so
 the same classes serve Python programs now and programs in other languages later. What decides
-which resources there are is plain; only what wires resources together may be an output.
+which resources there are is plain; what wires resources together may be an output, and so may what
+AWS and Kubernetes get as it is, such as tags, ARNs and IDs.
 """
 
 # No postponed annotations, unions, literals or tuples here: the component host reads these types.
 
+from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
-import pulumi
+from pulumi import Input
 
 from eks_gpushare.catalog_args import (
     CatalogAdditions,
@@ -101,7 +103,7 @@ class Sharing(TypedDict):
 class CustomAmi(TypedDict):
     """An AMI of the user's own."""
 
-    id: str
+    id: Input[str]
     """AMI ID, `ami-...`."""
     family: str
     """al2023 or bottlerocket: what its user data must look like."""
@@ -119,7 +121,7 @@ class Bottlerocket(TypedDict):
 class Reservation(TypedDict):
     """A capacity reservation or capacity block bought beforehand."""
 
-    id: str
+    id: Input[str]
     """`cr-...`."""
 
 
@@ -151,7 +153,7 @@ class Pool(TypedDict):
     """EKS AMI release version. Default: the newest at creation."""
     zones: NotRequired[list[str]]
     """Availability zones. Default: the network's."""
-    subnet_ids: NotRequired[list[str]]
+    subnet_ids: NotRequired[Input[Sequence[Input[str]]]]
     """Subnets by ID, in a network that is there already. Default: its private subnets."""
     capacity_type: NotRequired[str]
     """onDemand, spot, reserved or capacityBlock. Default: onDemand."""
@@ -159,7 +161,7 @@ class Pool(TypedDict):
     """Only with `capacity_type` reserved or capacityBlock."""
     root_volume_gib: NotRequired[int]
     """Size of the encrypted gp3 root volume in GiB. Default: 200."""
-    labels: NotRequired[dict[str, str]]
+    labels: NotRequired[dict[str, Input[str]]]
     """Further node labels."""
     taints: NotRequired[list[Taint]]
     """Taints of the nodes. Default: `nvidia.com/gpu=true:NoSchedule`."""
@@ -177,7 +179,7 @@ class Pool(TypedDict):
     """1, or 2 to let pods reach the node's credentials. Default: 1."""
     tag_instances: NotRequired[bool]
     """Tag instances and volumes too; each change then rolls the nodes. Default: false."""
-    node_role: NotRequired[pulumi.Input[str]]
+    node_role: NotRequired[Input[str]]
     """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
     user_data: NotRequired[list[UserDataPart]]
     """Further parts of the nodes' user data. Default: none."""
@@ -274,9 +276,11 @@ class Cluster(TypedDict):
     """Who may reach the API server. Default: the VPC only."""
     admins: NotRequired[list[str]]
     """IAM roles or users that get cluster-admin."""
+    named_admins: NotRequired[dict[str, Input[str]]]
+    """More of them, each by a name of your own that its access entry gets in the state."""
     deletion_protection: NotRequired[bool]
     """Refuse deletion, in EKS and in Pulumi. Default: true."""
-    secrets_key_arn: NotRequired[str]
+    secrets_key_arn: NotRequired[Input[str]]
     """KMS key for secrets. Default: a key of its own."""
     addons: NotRequired[Addons]
     """Add-ons and their versions."""
@@ -293,11 +297,11 @@ class NetworkBlock(TypedDict):
     """single or perZone. Default: single."""
     flow_logs: NotRequired[bool]
     """Record rejected traffic. Default: false."""
-    vpc_id: NotRequired[str]
+    vpc_id: NotRequired[Input[str]]
     """VPC that is there already."""
-    private_subnet_ids: NotRequired[list[str]]
+    private_subnet_ids: NotRequired[Input[Sequence[Input[str]]]]
     """Its subnets for nodes and the control plane."""
-    public_subnet_ids: NotRequired[list[str]]
+    public_subnet_ids: NotRequired[Input[Sequence[Input[str]]]]
     """Its subnets for load balancers that face the internet."""
 
 
@@ -314,7 +318,7 @@ class SystemBlock(TypedDict):
     """Availability zones. Default: the network's; pinned, a new zone replaces no nodes."""
     root_volume_gib: NotRequired[int]
     """Size of the encrypted gp3 root volume in GiB. Default: 50."""
-    node_role: NotRequired[pulumi.Input[str]]
+    node_role: NotRequired[Input[str]]
     """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
     user_data: NotRequired[list[UserDataPart]]
     """Further parts of the nodes' user data. Default: none."""
@@ -331,7 +335,7 @@ class GpuStack(TypedDict):
     """devicePlugin or gpuOperator. Default: devicePlugin."""
     namespace: NotRequired[str]
     """Namespace of the chart."""
-    mig_taint_remover_image: NotRequired[str]
+    mig_taint_remover_image: NotRequired[Input[str]]
     """Image for the controller that frees nodes once MIG manager has made their layout."""
     efa_device_plugin: NotRequired[bool]
     """Install AWS's device plugin for pools with `efa`. Default: true."""
@@ -353,19 +357,19 @@ class Charts(TypedDict):
 class ClusterFacts(TypedDict):
     """What AWS says of an existing EKS cluster: `aws.eks.get_cluster` has all of it."""
 
-    arn: str
+    arn: Input[str]
     """ARN of the cluster."""
-    endpoint: str
+    endpoint: Input[str]
     """URL of its API server."""
-    certificate_authority: str
+    certificate_authority: Input[str]
     """Certificate authority of the API server, base64."""
     version: str
     """Kubernetes version."""
-    vpc_id: str
+    vpc_id: Input[str]
     """VPC of the cluster."""
-    subnet_ids: list[str]
+    subnet_ids: Input[Sequence[Input[str]]]
     """Subnets of the cluster."""
-    security_group_id: str
+    security_group_id: Input[str]
     """Security group that EKS made for the cluster."""
-    service_cidr: str
+    service_cidr: Input[str]
     """Address range of Kubernetes services."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eks_gpushare.config.base import Model
+from eks_gpushare.late_values import dump
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,9 +37,9 @@ class CheckedArgs(dict[str, Any]):
             found: What checking it found, of which nothing is an error.
             beside: Arguments that the model does not have.
         """
-        super().__init__(spec.model_dump(exclude_unset=True, mode="json"), **beside)
+        super().__init__(dump(spec, exclude_unset=True), **beside)
         self._spec, self._found = spec, tuple(found)
-        self._as_checked = copy.deepcopy(dict(self))
+        self._as_checked = _copied(dict(self))
 
     def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
         return dict, (dict(self),)  # so copies of every depth are plain
@@ -49,6 +49,13 @@ class CheckedArgs(dict[str, Any]):
         if isinstance(self._spec, model) and dict(self) == self._as_checked:
             return self._spec, self._found
         return None
+
+
+def _copied(value: Any) -> Any:
+    """A copy of every depth, but for outputs, which cannot be copied and do not change."""
+    if isinstance(value, dict):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, list) else value
 
 
 def known_spec(args: object, model: type[M]) -> M | None:

@@ -47,16 +47,19 @@ class EksClusterArgs(TypedDict):
     """Who may reach the API server. Default: the VPC only."""
     admins: NotRequired[list[str]]
     """IAM roles or users that get cluster-admin. Default: only who creates it."""
+    named_admins: NotRequired[dict[str, pulumi.Input[str]]]
+    """More of them, each by a name of your own that its access entry gets in the state: for roles
+    of the same program, whose ARNs are outputs. Default: none."""
     deletion_protection: NotRequired[bool]
     """Refuse deletion, in EKS and in Pulumi. Default: true."""
-    secrets_key_arn: NotRequired[str]
+    secrets_key_arn: NotRequired[pulumi.Input[str]]
     """KMS key for secrets. Default: a key of its own."""
     addons: NotRequired[Addons]
     """Add-ons and their versions."""
     gpu_taints: NotRequired[list[Taint]]
     """Taints of GPU nodes, for add-ons that watch GPUs.
     Default: `nvidia.com/gpu=true:NoSchedule`."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[dict[str, pulumi.Input[str]]]
     """Tags of everything. Default: none."""
 
 
@@ -228,8 +231,8 @@ def _access_entries(
 ) -> list[pulumi.Resource]:
     cluster_name = cluster.eks_cluster.name
     made: list[pulumi.Resource] = []
-    for arn in spec.admins:
-        title = f"{name}-eks-{_entry_name(arn)}"
+    for name_of_entry, arn in _admins(spec).items():
+        title = f"{name}-eks-{name_of_entry}"
         entry = AccessEntry(
             title,
             cluster_name=cluster_name,
@@ -250,6 +253,11 @@ def _access_entries(
         )
         made += [entry, allowed]
     return made
+
+
+def _admins(spec: EksClusterSpec) -> dict[str, str]:
+    """Who gets cluster-admin, by the names of their access entries."""
+    return {**{_entry_name(arn): arn for arn in spec.admins}, **(spec.named_admins or {})}
 
 
 def _entry_name(arn: str) -> str:

@@ -2,39 +2,61 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pulumi
+from pulumi.runtime.mocks import MockMonitor
+from pulumi.runtime.settings import SETTINGS
 
-from eks_gpushare.config import component_specs
 from eks_gpushare.config.base import Model, fields_by_key, forget, normalised
-from eks_gpushare.config.models import models
 from eks_gpushare.findings.finding import Finding, dotted, has_errors
+from eks_gpushare.late_values import (
+    dump,
+    hidden,
+    is_late,
+    put_back,
+    take_out,
+    takes_outputs_inside,
+)
+from eks_gpushare.python_words import in_python, python_names
 from eks_gpushare.rules.deploying import as_deploy_errors
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.partial import meant_fields, read_block
-from eks_gpushare.validation.shape import meant_key, missing_key, shape_findings
+from eks_gpushare.validation.shape import meant_key, missing_key, shape_findings, wrong_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from eks_gpushare.findings.finding import FieldPath
 
 M = TypeVar("M", bound=Model)
 
-_SPECS: tuple[type[Model], ...] = (
-    component_specs.NetworkSpec,
-    component_specs.EksClusterSpec,
-    component_specs.SystemNodesSpec,
-    component_specs.GpuPoolSpec,
-    component_specs.ClusterFacts,
-    component_specs.EnvironmentSpec,
-    component_specs.DevicePluginSpec,
-    component_specs.GpuOperatorSpec,
-    component_specs.EfaDevicePluginSpec,
-)
+_PLAIN = "Give a plain value, such as one of pulumi.Config()."
+_INSTEAD = {
+    "admins": "Give it in named_admins, by a name of yours: the access entry in the state is named "
+    "after the ARN here.",
+    "public_cidrs": "Give plain ranges: who may reach the API server is checked beforehand.",
+    "served": "Give the list itself, such as [pool.served].",
+}
+"""What to do with an output, by the field that takes none."""
+
+
+def given_args(args_type: type, args: Any) -> Mapping[str, Any]:
+    """The arguments as a mapping, an empty one for None.
+
+    Raises:
+        pulumi.InputPropertiesError: If they are something else.
+    """
+    if args is None:
+        return {}
+    if not isinstance(args, Mapping):
+        message = f"{type(args).__name__} is no mapping of arguments."
+        fix = f"Give {args_type.__name__} as a dictionary, and resource options after it."
+        refuse(_component(args_type), [shape_rules.WRONG_TYPE.finding((), message, fix)])
+    return args
 
 
 def validate_args(
@@ -45,7 +67,9 @@ def validate_args(
 ) -> tuple[M, list[Finding]]:
     """The plain part of a component's arguments as a model, and what is worth knowing about it.
 
-    Arguments that the model does not have wire resources together and may be outputs.
+    Arguments that the model does not have wire resources together and may be outputs. So may values
+    of the model that decide nothing: it has them as they were given, to be handed on. Checks do not
+    see them, but run again with each as soon as it is known.
 
     Args:
         model: What the plain part must be.
@@ -56,33 +80,77 @@ def validate_args(
     Raises:
         pulumi.InputPropertiesError: Naming every wrong field by path.
     """
+    args, component = given_args(args_type, args), _component(args_type)
     keys = args_type.__annotations__
-    refs = {key for key in keys if key not in model.model_fields}
+    refs = {key: keys[key] for key in keys if key not in model.model_fields}
     given = {key: args[key] for key in args if key in keys and key not in refs}
-    outputs: list[FieldPath] = []
-    plain = normalised(_without_outputs(given, (), outputs))
-    found = [_output(at) for at in outputs]
+    taken, late, refused = take_out(given, model)
+    plain = normalised(taken)
+    found = [_output(at, model) for at in refused]
     unknown = {str(key): meant_key(str(key), keys) for key in args if key not in keys}
     found += [_unknown_arg(key, meant) for key, meant in unknown.items()]
     required: frozenset[str] = args_type.__required_keys__  # type: ignore[attr-defined]  # a TypedDict
-    for ref in sorted((refs & required) - {*unknown.values()}):
-        if args.get(ref) is None:
+    for ref in sorted(refs):
+        if args.get(ref) is not None:
+            found += _of_ref(ref, args[ref], refs[ref], required=ref in required)
+        elif ref in required - {*unknown.values()}:
             found.append(missing_key((ref,)))
     spec, details, misspelt = read_block(model, plain, by_alias=False)
-    explained = {*outputs, *((meant,) for meant in unknown.values())}
+    explained = {*refused, *((meant,) for meant in unknown.values())}
     shape = shape_findings(details, {*python_names().values(), *refs}, unknown=misspelt)
     found += [f for f in shape if not any(f.at[: len(at)] == at for at in explained)]
     forget(spec, *meant_fields(unknown, fields_by_key(model, by_alias=False), given))
-    ruled = as_deploy_errors(until_unread(rules, spec))
+    ruled = as_deploy_errors(until_unread(rules, hidden(put_back(spec, late))))
     found += [f for f in ruled if f.severity == "error"] if found else ruled
     if has_errors(found):
-        refuse(args_type.__name__.removesuffix("Args"), found)
-    return spec, found
+        refuse(component, found)
+
+    def checked(at: FieldPath, value: object) -> object:
+        if not isinstance(SETTINGS.monitor, MockMonitor):  # whose values are made up
+            others = {place: each for place, each in late.items() if place != at}
+            known = read_block(model, put_back(plain, {at: normalised(value)}), by_alias=False)
+            wrong = shape_findings(known.details, (), unknown=known.unknown)
+            wrong += until_unread(rules, hidden(put_back(known.block, others)))
+            if has_errors(wrong):
+                refuse(component, wrong)
+        return value
+
+    later = {at: each.apply(partial(checked, at)) for at, each in late.items()}
+    return put_back(spec, later), [in_python(each) for each in found]
 
 
-def _output(at: FieldPath) -> Finding:
-    message = "An output decides too late: this value says which resources there are."
-    return shape_rules.WRONG_TYPE.finding(at, message, "Give a plain value.")
+def _component(args_type: type) -> str:
+    return args_type.__name__.removesuffix("Args")
+
+
+def _of_ref(key: str, value: object, annotation: object, *, required: bool) -> Iterator[Finding]:
+    """What is wrong with what wires resources together, as far as it is plain."""
+    if is_late(value):
+        return
+    if "Sequence" not in str(annotation):
+        yield from _of_text((key,), value)
+    elif not isinstance(value, list | tuple):
+        yield wrong_type((key,), value, "a list")
+    elif required and not value:
+        yield shape_rules.WRONG_TYPE.finding((key,), "The list is empty.", "Name at least one.")
+    else:
+        for index, item in enumerate(value):
+            yield from _of_text((key, index), item)
+
+
+def _of_text(at: FieldPath, value: object) -> Iterator[Finding]:
+    if not is_late(value) and not isinstance(value, str):
+        yield wrong_type(at, value, "text")
+
+
+def _output(at: FieldPath, model: type[Model]) -> Finding:
+    names = [part for part in at if isinstance(part, str)]
+    message = "An output is known too late: this value decides what is made, and how."
+    fix = next((_INSTEAD[name] for name in names if name in _INSTEAD), _PLAIN)
+    if takes_outputs_inside(model, at):
+        message = "An output is known too late: the keys of this mapping have to be known."
+        fix = "Give the mapping itself; its values may be outputs."
+    return shape_rules.WRONG_TYPE.finding(at, message, fix)
 
 
 def _unknown_arg(key: str, meant: str | None) -> Finding:
@@ -96,8 +164,8 @@ def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
     Raises:
         pulumi.InputPropertiesError: Always.
     """
-    wrong = [f for f in findings if f.severity == "error"]
-    places = [dotted(python_place(f.at)) for f in wrong]
+    wrong = [in_python(f) for f in findings if f.severity == "error"]
+    places = [dotted(f.at) for f in wrong]
     lines = [
         f"  {place or 'args'}: {f.message} {f.fix} [{f.code}]"
         for place, f in zip(places, wrong, strict=True)
@@ -115,8 +183,8 @@ def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
 def warn(found: Iterable[Finding], resource: pulumi.Resource) -> None:
     """Put warnings into the engine's log, on the component they are about."""
     for each in found:
-        if each.severity == "warning":
-            pulumi.log.warn(str(each), resource=resource)
+        if each.severity == "warning":  # which the engine says itself
+            pulumi.log.warn(str(each).removeprefix("warning "), resource=resource)
 
 
 def props(
@@ -135,51 +203,10 @@ def props(
         only: Fields to keep. Default: all but `without`.
         wiring: Arguments beside the model, under the names of raw resources.
     """
-    plain = model.model_dump(
-        by_alias=True, exclude_none=True, include=only, exclude=set(without), mode="json"
-    )
+    plain = dump(model, by_alias=True, exclude_none=True, include=only, exclude=set(without))
     if "catalog" in plain:
         plain["catalog"] = {key: value for key, value in plain["catalog"].items() if value}
     for key in ("tags", "catalog"):
         if not plain.get(key):
             plain.pop(key, None)
     return {**plain, **{key: value for key, value in wiring.items() if value is not None}}
-
-
-def python_place(at: FieldPath) -> FieldPath:
-    """A place in the stack file as a place in arguments: `instanceTypes` is `instance_types`."""
-    names = python_names()
-    free = next((index for index, part in enumerate(at) if part in _FREE), len(at))
-    known = (names.get(part, part) if isinstance(part, str) else part for part in at[:free])
-    return (*known, *at[free:])
-
-
-@cache
-def python_names() -> Mapping[str, str]:
-    """Python name of each key of the stack file and of the components' own arguments."""
-    every = (fields_by_key(model).items() for model in (*models(), *_SPECS))
-    return {key: name for fields in every for key, name in fields}
-
-
-_MAY_BE_OUTPUTS = frozenset({"node_role"})
-"""Keys of blocks whose value only wires resources together: rules look at it where it is plain."""
-_FREE = frozenset({"kubelet", "values"})
-"""Keys of blocks whose own keys are somebody else's, and the same in every language."""
-
-
-class _Undecided:
-    """Stands for an output among plain values: it is of no type that a model takes."""
-
-
-def _without_outputs(value: Any, at: FieldPath, found: list[FieldPath]) -> Any:
-    """The value without outputs, the places of which are noted."""
-    if isinstance(value, pulumi.Output):
-        if at[-1:] and at[-1] in _MAY_BE_OUTPUTS:
-            return None
-        found.append(at)
-        return _Undecided()
-    if isinstance(value, dict):
-        return {key: _without_outputs(item, (*at, key), found) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_outputs(item, (*at, index), found) for index, item in enumerate(value)]
-    return value

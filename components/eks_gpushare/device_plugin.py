@@ -17,6 +17,7 @@ from eks_gpushare.in_cluster.chart_parts import (
     immutable_config_map,
     privileged_namespace,
 )
+from eks_gpushare.kubernetes_provider import manage
 from eks_gpushare.rules.component_rules import check_device_plugin
 from eks_gpushare.served import checked_manager
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, pools_of_chart
@@ -113,6 +114,7 @@ class DevicePlugin(pulumi.ComponentResource):
             props(spec, "served", "pools", pools=pools),
             opts,
         )
+        manage(self, opts)
         child = pulumi.ResourceOptions(parent=self)
         called = spec.namespace or DEFAULT_NAMESPACE
         namespace = privileged_namespace(

@@ -1,6 +1,6 @@
 """A whole GPU-sharing environment, from one declaration."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
@@ -30,6 +30,8 @@ from eks_gpushare.documents.kubeconfig import KubeconfigError, eks_kubeconfig, r
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.gpu_manager import register_efa_plugin, register_manager
 from eks_gpushare.gpu_pool import GpuPool
+from eks_gpushare.kubernetes_provider import declare, other_environment
+from eks_gpushare.late_values import given_ids, when_known
 from eks_gpushare.network import Network
 from eks_gpushare.rules import check_environment, lookups
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment, startup_taints
@@ -54,7 +56,7 @@ class GpuSharingEnvironmentArgs(TypedDict):
     """Chart versions, mirrors and values."""
     catalog: NotRequired[plain.CatalogAdditions]
     """Instance types this release does not know or has wrong."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[dict[str, pulumi.Input[str]]]
     """AWS tags of everything but instances and volumes."""
     region: NotRequired[str]
     """AWS region, for prices and checks. Default: prices stay unknown."""
@@ -72,7 +74,6 @@ _LOOKED_UP = ("availability_zones", "cluster_facts", "profile")
 """What differs from run to run and machine to machine, and shows in the parts where it matters."""
 
 
-_SYSTEM = "."
 """Stands for the system nodes among the names of pools, none of which it can be."""
 
 
@@ -104,17 +105,18 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec, found = _checked(args)
+        spec, found = _checked(args, opts)
         region = spec.region
         super().__init__(
             "eks-gpushare:index:GpuSharingEnvironment", name, props(spec, *_LOOKED_UP), opts
         )
+        declare(self, _identity(spec, opts))
         warn(found, self)
         catalog, _ = catalog_of(spec.catalog, region)
         self.plans: dict[str, PoolPlan] = plan_environment(spec, catalog, region)
         """What each pool will be, known before anything is made."""
         given, child = args.get("kubeconfig"), pulumi.ResourceOptions(parent=self)
-        parts = _Children(name, spec, given, _node_roles(args), child)
+        parts = _Children(name, spec, given, child)
         refs = parts.cluster()
         nodes = [*parts.system_nodes(refs), *parts.gpu_pools(refs)]
         charts = [
@@ -148,21 +150,46 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         }
 
 
-def _checked(args: GpuSharingEnvironmentArgs) -> tuple[EnvironmentSpec, list[Finding]]:
+def _checked(
+    args: GpuSharingEnvironmentArgs, opts: pulumi.ResourceOptions | None
+) -> tuple[EnvironmentSpec, list[Finding]]:
     """What is declared, and what is worth knowing about it; what is checked stays so."""
     known = args.known(EnvironmentSpec) if isinstance(args, CheckedArgs) else None
     if known is None:
-        return validate_args(EnvironmentSpec, GpuSharingEnvironmentArgs, args, _rules)
+        return validate_args(
+            EnvironmentSpec, GpuSharingEnvironmentArgs, args, lambda spec: _rules(spec, opts)
+        )
     spec, before = known
-    found = [*before, *lookups.missing_lookups(spec)]
+    found = [*before, *_of_program(spec, opts)]
     if has_errors(found):
         refuse("GpuSharingEnvironment", found)
     return spec, found
 
 
-def _rules(spec: EnvironmentSpec) -> Iterator[Finding]:
+def _rules(spec: EnvironmentSpec, opts: pulumi.ResourceOptions | None) -> Iterator[Finding]:
     yield from check_environment(spec, region=known_fields(spec).get("region"))
+    yield from _of_program(spec, opts)
+
+
+def _of_program(spec: EnvironmentSpec, opts: pulumi.ResourceOptions | None) -> Iterator[Finding]:
+    """What is wrong with the program and not with the declaration."""
     yield from lookups.missing_lookups(spec)
+    place = ("cluster", "name") if isinstance(spec.cluster, NewCluster) else ("cluster", "existing")
+    yield from other_environment(_identity(spec, opts), place)
+
+
+def _identity(spec: EnvironmentSpec, opts: pulumi.ResourceOptions | None) -> Hashable:
+    """What tells the cluster from others, as far as the declaration does."""
+    cluster = spec.cluster
+    if not isinstance(cluster, NewCluster) and isinstance(cluster.existing, ClusterByKubeconfig):
+        return cluster.existing.kubeconfig, cluster.existing.context
+    name = cluster.name if isinstance(cluster, NewCluster) else cluster.existing.name
+    given = pulumi.ResourceOptions.merge(pulumi.ResourceOptions(), opts)
+    own = given.providers.values() if isinstance(given.providers, Mapping) else given.providers
+    account = next((id(each) for each in own or () if each.package == "aws"), None)
+    if account is None and given.parent is not None:
+        account = id(given.parent.get_provider("aws:eks/cluster:Cluster"))
+    return name, spec.region, spec.profile, account
 
 
 def _output(plan: PoolPlan) -> dict[str, Any]:
@@ -178,10 +205,8 @@ class _Children:
         name: str,
         spec: EnvironmentSpec,
         kubeconfig: pulumi.Input[str] | None,
-        node_roles: dict[str, pulumi.Input[str]],
         child: pulumi.ResourceOptions,
     ) -> None:
-        self._node_roles = node_roles
         self._name, self._spec, self._kubeconfig, self._child = name, spec, kubeconfig, child
         self._tags = dict(spec.tags)
         self.foundation: list[pulumi.Resource] = []
@@ -225,8 +250,8 @@ class _Children:
         spec = self._spec.network
         if isinstance(spec, ExistingNetwork):
             public = "public_subnet_ids" in spec.model_fields_set
-            subnets = list(spec.private_subnet_ids)
-            given = list(spec.public_subnet_ids) if public else None
+            subnets = given_ids(spec.private_subnet_ids)
+            given = given_ids(spec.public_subnet_ids) if public else None
             return NetworkRefs(spec.vpc_id, subnets, given), None
         zones = tuple(lookups.zone_names(self._spec, spec))
         network = Network._from_spec(
@@ -242,16 +267,17 @@ class _Children:
         facts = self._spec.cluster_facts
         if facts is None:  # which the rules refuse
             raise KeyError(spec.name)
-        kubeconfig = eks_kubeconfig(
-            spec.name,
+        region, profile = self._spec.region, self._spec.profile
+        kubeconfig = when_known(
+            lambda endpoint, authority: eks_kubeconfig(
+                spec.name, endpoint, authority, region, profile
+            ),
             facts.endpoint,
             facts.certificate_authority,
-            self._spec.region,
-            self._spec.profile,
         )
         network = self._spec.network
         existing = network if isinstance(network, ExistingNetwork) else None
-        subnets = list(existing.private_subnet_ids if existing else facts.subnet_ids)
+        subnets = given_ids(existing.private_subnet_ids if existing else facts.subnet_ids)
         return ClusterRefs(
             provider=self._provider(kubeconfig, facts.arn),
             kubeconfig=pulumi.Output.from_input(kubeconfig),
@@ -276,7 +302,10 @@ class _Children:
         )
 
     def _provider(
-        self, kubeconfig: pulumi.Input[str], identifier: str, context: str | None = None
+        self,
+        kubeconfig: pulumi.Input[str],
+        identifier: pulumi.Input[str],
+        context: str | None = None,
     ) -> Provider:
         # The identifier is what the provider compares: a new kubeconfig then replaces nothing.
         return Provider(
@@ -298,11 +327,7 @@ class _Children:
             f"{self._name}-system",
             # The zones have become subnets.
             converted(SystemNodesSpec, spec, zones=None, version=refs.version, tags=self._tags),
-            NodeRefs(
-                refs.cluster_name,
-                _subnets(spec.zones, refs),
-                node_role=self._node_roles.get(_SYSTEM),
-            ),
+            NodeRefs(refs.cluster_name, _subnets(spec.zones, refs)),
             self._child,
         )
         return [nodes]
@@ -334,22 +359,14 @@ class _Children:
         )
         node_refs = NodeRefs(
             cluster_name=cluster_name,
-            subnet_ids=_subnets(pool.zones, refs) if own is None else list(own),
+            subnet_ids=_subnets(pool.zones, refs) if own is None else given_ids(own),
             endpoint=refs.endpoint,
             certificate_authority=refs.certificate_authority,
             service_cidr=refs.service_cidr,
             security_group_id=refs.security_group_id,
             vpc_id=refs.vpc_id,
-            node_role=self._node_roles.get(name),
         )
         return GpuPool._from_spec(f"{self._name}-{name}", spec, node_refs, self._child)
-
-
-def _node_roles(args: GpuSharingEnvironmentArgs) -> dict[str, pulumi.Input[str]]:
-    """Roles of nodes that are there already, which may be outputs, by pool."""
-    blocks: dict[str, Any] = {_SYSTEM: args.get("system"), **args["pools"]}
-    given = {name: (block or {}).get("node_role") for name, block in blocks.items()}
-    return {name: role for name, role in given.items() if role is not None}
 
 
 def _read(spec: ClusterByKubeconfig) -> str:

@@ -18,6 +18,7 @@ from eks_gpushare.in_cluster.chart_parts import (
     privileged_namespace,
 )
 from eks_gpushare.in_cluster.mig_taint_remover import register_mig_taint_remover
+from eks_gpushare.kubernetes_provider import manage
 from eks_gpushare.rules.component_rules import check_gpu_operator
 from eks_gpushare.served import checked_manager
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
@@ -50,7 +51,7 @@ class GpuOperatorArgs(TypedDict):
     """Namespace, made by the component. Default: gpu-operator."""
     chart: NotRequired[Chart]
     """Version, mirror and values of the chart. Default: the version this release is for."""
-    mig_taint_remover_image: NotRequired[str]
+    mig_taint_remover_image: NotRequired[pulumi.Input[str]]
     """Image with Python 3.11 or later for the controller that frees nodes with MIG layouts.
     Default: Python's own on Amazon's public registry. Unused where no layout is MIG manager's."""
     catalog: NotRequired[CatalogAdditions]
@@ -118,6 +119,7 @@ class GpuOperator(pulumi.ComponentResource):
             props(spec, "served", "pools", pools=pools),
             opts,
         )
+        manage(self, opts)
         child = pulumi.ResourceOptions(parent=self)
         called = spec.namespace or DEFAULT_NAMESPACE
         namespace = privileged_namespace(

@@ -1,7 +1,8 @@
 """A pool of GPU nodes as a managed node group."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NotRequired, Self
 
 import pulumi
@@ -11,7 +12,7 @@ from eks_gpushare import args as plain
 from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.aws.refs import NodeRefs
 from eks_gpushare.catalog import Catalog, InstanceType, nvidia_ami
-from eks_gpushare.component_args import props, validate_args, warn
+from eks_gpushare.component_args import given_args, props, validate_args, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import GpuPoolSpec
 from eks_gpushare.config.pools import Pool
@@ -56,7 +57,7 @@ class GpuPoolArgs(plain.Pool):
     """VPC of the nodes; only with EFA."""
     catalog: NotRequired[plain.CatalogAdditions]
     """Instance types that this release does not know or has wrong."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[dict[str, pulumi.Input[str]]]
     """Tags of everything but instances, unless `tag_instances`. Default: none."""
 
 
@@ -88,7 +89,10 @@ class GpuPool(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
-        spec, found = validate_args(GpuPoolSpec, GpuPoolArgs, args, lambda spec: _rules(spec, args))
+        given = given_args(GpuPoolArgs, args)
+        spec, found = validate_args(
+            GpuPoolSpec, GpuPoolArgs, given, lambda spec: _rules(spec, given)
+        )
         refs = NodeRefs(
             cluster_name=args["cluster_name"],
             subnet_ids=args["cluster_subnet_ids"],
@@ -97,7 +101,6 @@ class GpuPool(pulumi.ComponentResource):
             service_cidr=args.get("cluster_service_cidr"),
             security_group_id=args.get("cluster_security_group_id"),
             vpc_id=args.get("vpc_id"),
-            node_role=args.get("node_role"),
         )
         self._register(name, spec, refs, opts)
         warn(found, self)
@@ -115,7 +118,7 @@ class GpuPool(pulumi.ComponentResource):
         self, name: str, spec: GpuPoolSpec, refs: NodeRefs, opts: pulumi.ResourceOptions | None
     ) -> None:
         catalog, _ = catalog_of(spec.catalog, None)
-        inputs = props(spec, clusterName=refs.cluster_name, nodeRole=refs.node_role)
+        inputs = props(spec, clusterName=refs.cluster_name)
         super().__init__("eks-gpushare:index:GpuPool", name, inputs, opts)
         self._spec = spec
         plan = plan_pool(spec.pool, spec, catalog)
@@ -174,7 +177,7 @@ class _Children:
             taints=[taint.for_eks() for taint in plan.taints],
             hop_limit=pool.metadata_hop_limit,
             node_repair=pool.node_repair,
-            node_role=self.refs.node_role,
+            node_role=pool.node_role,
             max_unavailable=pool.max_unavailable,
             keep_desired=pool.scaled_by == "autoscaler",
             # Reserved capacity is there once: old nodes must leave it before new ones can have it.
@@ -195,14 +198,15 @@ class _Children:
 
     def _user_data(self, plan: PoolPlan) -> dict[str, Any]:
         """What the nodes are told at boot; EKS adds the cluster's data where the AMI is its own."""
-        given = node_user_data(self.spec, self.catalog, plan.labels, plan.taints)
+        made = partial(node_user_data, self.spec, self.catalog, taints=plan.taints)
         if self.spec.custom_ami is None:
-            text = given.for_eks_image()
+            text = made(plan.labels).for_eks_image()
             return {} if text is None else {"user_data": text}
         refs = self.refs
         joined = pulumi.Output.all(
-            refs.cluster_name, refs.endpoint, refs.certificate_authority, refs.service_cidr
-        ).apply(lambda known: given.for_own_image(*known))
+            dict(plan.labels),
+            *(refs.cluster_name, refs.endpoint, refs.certificate_authority, refs.service_cidr),
+        ).apply(lambda known: made(known[0]).for_own_image(*known[1:]))
         return {"user_data": joined}
 
     def _placement(self) -> dict[str, Any]:
@@ -254,7 +258,7 @@ def _first(pool: Pool, catalog: Catalog) -> InstanceType:
     return found
 
 
-def _rules(spec: GpuPoolSpec, args: GpuPoolArgs) -> Iterator[Finding]:
+def _rules(spec: GpuPoolSpec, args: Mapping[str, Any]) -> Iterator[Finding]:
     subnets = args.get("cluster_subnet_ids")
     known = len(subnets) if isinstance(subnets, list | tuple) else None
     yield from _named(check_pool(spec, known))
@@ -276,7 +280,7 @@ def _unmade(pool: Pool) -> Iterator[Finding]:
         yield shape_rules.NOT_ALLOWED.finding(("provisioner",), message, fix)
 
 
-def _missing(pool: Pool, args: GpuPoolArgs) -> Iterator[Finding]:
+def _missing(pool: Pool, args: Mapping[str, Any]) -> Iterator[Finding]:
     """Inputs that only some pools need."""
     needs: list[tuple[str, str]] = []
     if pool.custom_ami is not None:

@@ -35,7 +35,7 @@ class NetworkArgs(TypedDict):
     """single, in the first of `zones`, or perZone to survive the loss of one. Default: single."""
     flow_logs: NotRequired[bool]
     """Record rejected traffic in CloudWatch Logs. Default: false."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[dict[str, pulumi.Input[str]]]
     """Tags of everything. Default: none."""
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from eks_gpushare.checked_args import CheckedArgs, known_spec
-from eks_gpushare.component_args import validate_args
+from eks_gpushare.component_args import given_args, validate_args
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import DevicePluginSpec, GpuOperatorSpec, ServedPool
 from eks_gpushare.config.environment import CatalogAdditions
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.findings.finding import dotted
-from eks_gpushare.kubernetes_provider import missing_provider
+from eks_gpushare.kubernetes_provider import missing_provider, other_manager
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def checked_manager(
     Raises:
         pulumi.InputPropertiesError: Naming every wrong field.
     """
+    args = given_args(args_type, args)
     component = args_type.__name__.removesuffix("Args")
     listed = args.get("served")
     given: dict[str, Any] = {}
@@ -62,6 +63,7 @@ def checked_manager(
     def ruled(spec: S) -> Iterator[Finding]:
         names = {each.name for each in spec.served if id(each) in before}
         yield from missing_provider(component, opts)
+        yield from other_manager(opts)
         yield from _unserved(spec)
         yield from _names_twice(spec)
         catalog, clashes = _joined_catalog(spec)

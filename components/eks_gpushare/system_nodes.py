@@ -41,7 +41,7 @@ class SystemNodesArgs(TypedDict):
     """Fields of `KubeletConfiguration`, such as `maxPods`. Default: those of the AMI."""
     max_unavailable: NotRequired[Any]
     """How many nodes are exchanged at a time, or how many in a hundred: `"33%"`. Default: 1."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[dict[str, pulumi.Input[str]]]
     """Tags of everything but instances. Default: none."""
 
 
@@ -65,7 +65,7 @@ class SystemNodes(pulumi.ComponentResource):
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
         spec, found = validate_args(SystemNodesSpec, SystemNodesArgs, args, check_system_nodes)
-        refs = NodeRefs(args["cluster_name"], args["subnet_ids"], node_role=args.get("node_role"))
+        refs = NodeRefs(args["cluster_name"], args["subnet_ids"])
         self._register(name, spec, refs, opts)
         warn(found, self)
 
@@ -85,7 +85,7 @@ class SystemNodes(pulumi.ComponentResource):
         refs: NodeRefs,
         opts: pulumi.ResourceOptions | None,
     ) -> None:
-        inputs = props(spec, clusterName=refs.cluster_name, nodeRole=refs.node_role)
+        inputs = props(spec, clusterName=refs.cluster_name)
         super().__init__("eks-gpushare:index:SystemNodes", name, inputs, opts)
         first = Catalog().find(spec.instance_types[0])
         ami = standard_ami("al2023", first.arch if first else "amd64")
@@ -102,7 +102,7 @@ class SystemNodes(pulumi.ComponentResource):
                 ami_type=ami.type,
                 version=spec.version,
                 release_version=spec.ami_version,
-                node_role=refs.node_role,
+                node_role=spec.node_role,
                 max_unavailable=spec.max_unavailable,
                 template={} if user_data is None else {"user_data": user_data},
                 tags=spec.tags,

@@ -272,7 +272,7 @@ def test_a_wrong_shape_does_not_hide_what_contradicts_elsewhere(
         "  nodes.min: 1.5 is a number; a whole number is expected. Give a whole number. [GPU005]",
         (
             "  sharing.replicas: 1 is less than 2; a GPU is shared by at least two pods. "
-            "Set 2 or more, or mode: exclusive for a pod per GPU. [GPU201]"
+            'Set 2 or more, or "mode": "exclusive" for a pod per GPU. [GPU201]'
         ),
     ]
 

@@ -127,8 +127,27 @@ def is_wire(annotation: object) -> bool:
 def test_arguments_are_those_of_the_model_and_wires(component: str) -> None:
     annotations = arguments(component).__annotations__
 
+    known = SPECS[component].model_fields.keys() - ELSEWHERE.get(component, set())
     plain = {name for name, annotation in annotations.items() if not is_wire(annotation)}
-    assert plain == SPECS[component].model_fields.keys() - ELSEWHERE.get(component, set())
+    assert plain <= known <= annotations.keys()
+
+
+LATE = [
+    (typed, name, field.annotation, field.metadata)
+    for typed, kinds in [*BLOCKS, *((arguments(each), (SPECS[each],)) for each in COMPONENTS)]
+    for kind in kinds
+    for name, field in kind.model_fields.items()
+    if name in typed.__annotations__
+]
+
+
+@pytest.mark.parametrize("field", LATE, ids=lambda field: f"{field[0].__name__}.{field[1]}")
+def test_what_takes_outputs_says_so_in_its_type(field: tuple[type, str, object, object]) -> None:
+    """Chart values take them anywhere inside, and are of any type."""
+    typed, name, annotation, metadata = field
+    takes = "TakesOutput" in f"{annotation}{metadata}" and name != "values"
+
+    assert is_wire(typed.__annotations__[name]) is takes
 
 
 @pytest.mark.parametrize("component", COMPONENTS)

@@ -97,7 +97,7 @@ def test_a_warning_is_given_once_and_on_the_environment(environment: Callable[..
         (
             "demo",
             (
-                "warning GPU104 pools.gpu.instanceTypes[0]: EC2 offers p3.8xlarge (4 x V100) in no "
+                "GPU104 pools.gpu.instance_types[0]: EC2 offers p3.8xlarge (4 x V100) in no "
                 "region any more. Types with 4 GPUs are g4dn.12xlarge, g6.12xlarge, g5.12xlarge, "
                 "g6.24xlarge."
             ),
@@ -112,7 +112,7 @@ def test_a_warning_of_a_pool_alone_is_on_the_pool(gpu_pool: Callable[..., Run]) 
         (
             "demo",
             (
-                "warning GPU104 instanceTypes[0]: EC2 offers p3.8xlarge (4 x V100) in no region "
+                "GPU104 instance_types[0]: EC2 offers p3.8xlarge (4 x V100) in no region "
                 "any more. Types with 4 GPUs are g4dn.12xlarge, g6.12xlarge, g5.12xlarge, "
                 "g6.24xlarge."
             ),

@@ -165,7 +165,7 @@ def test_what_is_changed_about_a_served_pool_is_checked(
     assert error == (
         f"{manager}: 1 argument is wrong:\n"
         "  served[0].sharing.replicas: 1 is less than 2; a GPU is shared by at least two pods. "
-        "Set 2 or more, or mode: exclusive for a pod per GPU. [GPU201]"
+        'Set 2 or more, or "mode": "exclusive" for a pod per GPU. [GPU201]'
     )
 
 
@@ -255,7 +255,7 @@ def test_an_output_is_no_served_pool(record: Callable[..., Run]) -> None:
 
     error = record(program, fails=True).error
 
-    assert "  served: An output decides too late" in error
+    assert "  served: An output is known too late" in error
 
 
 def test_a_layout_of_mig_manager_is_refused_by_a_manager_that_has_none(
@@ -270,7 +270,7 @@ def test_a_layout_of_mig_manager_is_refused_by_a_manager_that_has_none(
     assert error == (
         "DevicePlugin: 1 argument is wrong:\n"
         "  served[0].sharing.apply: apply is migManager, but DevicePlugin brings no MIG manager. "
-        "Use GpuOperator in its place, or apply: boot, by which the nodes make the layout "
+        'Use GpuOperator in its place, or "apply": "boot", by which the nodes make the layout '
         "themselves. [GPU270]"
     )
     assert "demo-mig-config" in {each.name for each in serve("GpuOperator", gpu=pool)}

@@ -122,5 +122,70 @@ def test_wrong_arguments_of_a_component_show_the_line_that_gave_them(engine: Eng
         "GpuPool: 2 arguments are wrong:\n"
         "  instance_type: instance_type is not an argument. Did you mean instance_types? [GPU003]\n"
         "  sharing.replicas: 1 is less than 2; a GPU is shared by at least two pods. Set 2 or "
-        "more, or mode: exclusive for a pod per GPU. [GPU201]"
+        'more, or "mode": "exclusive" for a pod per GPU. [GPU201]'
     )
+
+
+WITH_OUTPUTS = """\
+import pulumi
+from pulumi_aws.ec2 import Subnet, Vpc
+from pulumi_aws.iam import Role
+from pulumi_aws.kms import Key
+
+from eks_gpushare import GpuSharingEnvironment
+
+role = Role("platform", assume_role_policy="{}")
+vpc = Vpc("network", cidr_block="10.0.0.0/16")
+subnets = [
+    Subnet(f"private-{zone}", vpc_id=vpc.id, availability_zone=zone)
+    for zone in ("us-west-2a", "us-west-2b")
+]
+GpuSharingEnvironment(
+    "demo",
+    {
+        "cluster": {
+            "name": "demo",
+            "version": "1.35",
+            "secrets_key_arn": Key("secrets").arn,
+            "named_admins": {"platform": role.arn},
+        },
+        "network": {"vpc_id": vpc.id, "private_subnet_ids": [each.id for each in subnets]},
+        "pools": {
+            "gpu": {
+                "instance_types": ["g6.2xlarge"],
+                "labels": {"owner": %s},
+                "sharing": {"mode": "timeSlicing", "replicas": 2},
+            }
+        },
+        "tags": {"owner": role.name},
+        "region": "us-west-2",
+    },
+)
+"""
+
+
+def test_outputs_of_the_same_program_are_unknown_in_a_preview_and_known_in_the_update(
+    engine: Engine,
+) -> None:
+    other = engine.project("outputs", WITH_OUTPUTS % "role.name")
+    other.init("dev", CONFIG)
+    previewed, made = other.preview("dev"), other.up("dev")
+
+    assert made.changes == previewed.changes
+    assert "AccessEntry demo-cluster-eks-platform" in made.changes
+    key = made.inputs("Cluster demo-cluster-eks-eksCluster")["encryptionConfig"]["provider"]
+    assert key["keyArn"].startswith("arn:aws:kms:us-west-2:")
+    labels = made.inputs("NodeGroup demo-gpu")["labels"]
+    assert labels["owner"].startswith("platform")
+    assert other.preview("dev").changes == {}
+
+
+def test_an_output_with_a_value_that_is_not_allowed_stops_the_update(engine: Engine) -> None:
+    other = engine.project("outputs-wrong", WITH_OUTPUTS % "role.arn")
+    other.init("dev", CONFIG)
+    other.preview("dev")
+    args = ("up", "--yes", "--skip-preview", "--stack", "dev")
+    result = engine.run(other.directory, *args, fails=True)
+
+    assert "pools.gpu.labels.owner: The value " in result.text
+    assert "NodeGroup demo-gpu" not in result.changes

@@ -37,8 +37,6 @@ class NodeRefs:
     """Security group of the cluster; only with EFA."""
     vpc_id: pulumi.Input[str] | None = None
     """VPC of the nodes; only with EFA."""
-    node_role: pulumi.Input[str] | None = None
-    """IAM role of the nodes by ARN; None to make one."""
 
 
 @dataclass(frozen=True, slots=True)

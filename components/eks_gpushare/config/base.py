@@ -6,7 +6,7 @@ and would evaluate the text of each at every start.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -15,6 +15,22 @@ T = TypeVar("T")
 
 Items = Annotated[tuple[T, ...], Field(strict=False)]
 """A list in the file, a tuple in the model: a checked environment does not change any more."""
+
+
+class TakesOutput(NamedTuple):
+    """Marks what decides nothing: a component takes it as a plain value or as an output."""
+
+    checked_as: str = "known-later"
+    """What checks see of an output in a mapping, so that they see its key; `{}` is a number of its
+    own. It must be right. Elsewhere an output is not known to them."""
+
+
+TextInput = Annotated[str, TakesOutput()]
+"""Text that goes to AWS or Kubernetes as it is, and so may be an output in a program."""
+PrincipalInput = Annotated[str, TakesOutput("arn:aws:iam::111122223333:role/known-later-{}")]
+"""The same for the ARN of an IAM role or user."""
+AnyInput = Annotated[Any, TakesOutput()]
+"""The same for any value, and whatever is inside it."""
 
 
 class UnreadError(Exception):

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag
 
-from eks_gpushare.config.base import Items, Model, given_keys
+from eks_gpushare.config.base import Items, Model, PrincipalInput, TextInput, given_keys
 
 
 class Endpoint(Model):
@@ -40,9 +40,12 @@ class NewCluster(Model):
     """Who may reach the API server. Default: the VPC only."""
     admins: Items[str] = ()
     """IAM roles or users that get cluster-admin by an EKS access entry."""
+    named_admins: dict[str, PrincipalInput] | None = None
+    """More of them, each by a name of your own that its access entry gets in the state. In a
+    program their ARNs may be outputs."""
     deletion_protection: bool = True
     """Refuse deletion, in EKS and in Pulumi, until this is turned off."""
-    secrets_key_arn: str | None = None
+    secrets_key_arn: TextInput | None = None
     """KMS key for secrets. Default: a key of the stack's own."""
     addons: Addons = Addons.model_construct()
     """Add-ons and their versions."""

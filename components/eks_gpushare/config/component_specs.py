@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from eks_gpushare.config.base import Items, Model
+from eks_gpushare.config.base import Items, Model, TextInput
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import CatalogAdditions, Chart, Environment, SystemNodes
 from eks_gpushare.config.network import NewNetwork
@@ -21,7 +21,7 @@ class NetworkSpec(NewNetwork):
 
     zones: Items[str]
     """Availability zones by name: a component asks the cloud nothing."""
-    tags: dict[str, str] = Field(default_factory=dict)
+    tags: dict[str, TextInput] = Field(default_factory=dict)
     """Tags of everything."""
 
 
@@ -30,7 +30,7 @@ class EksClusterSpec(NewCluster):
 
     gpu_taints: Items[Taint] = (DEFAULT_TAINT,)
     """Taints of GPU nodes, for add-ons that watch GPUs."""
-    tags: dict[str, str] = Field(default_factory=dict)
+    tags: dict[str, TextInput] = Field(default_factory=dict)
     """Tags of everything."""
 
 
@@ -39,7 +39,7 @@ class SystemNodesSpec(SystemNodes):
 
     version: str | None = None
     """Kubernetes version. Default: the cluster's at creation."""
-    tags: dict[str, str] = Field(default_factory=dict)
+    tags: dict[str, TextInput] = Field(default_factory=dict)
     """Tags of everything but instances."""
 
 
@@ -52,7 +52,7 @@ class GpuPoolSpec(Pool):
     """Kubernetes version. Default: the cluster's at creation."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
     """Instance types that this release does not know or has wrong."""
-    tags: dict[str, str] = Field(default_factory=dict)
+    tags: dict[str, TextInput] = Field(default_factory=dict)
     """Tags of everything but instances, unless `tag_instances`."""
 
 
@@ -105,7 +105,7 @@ class GpuOperatorSpec(Model):
     """Namespace. Default: gpu-operator."""
     chart: Chart = Chart.model_construct()
     """Version, mirror and values of the chart."""
-    mig_taint_remover_image: str | None = None
+    mig_taint_remover_image: TextInput | None = None
     """Image with Python 3.11 or later for the controller that frees nodes with MIG layouts."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
     """Instance types, MIG profiles and layouts this release does not know or has wrong."""
@@ -125,21 +125,21 @@ class EfaDevicePluginSpec(Model):
 class ClusterFacts(Model):
     """What AWS says of an existing EKS cluster."""
 
-    arn: str
+    arn: TextInput
     """ARN of the cluster."""
-    endpoint: str
+    endpoint: TextInput
     """URL of its API server."""
-    certificate_authority: str
+    certificate_authority: TextInput
     """Certificate authority of the API server, base64."""
     version: str
     """Kubernetes version."""
-    vpc_id: str
+    vpc_id: TextInput
     """VPC of the cluster."""
-    subnet_ids: Items[str]
+    subnet_ids: Items[TextInput]
     """Subnets of the cluster."""
-    security_group_id: str
+    security_group_id: TextInput
     """Security group that EKS made for the cluster."""
-    service_cidr: str
+    service_cidr: TextInput
     """Address range of Kubernetes services."""
 
 

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from eks_gpushare.config.base import Items, Model
+from eks_gpushare.config.base import AnyInput, Items, Model, TextInput
 from eks_gpushare.config.cluster import Cluster
 from eks_gpushare.config.network import Network, NewNetwork
 from eks_gpushare.config.pools import MaxUnavailable, Nodes, Pool, UserDataPart
@@ -23,7 +23,7 @@ class SystemNodes(Model):
     """Availability zones. Default: the network's; pinned, a new zone replaces no nodes."""
     root_volume_gib: int = Field(default=50, alias="rootVolumeGiB")
     """Size of the encrypted gp3 root volume in GiB."""
-    node_role: str | None = None
+    node_role: TextInput | None = None
     """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
     user_data: Items[UserDataPart] | None = None
     """Further parts of the nodes' user data. Default: none."""
@@ -40,7 +40,7 @@ class GpuStack(Model):
     """NVIDIA's device plugin chart, or NVIDIA's GPU Operator."""
     namespace: str | None = None
     """Namespace of the chart. Default: `nvidia-device-plugin` or `gpu-operator`."""
-    mig_taint_remover_image: str | None = None
+    mig_taint_remover_image: TextInput | None = None
     """Image with Python 3.11 or later, by tag or digest, for the controller that frees nodes once
     MIG manager has made their layout. Default: Python's own on Amazon's public registry."""
     efa_device_plugin: bool | None = None
@@ -57,7 +57,7 @@ class Chart(Model):
     """URL of the chart repository or mirror. Default: the publisher's."""
     path: str | None = None
     """Path of a chart on disk, instead of a repository."""
-    values: dict[str, Any] = Field(default_factory=dict)
+    values: dict[str, AnyInput] = Field(default_factory=dict)
     """Values merged last, over the derived ones."""
     timeout_seconds: int | None = Field(default=None, ge=30, le=7200)
     """How long an update waits until what the chart installs is ready, in seconds, 30 to 7200.
@@ -153,5 +153,5 @@ class Environment(Model):
     """Chart versions, mirrors and values."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
     """Instance types and MIG profiles this release does not know or has wrong, and own layouts."""
-    tags: dict[str, str] = Field(default_factory=dict)
+    tags: dict[str, TextInput] = Field(default_factory=dict)
     """AWS tags of everything the stack makes, but instances and volumes."""

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Discriminator, Tag
 
-from eks_gpushare.config.base import Items, Model, given_keys
+from eks_gpushare.config.base import Items, Model, TextInput, given_keys
 
 
 def _zones_kind(value: Any) -> str:
@@ -33,11 +33,11 @@ class NewNetwork(Model):
 class ExistingNetwork(Model):
     """A VPC that is there already."""
 
-    vpc_id: str
+    vpc_id: TextInput
     """`vpc-...`."""
-    private_subnet_ids: Items[str]
+    private_subnet_ids: Items[TextInput]
     """Subnets for nodes and the control plane, in at least two zones."""
-    public_subnet_ids: Items[str] = ()
+    public_subnet_ids: Items[TextInput] = ()
     """Subnets for load balancers that face the internet."""
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticKnownError
 
-from eks_gpushare.config.base import Items, Model
+from eks_gpushare.config.base import Items, Model, TextInput
 from eks_gpushare.config.sharing import Sharing
 from eks_gpushare.config.taints import DEFAULT_TAINT, Taint
 
@@ -45,7 +45,7 @@ class Nodes(Model):
 class CustomAmi(Model):
     """An AMI of the user's own."""
 
-    id: str
+    id: TextInput
     """AMI ID, `ami-...`."""
     family: Literal["al2023", "bottlerocket"]
     """What its user data must look like."""
@@ -64,7 +64,7 @@ class Bottlerocket(Model):
 class Reservation(Model):
     """A capacity reservation or capacity block bought beforehand."""
 
-    id: str
+    id: TextInput
     """`cr-...`, the ID of the On-Demand Capacity Reservation or Capacity Block."""
 
 
@@ -97,7 +97,7 @@ class Pool(Model):
     """EKS AMI release version, for example `1.35.8-20260930`. Default: the newest at creation."""
     zones: Items[str] | None = None
     """Availability zones. Default: the network's; pinned, a new zone replaces no pool."""
-    subnet_ids: Items[str] | None = None
+    subnet_ids: Items[TextInput] | None = None
     """Subnets by ID, in a network that this stack does not make. Default: its private subnets."""
     capacity_type: CapacityType = "onDemand"
     """How the instances are bought; reserved and capacityBlock need `reservation`."""
@@ -105,7 +105,7 @@ class Pool(Model):
     """Only with `capacityType: reserved` or `capacityBlock`."""
     root_volume_gib: int = Field(default=200, alias="rootVolumeGiB")
     """Size of the encrypted gp3 root volume in GiB."""
-    labels: dict[str, str] = Field(default_factory=dict)
+    labels: dict[str, TextInput] = Field(default_factory=dict)
     """Further node labels."""
     taints: Items[Taint] = (DEFAULT_TAINT,)
     """Taints of the nodes. Default: `nvidia.com/gpu=true:NoSchedule`."""
@@ -123,7 +123,7 @@ class Pool(Model):
     """How far IMDSv2 answers travel; 2 lets pods reach the node's credentials."""
     tag_instances: bool = False
     """Put the environment's tags on instances and volumes too; each change then rolls the nodes."""
-    node_role: str | None = None
+    node_role: TextInput | None = None
     """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
     user_data: Items[UserDataPart] | None = None
     """Further parts of the nodes' user data, before the pool's own script. Default: none."""

@@ -14,7 +14,8 @@ from eks_gpushare.rules.registry import Scope, check
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.config.cluster import NewCluster
+    from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
 _VERSIONS = "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"
@@ -192,17 +193,18 @@ def arns(ctx: Context) -> Iterator[Finding]:
     cluster = ctx.new_cluster
     if cluster is None:
         return
-    for index, arn in enumerate(cluster.admins):
+    seen: set[str] = set()
+    for at, arn in _principals(cluster):
         if not _PRINCIPAL.fullmatch(arn):
             yield BAD_ARN.finding(
-                ("cluster", "admins", index),
+                at,
                 f'"{arn}" is not the ARN of an IAM role or user.',
                 "Write arn:aws:iam::111122223333:role/Platform; of an assumed role, give the role.",
             )
-        elif arn in cluster.admins[:index]:
-            message = f"{arn} stands twice."
-            yield BAD_ARN.finding(("cluster", "admins", index), message, "Remove one of the two.")
-    if not cluster.admins:
+        elif arn in seen:
+            yield BAD_ARN.finding(at, f"{arn} stands twice.", "Remove one of the two.")
+        seen.add(arn)
+    if not seen:
         message = "Only the identity that creates the cluster will have access."
         fix = "Add the IAM roles of those who run the cluster."
         yield NOBODY_ELSE.finding(("cluster", "admins"), message, fix)
@@ -211,6 +213,13 @@ def arns(ctx: Context) -> Iterator[Finding]:
         message = f'"{key}" is not the ARN of a KMS key.'
         fix = "Write arn:aws:kms:us-west-2:111122223333:key/..., or remove it to get a new key."
         yield BAD_ARN.finding(("cluster", "secretsKeyArn"), message, fix)
+
+
+def _principals(cluster: NewCluster) -> Iterator[tuple[FieldPath, str]]:
+    for index, arn in enumerate(cluster.admins):
+        yield ("cluster", "admins", index), arn
+    for name, arn in (cluster.named_admins or {}).items():
+        yield ("cluster", "namedAdmins", name), arn
 
 
 @check(Scope.ENVIRONMENT, NOT_FOR_KUBECONFIG)

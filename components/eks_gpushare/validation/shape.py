@@ -171,7 +171,7 @@ def _one(detail: ErrorDetails, spelled: Spelling | None) -> Finding:
         return shape_rules.WRONG_TYPE.finding(
             at, f"{format_value(given)}: {detail['msg']}.", "Correct it."
         )
-    return _wrong_type(at, given, wanted, written)
+    return wrong_type(at, given, wanted, written)
 
 
 def _of_version(at: FieldPath) -> bool:
@@ -219,12 +219,12 @@ def _listed(detail: ErrorDetails) -> list[str]:
 
 def _mode(at: FieldPath, given: Any) -> Finding:
     if not isinstance(given, dict):
-        return _wrong_type(at, given, "a mapping")
+        return wrong_type(at, given, "a mapping")
     if "mode" not in given:
         fix = f"Add mode: one of {', '.join(MODES)}."
         return shape_rules.MISSING_KEY.finding((*at, "mode"), "mode is required here.", fix)
     if not isinstance(given["mode"], str):
-        return _wrong_type((*at, "mode"), given["mode"], "text")
+        return wrong_type((*at, "mode"), given["mode"], "text")
     return _not_allowed((*at, "mode"), given["mode"], list(MODES))
 
 
@@ -239,7 +239,15 @@ def _unquoted(at: FieldPath, given: Any, written: str | None) -> Finding:
     return shape_rules.UNQUOTED_VERSION.finding(at, message, fix)
 
 
-def _wrong_type(at: FieldPath, given: Any, wanted: str, written: str | None = None) -> Finding:
+def wrong_type(at: FieldPath, given: Any, wanted: str, written: str | None = None) -> Finding:
+    """What is said of a value of another type.
+
+    Args:
+        at: Where it is.
+        given: The value.
+        wanted: The type in words: text, a list.
+        written: How it is written in the file. Default: unknown.
+    """
     message = f"{format_value(given)} is {_kind(given)}; {wanted} is expected."
     fix = f"Give {wanted}."
     if given is None:

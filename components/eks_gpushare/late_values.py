@@ -1,0 +1,258 @@
+"""Outputs among the plain arguments of a component: values that are known later, if at all.
+
+What decides which resources there are, and how, has to be plain. What goes to AWS or Kubernetes as
+it is may be an output: models mark it with `TakesOutput`. Checks see such a model without those
+values; the component registers it with them.
+"""
+
+from __future__ import annotations
+
+from inspect import isawaitable
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, cast, get_args, get_origin
+
+import pulumi
+
+from eks_gpushare.config.base import AnyInput, Model, TakesOutput, forget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from eks_gpushare.findings.finding import FieldPath
+
+M = TypeVar("M", bound=Model)
+T = TypeVar("T")
+
+_GONE = object()
+
+
+class _Refused:
+    """Stands for an output where none may be: it is of no type that a model takes."""
+
+
+def is_late(value: object) -> bool:
+    """Whether a value is an output, or becomes one."""
+    return isinstance(value, pulumi.Output) or isawaitable(value)
+
+
+def take_out(
+    args: Mapping[str, Any], model: type[Model]
+) -> tuple[dict[str, Any], dict[FieldPath, pulumi.Output[Any]], list[FieldPath]]:
+    """Arguments with something plain in place of each output.
+
+    Returns:
+        The plain arguments, outputs by their places, and places where none may be.
+    """
+    found: dict[FieldPath, pulumi.Output[Any]] = {}
+    refused: list[FieldPath] = []
+
+    def plain(value: Any, at: FieldPath) -> Any:
+        if is_late(value):
+            stand_in = _stand_in(model, at)
+            if stand_in is _GONE:
+                refused.append(at)
+                return _Refused()
+            found[at] = pulumi.Output.from_input(value)
+            return stand_in
+        if isinstance(value, dict):
+            return {key: plain(item, (*at, key)) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(item, (*at, index)) for index, item in enumerate(value)]
+        return value
+
+    return plain(dict(args), ()), found, refused
+
+
+def takes_outputs_inside(model: type[Model], at: FieldPath) -> bool:
+    """Whether a mapping at a place takes outputs as its values."""
+    return _stand_in(model, (*at, "")) is not _GONE
+
+
+def _stand_in(annotation: Any, at: FieldPath, *, marked: bool = False) -> Any:
+    """What stands for an output at a place below an annotation; `_GONE` if none may be there."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    found: Any = _GONE
+    if origin is Annotated:
+        marked = marked or any(isinstance(each, TakesOutput) for each in inner[1:])
+        found = _stand_in(inner[0], at, marked=marked)
+    elif origin in {Union, UnionType}:
+        members = (_stand_in(each, at) for each in inner)
+        found = next((each for each in members if each is not _GONE), _GONE)
+    elif origin is tuple:
+        found = _stand_in(inner[0], at[1:])
+        found = () if found is not _GONE and not at else found  # the list as a whole
+    elif origin is dict and at:
+        found = _stand_in(inner[1], at[1:])
+    elif isinstance(annotation, type) and issubclass(annotation, Model):
+        info = annotation.model_fields.get(str(at[0])) if at else None
+        if info is not None:
+            found = _stand_in(Annotated[(info.annotation, *info.metadata, "")], at[1:])
+    elif marked and (annotation is Any or not at):
+        found = ""
+    return found
+
+
+def late_in(value: Any, at: FieldPath = ()) -> Iterator[tuple[FieldPath, pulumi.Output[Any]]]:
+    """Outputs in a model, or anywhere within."""
+    if isinstance(value, pulumi.Output):
+        yield at, value
+    elif isinstance(value, Model):
+        for name, inner in value.__dict__.items():
+            yield from late_in(inner, (*at, name))
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from late_in(inner, (*at, key))
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from late_in(inner, (*at, index))
+
+
+def put_back(whole: T, values: Mapping[FieldPath, Any]) -> T:
+    """A copy of a model or mapping with values at places of it; itself if there are none."""
+    for at, value in values.items():
+        whole = _put(whole, at, value)
+    return whole
+
+
+def _put(whole: Any, at: FieldPath, value: Any) -> Any:
+    if not at:
+        return value
+    first, rest = at[0], at[1:]
+    if isinstance(whole, Model):
+        name = str(first)
+        if name not in whole.__dict__:  # it could not be read
+            return whole
+        return whole.model_copy(update={name: _put(whole.__dict__[name], rest, value)})
+    if isinstance(whole, dict):
+        return {**whole, first: _put(whole.get(first), rest, value)}
+    items, index = list(whole), cast("int", first)
+    items[index] = _put(items[index], rest, value)
+    return type(whole)(items)
+
+
+def hidden(model: M) -> M:
+    """A model as checks see it: what is an output is not known.
+
+    In a mapping something right stands for it, so that the keys are checked.
+    """
+    for at, _ in tuple(late_in(model)):
+        model = _hide(model, at)
+    return model
+
+
+def _hide(model: Any, at: FieldPath) -> Any:
+    first, rest = str(at[0]), at[1:]
+    if first not in model.__dict__:  # another output of the same list
+        return model
+    inner = model.__dict__[first]
+    if AnyInput in get_args(type(model).model_fields[first].annotation):
+        return model.model_copy(update={first: _without(inner, rest)})
+    if isinstance(inner, dict) and rest:
+        known = _hide(inner[rest[0]], rest[1:]) if len(rest) > 1 else _known(model, first, rest[0])
+        return model.model_copy(update={first: {**inner, rest[0]: known}})
+    if isinstance(inner, tuple) and len(rest) > 1:
+        index = cast("int", rest[0])
+        items = (*inner[:index], _hide(inner[index], rest[1:]), *inner[index + 1 :])
+        return model.model_copy(update={first: items})
+    if isinstance(inner, Model) and rest:
+        return model.model_copy(update={first: _hide(inner, rest)})
+    copied = model.model_copy()
+    forget(copied, first)
+    return copied
+
+
+def _known(model: Model, field: str, key: object) -> str:
+    """What checks see of an output that is the value of a key."""
+    mark = next(_marks(type(model).model_fields[field].annotation))
+    return mark.checked_as.format(list(model.__dict__[field]).index(key))
+
+
+def _marks(annotation: Any) -> Iterator[TakesOutput]:
+    if isinstance(annotation, TakesOutput):
+        yield annotation
+    else:
+        for inner in get_args(annotation):
+            yield from _marks(inner)
+
+
+def _without(values: Any, at: FieldPath) -> Any:
+    """Chart values without the key that leads to an output."""
+    if not at or not isinstance(values, dict):
+        return _GONE
+    first = cast("str", at[0])
+    inner = _without(values[first], at[1:]) if first in values else _GONE
+    rest = {key: value for key, value in values.items() if key != first}
+    return rest if inner is _GONE else {**rest, first: inner}
+
+
+def dump(model: Model, **options: Any) -> dict[str, Any]:
+    """`model_dump` of a model, with its outputs as they are.
+
+    Args:
+        model: The model.
+        options: Those of `model_dump`.
+    """
+    late = dict(late_in(model))
+    if not late:
+        return model.model_dump(mode="json", **options)
+    plain = put_back(model, {at: _stand_in(type(model), at) for at in late})
+    dumped = plain.model_dump(mode="json", **options)
+    for at, value in late.items():
+        place = _as_dumped(type(model), at) if options.get("by_alias") else at
+        _place(dumped, place, value)
+    return dumped
+
+
+def _as_dumped(annotation: Any, at: FieldPath) -> FieldPath:
+    """A place under the names of the stack file."""
+    if not at:
+        return ()
+    origin, inner = get_origin(annotation), get_args(annotation)
+    first, rest = at[0], at[1:]
+    if origin in {Annotated, Union, UnionType}:
+        members = inner[:1] if origin is Annotated else inner
+        found = (_as_dumped(each, at) for each in members if _has(each, first))
+        return next(found, at)
+    if origin in {dict, tuple}:
+        return (first, *_as_dumped(inner[1 if origin is dict else 0], rest))
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        info = annotation.model_fields[str(first)]
+        return (info.alias or first, *_as_dumped(info.annotation, rest))
+    return at
+
+
+def _has(annotation: Any, part: str | int) -> bool:
+    """Whether a member of a union has something of that name."""
+    if get_origin(annotation) is Annotated:
+        return _has(get_args(annotation)[0], part)
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        return part in annotation.model_fields
+    if get_origin(annotation) in {Union, UnionType}:
+        return any(_has(each, part) for each in get_args(annotation))
+    return get_origin(annotation) in {dict, tuple}
+
+
+def _place(dumped: Any, at: FieldPath, value: Any) -> None:
+    """Put a value where it belongs, if what it belongs to was dumped."""
+    *above, last = at
+    for part in above:
+        if isinstance(dumped, dict):
+            dumped = dumped.get(cast("str", part))
+        elif isinstance(dumped, list) and isinstance(part, int) and part < len(dumped):
+            dumped = dumped[part]
+        else:
+            return
+    if (isinstance(dumped, dict) and last in dumped) or (isinstance(dumped, list)):
+        dumped[last] = value
+
+
+def given_ids(ids: Sequence[str]) -> pulumi.Input[Sequence[pulumi.Input[str]]]:
+    """IDs of a model as they are handed on: a list, or the output that it will be."""
+    return ids if isinstance(ids, pulumi.Output) else list(ids)
+
+
+def when_known(made: Callable[..., T], *parts: Any) -> pulumi.Input[T]:
+    """What is made of some values: at once if all are plain, else once they are known."""
+    if any(isinstance(part, pulumi.Output) for part in parts):
+        return pulumi.Output.all(*parts).apply(lambda known: made(*known))
+    return made(*parts)
