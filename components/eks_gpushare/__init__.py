@@ -1,7 +1,7 @@
 """GPU sharing on Amazon EKS: Pulumi components for one checked environment.
 
-What is in `__all__` is public, and of `args` what is in its own. Every other module is private,
-whatever its name: it may change in any release.
+What is in `__all__` is public, and of `args` and `testing` what is in theirs. Every other module is
+private, whatever its name: it may change in any release.
 
 The components are imported on first use, so that `import eks_gpushare`, `eks-gpushare check` and
 `--help` load no Pulumi SDK.
@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eks_gpushare import args
+    from eks_gpushare import args, testing
     from eks_gpushare.cluster import EksCluster, EksClusterArgs
     from eks_gpushare.device_plugin import DevicePlugin, DevicePluginArgs
     from eks_gpushare.efa_device_plugin import EfaDevicePlugin, EfaDevicePluginArgs
@@ -44,6 +44,7 @@ __all__ = [
     "SystemNodesArgs",
     "__version__",
     "args",
+    "testing",
 ]
 
 _MODULES = {
@@ -63,8 +64,8 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         value: object = version("eks-gpushare")
-    elif name == "args":
-        value = importlib.import_module(f"{__name__}.args")
+    elif name in {"args", "testing"}:
+        value = importlib.import_module(f"{__name__}.{name}")
     elif name in __all__:
         module = importlib.import_module(f"{__name__}.{_MODULES[name.removesuffix('Args')]}")
         value = getattr(module, name)

@@ -210,7 +210,7 @@ class _Children:
         VpcEndpoint(
             f"{self._name}-s3",
             vpc_id=vpc.id,
-            service_name=pulumi.Output.concat("com.amazonaws.", vpc.region, ".s3"),
+            service_name=vpc.region.apply(lambda region: f"com.amazonaws.{region}.s3"),
             vpc_endpoint_type="Gateway",
             route_table_ids=[table.id for table in tables],
             tags=self._named("s3"),

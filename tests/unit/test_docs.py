@@ -7,6 +7,7 @@ knows from the text around it:
 * ``<!-- edit: A to B: OLD => NEW -->``: the reader copied file A to B and replaced a text in it;
 * ``<!-- refused -->``: the stack file in the block is wrong on purpose;
 * ``<!-- exit: N -->``: the commands of the block end with this exit code;
+* ``<!-- module -->``: the Python in the block is no program; its page is tried by pytest;
 * ``<!-- json -->``: the output is one JSON document, of which the block shows the beginning.
 
 In a shown output a line of three dots stands for any number of lines.
@@ -17,6 +18,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -232,7 +235,43 @@ def test_json_is_json(block: Block) -> None:
     json.loads(block.text)
 
 
-@pytest.mark.parametrize("block", of("python"))
+def is_module(block: Block) -> bool:
+    return "module" in dict(block.notes)
+
+
+MODULES: list[Any] = [each.values[0] for each in of("python") if is_module(each.values[0])]  # type: ignore[arg-type]
+PROGRAMS = [each for each in of("python") if each.values[0] not in MODULES]
+
+
+@pytest.mark.parametrize(
+    "page", list(dict.fromkeys(block.page for block in MODULES)), ids=lambda page: page.name
+)
+def test_the_unit_tests_of_a_page_pass(page: Path, tmp_path: Path) -> None:
+    for block in MODULES:
+        if block.page == page:
+            (tmp_path / dict(block.notes)["file"]).write_text(block.text, encoding="utf-8")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--rootdir",
+            str(tmp_path),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^\d+ passed", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("block", PROGRAMS)
 def test_a_program_runs(block: Block, tmp_path: Path) -> None:
     (tmp_path / "__main__.py").write_text(block.text, encoding="utf-8")
 

@@ -95,7 +95,7 @@ def everything() -> None:
         GpuSharingEnvironment(
             manager,
             {
-                "cluster": {"existing": {"kubeconfig": "kubeconfig"}},
+                "cluster": {"existing": {"kubeconfig": manager}},
                 "kubeconfig": "{}",
                 "gpu_stack": {"manager": manager},
                 "pools": {

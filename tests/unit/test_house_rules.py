@@ -46,7 +46,7 @@ LAYERS = (
     ("aws", "in_cluster"),
     COMPONENTS,
     ("program",),
-    ("engine_config",),
+    ("engine_config", "testing"),
     ("stack",),
     ("cli",),
 )

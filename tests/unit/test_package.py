@@ -13,7 +13,7 @@ import eks_gpushare
 from eks_gpushare import args
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
-CLASSES = [name for name in eks_gpushare.__all__ if name not in {"__version__", "args"}]
+CLASSES = [name for name in eks_gpushare.__all__ if name not in {"__version__", "args", "testing"}]
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -1,0 +1,172 @@
+"""Programs of users under mocks: Pulumi's own least ones, and `eks_gpushare.testing`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+POOL = (
+    '{"instance_types": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 2}, "efa": '
+    'False, "ami_version": "1.35.8-20260930"}'
+)
+CLUSTER = (
+    '{"name": "demo", "version": "1.35", "admins": ["arn:aws:iam::111122223333:role/A"], '
+    '"addons": {"ebs_csi": True}, '
+    '"endpoint": {"public": True, "public_cidrs": ["203.0.113.0/24"]}%s}'
+)
+PROVIDER = (
+    'pulumi.ResourceOptions(providers=[__import__("pulumi_kubernetes").Provider("k", '
+    'kubeconfig="{}")])'
+)
+COMPONENTS = {
+    "Network": 'Network("demo", {"zones": ["us-west-2a", "us-west-2b"], "flow_logs": True})',
+    "EksCluster": f'EksCluster("demo", {CLUSTER})'
+    % ', "vpc_id": "vpc-0a1b2c3d", "private_subnet_ids": ["subnet-0a", "subnet-0b"]',
+    "SystemNodes": 'SystemNodes("demo", {"cluster_name": "c", "subnet_ids": ["subnet-0a"]})',
+    "GpuPool": (
+        'GpuPool("demo", {"pool": "gpu", "cluster_name": "c", "cluster_subnet_ids": ["subnet-0a"], '
+        f'"tags": {{"owner": __import__("pulumi_aws").iam.Role("r", assume_role_policy="").arn}}, '
+        f"**{POOL}}})"
+    ),
+    "DevicePlugin": f'DevicePlugin("demo", {{"pools": {{"gpu": {POOL}}}}}, {PROVIDER})',
+    "GpuOperator": f'GpuOperator("demo", {{"pools": {{"gpu": {POOL}}}}}, {PROVIDER})',
+    "GpuSharingEnvironment": (
+        f'GpuSharingEnvironment("demo", {{"cluster": {CLUSTER % ""}, "pools": {{"gpu": {POOL}}}, '
+        '"network": {"zones": ["us-west-2a", "us-west-2b"]}, "region": "us-west-2"})'
+    ),
+}
+LEAST = """
+class Mocks(pulumi.runtime.Mocks):
+    def new_resource(self, args):
+        return [f"{args.name}_id", args.inputs]
+
+    def call(self, args):
+        return {}
+"""
+OURS = "from eks_gpushare.testing import Mocks"
+TEST = """\
+import json
+
+import pulumi
+%s
+mocks = Mocks()
+pulumi.runtime.set_mocks(mocks, preview=False)
+import eks_gpushare
+from eks_gpushare import *
+
+
+@pulumi.runtime.test
+def test():
+    made = %s
+    names = [n for n in type(made).__annotations__ if isinstance(getattr(made, n), pulumi.Output)]
+    outputs = pulumi.Output.all(*(getattr(made, name) for name in names))
+    return outputs.apply(lambda values: print("OUT" + json.dumps(dict(zip(names, values)))))
+
+
+test()
+test()
+print("NAMES" + json.dumps([(e.type, e.name) for e in getattr(mocks, "resources", ())]))
+"""
+
+
+@pytest.fixture(scope="module")
+def unit_test() -> Callable[[str, str], tuple[dict[str, Any], list[list[str]]]]:
+    """Run a test as its user does, in an interpreter of its own: mocks are the process's."""
+    import json
+
+    def run(mocks: str, component: str) -> tuple[dict[str, Any], list[list[str]]]:
+        done = subprocess.run(
+            [sys.executable, "-W", "error::RuntimeWarning", "-c", TEST % (mocks, component)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        lines = done.stdout.splitlines()
+        found = {line[:3]: line for line in lines}
+        return json.loads(found["OUT"][3:]), json.loads(found["NAM"][5:])
+
+    return run
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_a_component_can_be_made_under_the_least_mocks(
+    unit_test: Callable[..., Any], component: str
+) -> None:
+    outputs, _ = unit_test(LEAST, COMPONENTS[component])
+
+    assert outputs
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_every_output_is_known_under_mocks_of_this_package(
+    unit_test: Callable[..., Any], component: str
+) -> None:
+    outputs, registered = unit_test(OURS, COMPONENTS[component])
+
+    assert not [name for name, value in outputs.items() if value in (None, "", [], {})]
+    assert [f"eks-gpushare:index:{component}", "demo"] in registered
+
+
+def test_mocks_make_what_the_in_process_run_makes(unit_test: Callable[..., Any]) -> None:
+    """One source: the names are those of the real plugins, as far as those are stood in for."""
+    from eks_gpushare.program.run import run_program
+
+    def program() -> None:
+        import pulumi
+
+        import eks_gpushare
+
+        made = {name: getattr(eks_gpushare, name) for name in COMPONENTS}
+        eval(COMPONENTS["GpuSharingEnvironment"], {"pulumi": pulumi, **made})  # noqa: S307
+
+    config = {"aws:region": "us-west-2"}
+    recording = run_program(program, project="p", stack="s", config=config, preview=False)
+    _, registered = unit_test(OURS, COMPONENTS["GpuSharingEnvironment"])
+    expected = {(e.type, e.name) for e in recording.resources} - {("pulumi:pulumi:Stack", "p-s")}
+
+    assert {tuple(each) for each in registered} == expected
+
+
+LOOK_UPS = """\
+import pulumi
+from eks_gpushare.testing import Mocks
+mocks = Mocks(region="eu-west-1", functions={"aws:ec2/getAmi:getAmi": {"id": "ami-1"}})
+pulumi.runtime.set_mocks(mocks)
+import pulumi_aws as aws
+print(aws.get_availability_zones().names, aws.ec2.get_ami().id, mocks.assumptions)
+vpc = aws.ec2.Vpc("v", cidr_block="10.0.0.0/16")
+%s
+"""
+
+
+def test_look_ups_are_answered_and_can_be_given() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOOK_UPS % "print([each.name for each in mocks.of_type('Vpc')])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.splitlines()[0] == (
+        "['eu-west-1a', 'eu-west-1b', 'eu-west-1c'] ami-1 "
+        "['Region eu-west-1 is taken to have the zones eu-west-1a, eu-west-1b, eu-west-1c.']"
+    )
+
+
+def test_a_look_up_without_an_answer_says_how_to_give_one() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOOK_UPS % "aws.pricing.get_product(service_code='x', filters=[])"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "LookupError: no answer is known for aws:pricing/getProduct:getProduct" in done.stderr
+    assert "Mocks(functions={'aws:pricing/getProduct:getProduct': {...}})" in done.stderr
