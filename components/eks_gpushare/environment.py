@@ -74,9 +74,6 @@ _LOOKED_UP = ("availability_zones", "cluster_facts", "profile")
 """What differs from run to run and machine to machine, and shows in the parts where it matters."""
 
 
-"""Stands for the system nodes among the names of pools, none of which it can be."""
-
-
 class GpuSharingEnvironment(pulumi.ComponentResource):
     """Cluster, network, nodes, GPU pools and device plugin that agree with each other."""
 

@@ -110,3 +110,62 @@ def test_a_stack_with_errors_is_not_judged(run: Run, tmp_path: Path, time_slicin
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith("wrong: the stack cannot be planned, so no policy was run\n")
     assert "GPU201" in ran.err
+
+
+FOREIGN = """\
+import pulumi_aws as aws
+import pulumi_kubernetes as kubernetes
+
+image = aws.ec2.get_ami(most_recent=True, owners=["amazon"])
+version = aws.ssm.get_parameter(name="/aws/service/eks/release_version")
+subnets = aws.ec2.get_subnets(filters=[{"name": "vpc-id", "values": [aws.ec2.get_vpc(id="v").id]}])
+address = aws.ec2.get_elastic_ip(public_ip="198.51.100.1")
+provider = kubernetes.Provider("cluster", kubeconfig="{}")
+options = {"opts": __import__("pulumi").ResourceOptions(provider=provider)}
+kubernetes.yaml.v2.ConfigFile("objects", file="objects.yaml", **options)
+kubernetes.helm.v4.Chart("chart", chart="nginx", **options)
+aws.eks.NodeGroup(
+    "nodes",
+    cluster_name="theirs",
+    node_role_arn=aws.iam.get_role(name="nodes").arn,
+    subnet_ids=subnets.ids,
+    scaling_config={"min_size": 0, "desired_size": 1, "max_size": 1},
+    release_version=version.value,
+    tags={"image": image.id, "address": address.id},
+)
+"""
+
+
+def foreign(tmp_path: Path) -> str:
+    (tmp_path / "__main__.py").write_text(FOREIGN, encoding="utf-8")
+    (tmp_path / "Pulumi.yaml").write_text("{name: theirs, runtime: python}\n", encoding="utf-8")
+    file = tmp_path / "Pulumi.dev.yaml"
+    file.write_text("config: {aws:region: us-west-2}\n", encoding="utf-8")
+    return str(file)
+
+
+def test_a_program_of_another_project_is_looked_at(run: Run, tmp_path: Path) -> None:
+    answers = tmp_path / "answers.yaml"
+    answers.write_text("functions: {aws:ec2/getElasticIp:getElasticIp: {id: eipalloc-1}}\n")
+    pack = ("--pack", str(ROOT / "policies"), "--answers", str(answers))
+    ran = run("policy", foreign(tmp_path), "--json", *pack)
+
+    assert ran.code == 1
+    assert "chart" in {v["urn"].rpartition("::")[2] for v in ran.json["violations"]}
+
+
+def test_an_answer_that_is_missing_is_asked_for(run: Run, tmp_path: Path) -> None:
+    ran = run("policy", foreign(tmp_path), "--pack", str(ROOT / "policies"))
+
+    assert ran.code == 1
+    assert (
+        "give one in the file of --answers, as `functions: {aws:ec2/getElasticIp:getElasticIp: "
+        "{...}}`"
+    ) in ran.err
+
+
+def test_answers_that_cannot_be_used_are_wrong_usage(run: Run, tmp_path: Path) -> None:
+    ran = run("policy", foreign(tmp_path), "--answers", str(tmp_path / "none.yaml"))
+
+    assert ran.code == 2
+    assert ran.err.startswith(f"eks-gpushare: {tmp_path / 'none.yaml'} cannot be read")

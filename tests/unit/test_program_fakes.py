@@ -125,10 +125,10 @@ def test_the_caller_and_the_partition_are_answered() -> None:
 
 
 def test_an_unprepared_function_is_refused_by_its_token() -> None:
-    assert failing(lambda: aws.ec2.get_vpc(default=True)) == (
-        "the function 'aws:ec2/getVpc:getVpc' has no fake, so its answer cannot be known"
-        " without its provider; hand one over in"
-        " Fakes(functions={'aws:ec2/getVpc:getVpc': ...}), or use `pulumi preview`"
+    assert failing(lambda: aws.ec2.get_elastic_ip(id="eipalloc-1")) == (
+        "the function 'aws:ec2/getElasticIp:getElasticIp' has no fake, so its answer cannot be "
+        "known without its provider; give one in the file of --answers, as `functions: "
+        "{aws:ec2/getElasticIp:getElasticIp: {...}}`, or use `pulumi preview`"
     )
 
 

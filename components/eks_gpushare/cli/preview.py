@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `preview`."""
     add_stack_arguments(parser)
+    add_answers_argument(parser)
     parser.add_argument(
         "--before",
         metavar="FILE",
@@ -34,6 +35,15 @@ def add_stack_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", metavar="STACK", help="name of a stack, or its file")
     parser.add_argument(
         "--program", metavar="DIR", help="directory of the Pulumi program (default: found upwards)"
+    )
+
+
+def add_answers_argument(parser: argparse.ArgumentParser) -> None:
+    """What verbs take that are for programs of any kind."""
+    parser.add_argument(
+        "--answers",
+        metavar="FILE",
+        help="YAML with what look-ups and components of other packages answer",
     )
 
 
@@ -61,8 +71,8 @@ def load(options: argparse.Namespace) -> Preview | None:
 
     before = getattr(options, "before", None)
     try:
-        previewed = preview(*locate(options.stack, options.program))
-        return compared(previewed, Path(before)) if before else previewed
+        previewed = preview(*locate(options.stack, options.program), answers=options.answers)
+        return compared(previewed, Path(before), options.answers) if before else previewed
     except (ProjectError, FileNotFoundError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.fake_types import ACCOUNT
+from eks_gpushare.program.regions import region_of as _region
 from eks_gpushare.program.values import Properties, Secret
 
 if TYPE_CHECKING:
@@ -16,14 +16,6 @@ if TYPE_CHECKING:
 _ZONES = "abc"
 _ASSUMED_VERSION = "1.35"
 _CALLER = f"arn:aws:iam::{ACCOUNT}:role/Assumed"
-
-
-def _region(plan: Plan, args: Properties, provider: str) -> str:
-    region = args.get("region") or plan.region(provider)
-    if isinstance(region, str) and region:
-        return region
-    msg = "the stack names no AWS region: set `aws:region` in its config, or `region` on a provider"
-    raise PlanError(msg)
 
 
 def _availability_zones(plan: Plan, args: Properties, provider: str) -> Properties:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2s, sha256
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.program import aws_functions, eks_fakes
+from eks_gpushare.program import aws_functions, aws_lookups, eks_fakes, kubernetes_fakes
 from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.fake_types import ACCOUNT
 from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, Resource
@@ -82,16 +82,21 @@ class Fakes:
 def default_fakes() -> Fakes:
     """The fakes for what this project's components and most EKS programs use."""
     return Fakes(
-        components=eks_fakes.COMPONENTS,
-        functions=aws_functions.FUNCTIONS,
+        components={**eks_fakes.COMPONENTS, **kubernetes_fakes.COMPONENTS},
+        functions={
+            **aws_lookups.LOOKUPS,
+            **aws_functions.FUNCTIONS,
+            **kubernetes_fakes.FUNCTIONS,
+        },
         methods=eks_fakes.METHODS,
     )
 
 
 def _unprepared(kind: str, token: str, table: str) -> PlanError:
+    given = f"give one in the file of --answers, as `{table}: {{{token}: {{...}}}}`, or "
     return PlanError(
-        f"the {kind} {token!r} has no fake, so its answer cannot be known without its provider;"
-        f" hand one over in Fakes({table}={{{token!r}: ...}}), or use `pulumi preview`"
+        f"the {kind} {token!r} has no fake, so its answer cannot be known without its provider; "
+        f"{'' if table == 'methods' else given}use `pulumi preview`"
     )
 
 

@@ -80,19 +80,22 @@ def locate(stack: str, program: str | None = None) -> tuple[Project, Path]:
     return project, given if is_path else project.stack_file(stack)
 
 
-def preview(project: Project, file: Path, *, known: bool = False) -> Preview:
+def preview(
+    project: Project, file: Path, *, known: bool = False, answers: str | None = None
+) -> Preview:
     """Check a stack file and, if it has no errors, run its program in this process.
 
     Args:
         project: The program.
         file: The stack file.
         known: Make up what only an update tells, instead of keeping it unknown.
+        answers: File with answers to what there are no fakes for. Default: none.
     """
     report = check_file(file)
     findings = tuple(as_deploy_errors(_relevant(report, project)))
     if not report.readable or has_errors(findings):
         return Preview(stack_name(file), project, report, findings, None)
-    recording = record(project, file, stack_name(file), known=known)
+    recording = record(project, file, stack_name(file), known=known, answers=answers)
     return Preview(stack_name(file), project, report, findings, recording, _pools(recording))
 
 
@@ -103,7 +106,7 @@ def _relevant(report: Report, project: Project) -> tuple[Finding, ...]:
     return tuple(f for f in report.findings if f.code not in _OF_OUR_PROJECT)
 
 
-def compared(previewed: Preview, before: Path) -> Preview:
+def compared(previewed: Preview, before: Path, answers: str | None = None) -> Preview:
     """A preview with what its stack changes for nodes against an earlier file of it.
 
     Raises:
@@ -122,12 +125,22 @@ def compared(previewed: Preview, before: Path) -> Preview:
     refused = check_edit(old, new) if old and new else []
     file = Path(previewed.report.file)
     # One stack name for both: what the fakes make up is made from it.
-    runs = [record(previewed.project, path, previewed.stack, known=True) for path in (before, file)]
+    runs = [
+        record(previewed.project, path, previewed.stack, known=True, answers=answers)
+        for path in (before, file)
+    ]
     return replace(previewed, edits=tuple(edits(*runs)), findings=(*previewed.findings, *refused))
 
 
-def record(project: Project, file: Path, stack: str, *, known: bool = False) -> Recording:
-    """Run a program as one of its stacks and record what it registers."""
+def record(
+    project: Project, file: Path, stack: str, *, known: bool = False, answers: str | None = None
+) -> Recording:
+    """Run a program as one of its stacks and record what it registers.
+
+    Raises:
+        ProjectError: If the answers cannot be used.
+    """
+    from eks_gpushare.program.answers import fakes_with
     from eks_gpushare.program.run import run_program
     from eks_gpushare.program.stack_config import read_stack_config
 
@@ -139,6 +152,7 @@ def record(project: Project, file: Path, stack: str, *, known: bool = False) -> 
         config=config.values,
         secret_keys=config.secret_keys,
         preview=not known,
+        fakes=fakes_with(answers) if answers else None,
     )
 
 

@@ -1,0 +1,275 @@
+"""Look-ups and charts of programs of other projects, and answers that their users give."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pulumi
+import pulumi_aws as aws
+import pulumi_kubernetes as kubernetes
+import pytest
+
+from eks_gpushare.program.answers import fakes_with
+from eks_gpushare.program.project import ProjectError
+from eks_gpushare.program.run import run_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from eks_gpushare.program.fakes import Fakes
+    from eks_gpushare.program.recording import Recording
+    from eks_gpushare.program.run import Program
+
+pytestmark = pytest.mark.sdk_internals
+
+
+def record(program: Program, *, preview: bool = True, fakes: Fakes | None = None) -> Recording:
+    recording = run_program(
+        program,
+        project="demo",
+        stack="dev",
+        config={"aws:region": "eu-west-1"},
+        preview=preview,
+        fakes=fakes,
+    )
+    assert recording.error is None, recording.error.traceback or str(recording.error)
+    return recording
+
+
+ASKED: dict[str, Callable[[], Any]] = {
+    "vpc": lambda: aws.ec2.get_vpc(default=True).id,
+    "its range": lambda: aws.ec2.get_vpc(id="vpc-1").cidr_block,
+    "subnets": lambda: aws.ec2.get_subnets(filters=[{"name": "vpc-id", "values": ["v"]}]).ids[0],
+    "subnet": lambda: aws.ec2.get_subnet(id="subnet-1").availability_zone,
+    "security group": lambda: aws.ec2.get_security_group(name="web", vpc_id="vpc-1").id,
+    "ami": lambda: aws.ec2.get_ami(most_recent=True, owners=["amazon"]).id,
+    "architecture": lambda: aws.ec2.get_ami(most_recent=True, owners=["amazon"]).architecture,
+    "parameter": lambda: aws.ssm.get_parameter(name="/aws/service/eks/x/image_id").value,
+    "role": lambda: aws.iam.get_role(name="Admin").arn,
+    "policy": lambda: aws.iam.get_policy(arn="arn:aws:iam::aws:policy/ReadOnlyAccess").name,
+    "key": lambda: aws.kms.get_key(key_id="alias/eks").arn,
+    "zone": lambda: aws.route53.get_zone(name="example.com.").name,
+    "identity": lambda: aws.get_caller_identity().account_id,
+    "partition": lambda: aws.get_partition().partition,
+    "region": lambda: aws.get_region().region,
+    "zones": lambda: aws.get_availability_zones().names[0],
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_programs_usually_ask_is_answered_the_same_each_time(asked: str) -> None:
+    def program() -> None:
+        first, second = ASKED[asked](), ASKED[asked]()
+        assert isinstance(first, str)
+        assert first
+        assert first == second
+
+    record(program)
+
+
+def test_what_is_made_up_is_said() -> None:
+    recording = record(lambda: aws.ec2.get_ami(owners=["amazon"]).id)
+
+    assert [text.split(" is taken ")[1] for text in recording.assumptions] == [
+        "to be what a look-up of an AMI finds in eu-west-1."
+    ]
+
+
+def test_a_parameter_that_may_be_a_secret_stays_one() -> None:
+    def program() -> None:
+        pulumi.export("token", aws.ssm.get_parameter_output(name="token").value)
+
+    assert str(record(program).outputs["token"]) == "[secret]"
+
+
+# https://registry.terraform.io/providers/hashicorp/aws/latest/docs/data-sources/iam_policy_document
+# shows both the arguments and what they become.
+DOCUMENTED: dict[str, Any] = {
+    "statements": [
+        {
+            "sid": "1",
+            "actions": ["s3:ListAllMyBuckets", "s3:GetBucketLocation"],
+            "resources": ["*"],
+        },
+        {
+            "actions": ["s3:ListBucket"],
+            "resources": ["arn:aws:s3:::example"],
+            "conditions": [
+                {
+                    "test": "StringLike",
+                    "variable": "s3:prefix",
+                    "values": ["", "home/", "home/&{aws:username}/"],
+                }
+            ],
+        },
+    ]
+}
+
+
+def test_a_policy_document_is_computed() -> None:
+    found: list[str] = []
+    record(lambda: found.append(aws.iam.get_policy_document(**DOCUMENTED).json))
+
+    assert json.loads(found[0]) == {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Sid": "1",
+                "Effect": "Allow",
+                "Action": ["s3:ListAllMyBuckets", "s3:GetBucketLocation"],
+                "Resource": "*",
+            },
+            {
+                "Effect": "Allow",
+                "Action": "s3:ListBucket",
+                "Resource": "arn:aws:s3:::example",
+                "Condition": {"StringLike": {"s3:prefix": ["home/&{aws:username}/", "home/", ""]}},
+            },
+        ],
+    }
+
+
+def test_policy_documents_are_joined_by_their_sids() -> None:
+    def document(sid: str, action: str, **more: Any) -> str:
+        given = {"sid": sid, "actions": [action], "resources": ["*"]}
+        return str(aws.iam.get_policy_document(statements=[given], **more).json)
+
+    found: list[Any] = []
+
+    def program() -> None:
+        base = document("one", "s3:Get")
+        over = document("two", "s3:List")
+        joined = document(
+            "two", "s3:Put", source_policy_documents=[base], override_policy_documents=[over]
+        )
+        found.extend((each["Sid"], each["Action"]) for each in json.loads(joined)["Statement"])
+
+    record(program)
+
+    assert found == [("one", "s3:Get"), ("two", "s3:List")]
+
+
+def test_principals_of_a_policy_document() -> None:
+    principals = [
+        {"type": "Service", "identifiers": ["ec2.amazonaws.com"]},
+        {"type": "AWS", "identifiers": ["111122223333", "444455556666"]},
+    ]
+    found: list[str] = []
+
+    def program() -> None:
+        given = {"actions": ["sts:AssumeRole"], "principals": principals}
+        found.append(aws.iam.get_policy_document(statements=[given]).json)
+
+    record(program)
+
+    assert json.loads(found[0])["Statement"][0]["Principal"] == {
+        "Service": "ec2.amazonaws.com",
+        "AWS": ["444455556666", "111122223333"],
+    }
+
+
+CHARTS: dict[str, Callable[[], Any]] = {
+    "helm.sh/v4:Chart": lambda: kubernetes.helm.v4.Chart("it", chart="nginx"),
+    "yaml/v2:ConfigFile": lambda: kubernetes.yaml.v2.ConfigFile("it", file="manifests.yaml"),
+    "yaml/v2:ConfigGroup": lambda: kubernetes.yaml.v2.ConfigGroup("it", files=["*.yaml"]),
+    "kustomize/v2:Directory": lambda: kubernetes.kustomize.v2.Directory("it", directory="."),
+}
+
+
+@pytest.mark.parametrize("preview", [True, False], ids=["preview", "update"])
+@pytest.mark.parametrize("kind", CHARTS)
+def test_what_the_plugin_renders_is_a_resource_whose_objects_are_unknown(
+    kind: str, *, preview: bool
+) -> None:
+    recording = record(CHARTS[kind], preview=preview)
+
+    assert [each.name for each in recording.of_type(f"kubernetes:{kind}")] == ["it"]
+    assert recording.assumptions == [
+        f"The objects of it ({kind}) are not known here: policies miss them."
+    ]
+
+
+def test_objects_of_a_config_file_of_version_1_are_known(tmp_path: Path) -> None:
+    file = tmp_path / "objects.yaml"
+    file.write_text(
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n---\n"
+        "apiVersion: v1\nkind: ConfigMapList\nitems:\n"
+        "- {apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: team}}\n",
+        encoding="utf-8",
+    )
+    recording = record(lambda: kubernetes.yaml.ConfigFile("it", str(file)))
+    objects = [each for each in recording.resources if each.custom]
+
+    assert {(each.type, each.inputs["metadata"]["name"]) for each in objects} == {
+        ("kubernetes:core/v1:Namespace", "team"),
+        ("kubernetes:core/v1:ConfigMap", "one"),
+    }
+
+
+def test_a_chart_of_version_3_is_not_rendered() -> None:
+    options = kubernetes.helm.v3.ChartOpts(chart="nginx")
+    recording = record(lambda: kubernetes.helm.v3.Chart("it", options))
+
+    assert len(recording.assumptions) == 1
+    assert recording.assumptions[0].endswith("is not known here: policies miss it.")
+
+
+def answers(tmp_path: Path, text: str) -> Fakes:
+    file = tmp_path / "answers.yaml"
+    file.write_text(text, encoding="utf-8")
+    return fakes_with(file)
+
+
+def test_answers_of_a_file_go_over_the_usual_ones(tmp_path: Path) -> None:
+    fakes = answers(
+        tmp_path,
+        """\
+functions:
+  aws:ec2/getVpc:getVpc: {id: vpc-mine, cidrBlock: 10.1.0.0/16}
+  aws:ssm/getParameter:getParameter:
+  - {args: {name: one}, result: {value: "1"}}
+  - {result: {value: other}}
+components:
+  awsx:ec2:Vpc: {vpcId: vpc-theirs}
+""",
+    )
+
+    class Vpc(pulumi.ComponentResource):
+        vpc_id: pulumi.Output[str]
+
+        def __init__(self) -> None:
+            super().__init__("awsx:ec2:Vpc", "vpc", {"vpcId": None}, remote=True)
+
+    def program() -> None:
+        assert aws.ec2.get_vpc(default=True).id == "vpc-mine"
+        assert aws.ssm.get_parameter(name="one").value == "1"
+        assert aws.ssm.get_parameter(name="two").value == "other"
+        assert aws.get_region().region == "eu-west-1"
+        pulumi.export("vpc", Vpc().vpcId)  # type: ignore[attr-defined]  # an output of a plugin
+
+    assert record(program, fakes=fakes).outputs == {"vpc": "vpc-theirs"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("functions: [", "answers.yaml:"),
+        ("- functions", "holds something else than functions and components."),
+        ("function: {}", "holds something else than functions and components."),
+        ("functions: {a: b}", "functions has to be a mapping of tokens to what they answer"),
+        ("functions: {a: [{args: {}}]}", "functions has to be a mapping of tokens"),
+        ("components: []", "components has to be a mapping of tokens"),
+    ],
+)
+def test_answers_that_are_none_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ProjectError) as refusal:
+        answers(tmp_path, text)
+
+    assert message in str(refusal.value)
+
+
+def test_answers_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProjectError, match="cannot be read"):
+        fakes_with(tmp_path / "none.yaml")
