@@ -64,6 +64,7 @@ def validate_args(
     args_type: type,
     args: Mapping[str, Any],
     rules: Callable[[M], Iterable[Finding]],
+    of_program: Callable[[M], Iterable[Finding]] = lambda _: (),
 ) -> tuple[M, list[Finding]]:
     """The plain part of a component's arguments as a model, and what is worth knowing about it.
 
@@ -76,6 +77,7 @@ def validate_args(
         args_type: The typed dictionary of the arguments, `<component>Args`.
         args: The arguments as they were given.
         rules: What must agree with what in such a model.
+        of_program: What must agree with the rest of the program, which is looked at once.
 
     Raises:
         pulumi.InputPropertiesError: Naming every wrong field by path.
@@ -100,7 +102,8 @@ def validate_args(
     shape = shape_findings(details, {*python_names().values(), *refs}, unknown=misspelt)
     found += [f for f in shape if not any(f.at[: len(at)] == at for at in explained)]
     forget(spec, *meant_fields(unknown, fields_by_key(model, by_alias=False), given))
-    ruled = as_deploy_errors(until_unread(rules, hidden(put_back(spec, late))))
+    known = hidden(put_back(spec, late))
+    ruled = as_deploy_errors([*until_unread(rules, known), *until_unread(of_program, known)])
     found += [f for f in ruled if f.severity == "error"] if found else ruled
     if has_errors(found):
         refuse(component, found)
@@ -108,9 +111,9 @@ def validate_args(
     def checked(at: FieldPath, value: object) -> object:
         if not isinstance(SETTINGS.monitor, MockMonitor):  # whose values are made up
             others = {place: each for place, each in late.items() if place != at}
-            known = read_block(model, put_back(plain, {at: normalised(value)}), by_alias=False)
-            wrong = shape_findings(known.details, (), unknown=known.unknown)
-            wrong += until_unread(rules, hidden(put_back(known.block, others)))
+            again = read_block(model, put_back(plain, {at: normalised(value)}), by_alias=False)
+            wrong = shape_findings(again.details, (), unknown=again.unknown)
+            wrong += until_unread(rules, hidden(put_back(again.block, others)))
             if has_errors(wrong):
                 refuse(component, wrong)
         return value

@@ -154,23 +154,26 @@ def _checked(
     known = args.known(EnvironmentSpec) if isinstance(args, CheckedArgs) else None
     if known is None:
         return validate_args(
-            EnvironmentSpec, GpuSharingEnvironmentArgs, args, lambda spec: _rules(spec, opts)
+            EnvironmentSpec,
+            GpuSharingEnvironmentArgs,
+            args,
+            _rules,
+            lambda spec: _of_program(spec, opts),
         )
     spec, before = known
-    found = [*before, *_of_program(spec, opts)]
+    found = [*before, *lookups.missing_lookups(spec), *_of_program(spec, opts)]
     if has_errors(found):
         refuse("GpuSharingEnvironment", found)
     return spec, found
 
 
-def _rules(spec: EnvironmentSpec, opts: pulumi.ResourceOptions | None) -> Iterator[Finding]:
+def _rules(spec: EnvironmentSpec) -> Iterator[Finding]:
     yield from check_environment(spec, region=known_fields(spec).get("region"))
-    yield from _of_program(spec, opts)
+    yield from lookups.missing_lookups(spec)
 
 
 def _of_program(spec: EnvironmentSpec, opts: pulumi.ResourceOptions | None) -> Iterator[Finding]:
     """What is wrong with the program and not with the declaration."""
-    yield from lookups.missing_lookups(spec)
     place = ("cluster", "name") if isinstance(spec.cluster, NewCluster) else ("cluster", "existing")
     yield from other_environment(_identity(spec, opts), place)
 
@@ -178,15 +181,15 @@ def _of_program(spec: EnvironmentSpec, opts: pulumi.ResourceOptions | None) -> I
 def _identity(spec: EnvironmentSpec, opts: pulumi.ResourceOptions | None) -> Hashable:
     """What tells the cluster from others, as far as the declaration does."""
     cluster = spec.cluster
-    if not isinstance(cluster, NewCluster) and isinstance(cluster.existing, ClusterByKubeconfig):
-        return cluster.existing.kubeconfig, cluster.existing.context
-    name = cluster.name if isinstance(cluster, NewCluster) else cluster.existing.name
+    known = cluster if isinstance(cluster, NewCluster) else cluster.existing
+    if isinstance(known, ClusterByKubeconfig):
+        return known.kubeconfig, known.context
     given = pulumi.ResourceOptions.merge(pulumi.ResourceOptions(), opts)
     own = given.providers.values() if isinstance(given.providers, Mapping) else given.providers
     account = next((id(each) for each in own or () if each.package == "aws"), None)
     if account is None and given.parent is not None:
         account = id(given.parent.get_provider("aws:eks/cluster:Cluster"))
-    return name, spec.region, spec.profile, account
+    return known.name, spec.region, spec.profile, account
 
 
 def _output(plan: PoolPlan) -> dict[str, Any]:

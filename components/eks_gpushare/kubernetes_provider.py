@@ -110,10 +110,14 @@ def _provider(opts: pulumi.ResourceOptions | None) -> pulumi.ProviderResource | 
     given = opts.providers or []
     several = given.values() if isinstance(given, Mapping) else given
     listed = several if not isinstance(several, pulumi.ProviderResource) else [several]
-    for each in (*([opts.provider] if opts.provider else []), *listed):
+    own: list[pulumi.ProviderResource] = [*([opts.provider] if opts.provider else []), *listed]
+    for each in own:
         if each.package == _PACKAGE:
             return each
-    return opts.parent.get_provider(_ANY_OBJECT) if opts.parent else None
+    inherited: pulumi.ProviderResource | None = (
+        opts.parent.get_provider(_ANY_OBJECT) if opts.parent else None
+    )
+    return inherited
 
 
 def _packages(opts: pulumi.ResourceOptions | None) -> list[str]:

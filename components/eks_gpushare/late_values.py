@@ -242,12 +242,16 @@ def _place(dumped: Any, at: FieldPath, value: Any) -> None:
             dumped = dumped[part]
         else:
             return
-    if (isinstance(dumped, dict) and last in dumped) or (isinstance(dumped, list)):
-        dumped[last] = value
+    if isinstance(dumped, list) or (isinstance(dumped, dict) and last in dumped):
+        cast("Any", dumped)[last] = value
 
 
-def given_ids(ids: Sequence[str]) -> pulumi.Input[Sequence[pulumi.Input[str]]]:
-    """IDs of a model as they are handed on: a list, or the output that it will be."""
+def given_ids(ids: Any) -> pulumi.Input[Sequence[pulumi.Input[str]]]:
+    """IDs of a model as they are handed on: a list, or the output that it will be.
+
+    Args:
+        ids: A field that takes outputs, in a list or as a whole.
+    """
     return ids if isinstance(ids, pulumi.Output) else list(ids)
 
 

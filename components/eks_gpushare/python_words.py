@@ -48,7 +48,8 @@ def in_python(found: Finding) -> Finding:
 
 def _python_path(at: FieldPath) -> FieldPath:
     """A place in the stack file as a place in arguments: `instanceTypes` is `instance_types`."""
-    names, result, above = python_names(), [], ""
+    result: list[str | int] = []
+    names, above = python_names(), ""
     for index, part in enumerate(at):
         if above in _OTHERS_KEYS:
             return (*result, *at[index:])

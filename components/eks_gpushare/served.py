@@ -63,7 +63,6 @@ def checked_manager(
     def ruled(spec: S) -> Iterator[Finding]:
         names = {each.name for each in spec.served if id(each) in before}
         yield from missing_provider(component, opts)
-        yield from other_manager(opts)
         yield from _unserved(spec)
         yield from _names_twice(spec)
         catalog, clashes = _joined_catalog(spec)
@@ -71,7 +70,9 @@ def checked_manager(
         for each in rules(_joined(spec, catalog), names):
             yield _where_given(each, spec)
 
-    spec, found = validate_args(model, args_type, {**args, **given}, ruled)
+    spec, found = validate_args(
+        model, args_type, {**args, **given}, ruled, lambda _: other_manager(opts)
+    )
     return _joined(spec, _joined_catalog(spec)[0]), found
 
 

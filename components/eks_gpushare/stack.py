@@ -54,7 +54,8 @@ def load_stack() -> GpuSharingEnvironmentArgs:
 
 
 def _checked(given: EngineConfig) -> tuple[Environment, list[Finding]]:
-    parsed, of_environment = Parsed(None, ()), []
+    parsed = Parsed(None, ())
+    of_environment: list[Finding] = []
     if given.environment is not None:
         parsed, of_environment = check_given(given.environment, given.findings, region=given.region)
     found = as_deploy_errors([*given.findings, *of_environment])

@@ -362,7 +362,7 @@ def test_an_error_in_a_program_points_at_the_line_of_its_author(
     assert f"{other_program / '__main__.py'}:6: " in ran.err
     assert (
         "sharing.replicas: 1 is less than 2; a GPU is shared by at least two pods. "
-        "Set 2 or more, or mode: exclusive for a pod per GPU. [GPU201]"
+        'Set 2 or more, or "mode": "exclusive" for a pod per GPU. [GPU201]'
     ) in ran.err
 
 

@@ -354,7 +354,7 @@ def test_a_pool_with_outputs_is_served(record: Callable[..., Run]) -> None:
 def test_no_arguments_at_all_are_missing_ones(
     make: Callable[..., Run], component: str, args: None, lines: int
 ) -> None:
-    error: str = make(component, lambda: args, preview=True, fails=True).error  # type: ignore[arg-type,return-value]
+    error: str = make(component, lambda: args, preview=True, fails=True).error
 
     assert len(error.splitlines()[1:]) == lines
     assert error.count("[GPU004]") == lines

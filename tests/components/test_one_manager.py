@@ -129,8 +129,12 @@ def test_environments_of_other_clusters_regions_and_accounts_are_others(
         from eks_gpushare import GpuSharingEnvironment
 
         account = pulumi_aws.Provider("other", region="us-west-2")
-        other = {**NEW, "cluster": {**NEW["cluster"], "name": "other"}}
-        away = {**NEW, "region": "eu-west-1", "network": {"zones": ["eu-west-1a", "eu-west-1b"]}}
+        other: Any = {**NEW, "cluster": {**NEW["cluster"], "name": "other"}}
+        away: Any = {
+            **NEW,
+            "region": "eu-west-1",
+            "network": {"zones": ["eu-west-1a", "eu-west-1b"]},
+        }
         GpuSharingEnvironment("one", NEW)
         GpuSharingEnvironment("two", other)
         GpuSharingEnvironment("three", away)

@@ -239,7 +239,7 @@ def is_module(block: Block) -> bool:
     return "module" in dict(block.notes)
 
 
-MODULES: list[Any] = [each.values[0] for each in of("python") if is_module(each.values[0])]  # type: ignore[arg-type]
+MODULES: list[Any] = [each.values[0] for each in of("python") if is_module(each.values[0])]
 PROGRAMS = [each for each in of("python") if each.values[0] not in MODULES]
 
 

@@ -133,7 +133,7 @@ def test_a_policy_document_is_computed() -> None:
 
 def test_policy_documents_are_joined_by_their_sids() -> None:
     def document(sid: str, action: str, **more: Any) -> str:
-        given = {"sid": sid, "actions": [action], "resources": ["*"]}
+        given: Any = {"sid": sid, "actions": [action], "resources": ["*"]}
         return str(aws.iam.get_policy_document(statements=[given], **more).json)
 
     found: list[Any] = []
@@ -159,7 +159,7 @@ def test_principals_of_a_policy_document() -> None:
     found: list[str] = []
 
     def program() -> None:
-        given = {"actions": ["sts:AssumeRole"], "principals": principals}
+        given: Any = {"actions": ["sts:AssumeRole"], "principals": principals}
         found.append(aws.iam.get_policy_document(statements=[given]).json)
 
     record(program)

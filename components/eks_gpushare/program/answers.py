@@ -37,7 +37,7 @@ def fakes_with(path: str | Path) -> Fakes:
         raise ProjectError(f"{path} cannot be read: {error.strerror or error}.") from error
     if not document.readable:
         raise ProjectError(f"{path}:{document.problems[0].line}: {document.problems[0].message}.")
-    content = {} if document.value is None else document.value
+    content: Any = {} if document.value is None else document.value
     if not isinstance(content, dict) or not set(content) <= set(_BLOCKS):
         raise ProjectError(f"{path} holds something else than {' and '.join(_BLOCKS)}.")
     for name, block in content.items():
