@@ -181,7 +181,8 @@ _AL2023_RELEASES = {
 BOTTLEROCKET_RELEASE = "1.65.0-0be31b34"
 
 _UPGRADE_LOG = (
-    "log of an upgrade from 1.31 to 1.36 in a public repository: the default that EKS chose"
+    "log of an upgrade from 1.31 to 1.36 in a public repository: the default that EKS chose; "
+    "pinned as that default, or seen running, in at least two other ones by 2026-11-22"
 )
 
 
@@ -199,22 +200,26 @@ _ADDONS = {
     "1.36": _core("v1.36.0-eksbuild.25", "v1.14.3-eksbuild.23"),
 }
 
-# These do not follow the Kubernetes version: each was seen on 1.33 to 1.36, the node monitoring
-# agent on 1.36 only.
+# A pin is what makes two runs of one file the same; looking the newest version up would change
+# add-ons under a cluster whenever AWS publishes one. So what is pinned has to exist: each of these
+# was found by its full version, build number and all. They do not follow the Kubernetes version:
+# each was seen on 1.33 to 1.36, the node monitoring agent on 1.36 only.
 _ADDONS_OF_ALL = (
     Addon("vpc-cni", "v1.22.4-eksbuild.3", "reported", _UPGRADE_LOG, "2026-09-24"),
     Addon(
         "eks-pod-identity-agent",
         "v1.3.10-eksbuild.3",
         "reported",
-        "default of EKS 1.36 in a record of GPU deployments in a public repository",
+        "default of EKS 1.36 in a record of GPU deployments in a public repository; pinned for "
+        "1.35 and 1.36 in at least two other ones by 2026-11-22",
         "2026-09-16",
     ),
     Addon(
         "eks-node-monitoring-agent",
         "v1.6.6-eksbuild.1",
         "reported",
-        "zalando-incubator/kubernetes-on-aws, pull request 11470; pinned for 1.36 elsewhere",
+        "zalando-incubator/kubernetes-on-aws, pull request 11470; pinned for 1.36, and seen "
+        "running, in two other public repositories by 2026-11-22",
         "2026-06-22",
     ),
     Addon("aws-ebs-csi-driver", "v1.66.0-eksbuild.1", "reported", _UPGRADE_LOG, "2026-09-24"),
