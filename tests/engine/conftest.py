@@ -156,7 +156,9 @@ def _short(urn: str) -> str:
 class Engine:
     """`pulumi` with a home, a state and plugins of its own, in a directory of its own."""
 
-    def __init__(self, home: Path, echoed: tuple[str, ...]) -> None:
+    def __init__(
+        self, home: Path, echoed: tuple[str, ...], real: Mapping[str, str] | None = None
+    ) -> None:
         self._home = home
         self._calls = 0
         plugins, state = home / "plugins", home / "state"
@@ -164,6 +166,8 @@ class Engine:
         state.mkdir()
         for package in echoed:
             _write_plugin(plugins / f"pulumi-resource-{package}", package)
+        for package, executable in (real or {}).items():
+            (plugins / f"pulumi-resource-{package}").symlink_to(executable)
         kept = {
             k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "AWS_", "PYTHON"))
         }
@@ -181,6 +185,8 @@ class Engine:
     def project(self, name: str, program: str | None = None) -> Project:
         """A project: a program of the test's own, else a copy of this repository's."""
         directory = self._home / name
+        if program is None and directory.exists():
+            return Project(self, directory)
         if program is None:
             (directory / "stacks").mkdir(parents=True)
             for file in ("Pulumi.yaml", "__main__.py"):
@@ -375,8 +381,11 @@ def _kill_session(leader: int) -> None:
 
 @pytest.fixture(scope="session")
 def engine_with(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Engine]:
-    """`engine_with("aws", "eks")` is an engine with an echo provider for each of these packages."""
-    return lambda *packages: Engine(tmp_path_factory.mktemp("engine"), packages)
+    """`engine_with("aws", "eks")` is an engine with an echo provider for each of these packages.
+
+    `engine_with("aws", eks=path)` has a real plugin besides.
+    """
+    return lambda *packages, **real: Engine(tmp_path_factory.mktemp("engine"), packages, real)
 
 
 @pytest.fixture(scope="session")

@@ -59,7 +59,7 @@ REPLACING = {
     "aws:ec2/natGateway:NatGateway": ("allocationId", "subnetId"),
     "aws:eks/addon:Addon": ("addonName", "clusterName"),
     "aws:eks/cluster:Cluster": ("encryptionConfig", "name", "roleArn"),
-    "aws:iam/role:Role": ("name", "namePrefix"),
+    "aws:iam/role:Role": ("name", "namePrefix", "path"),
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ("policyArn", "role"),
     # pulumi/pulumi-kubernetes, provider/pkg/provider/diff.go and helm_release.go.
     "kubernetes:core/v1:ConfigMap": ("data", "immutable", "metadata.name", "metadata.namespace"),

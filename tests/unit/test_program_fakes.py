@@ -72,7 +72,10 @@ def test_zones_are_assumed_from_the_stacks_region() -> None:
 
     assert recording.outputs == {"zones": ["us-west-2a", "us-west-2b", "us-west-2c"]}
     assert recording.assumptions == [
-        "Region us-west-2 is taken to have the zones us-west-2a, us-west-2b, us-west-2c."
+        (
+            "Region us-west-2 is taken to have the zones us-west-2a, us-west-2b, us-west-2c. Which "
+            "IDs these have in an account is not known, so what depends on them is not checked."
+        )
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.program.fake_types import ACCOUNT
 from eks_gpushare.program.regions import region_of as _region
 from eks_gpushare.program.values import Properties, Secret
@@ -15,13 +16,16 @@ if TYPE_CHECKING:
 
 _ZONES = "abc"
 _ASSUMED_VERSION = "1.35"
-_CALLER = f"arn:aws:iam::{ACCOUNT}:role/Assumed"
+_CALLER = "arn:{partition}:sts::{account}:assumed-role/Assumed/session"
 
 
 def _availability_zones(plan: Plan, args: Properties, provider: str) -> Properties:
     region = _region(plan, args, provider)
     names = [f"{region}{letter}" for letter in _ZONES]
-    plan.assume(f"Region {region} is taken to have the zones {', '.join(names)}.")
+    plan.assume(
+        f"Region {region} is taken to have the zones {', '.join(names)}. Which IDs these have in an"
+        " account is not known, so what depends on them is not checked."
+    )
     return {"id": region, "region": region, "names": names, "groupNames": [region], "zoneIds": []}
 
 
@@ -36,7 +40,7 @@ def _cluster(plan: Plan, args: Properties, provider: str) -> Properties:
         "id": name,
         "name": name,
         "region": region,
-        "arn": f"arn:aws:eks:{region}:{ACCOUNT}:cluster/{name}",
+        "arn": f"arn:{partition_of(region).id}:eks:{region}:{ACCOUNT}:cluster/{name}",
         "endpoint": f"https://ASSUMED.gr7.{region}.eks.amazonaws.com",
         "certificateAuthorities": [{"data": "QVNTVU1FRA=="}],
         "kubernetesNetworkConfigs": [{"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4"}],
@@ -48,7 +52,7 @@ def _cluster(plan: Plan, args: Properties, provider: str) -> Properties:
         "identities": [
             {"oidcs": [{"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/ASSUMED"}]}
         ],
-        "roleArn": f"arn:aws:iam::{ACCOUNT}:role/assumed-{name}",
+        "roleArn": f"arn:{partition_of(region).id}:iam::{ACCOUNT}:role/assumed-{name}",
         "deletionProtection": False,
         "vpcConfig": {
             "vpcId": "vpc-assumed",
@@ -69,18 +73,27 @@ def _cluster_auth(plan: Plan, args: Properties, provider: str) -> Properties:
     return {"id": name, "name": name, "region": region, "token": Secret("assumed-token")}
 
 
-def _caller_identity(plan: Plan, _args: Properties, _provider: str) -> Properties:
-    plan.assume(f"The caller is taken to be {_CALLER}.")
-    return {"id": ACCOUNT, "accountId": ACCOUNT, "arn": _CALLER, "userId": "ASSUMED"}
+def _caller_identity(plan: Plan, _args: Properties, provider: str) -> Properties:
+    arn = _CALLER.format(partition=partition_of(plan.region(provider)).id, account=ACCOUNT)
+    plan.assume(f"The caller is taken to be {arn}.")
+    return {"id": ACCOUNT, "accountId": ACCOUNT, "arn": arn, "userId": "ASSUMED"}
+
+
+def _route_tables(plan: Plan, args: Properties, _provider: str) -> Properties:
+    plan.assume("The VPC of the EKS cluster is taken to have private subnets only.")
+    return {"id": args.get("vpcId"), "ids": ["rtb-assumed"], "vpcId": args.get("vpcId")}
+
+
+def _route_table(_plan: Plan, args: Properties, _provider: str) -> Properties:
+    main = {"main": True, "subnetId": "", "gatewayId": "", "routeTableAssociationId": "ASSUMED"}
+    routes = [{"cidrBlock": "0.0.0.0/0", "natGatewayId": "nat-assumed", "gatewayId": ""}]
+    return {**args, "id": args.get("routeTableId"), "associations": [main], "routes": routes}
 
 
 def _partition(plan: Plan, args: Properties, provider: str) -> Properties:
     region = plan.region(provider) if "region" not in args else str(args["region"])
-    partition, suffix = "aws", "amazonaws.com"
-    if region.startswith("cn-"):
-        partition, suffix = "aws-cn", "amazonaws.com.cn"
-    elif region.startswith("us-gov-"):
-        partition = "aws-us-gov"
+    partition = partition_of(region).id
+    suffix = "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com"
     reverse = ".".join(reversed(suffix.split(".")))
     return {
         "id": partition,
@@ -103,6 +116,8 @@ def _current_region(plan: Plan, args: Properties, provider: str) -> Properties:
 
 
 FUNCTIONS: Mapping[str, Function] = {
+    "aws:ec2/getRouteTable:getRouteTable": _route_table,
+    "aws:ec2/getRouteTables:getRouteTables": _route_tables,
     "aws:eks/getCluster:getCluster": _cluster,
     "aws:eks/getClusterAuth:getClusterAuth": _cluster_auth,
     "aws:index/getAvailabilityZones:getAvailabilityZones": _availability_zones,

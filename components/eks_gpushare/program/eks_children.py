@@ -66,7 +66,10 @@ class Children:
         return self._plan.register(request)
 
     def add_component(self, token: str, name: str, inputs: Mapping[str, Any]) -> Children:
-        """Register a component and return what registers its children."""
+        """Register a component and return what registers its children.
+
+        Those of the plugin stand in the state without their arguments.
+        """
         request = child_request(self.component, token, name, inputs, custom=False)
         return Children(self._plan, self._plan.register(request))
 

@@ -12,9 +12,10 @@ import json
 from hashlib import sha1
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog.partitions import COMMERCIAL, Partition, partition_of
 from eks_gpushare.program.eks_children import Children, json_text, output, reference, unwrap
 from eks_gpushare.program.errors import PlanError
-from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties
+from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties, is_unknown
 
 if TYPE_CHECKING:
     from eks_gpushare.program.fake_types import Plan
@@ -29,7 +30,8 @@ def construct(plan: Plan, component: Resource) -> Properties:
     args, name = component.inputs, component.name
     _refuse_unsupported(component)
     children = Children(plan, component)
-    role = None if "serviceRole" in args else _service_role(children, name, args)
+    partition = partition_of(plan.region())
+    role = None if "serviceRole" in args else _service_role(children, name, args, partition)
     security_group = (
         None if unwrap(args.get("skipDefaultSecurityGroups")) else _group(children, args)
     )
@@ -62,12 +64,12 @@ def _refuse_unsupported(component: Resource) -> None:
         raise PlanError(msg)
 
 
-def _service_role(children: Children, name: str, args: Properties) -> Resource:
+def _service_role(
+    children: Children, name: str, args: Properties, partition: Partition
+) -> Resource:
     service = "eks.amazonaws.com"
     actions = ["sts:AssumeRole", "sts:TagSession"]
-    role = children.add_component(
-        "eks:index:ServiceRole", f"{name}-eksRole", {"service": service, "tags": args.get("tags")}
-    )
+    role = children.add_component("eks:index:ServiceRole", f"{name}-eksRole", {})
     statement = {"Action": actions, "Effect": "Allow", "Principal": {"Service": [service]}}
     policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]}, separators=(",", ":"))
     iam_role = role.add(
@@ -79,12 +81,13 @@ def _service_role(children: Children, name: str, args: Properties) -> Resource:
             "tags": args.get("tags"),
         },
     )
-    arn = f"arn:aws:iam::aws:policy/{_CLUSTER_POLICY}"
-    key = sha1(arn.encode(), usedforsecurity=False).hexdigest()[:8]
+    # The name comes from the ARN in the public partition, wherever the policy is.
+    known = COMMERCIAL.policy(_CLUSTER_POLICY)
+    key = sha1(known.encode(), usedforsecurity=False).hexdigest()[:8]
     role.add(
         "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
         f"{name}-eksRole-{key}",
-        {"policyArn": arn, "role": output(iam_role, "id")},
+        {"policyArn": partition.policy(_CLUSTER_POLICY), "role": output(iam_role, "id")},
     )
     return iam_role
 
@@ -194,8 +197,7 @@ def _addon(
 def _vpc_cni(children: Children, cluster: Resource, args: Properties) -> None:
     name = f"{children.name}-vpc-cni"
     options = unwrap(args.get("vpcCniOptions")) or {}
-    inputs = {**options, "clusterName": output(cluster, "name"), "tags": args.get("tags")}
-    addon = children.add_component("eks:index:VpcCniAddon", name, inputs)
+    addon = children.add_component("eks:index:VpcCniAddon", name, {})
     addon.add(
         "aws:eks/addon:Addon",
         name,
@@ -206,11 +208,43 @@ def _vpc_cni(children: Children, cluster: Resource, args: Properties) -> None:
             "preserve": True,
             "resolveConflictsOnCreate": options.get("resolveConflictsOnCreate", "OVERWRITE"),
             "resolveConflictsOnUpdate": options.get("resolveConflictsOnUpdate", "OVERWRITE"),
-            "configurationValues": json_text(options.get("configurationValues")),
+            "configurationValues": json_text(_cni_values(options)),
             "serviceAccountRoleArn": options.get("serviceAccountRoleArn"),
             "tags": args.get("tags"),
         },
     )
+
+
+_CNI_ENVIRONMENT = {
+    "AWS_VPC_ENI_MTU": "9001",
+    "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG": "false",
+    "AWS_VPC_K8S_CNI_EXTERNALSNAT": "false",
+    "AWS_VPC_K8S_CNI_LOGLEVEL": "DEBUG",
+    "AWS_VPC_K8S_CNI_LOG_FILE": "/host/var/log/aws-routed-eni/ipamd.log",
+    "AWS_VPC_K8S_CNI_VETHPREFIX": "eni",
+    "AWS_VPC_K8S_PLUGIN_LOG_FILE": "/var/log/aws-routed-eni/plugin.log",
+    "AWS_VPC_K8S_PLUGIN_LOG_LEVEL": "DEBUG",
+    "ENABLE_POD_ENI": "false",
+    "WARM_ENI_TARGET": "1",
+}
+_CNI_INIT_ENVIRONMENT = {"DISABLE_TCP_EARLY_DEMUX": "false"}
+"""What the plugin writes where it is told nothing else: `computeEnv` of ``addons/cni-addon.ts``."""
+
+
+def _cni_values(options: Properties) -> Any:
+    """Configuration values of vpc-cni: what is given, over what the plugin writes itself.
+
+    Options that the plugin turns into further variables are not stood in for.
+    """
+    given = unwrap(options.get("configurationValues")) or {}
+    if is_unknown(given):
+        return UNKNOWN
+    init = given.get("init") or {}
+    return {
+        **given,
+        "env": {**_CNI_ENVIRONMENT, **(given.get("env") or {})},
+        "init": {**init, "env": {**_CNI_INIT_ENVIRONMENT, **(init.get("env") or {})}},
+    }
 
 
 def _access_entries(children: Children, cluster: Resource, args: Properties) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2s, sha256
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.program import aws_functions, aws_lookups, eks_fakes, kubernetes_fakes
 from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.fake_types import ACCOUNT
@@ -166,11 +167,13 @@ def _aws_outputs(plan: Plan, resource: Resource, given: Properties) -> Propertie
     if region:
         outputs["region"] = region
     if plan.preview:
-        return outputs | {"arn": UNKNOWN}
+        unknown = {key: dict(block) for key, block in _UNKNOWN_IN_BLOCKS.get(resource.type, ())}
+        return outputs | {"arn": UNKNOWN} | unknown
     package, _, kind = resource.type.split(":")[1].partition("/")
     name = given.get("name", f"{resource.name}-{digest(resource, 7)}")
     location = "" if package == "iam" else region
-    arn = f"arn:aws:{package}:{location}:{ACCOUNT}:{kind}/{name}"
+    partition = partition_of(region).id
+    arn = f"arn:{partition}:{package}:{location}:{ACCOUNT}:{kind}/{name}"
     outputs |= {"arn": arn, "name": name}
     computed = _AWS_COMPUTED.get(resource.type)
     return outputs if computed is None else outputs | computed(resource, str(name), region)
@@ -187,7 +190,7 @@ def _eks_cluster(resource: Resource, name: str, region: str) -> Properties:
             {"oidcs": [{"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/{key}"}]}
         ],
         "status": "ACTIVE",
-        "arn": f"arn:aws:eks:{region}:{ACCOUNT}:cluster/{name}",
+        "arn": f"arn:{partition_of(region).id}:eks:{region}:{ACCOUNT}:cluster/{name}",
         "vpcConfig": {**vpc_config, "clusterSecurityGroupId": f"sg-{digest(resource)}"},
     }
 
@@ -208,8 +211,14 @@ def _launch_template(_resource: Resource, _name: str, _region: str) -> Propertie
 
 def _kms_key(resource: Resource, _name: str, region: str) -> Properties:
     key = digest(resource, 32)
-    return {"keyId": key, "arn": f"arn:aws:kms:{region}:{ACCOUNT}:key/{key}"}
+    return {"keyId": key, "arn": f"arn:{partition_of(region).id}:kms:{region}:{ACCOUNT}:key/{key}"}
 
+
+_UNKNOWN_IN_BLOCKS: Mapping[str, tuple[tuple[str, Properties], ...]] = {
+    "aws:eks/cluster:Cluster": (("vpcConfig", {"clusterSecurityGroupId": UNKNOWN}),),
+}
+"""What a preview does not know within a block that the program gives a part of. On its own a block
+stays unknown as a whole."""
 
 _AWS_COMPUTED: Mapping[str, Callable[[Resource, str, str], Properties]] = {
     "aws:eks/cluster:Cluster": _eks_cluster,
