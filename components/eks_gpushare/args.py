@@ -21,6 +21,7 @@ from eks_gpushare.catalog_args import (
 )
 
 __all__ = [
+    "Addon",
     "Addons",
     "Bottlerocket",
     "CatalogAdditions",
@@ -35,8 +36,10 @@ __all__ = [
     "Endpoint",
     "ExistingCluster",
     "GpuStack",
+    "Iam",
     "NetworkBlock",
     "Nodes",
+    "PodIdentity",
     "Pool",
     "Reservation",
     "ServedPool",
@@ -202,13 +205,37 @@ class Endpoint(TypedDict):
     """Reachable from within the VPC. Default: true."""
 
 
+class PodIdentity(TypedDict):
+    """The IAM role of an add-on's service account, by EKS Pod Identity."""
+
+    role_arn: NotRequired[str]
+    """A role that is there already and trusts `pods.eks.amazonaws.com`."""
+    policy_arns: NotRequired[list[str]]
+    """Policies of a role that the stack makes; instead of `role_arn`."""
+
+
+class Addon(TypedDict):
+    """An EKS add-on, or what is changed about one that is made anyway."""
+
+    version: NotRequired[str]
+    """Version. Default: the one this release pins, or the one EKS chooses."""
+    values: NotRequired[dict[str, Any]]
+    """Configuration values, merged over those that the stack gives it."""
+    pod_identity: NotRequired[dict[str, PodIdentity]]
+    """Roles by service account."""
+
+
 class Addons(TypedDict):
     """EKS add-ons."""
 
     ebs_csi: NotRequired[bool]
     """Install the EBS CSI driver. Default: false."""
+    prefix_delegation: NotRequired[bool]
+    """Give nodes prefixes of 16 addresses, for more pods on small nodes. Default: false."""
     versions: NotRequired[dict[str, str]]
     """Versions by add-on name, over those this release pins."""
+    by_name: NotRequired[dict[str, Addon]]
+    """Further add-ons by the name that EKS has for them, and changes to the stack's own ones."""
 
 
 class Chart(TypedDict):
@@ -225,6 +252,15 @@ class Chart(TypedDict):
     timeout_seconds: NotRequired[int]
     """How long an update waits until what the chart installs is ready, in seconds, 30 to 7200.
     Default: 600 for the device plugin, 900 for the GPU Operator."""
+
+
+class Iam(TypedDict):
+    """What an account asks of every IAM role."""
+
+    permissions_boundary: NotRequired[str]
+    """ARN of the policy that bounds what each role may ever do. Default: none."""
+    path: NotRequired[str]
+    """Path of the roles, such as `/team/`. Default: `/`."""
 
 
 class ServedPool(TypedDict):
@@ -282,6 +318,10 @@ class Cluster(TypedDict):
     """Refuse deletion, in EKS and in Pulumi. Default: true."""
     secrets_key_arn: NotRequired[Input[str]]
     """KMS key for secrets. Default: a key of its own."""
+    log_retention_days: NotRequired[int]
+    """Days that the control plane's logs are kept, in a log group of its own. Default: for ever."""
+    log_key_arn: NotRequired[str]
+    """KMS key of that log group. Default: CloudWatch's own encryption."""
     addons: NotRequired[Addons]
     """Add-ons and their versions."""
 

@@ -1,4 +1,4 @@
-"""The plain arguments by which a component adds to the catalog; `args` has them too."""
+"""The plain arguments that add to the catalog or correct it; `eks_gpushare.args` has them too."""
 
 # No postponed annotations, unions, literals or tuples here: the component host reads these types.
 
@@ -33,6 +33,8 @@ class CatalogInstanceType(TypedDict):
     """Pods a node can run."""
     price_usd_per_hour: NotRequired[float]
     """On-demand price in USD per hour."""
+    zone_ids: NotRequired[list[str]]
+    """Zones of the region that offer it, by ID, such as `usw2-az1`."""
     gpu: NotRequired[CatalogGpu]
     """Its GPUs."""
 

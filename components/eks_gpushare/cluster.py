@@ -1,31 +1,33 @@
 """An EKS cluster with safe defaults, its pinned add-ons, and a Kubernetes provider for it."""
 
-import json
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NotRequired, Self, TypedDict
+from typing import Any, NotRequired, Self, TypedDict, cast
 
 import pulumi
-from pulumi_aws.eks import AccessEntry, AccessPolicyAssociation, Addon
-from pulumi_aws.iam import Role, RolePolicyAttachment
+from pulumi_aws.eks import AccessEntry, AccessPolicyAssociation
 from pulumi_aws.kms import Alias, Key
 from pulumi_eks import AuthenticationMode, Cluster
 from pulumi_kubernetes import Provider
 
-from eks_gpushare.args import Addons, Endpoint, Taint
+from eks_gpushare.args import Addons, Endpoint, Iam, Taint
+from eks_gpushare.aws.addons import register_addons
 from eks_gpushare.aws.refs import NetworkRefs
-from eks_gpushare.catalog import addon_versions
+from eks_gpushare.aws.roles import Roles, roles_of
+from eks_gpushare.catalog.partitions import Partition
 from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import EksClusterSpec
-from eks_gpushare.config.taints import Taint as TaintModel
 from eks_gpushare.deletion_protection import DeletionProtection
-from eks_gpushare.documents.iam import trusted_by
+from eks_gpushare.documents.iam import same_principal
+from eks_gpushare.documents.kubeconfig import with_profile
 from eks_gpushare.rules.component_rules import check_cluster
+from eks_gpushare.sharing.addons import KUBE_PROXY, VPC_CNI, AddonPlan, plan_addons
 
 LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 """All that the control plane can log."""
-_ADMIN_POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
-_EBS_POLICY = "arn:aws:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"
+_ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
+_PER_RUN = ("creator", "profile")
+"""Arguments that differ from run to run and machine to machine."""
 _KEY_DELETION_DAYS = 30
 
 
@@ -55,11 +57,25 @@ class EksClusterArgs(TypedDict):
     """Refuse deletion, in EKS and in Pulumi. Default: true."""
     secrets_key_arn: NotRequired[pulumi.Input[str]]
     """KMS key for secrets. Default: a key of its own."""
+    log_retention_days: NotRequired[int]
+    """Days that the control plane's logs are kept, in a log group of its own. Default: for ever."""
+    log_key_arn: NotRequired[str]
+    """KMS key of that log group. Default: CloudWatch's own encryption."""
     addons: NotRequired[Addons]
     """Add-ons and their versions."""
     gpu_taints: NotRequired[list[Taint]]
     """Taints of GPU nodes, for add-ons that watch GPUs.
     Default: `nvidia.com/gpu=true:NoSchedule`."""
+    creator: NotRequired[str]
+    """ARN of who runs the program, as STS says it: `aws.get_caller_identity().arn`. Read when the
+    cluster is made: EKS refuses an access entry of one of `admins` whom it has made an admin
+    itself. Default: EKS makes whoever creates the cluster an admin."""
+    profile: NotRequired[str]
+    """AWS profile of the provider's kubeconfig. Default: that of the environment."""
+    iam: NotRequired[Iam]
+    """Permissions boundary and path of every role. Default: neither."""
+    partition: NotRequired[str]
+    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
     tags: NotRequired[dict[str, pulumi.Input[str]]]
     """Tags of everything. Default: none."""
 
@@ -129,11 +145,19 @@ class EksCluster(pulumi.ComponentResource):
     ) -> None:
         tags = dict(spec.tags)
         super().__init__(
-            "eks-gpushare:index:EksCluster", name, props(spec, vpcId=network.vpc_id), opts
+            "eks-gpushare:index:EksCluster",
+            name,
+            props(spec, *_PER_RUN, vpcId=network.vpc_id),
+            opts,
         )
+        roles, addons = roles_of(spec), plan_addons(spec.addons, spec.version, spec.gpu_taints)
         protected = pulumi.ResourceOptions(parent=self, protect=spec.deletion_protection or None)
         key, keys = _secrets_key(name, spec, tags, protected)
-        cluster = _control_plane(name, spec, network, key, protected)
+        logs = _logs(f"{name}-logs", spec, self)
+        around = pulumi.ResourceOptions(depends_on=logs, transforms=_transforms(spec, roles))
+        cluster = _control_plane(
+            name, spec, network, key, addons, pulumi.ResourceOptions.merge(protected, around)
+        )
         eks = cluster.eks_cluster
         self.cluster_name = _part(eks, "name")
         self.cluster_arn = _part(eks, "arn")
@@ -143,17 +167,17 @@ class EksCluster(pulumi.ComponentResource):
         self.security_group_id = _part(eks, "vpc_config", "cluster_security_group_id")
         self.kubeconfig = pulumi.Output.secret(cluster.kubeconfig_json)
         child = pulumi.ResourceOptions(parent=self)
-        entries = _access_entries(name, spec, cluster, child)
+        entries = _access_entries(name, spec, cluster, roles.partition, child)
         # The identifier is what the provider compares: a new kubeconfig then replaces nothing.
         self.provider = Provider(
             f"{name}-kubernetes",
-            kubeconfig=self.kubeconfig,
+            kubeconfig=_with_profile(self.kubeconfig, spec.profile),
             cluster_identifier=self.cluster_arn,
             # Whoever installs something may be let in by one of these, until it is removed again.
             opts=pulumi.ResourceOptions(parent=self, depends_on=entries),
         )
-        addons = _addons(name, spec, self.cluster_name, tags, child)
-        self._parts = [*keys, cluster, *entries, self.provider, *addons]
+        further = register_addons(name, addons.values(), self.cluster_name, roles, tags, child)
+        self._parts = [*keys, *logs, cluster, *entries, self.provider, *further]
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,
@@ -206,9 +230,10 @@ def _control_plane(
     spec: EksClusterSpec,
     network: NetworkRefs,
     key: pulumi.Input[str],
+    addons: dict[str, AddonPlan],
     opts: pulumi.ResourceOptions,
 ) -> Cluster:
-    versions, tags = _versions(spec), dict(spec.tags)
+    tags = dict(spec.tags)
     # What is in it inherits its protection, and a protected resource cannot be deleted: what an
     # edit of the stack file may take away is registered beside it.
     return Cluster(
@@ -232,15 +257,19 @@ def _control_plane(
         skip_default_security_groups=True,
         create_instance_role=False,
         coredns_addon_options={"enabled": False},  # made below, where it is seen and pinned
-        kube_proxy_addon_options={"version": versions.get("kube-proxy")},
-        vpc_cni_options={"addon_version": versions.get("vpc-cni")},
+        kube_proxy_addon_options=_options(addons[KUBE_PROXY], "version"),
+        vpc_cni_options=_options(addons[VPC_CNI], "addon_version"),
         tags=tags or None,
         opts=opts,
     )
 
 
 def _access_entries(
-    name: str, spec: EksClusterSpec, cluster: Cluster, child: pulumi.ResourceOptions
+    name: str,
+    spec: EksClusterSpec,
+    cluster: Cluster,
+    partition: Partition,
+    child: pulumi.ResourceOptions,
 ) -> list[pulumi.Resource]:
     cluster_name = cluster.eks_cluster.name
     made: list[pulumi.Resource] = []
@@ -260,7 +289,7 @@ def _access_entries(
             f"{title}-admin",
             cluster_name=cluster_name,
             principal_arn=arn,
-            policy_arn=_ADMIN_POLICY,
+            policy_arn=partition.access_policy(_ADMIN_POLICY),
             access_scope={"type": "cluster"},
             opts=pulumi.ResourceOptions(parent=entry, depends_on=[entry]),
         )
@@ -268,9 +297,10 @@ def _access_entries(
     return made
 
 
-def _admins(spec: EksClusterSpec) -> dict[str, str]:
+def _admins(spec: EksClusterSpec) -> dict[str, pulumi.Input[str]]:
     """Who gets cluster-admin, by the names of their access entries."""
-    return {**{_entry_name(arn): arn for arn in spec.admins}, **(spec.named_admins or {})}
+    named: dict[str, pulumi.Input[str]] = {_entry_name(arn): arn for arn in spec.admins}
+    return {**named, **(spec.named_admins or {})}
 
 
 def _entry_name(arn: str) -> str:
@@ -279,62 +309,46 @@ def _entry_name(arn: str) -> str:
     return f"{account}-{principal}"
 
 
-def _versions(spec: EksClusterSpec) -> dict[str, str]:
-    pinned = {name: addon.version for name, addon in addon_versions(spec.version).items()}
-    return {**pinned, **spec.addons.versions}
+def _options(addon: AddonPlan, version: str) -> Any:
+    """Options of an add-on of the control plane; each has a key of its own for the version."""
+    values = {"configuration_values": dict(addon.values)} if addon.values else {}
+    return {version: addon.version, **values}
 
 
-def _addons(
-    name: str,
-    spec: EksClusterSpec,
-    cluster_name: pulumi.Output[str],
-    tags: dict[str, str],
-    child: pulumi.ResourceOptions,
-) -> list[pulumi.Resource]:
-    versions = _versions(spec)
+def _logs(name: str, spec: EksClusterSpec, parent: pulumi.Resource) -> list[pulumi.Resource]:
+    if spec.log_retention_days is None:
+        return []
+    from eks_gpushare.aws.control_plane_logs import control_plane_logs
 
-    def addon(role: str, title: str, *after: pulumi.Resource, **more: Any) -> Addon:
-        return Addon(
-            f"{name}-{role}",
-            cluster_name=cluster_name,
-            addon_name=title,
-            addon_version=versions.get(title),
-            resolve_conflicts_on_create="OVERWRITE",
-            resolve_conflicts_on_update="OVERWRITE",
-            tags=tags or None,
-            opts=pulumi.ResourceOptions(parent=child.parent, depends_on=list(after)),
-            **more,
-        )
-
-    made: list[pulumi.Resource] = [
-        addon("coredns", "coredns"),
-        addon("pod-identity-agent", "eks-pod-identity-agent"),
-    ]
-    watcher = json.dumps({"dcgmAgent": {"tolerations": _tolerations(spec.gpu_taints)}})
-    made.append(
-        addon("node-monitoring-agent", "eks-node-monitoring-agent", configuration_values=watcher)
-    )
-    if spec.addons.ebs_csi:
-        role = Role(
-            f"{name}-ebs-csi",
-            assume_role_policy=trusted_by(
-                "pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession"
-            ),
-            tags=tags or None,
-            opts=child,
-        )
-        allowed = RolePolicyAttachment(
-            f"{name}-ebs-csi", role=role.name, policy_arn=_EBS_POLICY, opts=child
-        )
-        identity = {"service_account": "ebs-csi-controller-sa", "role_arn": role.arn}
-        driver = addon(
-            "ebs-csi", "aws-ebs-csi-driver", allowed, pod_identity_associations=[identity]
-        )
-        made += [role, allowed, driver]
-    return made
+    return [control_plane_logs(name, spec, parent)]
 
 
-def _tolerations(taints: Sequence[TaintModel]) -> list[dict[str, str]]:
-    """Without these, GPU faults are not seen on tainted nodes, and nothing says so."""
-    wanted = dict.fromkeys((taint.key, taint.effect) for taint in taints)
-    return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]
+def _with_profile(kubeconfig: pulumi.Output[str], profile: str | None) -> pulumi.Output[str]:
+    """The kubeconfig for this program; the one that others are given names no profile."""
+    if profile is None:
+        return kubeconfig
+    return kubeconfig.apply(lambda text: with_profile(text, profile))
+
+
+def _transforms(spec: EksClusterSpec, roles: Roles) -> list[pulumi.ResourceTransform]:
+    """What eks.Cluster has no arguments for, and is changed about what it registers."""
+    plain = [arn for arn in _admins(spec).values() if isinstance(arn, str)]
+    if any(same_principal(spec.creator or "", admin) for admin in plain):
+        return [*roles.for_remote_children(), _without_bootstrap_admin]
+    return roles.for_remote_children()
+
+
+def _without_bootstrap_admin(
+    args: pulumi.ResourceTransformArgs,
+) -> pulumi.ResourceTransformResult | None:
+    """EKS makes whoever creates a cluster an admin, and then refuses the entry of the stack.
+
+    One of `admins` who creates the cluster gets the entry of the stack alone. EKS reads this at
+    creation only and eks.Cluster ignores changes of it, so that it does not matter who runs the
+    program later: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessConfigRequest.html.
+    """
+    if args.type_ != "aws:eks/cluster:Cluster":
+        return None
+    given = cast("dict[str, Any]", args.props["accessConfig"])
+    access = {**given, "bootstrapClusterCreatorAdminPermissions": False}
+    return pulumi.ResourceTransformResult({**args.props, "accessConfig": access}, args.opts)

@@ -190,6 +190,10 @@ def warn(found: Iterable[Finding], resource: pulumi.Resource) -> None:
             pulumi.log.warn(str(each).removeprefix("warning "), resource=resource)
 
 
+_ALWAYS = ("ebsCsi", "versions")
+"""Keys of add-ons that stand in every state, whatever they are."""
+
+
 def props(
     model: Model,
     *without: str,
@@ -209,6 +213,10 @@ def props(
     plain = dump(model, by_alias=True, exclude_none=True, include=only, exclude=set(without))
     if "catalog" in plain:
         plain["catalog"] = {key: value for key, value in plain["catalog"].items() if value}
+    for block in (plain, plain.get("cluster")):
+        if block and "addons" in block:
+            said = block["addons"].items()
+            block["addons"] = {key: value for key, value in said if value or key in _ALWAYS}
     for key in ("tags", "catalog"):
         if not plain.get(key):
             plain.pop(key, None)

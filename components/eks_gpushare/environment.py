@@ -8,6 +8,7 @@ from pulumi_kubernetes import Provider
 
 from eks_gpushare import args as plain
 from eks_gpushare.aws.refs import ClusterRefs, NetworkRefs, NodeRefs
+from eks_gpushare.catalog.partitions import COMMERCIAL, partition_of
 from eks_gpushare.checked_args import CheckedArgs
 from eks_gpushare.cluster import EksCluster
 from eks_gpushare.component_args import props, refuse, validate_args, warn
@@ -56,6 +57,8 @@ class GpuSharingEnvironmentArgs(TypedDict):
     """Chart versions, mirrors and values."""
     catalog: NotRequired[plain.CatalogAdditions]
     """Instance types this release does not know or has wrong."""
+    iam: NotRequired[plain.Iam]
+    """Permissions boundary and path of every IAM role. Default: neither."""
     tags: NotRequired[dict[str, pulumi.Input[str]]]
     """AWS tags of everything but instances and volumes."""
     region: NotRequired[str]
@@ -64,13 +67,19 @@ class GpuSharingEnvironmentArgs(TypedDict):
     """Zones to choose from; required where `network.zones` is a number."""
     cluster_facts: NotRequired[plain.ClusterFacts]
     """What AWS says of an existing EKS cluster; required with `cluster.existing.name`."""
+    zone_ids: NotRequired[dict[str, str]]
+    """ID of each availability zone by its name, from `aws.get_availability_zones`. Default: what
+    is known of zones by their IDs is not checked."""
+    caller: NotRequired[str]
+    """ARN of who runs the program, from `aws.get_caller_identity`. Default: EKS makes whoever
+    creates the cluster an admin, who then cannot be one of `cluster.admins`."""
     profile: NotRequired[str]
-    """AWS profile for the kubeconfig of an existing EKS cluster. Default: none."""
+    """AWS profile for the kubeconfig of an EKS cluster. Default: none."""
     kubeconfig: NotRequired[pulumi.Input[str]]
     """Content of a kubeconfig. Default: the file at `cluster.existing.kubeconfig` is read."""
 
 
-_LOOKED_UP = ("availability_zones", "cluster_facts", "profile")
+_LOOKED_UP = ("availability_zones", "cluster_facts", "zone_ids", "caller", "profile")
 """What differs from run to run and machine to machine, and shows in the parts where it matters."""
 
 
@@ -211,6 +220,11 @@ class _Children:
         self._tags = dict(spec.tags)
         self.foundation: list[pulumi.Resource] = []
         """Network and cluster, as far as they are made here."""
+        partition = partition_of(spec.region or pulumi.Config("aws").get("region"))
+        # Left out where nothing is special, so that no component shows it as a change.
+        self._roles: dict[str, Any] = {"iam": spec.iam} if spec.iam is not None else {}
+        if partition is not COMMERCIAL:
+            self._roles["partition"] = partition.id
 
     def cluster(self) -> ClusterRefs:
         """The cluster, made or found."""
@@ -226,7 +240,15 @@ class _Children:
         taints = _gpu_taints(self._spec.pools)
         cluster = EksCluster._from_spec(
             f"{self._name}-cluster",
-            converted(EksClusterSpec, spec, gpu_taints=taints, tags=self._tags),
+            converted(
+                EksClusterSpec,
+                spec,
+                gpu_taints=taints,
+                creator=self._spec.caller,
+                profile=self._spec.profile,
+                tags=self._tags,
+                **self._roles,
+            ),
             network,
             self._child,
         )
@@ -256,7 +278,7 @@ class _Children:
         zones = tuple(lookups.zone_names(self._spec, spec))
         network = Network._from_spec(
             f"{self._name}-network",
-            converted(NetworkSpec, spec, zones=zones, tags=self._tags),
+            converted(NetworkSpec, spec, zones=zones, tags=self._tags, **self._roles),
             self._child,
         )
         self.foundation.append(network)
@@ -326,7 +348,14 @@ class _Children:
         nodes = SystemNodes._from_spec(
             f"{self._name}-system",
             # The zones have become subnets.
-            converted(SystemNodesSpec, spec, zones=None, version=refs.version, tags=self._tags),
+            converted(
+                SystemNodesSpec,
+                spec,
+                zones=None,
+                version=refs.version,
+                tags=self._tags,
+                **self._roles,
+            ),
             NodeRefs(refs.cluster_name, _subnets(spec.zones, refs)),
             self._child,
         )
@@ -356,6 +385,7 @@ class _Children:
             version=refs.version,
             catalog=self._spec.catalog,
             tags=self._tags,
+            **self._roles,
         )
         node_refs = NodeRefs(
             cluster_name=cluster_name,

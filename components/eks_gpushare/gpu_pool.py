@@ -11,6 +11,7 @@ from pulumi_aws.ec2 import PlacementGroup
 from eks_gpushare import args as plain
 from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.aws.refs import NodeRefs
+from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import Catalog, InstanceType, nvidia_ami
 from eks_gpushare.component_args import given_args, props, validate_args, warn
 from eks_gpushare.config.additions import catalog_of
@@ -57,6 +58,10 @@ class GpuPoolArgs(plain.Pool):
     """VPC of the nodes; only with EFA."""
     catalog: NotRequired[plain.CatalogAdditions]
     """Instance types that this release does not know or has wrong."""
+    iam: NotRequired[plain.Iam]
+    """Permissions boundary and path of every role. Default: neither."""
+    partition: NotRequired[str]
+    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
     tags: NotRequired[dict[str, pulumi.Input[str]]]
     """Tags of everything but instances, unless `tag_instances`. Default: none."""
 
@@ -191,6 +196,7 @@ class _Children:
                 **_instance_tags(pool),
             },
             tags=pool.tags,
+            roles=roles_of(pool),
         )
 
     def _image(self) -> dict[str, Any]:

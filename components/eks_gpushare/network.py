@@ -16,6 +16,8 @@ from pulumi_aws.ec2 import (
     VpcEndpoint,
 )
 
+from eks_gpushare.args import Iam
+from eks_gpushare.aws.roles import Roles, roles_of
 from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import NetworkSpec
 from eks_gpushare.rules.component_rules import check_network
@@ -35,6 +37,10 @@ class NetworkArgs(TypedDict):
     """single, in the first of `zones`, or perZone to survive the loss of one. Default: single."""
     flow_logs: NotRequired[bool]
     """Record rejected traffic in CloudWatch Logs. Default: false."""
+    iam: NotRequired[Iam]
+    """Permissions boundary and path of every role. Default: neither."""
+    partition: NotRequired[str]
+    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
     tags: NotRequired[dict[str, pulumi.Input[str]]]
     """Tags of everything. Default: none."""
 
@@ -93,7 +99,7 @@ class Network(pulumi.ComponentResource):
         self.subnet_by_zone, tables = parts.private_subnets(vpc, spec.cidr, zones, nat)
         parts.s3_endpoint(vpc, tables)
         if spec.flow_logs:
-            parts.flow_logs(vpc)
+            parts.flow_logs(vpc, roles_of(spec))
         self.vpc_id = vpc.id
         self.private_subnet_ids = pulumi.Output.all(*self.subnet_by_zone.values())
         self.public_subnet_ids = pulumi.Output.all(*(subnet.id for subnet in public.values()))
@@ -217,11 +223,11 @@ class _Children:
             opts=self._child,
         )
 
-    def flow_logs(self, vpc: Vpc) -> None:
+    def flow_logs(self, vpc: Vpc, roles: Roles) -> None:
         """A record of rejected traffic."""
         from eks_gpushare.aws.flow_logs import flow_logs
 
-        flow_logs(f"{self._name}-flow-logs", vpc.id, self._named("flow-logs"), self._child)
+        flow_logs(f"{self._name}-flow-logs", vpc.id, roles, self._named("flow-logs"), self._child)
 
     def _subnet(
         self, kind: str, vpc: Vpc, zone: str, cidr: str, table: RouteTable

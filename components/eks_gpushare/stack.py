@@ -1,7 +1,8 @@
 """The configuration of the running Pulumi stack, and what has to be looked up for it.
 
-Two things are asked of AWS, both here and before anything is registered: the zones of the region
-where a stack names only their number, and an existing cluster that it names.
+What is asked of AWS is asked here, before anything is registered: for a new network the zones of
+the region, for a cluster with admins who runs the program, and an existing cluster that is named,
+with its route tables where nobody says which of its subnets are for nodes.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
-from pydantic import ValidationError
 
+from eks_gpushare import aws_lookups
+from eks_gpushare.catalog.kubernetes import ZONES_WITHOUT_CONTROL_PLANE
 from eks_gpushare.checked_args import CheckedArgs
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.cluster import (
@@ -19,15 +21,15 @@ from eks_gpushare.config.cluster import (
     ExistingCluster,
     NewCluster,
 )
-from eks_gpushare.config.component_specs import ClusterFacts, EnvironmentSpec
-from eks_gpushare.config.network import NewNetwork
+from eks_gpushare.config.component_specs import EnvironmentSpec
+from eks_gpushare.config.network import ExistingNetwork, NewNetwork
 from eks_gpushare.documents.kubeconfig import KubeconfigError, read_kubeconfig
 from eks_gpushare.engine_config import EngineConfig, engine_config
 from eks_gpushare.findings.finding import Finding, has_errors
+from eks_gpushare.rules import lookups
 from eks_gpushare.rules.deploying import as_deploy_errors
 from eks_gpushare.stack_file.check import check_given
 from eks_gpushare.validation.parse import Parsed
-from eks_gpushare.validation.shape import shape_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,6 +51,9 @@ def load_stack() -> GpuSharingEnvironmentArgs:
     environment, found = _checked(engine_config())
     given = {key: value for key, value in (("region", region), ("profile", profile)) if value}
     spec = converted(EnvironmentSpec, environment, **given, **_looked_up(environment))
+    late = [each for each in lookups.missing_lookups(spec) if each.severity == "error"]
+    if late:
+        raise pulumi.RunError(_text(late))
     args = CheckedArgs(spec, found, **_kubeconfig(environment))
     return cast("GpuSharingEnvironmentArgs", args)
 
@@ -74,12 +79,31 @@ def _text(errors: Iterable[Finding]) -> str:
 def _looked_up(environment: Environment) -> dict[str, Any]:
     cluster, network = environment.cluster, environment.network
     if isinstance(cluster, NewCluster):
-        counted = isinstance(network, NewNetwork) and isinstance(network.zones, int)
-        return {"availability_zones": tuple(_zones())} if counted else {}
+        found: dict[str, Any] = {"caller": aws_lookups.caller()} if cluster.admins else {}
+        return found | (_zones(network) if isinstance(network, NewNetwork) else {})
     existing = cluster.existing
     if isinstance(existing, ClusterByName):
-        return {"cluster_facts": _cluster_facts(existing.name)}
+        choose = not isinstance(network, ExistingNetwork) and _needs_subnets(environment)
+        return {"cluster_facts": aws_lookups.cluster_facts(existing.name, choose_subnets=choose)}
     return {}
+
+
+def _needs_subnets(environment: Environment) -> bool:
+    """Whether nodes go into subnets that nobody has named."""
+    pools = environment.pools.values()
+    return environment.system is not None or any(
+        pool.provisioner == "managedNodeGroup" and pool.subnet_ids is None for pool in pools
+    )
+
+
+def _zones(network: NewNetwork) -> dict[str, Any]:
+    """The zones by name and ID, and of a network that counts them those that EKS takes."""
+    counted = isinstance(network.zones, int)
+    names, ids = aws_lookups.zones(required=counted)
+    if not counted:
+        return {"zone_ids": ids}
+    taken = [name for name in names if ids.get(name) not in ZONES_WITHOUT_CONTROL_PLANE]
+    return {"availability_zones": tuple(taken), "zone_ids": ids}
 
 
 def _kubeconfig(environment: Environment) -> dict[str, str]:
@@ -92,57 +116,4 @@ def _kubeconfig(environment: Environment) -> dict[str, str]:
         return {"kubeconfig": read_kubeconfig(existing.kubeconfig)}
     except KubeconfigError as error:
         message = f"cluster.existing.kubeconfig: {error} Give the path of a kubeconfig file."
-        raise pulumi.RunError(message) from error
-
-
-_ZONES_WITHOUT_EKS = ["use1-az3", "usw1-az2", "cac1-az3"]
-"""Zones in which EKS takes no subnet:
-https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html."""
-
-
-def _zones() -> list[str]:
-    """Zones of the region, without those, Local and Wavelength Zones, which EKS does not take."""
-    from pulumi_aws import get_availability_zones
-
-    found = get_availability_zones(
-        state="available",
-        exclude_zone_ids=_ZONES_WITHOUT_EKS,
-        filters=[{"name": "opt-in-status", "values": ["opt-in-not-required"]}],
-    )
-    return list(found.names)
-
-
-def _cluster_facts(name: str) -> ClusterFacts:
-    from pulumi_aws.eks import get_cluster
-
-    try:
-        found = get_cluster(name=name)
-    except Exception as error:
-        first = str(error).strip().partition("\n")[0]
-        message = (
-            f"cluster.existing.name: AWS does not give the EKS cluster {name}: {first}. Check the "
-            "name, aws:region, and that your credentials may describe it."
-        )
-        raise pulumi.RunError(message) from error
-    network = found.vpc_config
-    facts = {
-        "arn": found.arn,
-        "endpoint": found.endpoint,
-        "certificate_authority": found.certificate_authorities[0].data,
-        "version": found.version,
-        "vpc_id": network.vpc_id,
-        "subnet_ids": list(network.subnet_ids),
-        "security_group_id": network.cluster_security_group_id,
-        "service_cidr": found.kubernetes_network_configs[0].service_ipv4_cidr,
-    }
-    try:
-        return ClusterFacts.model_validate(facts, by_alias=False, by_name=True)
-    except ValidationError as error:
-        faults = shape_findings(error.errors(include_url=False), set())
-        wrong = "; ".join(f"{each.path}: {each.message}" for each in faults)
-        message = (
-            f"cluster.existing.name: what AWS says of the EKS cluster {name} is not enough. "
-            f"{wrong} Name a cluster that has it, or give the kubeconfig of this one and make "
-            "its nodes elsewhere."
-        )
         raise pulumi.RunError(message) from error

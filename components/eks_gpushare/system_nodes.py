@@ -5,9 +5,10 @@ from typing import Any, NotRequired, Self, TypedDict
 
 import pulumi
 
-from eks_gpushare.args import Nodes, UserDataPart
+from eks_gpushare.args import Iam, Nodes, UserDataPart
 from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.aws.refs import NodeRefs
+from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import Catalog, standard_ami
 from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import SystemNodesSpec
@@ -41,6 +42,10 @@ class SystemNodesArgs(TypedDict):
     """Fields of `KubeletConfiguration`, such as `maxPods`. Default: those of the AMI."""
     max_unavailable: NotRequired[Any]
     """How many nodes are exchanged at a time, or how many in a hundred: `"33%"`. Default: 1."""
+    iam: NotRequired[Iam]
+    """Permissions boundary and path of every role. Default: neither."""
+    partition: NotRequired[str]
+    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
     tags: NotRequired[dict[str, pulumi.Input[str]]]
     """Tags of everything but instances. Default: none."""
 
@@ -106,6 +111,7 @@ class SystemNodes(pulumi.ComponentResource):
                 max_unavailable=spec.max_unavailable,
                 template={} if user_data is None else {"user_data": user_data},
                 tags=spec.tags,
+                roles=roles_of(spec),
             ),
             self,
         )

@@ -176,7 +176,7 @@ def test_zones_that_cannot_be_counted_out_stop_a_checked_stack(record: Callable[
     config = {
         **STACK,
         "eks-gpushare:environment": STACK["eks-gpushare:environment"].replace(
-            '["us-west-2a", "us-west-2b"]', "6"
+            '["us-west-2a", "us-west-2b"]', "4"
         ),
     }
 
@@ -188,7 +188,7 @@ def test_zones_that_cannot_be_counted_out_stop_a_checked_stack(record: Callable[
 
     made = record(program, fails=True, config=config, project="eks-gpushare")
 
-    assert "network.zones: 6 zones are asked for and " in made.error
+    assert "network.zones: 4 zones are asked for and " in made.error
 
 
 def test_a_cluster_that_is_of_no_use_is_one_clean_error(

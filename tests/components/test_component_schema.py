@@ -18,6 +18,7 @@ from eks_gpushare.config import (
     cluster,
     component_specs,
     environment,
+    iam,
     network,
     pools,
     sharing,
@@ -57,6 +58,7 @@ ELSEWHERE = {"SystemNodes": {"zones", "node_role"}, "GpuPool": {"node_role"}}
 """Fields of a stack file's block that its program has turned into subnets, and those that may be
 outputs here: a role is often made by the same program."""
 BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
+    (args.Addon, (cluster.Addon,)),
     (args.Addons, (cluster.Addons,)),
     (args.Bottlerocket, (pools.Bottlerocket,)),
     (args.CatalogAdditions, (environment.CatalogAdditions,)),
@@ -71,8 +73,10 @@ BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.Endpoint, (cluster.Endpoint,)),
     (args.ExistingCluster, (cluster.ClusterByName, cluster.ClusterByKubeconfig)),
     (args.GpuStack, (environment.GpuStack,)),
+    (args.Iam, (iam.Iam,)),
     (args.NetworkBlock, (network.NewNetwork, network.ExistingNetwork)),
     (args.Nodes, (pools.Nodes,)),
+    (args.PodIdentity, (cluster.PodIdentity,)),
     (args.Pool, (pools.Pool,)),
     (args.Reservation, (pools.Reservation,)),
     (args.ServedPool, (component_specs.ServedPool,)),

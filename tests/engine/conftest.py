@@ -157,7 +157,7 @@ class Engine:
     """`pulumi` with a home, a state and plugins of its own, in a directory of its own."""
 
     def __init__(
-        self, home: Path, echoed: tuple[str, ...], real: Mapping[str, str] | None = None
+        self, home: Path, echoed: tuple[str, ...], built: Mapping[str, str] | None = None
     ) -> None:
         self._home = home
         self._calls = 0
@@ -166,7 +166,7 @@ class Engine:
         state.mkdir()
         for package in echoed:
             _write_plugin(plugins / f"pulumi-resource-{package}", package)
-        for package, executable in (real or {}).items():
+        for package, executable in (built or {}).items():
             (plugins / f"pulumi-resource-{package}").symlink_to(executable)
         kept = {
             k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "AWS_", "PYTHON"))
@@ -385,7 +385,7 @@ def engine_with(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Engin
 
     `engine_with("aws", eks=path)` has a real plugin besides.
     """
-    return lambda *packages, **real: Engine(tmp_path_factory.mktemp("engine"), packages, real)
+    return lambda *packages, **built: Engine(tmp_path_factory.mktemp("engine"), packages, built)
 
 
 @pytest.fixture(scope="session")

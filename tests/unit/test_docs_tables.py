@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eks_gpushare.args import Sharing
 
 ROOT = Path(__file__).parents[2]
+POLICY = "arn:aws:iam::aws:policy/POLICY"
 _RELEASE = re.compile(r"\d\.\d+\.\d+-(\d{8})")
 
 
@@ -77,7 +78,11 @@ def everything() -> None:
                 "name": "all",
                 "version": newest(),
                 "admins": ["arn:aws:iam::111122223333:role/PRINCIPAL"],
-                "addons": {"ebs_csi": True},
+                "log_retention_days": 90,
+                "addons": {
+                    "ebs_csi": True,
+                    "by_name": {"adot": {"pod_identity": {"ACCOUNT": {"policy_arns": [POLICY]}}}},
+                },
             },
             "network": {"zones": ["us-west-2a", "us-west-2b"], "flow_logs": True},
             "pools": {
@@ -134,13 +139,17 @@ def test_the_table_of_children_is_complete() -> None:
     names = {each.urn: each.name for each in recording.resources}
     types = {each.urn: each.type for each in recording.resources}
     made = {
-        (re.sub(r"us-west-2[a-z]", "ZONE", child_name(each.name, names[each.parent])), each.type)
+        (placeholders(child_name(each.name, names[each.parent])), each.type)
         for each in recording.resources
         if types.get(each.parent, "").startswith("eks-gpushare:")
     }
 
     assert recording.error is None, recording.error
     assert made == children_in_the_table()
+
+
+def placeholders(name: str) -> str:
+    return re.sub(r"us-west-2[a-z]", "ZONE", name).replace("adot", "ADDON")
 
 
 def child_name(name: str, parent: str) -> str:

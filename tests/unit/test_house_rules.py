@@ -45,6 +45,7 @@ LAYERS = (
     ("served",),
     ("aws", "in_cluster"),
     COMPONENTS,
+    ("aws_lookups",),
     ("program",),
     ("engine_config", "testing"),
     ("stack",),

@@ -35,7 +35,7 @@ STACKS = {
 RULES = [rule.id for rule in all_rules()]
 CHOSEN = {
     *("labels", "tags", "values", "devices", "layout", "instanceTypes", "versions"),
-    *("migProfiles", "migLayouts"),
+    *("migProfiles", "migLayouts", "byName"),
 }
 """Blocks whose keys the user chooses, so that another one is no mistake."""
 

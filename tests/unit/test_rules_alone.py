@@ -76,7 +76,7 @@ def read(spec: Any, check: Callable[[Any], Iterator[Finding]], given: dict[str, 
 
 def alone(given: dict[str, Any]) -> set[str]:
     """Ids of what components find in their parts of an environment."""
-    common = {key: given[key] for key in ("tags", "catalog") if key in given}
+    common = {key: given[key] for key in ("tags", "catalog", "iam") if key in given}
     stack, charts = given.get("gpuStack", {}), given.get("charts", {})
     manager = stack.get("manager", "devicePlugin")
     cluster, network = given.get("cluster", {}), given.get("network", {})
@@ -85,7 +85,7 @@ def alone(given: dict[str, Any]) -> set[str]:
         found |= read(
             EksClusterSpec,
             component_rules.check_cluster,
-            {**cluster, **{k: v for k, v in common.items() if k == "tags"}},
+            {**cluster, **{k: v for k, v in common.items() if k != "catalog"}},
         )
     if isinstance(network.get("zones"), list):
         found |= read(NetworkSpec, component_rules.check_network, network)

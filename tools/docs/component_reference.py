@@ -49,7 +49,7 @@ class Field:
 
 def page() -> str:
     """The whole page."""
-    plain = _classes("args")
+    plain = [*_classes("args"), *_classes("catalog_args")]
     names = {node.name for node in plain}
     sections = [_component(module, names) for module in MODULES]
     nested = "\n".join(_dictionary(node, names) for node in plain)

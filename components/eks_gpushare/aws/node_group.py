@@ -14,16 +14,17 @@ from pulumi_aws.ec2 import (
     LaunchTemplateBlockDeviceMappingEbsArgsDict,
 )
 from pulumi_aws.eks import NodeGroup, NodeGroupTaintArgsDict, NodeGroupUpdateConfigArgsDict
-from pulumi_aws.iam import Role, RolePolicyAttachment
+from pulumi_aws.iam import RolePolicyAttachment
 
+from eks_gpushare.aws.roles import Roles
 from eks_gpushare.documents.iam import trusted_by
 from eks_gpushare.sharing.nodes import Sizes
 
 NODE_POLICIES = {
-    "worker": "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy",
-    "cni": "arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy",
-    "images": "arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly",
-    "ssm": "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore",
+    "worker": "AmazonEKSWorkerNodePolicy",
+    "cni": "AmazonEKS_CNI_Policy",
+    "images": "AmazonEC2ContainerRegistryPullOnly",
+    "ssm": "AmazonSSMManagedInstanceCore",
 }
 """AWS policies of a node: join, network, pull images, and Session Manager instead of SSH."""
 
@@ -82,6 +83,8 @@ class GroupSpec:
     """Further arguments of the launch template."""
     tags: Mapping[str, str] = field(default_factory=dict)
     """Tags of role, launch template and group; not of instances."""
+    roles: Roles = field(default_factory=Roles)
+    """What the role has in common with all others of the stack."""
 
 
 def register_group(spec: GroupSpec, parent: pulumi.Resource) -> NodeGroup:
@@ -136,14 +139,15 @@ def _role(
     """
     if spec.node_role is not None:
         return spec.node_role, []
-    role = Role(
-        f"{spec.name}-role",
-        assume_role_policy=trusted_by("ec2.amazonaws.com"),
-        tags=dict(spec.tags) or None,
-        opts=child,
-    )
+    partition, tags = spec.roles.partition, dict(spec.tags) or None
+    role = spec.roles.role(f"{spec.name}-role", trusted_by(partition.ec2_principal), tags, child)
     return role.arn, [
-        RolePolicyAttachment(f"{spec.name}-{title}", role=role.name, policy_arn=policy, opts=child)
+        RolePolicyAttachment(
+            f"{spec.name}-{title}",
+            role=role.name,
+            policy_arn=partition.policy(policy),
+            opts=child,
+        )
         for title, policy in NODE_POLICIES.items()
     ]
 

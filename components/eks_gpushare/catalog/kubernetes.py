@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+ZONES_WITHOUT_CONTROL_PLANE = frozenset({"use1-az3", "usw1-az2", "cac1-az3"})
+"""IDs of zones in which EKS takes no subnet of a cluster:
+https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html, read 2026-11-21."""
+
 Support = Literal["standard", "extended", "ended", "unknown"]
 
 

@@ -109,6 +109,8 @@ def _merged(
         changes["api_gpu_count"] = entry.gpu.count
     if entry.price_usd_per_hour is not None and region is not None:
         changes["prices"] = {**known.prices, region: entry.price_usd_per_hour}
+    if entry.zone_ids is not None and region is not None:
+        changes["zones"] = {**known.zones, region: entry.zone_ids}
     given = {key: value for key, value in changes.items() if value is not None}
     return replace(known, **given, sources={**known.sources, **dict.fromkeys(given, _SOURCE)})
 

@@ -18,13 +18,37 @@ class Endpoint(Model):
     """Reachable from within the VPC."""
 
 
+class PodIdentity(Model):
+    """The IAM role of an add-on's service account, by EKS Pod Identity."""
+
+    role_arn: str | None = None
+    """A role that is there already and trusts `pods.eks.amazonaws.com`."""
+    policy_arns: Items[str] = ()
+    """Policies of a role that the stack makes; instead of `roleArn`."""
+
+
+class Addon(Model):
+    """An EKS add-on, or what is changed about one that the stack makes anyway."""
+
+    version: str | None = None
+    """Version. Default: the one this release pins, or the one EKS chooses."""
+    values: dict[str, Any] = Field(default_factory=dict)
+    """Configuration values, merged over those that the stack gives it."""
+    pod_identity: dict[str, PodIdentity] = Field(default_factory=dict)
+    """Roles by service account."""
+
+
 class Addons(Model):
     """EKS add-ons."""
 
     ebs_csi: bool = False
     """Install the EBS CSI driver."""
+    prefix_delegation: bool = False
+    """Give nodes prefixes of 16 addresses, for more pods on small nodes of the Nitro system."""
     versions: dict[str, str] = Field(default_factory=dict)
     """Versions by add-on name, over those this release pins."""
+    by_name: dict[str, Addon] = Field(default_factory=dict)
+    """Further add-ons by the name that EKS has for them, and changes to the stack's own ones."""
 
 
 class NewCluster(Model):
@@ -47,6 +71,12 @@ class NewCluster(Model):
     """Refuse deletion, in EKS and in Pulumi, until this is turned off."""
     secrets_key_arn: TextInput | None = None
     """KMS key for secrets. Default: a key of the stack's own."""
+    log_retention_days: int | None = None
+    """Days that the control plane's logs are kept, in a log group of the stack's own. Default: for
+    ever, in the one that EKS makes; for a cluster that has that one already, see the upgrade notes.
+    """
+    log_key_arn: str | None = None
+    """KMS key of that log group. Default: CloudWatch's own encryption."""
     addons: Addons = Addons.model_construct()
     """Add-ons and their versions."""
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from eks_gpushare.config.base import Items, Model, TextInput
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import CatalogAdditions, Chart, Environment, SystemNodes
+from eks_gpushare.config.iam import Iam  # noqa: TC001  (pydantic reads the annotations)
 from eks_gpushare.config.network import NewNetwork
 from eks_gpushare.config.pools import AmiFamily, Bottlerocket, CustomAmi, Pool, Provisioner
 from eks_gpushare.config.sharing import Sharing
@@ -21,6 +22,10 @@ class NetworkSpec(NewNetwork):
 
     zones: Items[str]
     """Availability zones by name: a component asks the cloud nothing."""
+    iam: Iam | None = None
+    """Permissions boundary and path of every role."""
+    partition: str | None = None
+    """AWS partition. Default: that of the region of the AWS provider's configuration."""
     tags: dict[str, TextInput] = Field(default_factory=dict)
     """Tags of everything."""
 
@@ -30,6 +35,14 @@ class EksClusterSpec(NewCluster):
 
     gpu_taints: Items[Taint] = (DEFAULT_TAINT,)
     """Taints of GPU nodes, for add-ons that watch GPUs."""
+    creator: str | None = None
+    """ARN of who creates the cluster, as STS says it."""
+    profile: str | None = None
+    """AWS profile for the provider's kubeconfig."""
+    iam: Iam | None = None
+    """Permissions boundary and path of every role."""
+    partition: str | None = None
+    """AWS partition. Default: that of the region of the AWS provider's configuration."""
     tags: dict[str, TextInput] = Field(default_factory=dict)
     """Tags of everything."""
 
@@ -39,6 +52,10 @@ class SystemNodesSpec(SystemNodes):
 
     version: str | None = None
     """Kubernetes version. Default: the cluster's at creation."""
+    iam: Iam | None = None
+    """Permissions boundary and path of every role."""
+    partition: str | None = None
+    """AWS partition. Default: that of the region of the AWS provider's configuration."""
     tags: dict[str, TextInput] = Field(default_factory=dict)
     """Tags of everything but instances."""
 
@@ -50,6 +67,10 @@ class GpuPoolSpec(Pool):
     """Name of the pool."""
     version: str | None = None
     """Kubernetes version. Default: the cluster's at creation."""
+    iam: Iam | None = None
+    """Permissions boundary and path of every role."""
+    partition: str | None = None
+    """AWS partition. Default: that of the region of the AWS provider's configuration."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
     """Instance types that this release does not know or has wrong."""
     tags: dict[str, TextInput] = Field(default_factory=dict)
@@ -152,5 +173,9 @@ class EnvironmentSpec(Environment):
     """Zones to choose from; required where `network.zones` is a number."""
     cluster_facts: ClusterFacts | None = None
     """Required with `cluster.existing.name`."""
+    zone_ids: dict[str, str] = Field(default_factory=dict)
+    """ID of each availability zone by its name, which differ from account to account."""
+    caller: str | None = None
+    """ARN of who runs the program, as STS says it: whether EKS has to make it an admin."""
     profile: str | None = None
-    """AWS profile for the kubeconfig of an existing EKS cluster."""
+    """AWS profile for the kubeconfig of an EKS cluster."""

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from eks_gpushare.config.base import AnyInput, Items, Model, TextInput
 from eks_gpushare.config.cluster import Cluster
+from eks_gpushare.config.iam import Iam
 from eks_gpushare.config.network import Network, NewNetwork
 from eks_gpushare.config.pools import MaxUnavailable, Nodes, Pool, UserDataPart
 
@@ -105,6 +106,8 @@ class CatalogInstanceType(Model):
     """Pods a node can run."""
     price_usd_per_hour: float | None = None
     """On-demand price in the stack's region in USD per hour."""
+    zone_ids: Items[str] | None = None
+    """Zones of the stack's region that offer it, by ID, such as `usw2-az1`."""
     gpu: CatalogGpu | None = None
     """Its GPUs."""
 
@@ -153,5 +156,7 @@ class Environment(Model):
     """Chart versions, mirrors and values."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
     """Instance types and MIG profiles this release does not know or has wrong, and own layouts."""
+    iam: Iam | None = None
+    """Permissions boundary and path of every IAM role that the stack makes. Default: neither."""
     tags: dict[str, TextInput] = Field(default_factory=dict)
     """AWS tags of everything the stack makes, but instances and volumes."""

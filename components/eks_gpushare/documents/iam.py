@@ -37,5 +37,34 @@ def writes_logs(group_arn: str) -> str:
     )
 
 
+def same_principal(caller: str, principal: str) -> bool:
+    """Whether a caller is an IAM role or user, or in a session of that role.
+
+    STS leaves the path of a role out (`assumed-role/Name/session`); names of roles and users are
+    unique in an account whatever their path, so that account, kind and name decide:
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html.
+
+    Args:
+        caller: ARN as `sts get-caller-identity` gives it.
+        principal: ARN of a role or user as IAM gives it.
+    """
+    known = _principal(caller)
+    return known is not None and known == _principal(principal)
+
+
+def _principal(arn: str) -> tuple[str, str, str] | None:
+    """Account, kind and name."""
+    parts = arn.split(":", 5)
+    if len(parts) != _ARN_PARTS:
+        return None
+    kind, *names = parts[5].split("/")
+    if kind == "assumed-role" and names:
+        return parts[4], "role", names[0]
+    return (parts[4], kind, names[-1]) if kind in {"role", "user"} and names else None
+
+
+_ARN_PARTS = 6
+
+
 def _document(*statements: dict[str, object]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": list(statements)})

@@ -40,6 +40,21 @@ def eks_kubeconfig(
     )
 
 
+def with_profile(kubeconfig: str, profile: str) -> str:
+    """A kubeconfig that gets its tokens from the AWS CLI, with a profile for that.
+
+    Args:
+        kubeconfig: JSON text, as pulumi-eks writes it.
+        profile: AWS profile.
+    """
+    config = json.loads(kubeconfig)
+    for user in config["users"]:
+        login = user["user"]["exec"]
+        others = [each for each in login.get("env") or () if each["name"] != "AWS_PROFILE"]
+        login["env"] = [*others, {"name": "AWS_PROFILE", "value": profile}]
+    return json.dumps(config)
+
+
 class KubeconfigError(Exception):
     """A kubeconfig cannot be read; the text says which and why."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.config import additions, mig_additions
 from eks_gpushare.config.base import UnreadError
+from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.findings.rule import rules_in
 from eks_gpushare.rules.context import Context, catalog_with
@@ -61,13 +62,26 @@ def _efa(environment: Environment) -> bool:
     return keys != (None, None) or any(pool.efa for pool in environment.pools.values())
 
 
+def _iam(environment: Environment) -> bool:
+    return environment.iam is not None
+
+
+def _addons(environment: Environment) -> bool:
+    cluster = environment.cluster
+    return isinstance(cluster, NewCluster) and bool(cluster.addons.model_fields_set)
+
+
 def _any(_: Environment) -> bool:
     return True
 
 
 _MODULES: dict[str, Callable[[Environment], bool]] = {
     "cluster": _any,
+    "addons": _addons,
+    "partitions": _any,
+    "roles": _iam,
     "network": _any,
+    "offerings": _any,
     "instances": _any,
     "sharing": _any,
     "mig": _mig,

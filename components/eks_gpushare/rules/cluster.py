@@ -91,7 +91,27 @@ NOT_FOR_KUBECONFIG = Rule(
     "Node groups, networks and system nodes need an EKS cluster.",
     "https://www.pulumi.com/registry/packages/kubernetes/installation-configuration/",
 )
+NODES_LOCKED_OUT = Rule(
+    "GPU323",
+    "error",
+    "Nodes reach the API server from within the VPC.",
+    "Without the private endpoint they come through NAT, from an address that publicCidrs do not "
+    "name and that changes with the gateway: they never join, and nothing says so.",
+    _ENDPOINT,
+)
+LOG_RETENTION = Rule(
+    "GPU324",
+    "error",
+    "Logs are kept for a number of days that CloudWatch has.",
+    "CloudWatch refuses the log group, and with it the cluster.",
+    "https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html",
+)
 
+LOG_DAYS = (
+    *(1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731),
+    *(1096, 1827, 2192, 2557, 2922, 3288, 3653),
+)
+"""Numbers of days that CloudWatch keeps logs, as the link of `LOG_RETENTION` has them."""
 _MINOR = re.compile(r"1\.\d{2}")
 _PRINCIPAL = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+")
 _KEY = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(key|alias)/[\w/-]+")
@@ -142,7 +162,28 @@ def version(ctx: Context) -> Iterator[Finding]:
             yield ENDING_SUPPORT.finding(at, message, f'Plan the upgrade to "{newest}".')
 
 
-@check(Scope.CLUSTER, OPEN_ENDPOINT, NO_ENDPOINT)
+@check(Scope.CLUSTER, LOG_RETENTION, BAD_ARN)
+def logs(ctx: Context) -> Iterator[Finding]:
+    cluster = ctx.new_cluster
+    if cluster is None:
+        return
+    days, key = cluster.log_retention_days, cluster.log_key_arn
+    if days is not None and days not in LOG_DAYS:
+        near = min(LOG_DAYS, key=lambda each: abs(each - days))
+        known = ", ".join(map(str, LOG_DAYS))
+        message = f"{days} is not a number of days that CloudWatch keeps logs: {known}."
+        yield LOG_RETENTION.finding(("cluster", "logRetentionDays"), message, f"Use {near}.")
+    if key is not None and days is None:
+        message = "The stack makes no log group, which the key would be for."
+        fix = "Add logRetentionDays, or remove the key."
+        yield LOG_RETENTION.finding(("cluster", "logKeyArn"), message, fix)
+    if key is not None and not _KEY.fullmatch(key):
+        message = f'"{key}" is not the ARN of a KMS key.'
+        fix = "Write arn:aws:kms:us-west-2:111122223333:key/..., or remove it."
+        yield BAD_ARN.finding(("cluster", "logKeyArn"), message, fix)
+
+
+@check(Scope.CLUSTER, OPEN_ENDPOINT, NO_ENDPOINT, NODES_LOCKED_OUT)
 def endpoint(ctx: Context) -> Iterator[Finding]:
     cluster = ctx.new_cluster
     if cluster is None:
@@ -151,6 +192,9 @@ def endpoint(ctx: Context) -> Iterator[Finding]:
     if not given.public and not given.private:
         message = "The API server would be reachable from nowhere."
         yield NO_ENDPOINT.finding(at, message, "Set private: true.")
+    if given.public and not given.private:
+        message = "The nodes would have to reach the API server through NAT and its public address."
+        yield NODES_LOCKED_OUT.finding((*at, "private"), message, "Set private: true.")
     if given.public_cidrs and not given.public:
         message = "publicCidrs are given, but public is false."
         yield NO_ENDPOINT.finding(

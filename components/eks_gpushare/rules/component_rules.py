@@ -170,7 +170,7 @@ def _cluster_of(spec: GpuPoolSpec | SystemNodesSpec) -> NewCluster:
 
 def _environment(spec: Model, **parts: Any) -> Environment:
     """What a component knows of an environment: itself, its tags and its catalog."""
-    common = _some(known_fields(spec), "tags", "catalog")
+    common = _some(known_fields(spec), "tags", "catalog", "iam")
     if "catalog" not in type(spec).model_fields:  # it is the package's own
         common["catalog"] = Environment.model_fields["catalog"].get_default()
     return partial_model(Environment, **common, **parts)

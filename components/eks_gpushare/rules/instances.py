@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog import alternatives, memory_text, nvidia_ami
+from eks_gpushare.catalog import alternatives, gpu_instance_types, memory_text, nvidia_ami
+from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import similar
@@ -156,13 +157,20 @@ def still_offered(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 f"EC2 offers {found.name} ({found.gpu_count} x {gpu.model}) in no region any more.",
                 f"Types with {gpus} are {', '.join(others)}.",
             )
-        elif ctx.region and found.zones and ctx.region not in found.zones:
+        elif ctx.region and found.zones and _lacking(ctx.region, found):
             regions = _some(sorted(found.zones), _MOST_REGIONS)
             yield NOT_IN_REGION.finding(
                 at,
                 f"{found.name} was not offered in {ctx.region} when the catalog was made.",
                 f"It was in {regions}. Ask EC2 for its offerings before you rely on it.",
             )
+
+
+def _lacking(region: str, found: InstanceType) -> bool:
+    """Whether a region is without a type: the catalog has offerings of some partitions only."""
+    partition = partition_of(region)
+    known = {partition_of(each) for kind in gpu_instance_types().values() for each in kind.zones}
+    return region not in found.zones and partition in known
 
 
 def _some(names: list[str], most: int) -> str:

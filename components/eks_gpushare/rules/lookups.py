@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.config.additions import catalog_of
+from eks_gpushare.config.base import known_fields
 from eks_gpushare.config.cluster import ClusterByName, NewCluster
 from eks_gpushare.config.network import NewNetwork
+from eks_gpushare.rules import offerings
 from eks_gpushare.rules.placement import ZONE_OUTSIDE
 from eks_gpushare.validation import shape_rules
 
@@ -22,6 +25,8 @@ def missing_lookups(spec: EnvironmentSpec) -> Iterator[Finding]:
     if isinstance(cluster, NewCluster):
         if isinstance(network, NewNetwork) and isinstance(network.zones, int):
             yield from _counted(spec, network, network.zones)
+        if isinstance(network, NewNetwork):
+            yield from _by_zone_ids(spec, network)
     elif isinstance(cluster.existing, ClusterByName) and spec.cluster_facts is None:
         message = f"What AWS says of {cluster.existing.name} is not given."
         fix = "Give cluster_facts, from aws.eks.get_cluster()."
@@ -51,3 +56,22 @@ def _counted(spec: EnvironmentSpec, network: NewNetwork, wanted: int) -> Iterato
             message = f"{', '.join(outside)} is not among the network's zones: {', '.join(known)}."
             fix = "Name the network's zones, so that these are among them."
             yield ZONE_OUTSIDE.finding(at, message, fix)
+
+
+def _by_zone_ids(spec: EnvironmentSpec, network: NewNetwork) -> Iterator[Finding]:
+    """What is wrong about zones, where their IDs are known."""
+    known = known_fields(spec)
+    ids, region = known.get("zone_ids"), known.get("region")
+    if not ids:
+        return
+    zones = zone_names(spec, network)
+    if not isinstance(network.zones, int):
+        yield from offerings.zones_without_eks(zones, ids)
+    if region is not None:
+        catalog, _ = catalog_of(spec.catalog, region)
+        pools = {
+            name: (pool, zones if pool.zones is None else pool.zones)
+            for name, pool in spec.pools.items()
+            if pool.provisioner == "managedNodeGroup"
+        }
+        yield from offerings.types_not_in_zones(catalog, region, pools, ids)

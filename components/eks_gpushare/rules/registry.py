@@ -33,7 +33,7 @@ class Scope(Enum):
     CHARTS = auto()
     """The charts and their namespace: `DevicePlugin` and `GpuOperator`."""
     TAGS = auto()
-    """AWS tags: every component that makes something in AWS."""
+    """AWS tags and IAM roles: every component that makes something in AWS."""
 
 
 class Runs(Enum):

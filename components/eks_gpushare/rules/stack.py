@@ -36,7 +36,8 @@ ANY_SUBNET = Rule(
     "GPU619",
     "warning",
     "Nodes in an existing cluster are told their subnets.",
-    "Without them the nodes go into any subnet of the cluster, public ones too.",
+    "Without them the nodes go into every subnet of the cluster that has no route to an internet "
+    "gateway, and another one that somebody adds replaces the pool.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/subnets.html",
 )
 NOT_BUILT = Rule(
@@ -102,9 +103,8 @@ def any_subnet(ctx: Context) -> Iterator[Finding]:
         if pool.provisioner == "managedNodeGroup" and pool.subnet_ids is None:
             yield ANY_SUBNET.finding(
                 ("pools", name, "subnetIds"),
-                "The nodes of this pool may go into every subnet of the cluster.",
-                "Give subnetIds with the private ones, or network with privateSubnetIds for all "
-                "pools.",
+                "The nodes of this pool go into every private subnet that the cluster has.",
+                "Give subnetIds, or network with privateSubnetIds for all pools.",
             )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LARGEST_PREFIX = 16
 """AWS makes no larger VPC than a /16."""
@@ -49,3 +52,25 @@ def zone_subnets(cidr: str, zone: str) -> ZoneSubnets:
         zone: Name of the zone, such as us-west-2a; its letter is one of a to f.
     """
     return cut(cidr, MOST_ZONES)[ord(zone[-1]) - ord("a")]
+
+
+class RoutesOf(NamedTuple):
+    """Of a route table, what tells a public subnet from a private one."""
+
+    main: bool
+    """Whether it is for all subnets of the VPC that have none of their own."""
+    subnets: tuple[str, ...]
+    """Subnets that have it as their own."""
+    internet: bool
+    """Whether a route leads to an internet gateway."""
+
+
+def private_subnets(subnets: Sequence[str], tables: Sequence[RoutesOf]) -> list[str]:
+    """The subnets without a route to an internet gateway, in the order they are given in.
+
+    Nodes get no public address from this project: in a public subnet EKS refuses them
+    (Ec2SubnetInvalidConfiguration), or they start and have no way out.
+    """
+    own = {subnet: table.internet for table in tables for subnet in table.subnets}
+    by_default = any(table.internet for table in tables if table.main)
+    return [subnet for subnet in subnets if not own.get(subnet, by_default)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _TOP_LEVEL = ("config", "encryptionsalt", "encryptedkey", "secretsprovider", "environment")
 _REGION_KEY = "aws:region"
-_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d{1,2}")
+_REGION = re.compile(r"[a-z]{2,4}(-[a-z]+)+-\d{1,2}")
 _AWS_KEYS = (
     "accessKey",
     "allowedAccountIds",
