@@ -1,7 +1,8 @@
 """The script that cuts a node's GPUs at boot, as rendered, run by bash on machines without GPUs.
 
-`nvidia-smi` is fake_nvidia_smi.py. `systemctl`, `sleep` and `sync` do nothing but note it. Of other
-programs only those that the script may count on are within its reach.
+`nvidia-smi` is fake_nvidia_smi.py. `systemctl` and `sync` do nothing but note it, and `sleep` only
+moves the machine's clock on. Of other programs only those that the script may count on are within
+its reach.
 """
 
 from __future__ import annotations
@@ -45,12 +46,16 @@ class Machine:
             (self.tools / name).symlink_to(shutil.which(name) or name)
         self.program("nvidia-smi", f'exec {sys.executable} -S -E {FAKE} "$@"')
         self.program("systemctl", f'echo "$*" >>{root}/systemctl; [ "$1" != is-active ]')
-        for name in ("sleep", "sync"):
-            self.program(name, "exit 0")
+        self.program("sync", "exit 0")
+        self.write("proc/uptime", "20.71 12.00\n")
+        clock = f"{root}/proc/uptime"
+        self.program(
+            "sleep", f'read -r up _ <{clock}; echo "$((${{up%.*}} + $1)).71 12.00" >{clock}'
+        )
         mode = "[N/A]" if board == "v100" else "Disabled"
         gpu = {"board": board, "current": mode, "pending": mode, "resets": board == "a100"}
         self.gpus: list[dict[str, Any]] = [{**gpu, "instances": []} for _ in range(count)]
-        self.faults: dict[str, Any] = {"hangs": [], "sleeps": 0, "refuses": {}}
+        self.faults: dict[str, Any] = {"hangs": [], "sleeps": 0, "refuses": {}, "early": [0, 0]}
         self.call_seconds = "30"
         self.calls: list[str] = []
         self.said = ""
@@ -137,6 +142,10 @@ class Machine:
 
     def text(self, path: str) -> str:
         return (self.root / path).read_text(encoding="utf-8")
+
+    def uptime(self) -> int:
+        """Seconds since it was started."""
+        return int(self.text("proc/uptime").partition(".")[0])
 
     def has(self, path: str) -> bool:
         return (self.root / path).exists()
@@ -431,11 +440,47 @@ def test_no_gpu_at_all_is_a_failure(tmp_path: Path) -> None:
     failed(node, "gpu-count", "expected 1 GPUs, found 0")
 
 
-def test_no_nvidia_smi_is_a_failure(hopper: Machine) -> None:
+DRIVERLESS = (9, 12, 127)
+"""No driver, no library of it, no nvidia-smi."""
+
+
+@pytest.mark.parametrize("code", DRIVERLESS)
+def test_a_driver_that_comes_late_is_waited_for(hopper: Machine, code: int) -> None:
+    hopper.launch(BALANCED, BALANCED, product="H100")
+    hopper.faults["early"] = [10, code]
+
+    assert hopper.boot() == 0
+    assert hopper.flags() == LABELLED
+    assert hopper.uptime() > 60
+    assert hopper.said.splitlines()[:1] == [
+        f"eks-gpushare-mig: attempt 1: 0 of 2 GPUs, nvidia-smi ended with {code}: "
+    ]
+
+
+@pytest.mark.parametrize("code", DRIVERLESS)
+def test_a_driver_that_never_comes_is_a_failure_at_the_deadline(hopper: Machine, code: int) -> None:
+    hopper.launch(BALANCED, BALANCED, product="H100")
+    hopper.program("nvidia-smi", f"exit {code}")
+
+    failed(hopper, "no-driver", "the NVIDIA driver has not come within 480 s")
+    assert 490 <= hopper.uptime() <= 500
+
+
+def test_no_nvidia_smi_at_all_is_a_driver_that_never_comes(hopper: Machine) -> None:
     hopper.launch(BALANCED, BALANCED, product="H100")
     (hopper.tools / "nvidia-smi").unlink()
 
+    failed(hopper, "no-driver", "the NVIDIA driver has not come within 480 s")
+
+
+@pytest.mark.parametrize("code", [2, 6, 15, 18])
+def test_what_waiting_does_not_help_is_a_failure_soon(hopper: Machine, code: int) -> None:
+    hopper.launch(BALANCED, BALANCED, product="H100")
+    hopper.faults["early"] = [9999, code]
+
     failed(hopper, "gpu-count", "expected 2 GPUs, found 0")
+    assert len(hopper.calls) == 6
+    assert hopper.uptime() < 60
 
 
 def test_a_hanging_nvidia_smi_is_a_failure(hopper: Machine) -> None:

@@ -13,7 +13,7 @@ SETTLED="$ROOT/run/eks-gpushare/mig-settled"
 # nodeadm merges drop-ins by name, and kubelet heeds the last --register-with-taints: be last.
 DROPIN="$ROOT/etc/eks/nodeadm.d/zz-eks-gpushare-mig.yaml"
 # The unit's own time limit is longer, since it would neither clean up nor let the node join.
-DEADLINE=$((SECONDS + 480))
+PATIENCE=480
 GPU_ROW='^([0-9]+), *(.*[^ ]) *, *([^,]*[^, ]) *, *([^,]*[^, ]) *$'
 GI_ROW='^\| +[0-9]+ +MIG +([^ ]+) +([0-9]+) +([0-9]+) +([0-9]+):[0-9]+ *\|'
 CI_ROW='^\| +[0-9]+ +([0-9]+) +MIG +([^ ]+) '
@@ -24,18 +24,25 @@ WHY=""
 
 say() { echo "eks-gpushare-mig: $*" >&2; }
 
+# Seconds since the machine started: at boot, the time of day may be set at any moment.
+clock() { read -r NOW _ <"$ROOT/proc/uptime" && NOW="${NOW%%.*}"; }
+
+# Whether an exit code of nvidia-smi says that the driver, its library or nvidia-smi itself is missing.
+no_driver() { [[ $1 =~ ^(9|12|127)$ ]]; }
+
 # nvidia-smi within what is left of the time; 124 and above is no answer.
 smi() {
-	local left=$((DEADLINE - SECONDS)) most="${MIG_CALL_SECONDS:-120}"
-	((left > 0)) || return 124
+	local left most="${MIG_CALL_SECONDS:-120}"
+	clock
+	((left = DEADLINE - NOW, left > 0)) || return 124
 	timeout -k 10 $((left < most ? left : most)) nvidia-smi "$@" 2>&1
 }
 
-# Reads names and MIG modes (current/pending) of all GPUs; gives up after some attempts, for a
-# driver that is just being loaded.
+# Reads names and MIG modes (current/pending) of all GPUs. A driver that is not there yet is waited
+# for until the deadline; whatever else is wrong is so after some attempts too.
 read_gpus() {
-	local text line status attempt
-	for attempt in 1 2 3 4 5 6; do
+	local text line status attempt others=0
+	for ((attempt = 1; ; attempt++)); do
 		NAME=() MODE=() status=0
 		text="$(smi --query-gpu=index,name,mig.mode.current,mig.mode.pending --format=csv,noheader)" || status=$?
 		while IFS= read -r line; do
@@ -45,10 +52,13 @@ read_gpus() {
 		done <<<"$text"
 		((status == 0 && ${#NAME[@]} == MIG_GPUS)) && return
 		say "attempt $attempt: ${#NAME[@]} of $MIG_GPUS GPUs, nvidia-smi ended with $status: ${text%%$'\n'*}"
-		((SECONDS < DEADLINE)) || break
+		no_driver "$status" || ((++others < 6)) || break
+		clock
+		((NOW + 5 < DEADLINE)) || break
 		sleep 5
 	done
-	((status < 124 || status == 127)) || die timeout "nvidia-smi does not answer"
+	! no_driver "$status" || die no-driver "the NVIDIA driver has not come within $PATIENCE s"
+	((status < 124)) || die timeout "nvidia-smi does not answer"
 	die gpu-count "expected $MIG_GPUS GPUs, found ${#NAME[@]}"
 }
 
@@ -152,7 +162,8 @@ write_flags() {
 die() {
 	echo "<3>eks-gpushare-mig: FAILED ($1): $2" >&2
 	echo "$1: $2" >"$STATE/error"
-	DEADLINE=$((SECONDS + 120))
+	clock
+	DEADLINE=$((NOW + 120))
 	for gpu in "${!NAME[@]}"; do
 		clear_gpu "$gpu" || say "GPU $gpu: instances may be left: $WHY"
 	done
@@ -166,6 +177,8 @@ die() {
 	exit 0
 }
 
+clock
+DEADLINE=$((NOW + PATIENCE))
 # shellcheck disable=SC1091
 . "$ROOT/etc/eks-gpushare/mig.env" || exit 1
 mkdir -p "$STATE" "${DROPIN%/*}" "${SETTLED%/*}" || exit 1
