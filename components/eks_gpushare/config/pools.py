@@ -115,6 +115,9 @@ class Pool(Model):
     """Who decides the desired size after creation; with `autoscaler`, updates leave it alone."""
     node_repair: bool = True
     """Let EKS replace nodes with a broken GPU."""
+    wait_for_driver: bool | None = None
+    """Let kubelet start only once the NVIDIA driver is there, 300 s after its first start at the
+    latest; AL2023 nodes only. Default: true with the GPU Operator, else false."""
     efa: bool = False
     """Elastic Fabric Adapter network interfaces, on types that have them."""
     placement_group: bool = False

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from eks_gpushare.documents.node_files import SYSTEMD, data, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,10 +29,7 @@ MIG_SCRIPT = "/usr/local/sbin/eks-gpushare-mig"
 MIG_UNIT = "eks-gpushare-mig.service"
 """systemd unit that runs it."""
 
-_FOLDER = Path(__file__).parent / "data"
-_SYSTEMD = "/etc/systemd/system"
 _STATE = "/var/lib/eks-gpushare/mig"
-_END = "EOF"
 
 # What a shell that sources mig.env, a YAML flag and a kubelet flag take without quoting.
 _PLAIN = {
@@ -104,7 +102,7 @@ def mig_env(boot: MigBoot) -> str:
 
 def mig_boot_part(boot: MigBoot) -> str:
     """The shell part of the user data; it has to be the last one, for it starts the unit."""
-    waits = f"{_SYSTEMD}/kubelet.service.d"
+    waits = f"{SYSTEMD}/kubelet.service.d"
     folders = [_STATE, waits, str(Path(MIG_ENV).parent), str(Path(MIG_SCRIPT).parent)]
     lines = [
         "#!/bin/bash",
@@ -115,12 +113,12 @@ def mig_boot_part(boot: MigBoot) -> str:
         f"rm -rf {_STATE}",
         f"mkdir -p {' '.join(folders)}",
         # First of all, so that kubelet stays down should anything after it fail.
-        _written(f"{waits}/50-eks-gpushare.conf", _data("eks-gpushare-kubelet.conf")),
+        written(f"{waits}/50-eks-gpushare.conf", data("eks-gpushare-kubelet.conf")),
         "systemctl daemon-reload",
-        _written(MIG_ENV, mig_env(boot)),
-        _written(MIG_SCRIPT, _data("eks-gpushare-mig.sh")),
+        written(MIG_ENV, mig_env(boot)),
+        written(MIG_SCRIPT, data("eks-gpushare-mig.sh")),
         f"chmod 0755 {MIG_SCRIPT}",
-        _written(f"{_SYSTEMD}/{MIG_UNIT}", _data(MIG_UNIT)),
+        written(f"{SYSTEMD}/{MIG_UNIT}", data(MIG_UNIT)),
         "systemctl daemon-reload",
         f"systemctl enable {MIG_UNIT}",
         f"systemctl start --no-block {MIG_UNIT}",
@@ -139,21 +137,3 @@ def _entries(layout: tuple[Instances, ...]) -> Iterator[str]:
             yield f"{index}={text}"
     if rest:
         yield f"*={rest}"
-
-
-def _written(path: str, text: str) -> str:
-    if f"\n{_END}\n" in f"\n{text}":
-        raise ValueError(f"{path} has a line that ends what is written to it")
-    return f"cat >{path} <<'{_END}'\n{text}{_END}"
-
-
-@cache
-def _data(name: str) -> str:
-    """A file for the node, less its comments: EC2 takes 16 KB of user data."""
-    lines = (_FOLDER / name).read_text(encoding="utf-8").splitlines()
-    kept = [
-        line
-        for line in lines
-        if line.strip() and (line.startswith("#!") or not line.lstrip().startswith("#"))
-    ]
-    return "\n".join(kept) + "\n"

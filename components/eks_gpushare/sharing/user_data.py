@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.bottlerocket import bottlerocket_settings, is_bottlerocket
+from eks_gpushare.sharing.driver_gate import why_no_gate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -116,6 +117,10 @@ def node_user_data(
         return NodeUserData(bottlerocket=True, settings=settings, more_settings=more, **given)
     given["spec"] = node_settings.node_config_spec(pool)
     given["parts"] = node_settings.further_parts(pool)
+    if pool.wait_for_driver and why_no_gate(pool) is None:
+        from eks_gpushare.documents.driver_gate import driver_gate_part
+
+        return NodeUserData(script=driver_gate_part(), **given)
     if not mig:
         return NodeUserData(**given)
     from eks_gpushare.sharing.mig_boot import boot_script
