@@ -21,7 +21,7 @@ _BOOT = """
 mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system /run/user && chmod 700 /run/user || exit 9
 export XDG_RUNTIME_DIR=/run/user SYSTEMD_UNIT_PATH={root}/units HOME={root}
 {systemd} --user --unit=multi-user.target </dev/null >/dev/null 2>&1 &
-until systemctl --user is-active --quiet kubelet.service; do /bin/sleep 0.1; done 2>/dev/null
+until grep -qx kubelet {root}/log; do /bin/sleep 0.1; done
 exit 0
 """
 

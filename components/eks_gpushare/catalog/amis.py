@@ -29,6 +29,19 @@ _TYPES_SOURCE = "EKS API, AMITypes, as botocore 1.44.5 has it"
 _READ = "2026-11-21"
 
 
+NODEADM_DROPINS_SINCE = "20251023"
+"""Date of the first AL2023 release whose nodeadm reads /etc/eks/nodeadm.d: amazon-eks-ami pull request
+2427 (commit 0d558ec3 of 2025-10-20), which v20251023 is the first tag to contain; read 2026-11-22."""
+
+NODEADM_DROPINS_SOURCE = "https://github.com/awslabs/amazon-eks-ami/pull/2427"
+
+NO_LDCONFIG = ("20260917", "20260923")
+"""Dates of the first and last AL2023 release that do not run ldconfig after they have put the driver's
+libraries in place at boot: amazon-eks-ami issue 2834, fixed 2026-09-25."""
+
+NO_LDCONFIG_SOURCE = "https://github.com/awslabs/amazon-eks-ami/issues/2834"
+
+
 class SecondDriver(NamedTuple):
     """A further NVIDIA driver on an image, which picks one at a node's first boot.
 
@@ -92,9 +105,9 @@ class Ami(NamedTuple):
         `release` is the node group's release version, such as "1.35.8-20260930". Without one,
         only what every release ships counts.
         """
-        date = release.rpartition("-")[2] if release else ""
+        date = release_date(release)
         for second in self.second_drivers:
-            if instance.family in second.families and date.isdigit() and date >= second.since:
+            if instance.family in second.families and date and date >= second.since:
                 return second.branch
         return self.driver
 
@@ -119,6 +132,12 @@ class Ami(NamedTuple):
         if instance.family in _listed_families() and instance.family not in served:
             return f"AWS does not list {instance.family} for {self.type}"
         return None
+
+
+def release_date(release: str | None) -> str | None:
+    """Date of an AL2023 release version such as "1.35.8-20260930", None if it has none."""
+    date = release.rpartition("-")[2] if release else ""
+    return date if date.isdigit() else None
 
 
 def nvidia_ami(family: str, arch: str, *, fips: bool = False) -> Ami | None:

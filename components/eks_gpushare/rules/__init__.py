@@ -71,6 +71,13 @@ def _addons(environment: Environment) -> bool:
     return isinstance(cluster, NewCluster) and bool(cluster.addons.model_fields_set)
 
 
+def _node_boot(environment: Environment) -> bool:
+    return environment.gpu_stack.manager == "gpuOperator" or any(
+        isinstance(pool.sharing, Mig) or pool.wait_for_driver is not None
+        for pool in environment.pools.values()
+    )
+
+
 def _any(_: Environment) -> bool:
     return True
 
@@ -88,6 +95,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "mig_boot": _mig,
     "mig_manager": _mig,
     "autoscaling": _mig,
+    "node_boot": _node_boot,
     "bottlerocket": _bottlerocket,
     "bottlerocket_mig": _bottlerocket,
     "sizes": _any,

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import ami_release, nvidia_ami
+from eks_gpushare.catalog.amis import NO_LDCONFIG, NO_LDCONFIG_SOURCE, release_date
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -67,6 +68,13 @@ NO_DRIVER = Rule(
     "Somebody installs the NVIDIA driver.",
     "The device plugin does not; nodes would advertise nothing.",
     "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html",
+)
+LOST_LIBRARIES = Rule(
+    "GPU641",
+    "warning",
+    "The AMI finds the libraries of its NVIDIA driver.",
+    "Of some releases nvidia-smi and all that loads NVML fail on a new node until ldconfig has run.",
+    NO_LDCONFIG_SOURCE,
 )
 FLOATING_AMI = Rule(
     "GPU508",
@@ -131,6 +139,31 @@ def ami_serves(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 f"EKS has no {pool.ami_family} NVIDIA AMI for {wanted}: {why}.",
                 "Use another amiFamily, or a custom AMI.",
             )
+
+
+@check(Scope.POOL, LOST_LIBRARIES)
+def lost_libraries(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    date = release_date(pool.ami_version)
+    if date is None or pool.ami_family != "al2023" or pool.provisioner == "existing":
+        return
+    first, last = NO_LDCONFIG
+    if first <= date <= last:
+        yield LOST_LIBRARIES.finding(
+            ("pools", name, "amiVersion"),
+            f"Release {pool.ami_version} does not run ldconfig after it has put the driver's "
+            f"libraries in place, as all from {spelt(first)} to {spelt(last)}.",
+            f"Take a later release{newer_release(pool)}.",
+        )
+
+
+def spelt(date: str) -> str:
+    """The date of a release as people write it."""
+    return f"{date[:4]}-{date[4:6]}-{date[6:]}"
+
+
+def newer_release(pool: Pool) -> str:
+    """An example of a newer release of the same Kubernetes version, at the end of a sentence."""
+    return _example("al2023", ".".join((pool.ami_version or "").split(".")[:2]))
 
 
 @check(Scope.POOL, AMI_VERSION, FLOATING_AMI)
