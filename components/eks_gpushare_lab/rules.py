@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from eks_gpushare.catalog.versions import device_plugin_source, mig_parted_source
+from eks_gpushare.catalog.versions import (
+    device_plugin_source,
+    gpu_operator_source,
+    mig_parted_source,
+)
 from eks_gpushare.findings.rule import Rule
 
 _APPLY = "https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-the-field-validation-level"
@@ -176,6 +180,35 @@ TWO_PLUGINS = Rule(
     "One device plugin serves a node.",
     "Two of them register the same resource, and the later takes it from the other.",
     "https://bottlerocket.dev/en/os/latest/api/settings/kubelet-device-plugins/",
+)
+NO_DRIVER_GATE = Rule(
+    "GPU940",
+    "error",
+    "Kubelet waits for the NVIDIA driver on nodes that the GPU Operator serves.",
+    "Its validator looks for a driver on the host once. Where kubelet is first, which nothing on "
+    "the AMI prevents, the node never advertises a GPU.",
+    gpu_operator_source("cmd/nvidia-validator/main.go"),
+)
+SILENT_FAILURE = Rule(
+    "GPU941",
+    "error",
+    "The AMI reads what a layout at boot says to kubelet.",
+    "A node without its layout would join without taint and label.",
+    "https://github.com/awslabs/amazon-eks-ami/pull/2427",
+)
+TWO_ENGINES = Rule(
+    "GPU942",
+    "error",
+    "One host engine of DCGM runs on a node.",
+    "Two are not supported by NVIDIA and may lead to deadlocks in the driver.",
+    "https://github.com/NVIDIA/DCGM/issues/108",
+)
+NO_ENGINE = Rule(
+    "GPU943",
+    "error",
+    "The node monitoring agent has its host engine of DCGM on GPU nodes.",
+    "It reports every GPU as broken otherwise, and node repair replaces the node.",
+    "https://github.com/aws/containers-roadmap/issues/2555",
 )
 ENGINE_FAILED = Rule(
     "GPU951",

@@ -61,7 +61,9 @@ def stack(name: str) -> str:
 def test_objects_and_releases_come_from_the_registrations() -> None:
     desired = cluster_of(stack("time-slicing"))
 
-    assert [each["kind"] for each in desired.objects] == ["Namespace", "ConfigMap"]
+    # The first two are those of the node monitoring agent.
+    kinds = [each["kind"] for each in desired.objects]
+    assert kinds == ["DaemonSet", "DaemonSet", "Namespace", "ConfigMap"]
     assert [(each.chart, each.version) for each in desired.releases] == [
         ("nvidia-device-plugin", versions.DEVICE_PLUGIN.version)
     ]

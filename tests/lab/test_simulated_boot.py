@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import gzip
+import re
 from typing import Any
 
 import pytest
 
+from eks_gpushare.documents.driver_gate import driver_gate_part
+from eks_gpushare.documents.node_config import user_data as own_user_data
 from eks_gpushare_lab.simulated_node import mig_boot, user_data
 from eks_gpushare_lab.simulated_node.boot import CONSOLE, boot
 from eks_gpushare_lab.simulated_node.gpus import of_node
@@ -117,6 +120,73 @@ def test_a_node_whose_layout_failed_joins_with_the_taint_and_the_reason(
         {"key": "eks-gpushare/mig", "value": "failed", "effect": "NoSchedule"},
     ]
     assert not any(gpu.instances for gpu in of_node(joined, 8))
+
+
+OWN = re.sub(
+    "{environment}",
+    "\n".join(f'{key}="{value}"' for key, value in ENVIRONMENT.items()),
+    USER_DATA.replace(
+        "[Unit]\n", "[Unit]\nAfter=cloud-final.service\nAfter={loads} nvidia-persistenced.service\n"
+    ),
+)
+
+
+def released(text: str, release: str) -> dict[str, Any]:
+    made = node(text=text)
+    made["metadata"]["annotations"][user_data.AMI_RELEASE] = release
+    return made
+
+
+@pytest.mark.parametrize(
+    ("loads", "release", "reason"),
+    [
+        ("nvidia-kmod-load.service", "1.35.6-20260714", None),
+        ("nvidia-kmod-load.service", "1.35.8-20260930", "no-driver"),
+        ("nvidia-kmod-load.service", "", "no-driver"),
+        ("nvidia-setup.service", "1.35.8-20260930", None),
+        ("nvidia-setup.service", "1.35.6-20260714", "no-driver"),
+        ("nvidia-setup.service nvidia-kmod-load.service", "1.35.6-20260714", None),
+        ("nvidia-setup.service nvidia-kmod-load.service", "", None),
+    ],
+)
+def test_a_unit_that_does_not_wait_for_the_driver_finds_none(
+    loads: str, release: str, reason: str | None
+) -> None:
+    joined = boot(released(OWN.replace("{loads}", loads), release)).node
+    assert joined is not None
+
+    assert joined["metadata"]["labels"].get("eks-gpushare/mig-reason") == reason
+
+
+def test_an_old_ami_tells_the_cluster_nothing_of_a_failure() -> None:
+    failed = node("p4de.24xlarge")
+    failed["metadata"]["annotations"][user_data.AMI_RELEASE] = "1.35.0-20251007"
+    joined = boot(failed).node
+    assert joined is not None
+
+    assert "eks-gpushare/mig" not in joined["metadata"]["labels"]
+    assert [taint["key"] for taint in joined["spec"]["taints"]] == [GPU]
+
+
+@pytest.mark.parametrize(
+    ("script", "waits"),
+    [
+        (driver_gate_part(), True),
+        (driver_gate_part().replace("nvidia-smi", "true"), False),
+        (driver_gate_part().replace("ExecStartPre", "ExecStartPost"), False),
+        ("#!/bin/bash\ntrue\n", False),
+    ],
+)
+def test_a_kubelet_that_waits_for_its_driver_is_known(script: str, waits: bool) -> None:
+    text = base64.b64decode(own_user_data(script)).decode()
+
+    assert user_data.waits_for_driver(text) is waits
+
+
+def test_a_layout_at_boot_waits_for_the_driver_too() -> None:
+    text = base64.b64decode(node()["metadata"]["annotations"][user_data.USER_DATA]).decode()
+
+    assert user_data.waits_for_driver(text)
 
 
 def test_no_gpu_stays_cut_in_part() -> None:

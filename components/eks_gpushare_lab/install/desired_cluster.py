@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.values import plain
+from eks_gpushare_lab.install import node_monitoring
 from eks_gpushare_lab.install.release import Release, chart_at
 from eks_gpushare_lab.simulated_node import efa
 
@@ -26,6 +27,7 @@ _ENVIRONMENT = "eks-gpushare:index:GpuSharingEnvironment"
 _POOL = "eks-gpushare:index:GpuPool"
 _SYSTEM = "eks-gpushare:index:SystemNodes"
 _NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
+_ADDON = "aws:eks/addon:Addon"
 _RELEASES = ("kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v4:Chart")
 _NOT_OBJECTS = ("kubernetes:helm.sh/", "kubernetes:yaml", "kubernetes:kustomize")
 _EFFECTS = {
@@ -102,6 +104,10 @@ def desired_cluster(recording: Recording, program: Path | None = None) -> Desire
             runs.
     """
     objects, releases = [], []
+    for addon in recording.of_type(_ADDON):
+        given = plain(addon.inputs)
+        if given.get("addonName") == node_monitoring.ADDON:
+            objects += node_monitoring.daemon_sets(given)
     for resource in recording.resources:
         if resource.existing or not resource.type.startswith("kubernetes:"):
             continue

@@ -11,7 +11,12 @@ from eks_gpushare.catalog import Catalog
 from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare_lab.simulated_node import efa
 from eks_gpushare_lab.simulated_node.boot import boot
-from eks_gpushare_lab.simulated_node.user_data import AMI_TYPE, USER_DATA, max_pods
+from eks_gpushare_lab.simulated_node.user_data import (
+    AMI_RELEASE,
+    AMI_TYPE,
+    USER_DATA,
+    max_pods,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -113,6 +118,7 @@ def _annotations(pool: NodePool, kind: InstanceType) -> dict[str, str]:
     launched = {
         AMI_TYPE: pool.ami_type,
         USER_DATA: pool.user_data,
+        AMI_RELEASE: pool.release,
         efa.INTERFACES: str(pool.efa_interfaces or elsewhere or ""),
     }
     return {**SIMULATED, POOL: pool.name, **{key: text for key, text in launched.items() if text}}

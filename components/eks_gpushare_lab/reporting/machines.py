@@ -6,14 +6,33 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.placement import taint_text
-from eks_gpushare_lab.simulated_node.boot import CONSOLE, built_in
+from eks_gpushare_lab.simulated_node.boot import CONSOLE, built_in, is_bottlerocket
 from eks_gpushare_lab.simulated_node.gpus import annotation
+from eks_gpushare_lab.simulated_node.mig_boot import tells_kubelet
 from eks_gpushare_lab.simulated_node.mig_manager import FAILED, PAUSED, STATE, SUCCESS
 from eks_gpushare_lab.simulated_node.node import BUILT_IN
 from eks_gpushare_lab.simulated_node.operator import DEPLOY, MIG_CONFIG
 from eks_gpushare_lab.simulated_node.patches import LOG
-from eks_gpushare_lab.simulated_node.pods import MIG_MANAGER, PLUGIN, is_alive, role_of
+from eks_gpushare_lab.simulated_node.pods import (
+    EXPORTER,
+    HOST_ENGINE,
+    MIG_MANAGER,
+    MONITOR,
+    PLUGIN,
+    VALIDATOR,
+    environment_of,
+    is_alive,
+    role_of,
+)
 from eks_gpushare_lab.simulated_node.taint_remover import TAINT
+from eks_gpushare_lab.simulated_node.user_data import (
+    AMI_RELEASE,
+    AMI_TYPE,
+    USER_DATA,
+    UserDataError,
+    decoded,
+    waits_for_driver,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +43,8 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.session import Session
 
 _BOOT_FAILED = "FAILED"
+REMOTE_ENGINE = "DCGM_REMOTE_HOSTENGINE_INFO"
+"""Variable by which a DCGM exporter uses an engine and starts none of its own."""
 _DISABLED = "all-disabled"
 
 
@@ -36,6 +57,8 @@ def machine_findings(session: Session) -> Iterator[Finding]:
             yield rules.NOT_JOINED.finding(_at(node), f"It never joins: {node.said}.", fix)
         if there is not None:
             yield from _boot_findings(node, there)
+            yield from _release_findings(node, there)
+            yield from _program_findings(session, node, there)
             yield from _manager_findings(session, node, there)
 
 
@@ -72,6 +95,56 @@ def _boot_findings(node: LabNode, there: Object) -> Iterator[Finding]:
         message = f"Its boot says {said}. It joined with no instances and the taints {taints}."
         fix = "Let the layout fit the instance type of the pool; `eks-gpushare mig check` tells."
         yield rules.MIG_BOOT_FAILED.finding(_at(node), message, fix)
+
+
+def _release_findings(node: LabNode, there: Object) -> Iterator[Finding]:
+    release = annotation(there, AMI_RELEASE)
+    if annotation(there, CONSOLE) and not tells_kubelet(release):
+        message = (
+            f"Its boot makes a MIG layout, and its AMI, {release}, does not read what that says."
+        )
+        fix = "Take an AMI release from 2025-10-23 on."
+        yield rules.SILENT_FAILURE.finding(_at(node), message, fix)
+
+
+def _program_findings(session: Session, node: LabNode, there: Object) -> Iterator[Finding]:
+    """What programs on the node do to each other, and miss."""
+    by_role: dict[str, list[Object]] = {}
+    for pod in _pods_on(session, node.name):
+        by_role.setdefault(role_of(pod["spec"]), []).append(pod)
+    if VALIDATOR in by_role and _may_be_too_quick(there):
+        message = "Kubelet starts whether the NVIDIA driver is there or not, and the operator's "
+        fix = "Let the pool wait for its driver: waitForDriver in a stack file."
+        yield rules.NO_DRIVER_GATE.finding(
+            _at(node), f"{message}validator looks for it on the host once.", fix
+        )
+    engines = by_role.get(HOST_ENGINE, []) + [
+        pod
+        for pod in by_role.get(EXPORTER, [])
+        if REMOTE_ENGINE not in environment_of(pod, EXPORTER)
+    ]
+    if len(engines) > 1:
+        names = ", ".join(sorted(pod["metadata"]["name"] for pod in engines))
+        message = f"{len(engines)} host engines of DCGM run there, in the pods {names}."
+        fix = f"Give the exporter {REMOTE_ENGINE}, so that it uses the other one."
+        yield rules.TWO_ENGINES.finding(_at(node), message, fix)
+    needs = there["metadata"]["labels"].get("kubernetes.io/arch") == "amd64" and node.declared
+    if MONITOR in by_role and HOST_ENGINE not in by_role and needs:
+        message = "The node monitoring agent runs there without its host engine of DCGM."
+        fix = "Let both tolerate the same taints of GPU nodes."
+        yield rules.NO_ENGINE.finding(_at(node), message, fix)
+
+
+def _may_be_too_quick(there: Object) -> bool:
+    """Whether kubelet of a machine that the stack launches starts without its driver."""
+    launched = annotation(there, AMI_TYPE)
+    try:
+        text = decoded(annotation(there, USER_DATA))
+    except UserDataError:
+        return False
+    if not launched or is_bottlerocket(there, text):
+        return False
+    return not waits_for_driver(text)
 
 
 def _manager_findings(session: Session, node: LabNode, there: Object) -> Iterator[Finding]:

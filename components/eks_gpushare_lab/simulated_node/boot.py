@@ -54,7 +54,9 @@ def boot(node: Object) -> Joining:
         outcome = bottlerocket_mig.apply(settings, hardware)
         return Joining(_with(node, outcome), outcome.said)
     environment = user_data.mig_environment(text) if text else None
-    return Joining(node) if environment is None else _with_layout(node, environment)
+    if environment is None:
+        return Joining(node)
+    return _with_layout(node, environment, user_data.unit(text))
 
 
 def built_in(node: Object) -> Settings | None:
@@ -92,10 +94,13 @@ def _settings(node: Object, text: str) -> Settings | None:
     return bottlerocket.read(document, bottlerocket.version_of(image))
 
 
-def _with_layout(node: Object, environment: dict[str, str]) -> Joining:
+def _with_layout(node: Object, environment: dict[str, str], unit: str) -> Joining:
     hardware = hardware_of(node["metadata"]["labels"].get(INSTANCE_TYPE, ""))
-    outcome = mig_boot.apply(environment, hardware)
+    release = annotation(node, user_data.AMI_RELEASE)
+    outcome = mig_boot.apply(environment, hardware, mig_boot.unordered(unit, release))
     joined = _with(node, outcome)
+    if not mig_boot.tells_kubelet(release):
+        return Joining(joined, outcome.said)
     label = environment.get("MIG_LABEL", "")
     if label and outcome.reason:
         failed = {label: mig_boot.FAILED, f"{label}-reason": outcome.reason}

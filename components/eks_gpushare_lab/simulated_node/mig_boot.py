@@ -7,6 +7,7 @@ device plugin tolerates, and a label that says why.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,11 +46,48 @@ class _DiesError(Exception):
         self.reason = reason
 
 
-def apply(environment: Mapping[str, str], hardware: Hardware | None) -> Outcome:
-    """Boot with a mig.env on a machine; None for one without GPUs."""
+_DROPINS = "20251023"
+_SETUP = "20260917"
+_NEW, _OLD = "nvidia-setup.service", "nvidia-kmod-load.service"
+
+
+def tells_kubelet(release: str) -> bool:
+    """Whether nodeadm of an AMI reads the files by which the boot tells kubelet taints and labels.
+
+    Source: awslabs/amazon-eks-ami pull request 2427, in releases from v20251023 on.
+    """
+    date = _date(release)
+    return not date or date >= _DROPINS
+
+
+def unordered(unit: str, release: str) -> str:
+    """The unit of an AMI that loads the driver, if the unit of the layout may start before it.
+
+    Source: awslabs/amazon-eks-ami pull request 2819, in releases from v20260917 on.
+    """
+    order = re.findall(r"^After=(.*)$", unit, re.MULTILINE)
+    loads = _OLD if _date(release) and _date(release) < _SETUP else _NEW
+    return "" if not order or loads in " ".join(order).split() else loads
+
+
+def _date(release: str) -> str:
+    date = release.rpartition("-")[2]
+    return date if date.isdigit() else ""
+
+
+def apply(
+    environment: Mapping[str, str], hardware: Hardware | None, too_early: str = ""
+) -> Outcome:
+    """Boot with a mig.env on a machine; None for one without GPUs.
+
+    Args:
+        environment: The mig.env.
+        hardware: The machine's.
+        too_early: Unit that loads the driver, if nothing says that it comes first.
+    """
     gpus = list(whole(hardware.count if hardware else 0))
     try:
-        wanted, model = _checked(environment, hardware)
+        wanted, model = _checked(environment, hardware, too_early)
         for number in wanted:
             gpus[number] = Gpu(mig=True)
         for number, text in wanted.items():
@@ -63,9 +101,11 @@ def apply(environment: Mapping[str, str], hardware: Hardware | None) -> Outcome:
 
 
 def _checked(
-    environment: Mapping[str, str], hardware: Hardware | None
+    environment: Mapping[str, str], hardware: Hardware | None, too_early: str
 ) -> tuple[dict[int, str], MigModel | None]:
     """What is wanted of each GPU that is to be partitioned, and what its model allows."""
+    if too_early:
+        raise _DiesError("no-driver", f"the unit does not wait for {too_early}")
     expected, product = environment.get("MIG_GPUS", ""), environment.get("MIG_PRODUCT", "")
     if hardware is None or expected != str(hardware.count):
         found = hardware.count if hardware else 0

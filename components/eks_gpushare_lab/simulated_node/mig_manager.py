@@ -1,8 +1,10 @@
 """The MIG manager on one node: from the node's label to the GPUs, and the labels on its way.
 
-It pauses the operator's programs by their labels, waits until their pods are gone, changes the
-GPUs and lets the programs come back. It does not drain: a pod that uses a GPU makes it fail. Where
-a change of MIG mode needs a reboot, it reboots the node if WITH_REBOOT says so, and fails if not.
+It pauses the operator's programs by their labels, waits until their pods are gone, and those of
+other DaemonSets that select nodes by its label for clients, changes the GPUs and lets the programs
+come back. It does not drain: a pod that uses a GPU makes it fail, and so does a host engine of DCGM
+that it does not know of. Where a change of MIG mode needs a reboot, it reboots the node if
+WITH_REBOOT says so, which ends a host engine's hold too, and fails if not.
 
 Source: NVIDIA/mig-parted, `cmd/nvidia-mig-manager` and `pkg/mig/reconfigure`.
 """
@@ -18,9 +20,11 @@ from eks_gpushare_lab.simulated_node.operator import DEPLOY, MIG_CONFIG
 from eks_gpushare_lab.simulated_node.pods import (
     DISCOVERY,
     EXPORTER,
+    HOST_ENGINE,
     MIG_MANAGER,
     PLUGIN,
     environment_of,
+    is_alive,
     mounted,
     role_of,
 )
@@ -125,7 +129,7 @@ class MigManager:
             return
         self._items = None
         try:
-            self.gpus = self._applied(items, gpus, hardware, [p for p in here if _uses_gpu(p)])
+            self.gpus = self._applied(items, gpus, hardware, here)
         except ApplyError as error:
             self._end(there, FAILED, f"{self._handled}: {error}")
         else:
@@ -140,12 +144,16 @@ class MigManager:
         items: Sequence[Item],
         gpus: tuple[Gpu, ...],
         hardware: Hardware,
-        users: Sequence[Object],
+        pods: Sequence[Object],
     ) -> tuple[Gpu, ...]:
+        switched = mig_parted.modes_are_applied(items, gpus, hardware)
+        users = [pod for pod in pods if _uses_gpu(pod)]
+        if switched or not hardware.is_ampere or not self._reboots:
+            users += [p for p in pods if role_of(p["spec"]) == HOST_ENGINE and is_alive(p)]
         if users:
             names = ", ".join(pod["metadata"]["name"] for pod in users)
             raise ApplyError(f"error clearing MigConfig: In use by another client ({names})")
-        if not mig_parted.modes_are_applied(items, gpus, hardware):
+        if not switched:
             if hardware.is_ampere and not self._reboots:
                 raise ApplyError(
                     "error resetting all GPUs: the change of MIG mode stays pending until the "
@@ -186,7 +194,13 @@ class MigManager:
     def _is_stopped(self, pod: Object) -> bool:
         """Whether a pod is of those that it waits for."""
         mine = pod["metadata"]["namespace"] == self.namespace
-        return mine and role_of(pod["spec"]) in _STOPPED
+        selects = _CLIENT in (pod["spec"].get("nodeSelector") or {}) and _of_daemon_set(pod)
+        return selects or (mine and role_of(pod["spec"]) in _STOPPED)
+
+
+def _of_daemon_set(pod: Object) -> bool:
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return any(each.get("controller") and each["kind"] == "DaemonSet" for each in owners)
 
 
 def _uses_gpu(pod: Object) -> bool:

@@ -34,7 +34,14 @@ EXPORTER = "dcgm-exporter"
 """Command of the exporter of metrics."""
 EFA_PLUGIN = "aws-efa-k8s-device-plugin"
 """Name of the container with AWS's device plugin of EFA, which has no command of its own."""
-OTHERS = (WORKER, MIG_MANAGER, OPERATOR, VALIDATOR, EXPORTER, EFA_PLUGIN)
+HOST_ENGINE = "nv-hostengine"
+"""Command of a host engine of DCGM: that of the node monitoring agent, or the operator's."""
+MONITOR = "eks-node-monitoring-agent"
+"""Command of EKS's node monitoring agent."""
+OTHERS = (
+    *(WORKER, MIG_MANAGER, OPERATOR, VALIDATOR, EXPORTER),
+    *(EFA_PLUGIN, HOST_ENGINE, MONITOR),
+)
 """Programs that do something else than advertise, or have to be told apart."""
 
 _PROGRAMS = (PLUGIN, DISCOVERY, MPS_DAEMON)

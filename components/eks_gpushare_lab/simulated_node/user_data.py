@@ -18,6 +18,8 @@ USER_DATA = "lab.eks-gpushare/user-data"
 """Annotation of a node: user data of its launch template, base64 as EC2 has it."""
 AMI_TYPE = "lab.eks-gpushare/ami-type"
 """Annotation of a node: AMI type of its node group, such as AL2023_x86_64_NVIDIA or CUSTOM."""
+AMI_RELEASE = "lab.eks-gpushare/ami-release"
+"""Annotation of a node: release of its AMI, such as 1.35.8-20260930; none for the newest."""
 
 SHELL = "text/x-shellscript"
 """Type of the parts that cloud-init runs."""
@@ -108,6 +110,31 @@ def _yaml(text: str) -> Any:
         return yaml.safe_load(text)
     except yaml.YAMLError:
         return None
+
+
+def unit(text: str) -> str:
+    """The systemd unit that shell parts write for MIG, `""` if they write none."""
+    return _written(text, f"/{_UNIT}")
+
+
+def waits_for_driver(text: str) -> bool:
+    """Whether kubelet is made to wait for nvidia-smi, or for a layout that is made with it."""
+    if mig_environment(text) is not None:
+        return True
+    dropins = _files(text, "/kubelet.service.d/")
+    commands = re.findall(r"^ExecStartPre=[-+!@:]*(/\S+)", "\n".join(dropins), re.MULTILINE)
+    return any("nvidia-smi" in _written(text, command) for command in commands)
+
+
+def _written(text: str, path: str) -> str:
+    return next(iter(_files(text, path)), "")
+
+
+def _files(text: str, path: str) -> list[str]:
+    """Texts of files that shell parts write, by a part of their path."""
+    scripts = [script for kind, script in parts(text) if kind == SHELL]
+    found = (each for script in scripts for each in _HEREDOC.finditer(script))
+    return [each["text"] for each in found if path in each["line"]]
 
 
 def toml(text: str) -> dict[str, Any] | None:

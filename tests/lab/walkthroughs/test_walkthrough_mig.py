@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from eks_gpushare.documents.driver_gate import driver_gate_part
+from eks_gpushare.documents.node_config import user_data
 from eks_gpushare_lab.install.desired_cluster import DesiredCluster, NodePool
+from eks_gpushare_lab.install.node_monitoring import ADDON, daemon_sets
 from eks_gpushare_lab.install.release import Release, known_versions
 
 pytestmark = pytest.mark.slow
@@ -242,6 +245,83 @@ def test_without_discovery_the_operator_serves_nothing(walk: Walk, codes_of: Cod
     node = walk.session.watches.nodes.get("gpu-0")
     assert node["metadata"]["labels"]["nvidia.com/gpu.present"] == "false"
     assert codes_of(report) == ["GPU911", "GPU913"]
+
+
+# EKS's node monitoring agent, whose host engine of DCGM uses the GPUs.
+
+
+def monitored(nodes: NodePool, values: Values, **operator: Values) -> DesiredCluster:
+    addon = {"addonName": ADDON, "configurationValues": json.dumps(values)}
+    return operated(nodes, *daemon_sets(addon), **operator)
+
+
+EVERYWHERE: dict[str, Any] = {"dcgmAgent": {"tolerations": [{"operator": "Exists"}]}}
+REMOTE = {
+    "dcgmExporter": {"env": [{"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "localhost:5555"}]}
+}
+H100 = "p5.48xlarge"
+LARGE = {"nvidia.com/mig-3g.40gb": 16}
+LABEL = {"nvidia.com/mig.config": "all-3g.40gb"}
+
+
+def test_a_host_engine_keeps_mig_manager_from_its_gpus(walk: Walk, messages_of: Messages) -> None:
+    walk.install(monitored(pool(LARGE, H100, labels=LABEL), EVERYWHERE, **REMOTE))
+
+    [message] = messages_of(walk.see(), "GPU935")
+    assert "In use by another client (dcgm-server-" in message
+
+
+def test_one_that_selects_the_label_of_clients_makes_way(walk: Walk, codes_of: Codes) -> None:
+    selector = {"nvidia.com/gpu.deploy.client": "true"}
+    engine = {"dcgmAgent": {**EVERYWHERE["dcgmAgent"], "nodeSelector": selector}}
+    walk.install(monitored(pool(LARGE, H100, labels=LABEL), engine, **REMOTE))
+
+    report = walk.see()
+    assert codes_of(report) == []
+    assert report["pools"]["gpu"]["advertised"] == {GPU: 0, **LARGE}
+
+
+def test_a_reboot_ends_the_hold_of_a_host_engine(walk: Walk, codes_of: Codes) -> None:
+    nodes = pool(BALANCED, labels={"nvidia.com/mig.config": "all-balanced"})
+    walk.install(monitored(nodes, EVERYWHERE, **REBOOT, **REMOTE))
+
+    assert codes_of(walk.see()) == []
+
+
+def test_two_host_engines_on_a_node_are_named(walk: Walk, messages_of: Messages) -> None:
+    walk.install(monitored(pool({GPU: 4}, "g5.12xlarge"), EVERYWHERE))
+
+    [message] = messages_of(walk.see(), "GPU942")
+    assert message.startswith("2 host engines of DCGM run there, in the pods dcgm-server-")
+
+
+def test_an_agent_without_its_host_engine_is_named(walk: Walk, messages_of: Messages) -> None:
+    walk.install(monitored(pool({GPU: 4}, "g5.12xlarge"), {}, **REMOTE))
+
+    assert messages_of(walk.see(), "GPU943") == [
+        "The node monitoring agent runs there without its host engine of DCGM."
+    ]
+
+
+def test_a_kubelet_that_may_be_too_quick_is_named(walk: Walk, messages_of: Messages) -> None:
+    walk.install(operated(pool({GPU: 4}, "g5.12xlarge", ami_type="AL2023_x86_64_NVIDIA")))
+
+    [message] = messages_of(walk.see(), "GPU940")
+    assert message.startswith("Kubelet starts whether the NVIDIA driver is there or not")
+    waiting = user_data(driver_gate_part())
+    nodes = pool({GPU: 4}, "g5.12xlarge", ami_type="AL2023_x86_64_NVIDIA", user_data=waiting)
+    walk.install(operated(nodes))
+    assert messages_of(walk.see(), "GPU940") == []
+
+
+def test_an_ami_that_hides_failures_is_named(walk: Walk, messages_of: Messages) -> None:
+    layout = booted(f"*={SEVENTHS}")
+    nodes = pool({"nvidia.com/mig-1g.5gb": 56}, user_data=layout, release="1.35.0-20251007")
+    walk.install(with_plugin(nodes, "mixed"))
+
+    assert messages_of(walk.see(), "GPU941") == [
+        "Its boot makes a MIG layout, and its AMI, 1.35.0-20251007, does not read what that says."
+    ]
 
 
 # The startup taint.
