@@ -66,6 +66,9 @@ class EksClusterArgs(TypedDict):
     gpu_taints: NotRequired[list[Taint]]
     """Taints of GPU nodes, for add-ons that watch GPUs.
     Default: `nvidia.com/gpu=true:NoSchedule`."""
+    startup_taints: NotRequired[list[Taint]]
+    """Taints of nodes that those add-ons leave alone until it is gone, as those of a pool with
+    `apply: migManager`. Default: none."""
     creator: NotRequired[str]
     """ARN of who runs the program, as STS says it: `aws.get_caller_identity().arn`. Read when the
     cluster is made: EKS refuses an access entry of one of `admins` whom it has made an admin
@@ -150,7 +153,8 @@ class EksCluster(pulumi.ComponentResource):
             props(spec, *_PER_RUN, vpcId=network.vpc_id),
             opts,
         )
-        roles, addons = roles_of(spec), plan_addons(spec.addons, spec.version, spec.gpu_taints)
+        roles = roles_of(spec)
+        addons = plan_addons(spec.addons, spec.version, spec.gpu_taints, spec.startup_taints)
         protected = pulumi.ResourceOptions(parent=self, protect=spec.deletion_protection or None)
         key, keys = _secrets_key(name, spec, tags, protected)
         logs = _logs(f"{name}-logs", spec, self)

@@ -1,6 +1,6 @@
 """A whole GPU-sharing environment, from one declaration."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
@@ -238,7 +238,8 @@ class _Children:
 
     def _new_cluster(self, spec: NewCluster) -> ClusterRefs:
         network, by_zone = self._network()
-        taints = _gpu_taints(self._spec.pools)
+        taints, startup = _gpu_taints(self._spec.pools), _startup_taints(self._spec.pools)
+        waited_for = {"startup_taints": startup} if startup else {}
         cluster = EksCluster._from_spec(
             f"{self._name}-cluster",
             converted(
@@ -249,6 +250,7 @@ class _Children:
                 profile=self._spec.profile,
                 tags=self._tags,
                 **self._roles,
+                **waited_for,
             ),
             network,
             self._child,
@@ -426,7 +428,15 @@ def _subnets(
 
 
 def _gpu_taints(pools: dict[str, Pool]) -> tuple[Taint, ...]:
-    """Every taint that nodes join with once, whatever its value, in one order."""
-    taints = (t for pool in pools.values() for t in (*pool.taints, *startup_taints(pool)))
+    """Every taint that nodes of pools keep once, whatever its value, in one order."""
+    return _once(t for pool in pools.values() for t in pool.taints)
+
+
+def _startup_taints(pools: dict[str, Pool]) -> tuple[Taint, ...]:
+    """The taints that nodes lose again, once they are ready."""
+    return _once(t for pool in pools.values() for t in startup_taints(pool))
+
+
+def _once(taints: Iterable[Taint]) -> tuple[Taint, ...]:
     wanted = sorted({(t.key, t.effect) for t in taints})
     return tuple(Taint.model_construct(key=key, effect=effect) for key, effect in wanted)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pulumi
 
 from eks_gpushare.aws.refs import ClusterRefs
-from eks_gpushare.config.cluster import ClusterByKubeconfig, ExistingCluster
+from eks_gpushare.config.cluster import ClusterByKubeconfig, ExistingCluster, NewCluster
 from eks_gpushare.config.component_specs import (
     DevicePluginSpec,
     EfaDevicePluginSpec,
@@ -129,11 +129,13 @@ def _gpu_operator(
 ) -> "GpuOperator":
     from eks_gpushare.gpu_operator import GpuOperator
 
+    # Every cluster that a stack makes has the agent; of others nobody here knows.
     operator = GpuOperatorSpec.model_construct(
         pools=pools,
         namespace=spec.gpu_stack.namespace,
         chart=spec.charts.gpu_operator,
         mig_taint_remover_image=spec.gpu_stack.mig_taint_remover_image,
         catalog=spec.catalog,
+        node_monitoring_agent=True if isinstance(spec.cluster, NewCluster) else None,
     )
     return GpuOperator._from_spec(name, operator, opts, before)

@@ -54,6 +54,10 @@ class GpuOperatorArgs(TypedDict):
     mig_taint_remover_image: NotRequired[pulumi.Input[str]]
     """Image with Python 3.11 or later for the controller that frees nodes with MIG layouts.
     Default: Python's own on Amazon's public registry. Unused where no layout is MIG manager's."""
+    node_monitoring_agent: NotRequired[bool]
+    """Whether EKS's node monitoring agent runs on the nodes, as it does where `EksCluster` makes
+    the cluster. It brings a host engine of DCGM, which the operator's exporter then uses: NVIDIA
+    does not support two of them on a node. Default: false."""
     catalog: NotRequired[CatalogAdditions]
     """Instance types, MIG profiles and layouts that this release does not know. Default: none."""
 
@@ -140,6 +144,7 @@ class GpuOperator(pulumi.ComponentResource):
             spec.chart.values,
             config.metadata.name,
             mig_config.metadata.name if mig_config else None,
+            node_monitoring_agent=bool(spec.node_monitoring_agent),
         )
         # Hooks stay on: one of them upgrades the custom resource definitions, which Helm itself
         # never does.

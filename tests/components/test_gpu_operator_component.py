@@ -275,14 +275,14 @@ def test_a_namespace_that_is_given_is_the_same_for_both_managers(
 def test_the_namespace_and_the_chart_of_an_environment_reach_the_operator(
     environment: Callable[..., Run],
 ) -> None:
-    values = {"dcgm": {"enabled": True}}
+    values = {"gfd": {"resources": {"limits": {"cpu": "1"}}}}
 
     made = environment(
         gpu_stack={**OPERATOR, "namespace": "gpus"}, charts={"gpu_operator": {"values": values}}
     )
 
     release = made.inputs("Release")
-    assert (release["namespace"], release["values"]["dcgm"]) == ("gpus", values["dcgm"])
+    assert (release["namespace"], release["values"]["gfd"]) == ("gpus", values["gfd"])
 
 
 def test_mig_manager_on_bottlerocket_is_refused(gpu_operator: Callable[..., Run]) -> None:

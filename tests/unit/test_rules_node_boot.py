@@ -16,13 +16,13 @@ def pool(code: str, stack: dict[str, Any] | None = None, **changes: Any) -> list
 
 
 def test_a_layout_at_boot_needs_a_release_that_reads_drop_ins() -> None:
-    assert pool("GPU640", **MIG, amiVersion="1.35.0-20251022") == [
-        (
-            "pools.gpu.amiVersion",
-            "Release 1.35.0-20251022 is older than 2025-10-23, from which on nodes read "
-            "/etc/eks/nodeadm.d.",
-        )
-    ]
+    [(path, message)] = pool("GPU640", **MIG, amiVersion="1.35.0-20251022")
+
+    assert path == "pools.gpu.amiVersion"
+    assert message == (
+        "Release 1.35.0-20251022 is older than 2025-10-23, from which on nodes read "
+        "/etc/eks/nodeadm.d."
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_some_releases_lose_the_libraries_of_the_driver(date: str, lost: int) ->
 
 
 def test_a_pool_of_the_operator_that_does_not_wait_is_warned_of() -> None:
-    assert pool("GPU642", OPERATOR, waitForDriver=False) == [
-        (
-            "pools.gpu.waitForDriver",
-            "Kubelet may start before the driver, and the GPU Operator then waits for a driver in "
-            "a container, for ever.",
-        )
-    ]
+    [(path, message)] = pool("GPU642", OPERATOR, waitForDriver=False)
+
+    assert path == "pools.gpu.waitForDriver"
+    assert message == (
+        "Kubelet may start before the driver, and the GPU Operator then waits for a driver in "
+        "a container, for ever."
+    )
 
 
 @pytest.mark.parametrize(("stack", "asked"), [(OPERATOR, True), (OPERATOR, None), ({}, False)])

@@ -216,11 +216,10 @@ _ADDONS_OF_ALL = (
     ),
     Addon(
         "eks-node-monitoring-agent",
-        "v1.6.6-eksbuild.1",
+        "v1.7.0-eksbuild.1",
         "reported",
-        "zalando-incubator/kubernetes-on-aws, pull request 11470; pinned for 1.36, and seen "
-        "running, in two other public repositories by 2026-11-22",
-        "2026-06-22",
+        "aws/eks-node-monitoring-agent, issue 241; it has the host engine of DCGM 4.6, and G7",
+        "2026-08-24",
     ),
     Addon("aws-ebs-csi-driver", "v1.66.0-eksbuild.1", "reported", _UPGRADE_LOG, "2026-09-24"),
 )

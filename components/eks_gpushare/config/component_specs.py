@@ -43,6 +43,8 @@ class EksClusterSpec(NewCluster):
     """Permissions boundary and path of every role."""
     partition: str | None = None
     """AWS partition. Default: that of the region of the AWS provider's configuration."""
+    startup_taints: Items[Taint] = ()
+    """Taints of nodes that those add-ons leave alone until it is gone."""
     tags: dict[str, TextInput] = Field(default_factory=dict)
     """Tags of everything."""
 
@@ -128,6 +130,8 @@ class GpuOperatorSpec(Model):
     """Version, mirror and values of the chart."""
     mig_taint_remover_image: TextInput | None = None
     """Image with Python 3.11 or later for the controller that frees nodes with MIG layouts."""
+    node_monitoring_agent: bool | None = None
+    """Whether EKS's node monitoring agent runs on the nodes, with a host engine of DCGM."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
     """Instance types, MIG profiles and layouts this release does not know or has wrong."""
 

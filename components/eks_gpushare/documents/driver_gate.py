@@ -12,8 +12,8 @@ no taint: both would outlive a driver that comes in the end. What shows a node w
 what the node lacks, and the console; where the node monitoring agent runs, it finds no GPU and EKS
 repairs the node.
 
-Source: https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/cmd/nvidia-validator/main.go
-(`runValidation`), read 2026-11-22.
+Source: `runValidation` in `cmd/nvidia-validator/main.go` of NVIDIA/gpu-operator, at the version in
+`catalog.versions`.
 """
 
 from __future__ import annotations

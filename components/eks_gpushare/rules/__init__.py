@@ -72,10 +72,14 @@ def _addons(environment: Environment) -> bool:
 
 
 def _node_boot(environment: Environment) -> bool:
-    return environment.gpu_stack.manager == "gpuOperator" or any(
+    return _operator(environment) or any(
         isinstance(pool.sharing, Mig) or pool.wait_for_driver is not None
         for pool in environment.pools.values()
     )
+
+
+def _operator(environment: Environment) -> bool:
+    return environment.gpu_stack.manager == "gpuOperator"
 
 
 def _any(_: Environment) -> bool:
@@ -109,6 +113,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "charts": _charts,
     "chart_values": _charts,
     "efa": _efa,
+    "host_engine": _operator,
 }
 """The modules of rules, in the order of their findings, and which environments they are about.
 

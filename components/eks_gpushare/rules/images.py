@@ -73,7 +73,7 @@ LOST_LIBRARIES = Rule(
     "GPU641",
     "warning",
     "The AMI finds the libraries of its NVIDIA driver.",
-    "Of some releases nvidia-smi and all that loads NVML fail on a new node until ldconfig has run.",
+    "Of some releases, what loads NVML fails on a new node until ldconfig has run.",
     NO_LDCONFIG_SOURCE,
 )
 FLOATING_AMI = Rule(

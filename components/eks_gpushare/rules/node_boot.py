@@ -40,6 +40,7 @@ NOT_WAITING = Rule(
     "The operator looks for a driver on the host once. Nothing on the AMI orders kubelet after the "
     "driver, and a node that was too quick never advertises a GPU.",
     _VALIDATOR,
+    not_alone="A pool is not told who serves it, and a manager not how its nodes boot.",
 )
 IDLE_WAIT = Rule(
     "GPU643",

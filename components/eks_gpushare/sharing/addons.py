@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import addon_versions
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.sharing.node_monitoring import AGENT as MONITORING
+from eks_gpushare.sharing.node_monitoring import node_monitoring_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from eks_gpushare.config.cluster import Addons, PodIdentity
     from eks_gpushare.config.taints import Taint
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 VPC_CNI = "vpc-cni"
 KUBE_PROXY = "kube-proxy"
 EBS_CSI = "aws-ebs-csi-driver"
-MONITORING = "eks-node-monitoring-agent"
 EBS_ACCOUNT = "ebs-csi-controller-sa"
 """Service account of the EBS CSI driver, which may make volumes."""
 EBS_POLICY = "service-role/AmazonEBSCSIDriverPolicy"
@@ -54,13 +55,19 @@ class AddonPlan:
     add-ons are not here."""
 
 
-def plan_addons(addons: Addons, version: str, taints: Iterable[Taint]) -> dict[str, AddonPlan]:
+def plan_addons(
+    addons: Addons,
+    version: str,
+    gpu_taints: Sequence[Taint],
+    startup_taints: Sequence[Taint] = (),
+) -> dict[str, AddonPlan]:
     """The add-ons of a cluster by the name EKS has for them, those of `eks.Cluster` too.
 
     Args:
         addons: What the stack says of them.
         version: Kubernetes version of the cluster.
-        taints: Taints of GPU nodes, which the node monitoring agent has to tolerate.
+        gpu_taints: Taints that GPU nodes keep, which the node monitoring agent has to tolerate.
+        startup_taints: Taints that they lose once their GPUs are ready, which it must not.
     """
     roles = dict(_ROLES)
     if addons.ebs_csi:
@@ -68,10 +75,13 @@ def plan_addons(addons: Addons, version: str, taints: Iterable[Taint]) -> dict[s
     roles |= {name: name for name in IN_CONTROL_PLANE}
     roles |= {name: f"addon-{name}" for name in addons.by_name if name not in roles}
     pinned = {name: addon.version for name, addon in addon_versions(version).items()}
+    own_values = {MONITORING: node_monitoring_values(gpu_taints, startup_taints)}
+    if addons.prefix_delegation:
+        own_values[VPC_CNI] = {"env": dict(PREFIX_ENVIRONMENT)}
     plans = {}
     for name, role in roles.items():
         said = addons.by_name.get(name)
-        own = _own_values(addons, name, taints)
+        own = own_values.get(name, {})
         plans[name] = AddonPlan(
             role=role,
             name=name,
@@ -80,17 +90,3 @@ def plan_addons(addons: Addons, version: str, taints: Iterable[Taint]) -> dict[s
             pod_identity=said.pod_identity if said else {},
         )
     return plans
-
-
-def _own_values(addons: Addons, name: str, taints: Iterable[Taint]) -> dict[str, Any]:
-    if name == MONITORING:
-        return {"dcgmAgent": {"tolerations": _tolerations(taints)}}
-    if name == VPC_CNI and addons.prefix_delegation:
-        return {"env": dict(PREFIX_ENVIRONMENT)}
-    return {}
-
-
-def _tolerations(taints: Iterable[Taint]) -> list[dict[str, str]]:
-    """Without these, GPU faults are not seen on tainted nodes, and nothing says so."""
-    wanted = dict.fromkeys((taint.key, taint.effect) for taint in taints)
-    return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]

@@ -16,6 +16,7 @@ from eks_gpushare.sharing.mig_manager import (
     mig_manager_values,
     uses_mig_manager,
 )
+from eks_gpushare.sharing.node_monitoring import exporter_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +41,8 @@ def gpu_operator_values(
     given: Mapping[str, Any],
     config_map: object,
     mig_config_map: object,
+    *,
+    node_monitoring_agent: bool = False,
 ) -> dict[str, Any]:
     """Values of the chart.
 
@@ -49,8 +52,11 @@ def gpu_operator_values(
         given: The user's values, which go over the derived ones.
         config_map: Name of the ConfigMap with the device plugin's configurations.
         mig_config_map: Name of MIG manager's ConfigMap, None where no pool uses it.
+        node_monitoring_agent: Whether EKS's node monitoring agent runs on the nodes.
     """
     more = mig_manager_values(pools, mig_config_map, catalog)
+    if node_monitoring_agent:
+        more |= exporter_values(pools, catalog)
     derived = merge_values(derived_values(pools), more, keep_null=True)
     values = merge_values(derived, given, keep_null=True)
     named = {"devicePlugin": {"config": {"name": config_map}}}

@@ -1,0 +1,143 @@
+"""Rules about the host engines of DCGM on a node: EKS's node monitoring agent brings one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Runs, Scope, check
+from eks_gpushare.sharing.bottlerocket import pools_of_chart
+from eks_gpushare.sharing.mig_manager import uses_mig_manager
+from eks_gpushare.sharing.node_monitoring import (
+    AGENT,
+    ENGINE_ADDRESS,
+    REMOTE_ENGINE,
+    exporter_values,
+    has_agent_engine,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.rules.context import Context
+
+_NO_CLUSTER = "An operator that stands alone is not told whether the cluster has the agent."
+
+TWO_ENGINES = Rule(
+    "GPU644",
+    "error",
+    "One host engine of DCGM runs on a node.",
+    "Two of them are not supported by NVIDIA and may lead to deadlocks in the driver; only one can "
+    "read profiling metrics. EKS's node monitoring agent has one on every GPU node.",
+    "https://github.com/NVIDIA/DCGM/issues/108",
+    not_alone=_NO_CLUSTER,
+)
+NO_ENGINE = Rule(
+    "GPU645",
+    "warning",
+    "The DCGM exporter has a host engine on every node.",
+    "The exporter has one setting for all nodes. Where the engine of the node monitoring agent "
+    "does not run, it starts again and again and has no metrics.",
+    "https://github.com/aws/eks-node-monitoring-agent/tree/v1.7.0/charts",
+    not_alone=_NO_CLUSTER,
+)
+OLD_AGENT = Rule(
+    "GPU277",
+    "error",
+    "The node monitoring agent stays away from nodes whose layout MIG manager is making.",
+    "Its host engine keeps the GPUs busy; without its engine it reports every GPU as broken, and "
+    "node repair replaces the node.",
+    "https://github.com/aws/eks-node-monitoring-agent/blob/v1.6.0/charts/configuration.schema.json",
+)
+
+_AT = ("charts", "gpuOperator", "values")
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\..*")
+_CONFIGURABLE = (1, 6)
+"""Before, nobody here knows whether the add-on takes `nodeAgent.tolerations`."""
+
+
+@check(Scope.CHARTS, TWO_ENGINES, runs=Runs.IN_STACKS)
+def engines(ctx: Context) -> Iterator[Finding]:
+    """In a stack; elsewhere nobody here knows whether there is an agent."""
+    environment = ctx.environment
+    if environment.gpu_stack.manager != "gpuOperator" or ctx.new_cluster is None:
+        return
+    derived = exporter_values(pools_of_chart(environment.pools), ctx.catalog)
+    if not derived:
+        return
+    given = environment.charts.gpu_operator.values
+    values = merge_values(derived, given)
+    exporter = values.get("dcgmExporter")
+    if not isinstance(exporter, dict):
+        return
+    if _block(values, "dcgm").get("enabled") is True:
+        yield TWO_ENGINES.finding(
+            (*_AT, "dcgm", "enabled"),
+            "The operator would run a host engine beside that of the node monitoring agent.",
+            "Remove it: the exporter uses the agent's engine.",
+        )
+    if exporter.get("enabled") is False:
+        return
+    address = _variables(exporter).get(REMOTE_ENGINE)
+    if address is None:
+        yield TWO_ENGINES.finding(
+            (*_AT, "dcgmExporter", "env"),
+            f"Without {REMOTE_ENGINE} the exporter starts a host engine of its own beside that of "
+            "the node monitoring agent.",
+            f"Add {{name: {REMOTE_ENGINE}, value: {ENGINE_ADDRESS}}}: a list in values takes the "
+            "place of the derived one.",
+        )
+    elif address == ENGINE_ADDRESS and exporter.get("hostNetwork") is not True:
+        yield TWO_ENGINES.finding(
+            (*_AT, "dcgmExporter", "hostNetwork"),
+            f"{ENGINE_ADDRESS} is the agent's host engine in the network of the node only.",
+            "Remove it.",
+        )
+
+
+@check(Scope.CHARTS, NO_ENGINE, runs=Runs.IN_STACKS)
+def exporter_without_engine(ctx: Context) -> Iterator[Finding]:
+    pools = pools_of_chart(ctx.environment.pools)
+    if ctx.environment.gpu_stack.manager != "gpuOperator" or ctx.new_cluster is None:
+        return
+    given = _block(ctx.environment.charts.gpu_operator.values, "dcgmExporter")
+    if given.get("enabled") is False or not exporter_values(pools, ctx.catalog):
+        return
+    for name, pool in pools.items():
+        known = any(ctx.catalog.find(each) for each in pool.instance_types)
+        if known and not has_agent_engine(pool, ctx.catalog):
+            yield NO_ENGINE.finding(
+                ("pools", name, "instanceTypes"),
+                "The node monitoring agent has no host engine for arm64, and the exporter of other "
+                "pools uses it.",
+                "Give these nodes a cluster of their own, or do without their GPU metrics.",
+            )
+
+
+@check(Scope.ENVIRONMENT, OLD_AGENT)
+def agent_version(ctx: Context) -> Iterator[Finding]:
+    cluster = ctx.new_cluster
+    if cluster is None or not uses_mig_manager(ctx.environment.pools):
+        return
+    version = cluster.addons.versions.get(AGENT, "")
+    found = _VERSION.fullmatch(version)
+    if found is not None and (int(found[1]), int(found[2])) < _CONFIGURABLE:
+        yield OLD_AGENT.finding(
+            ("cluster", "addons", "versions", AGENT),
+            f"{version} is not known to take nodeAgent.tolerations, by which it stays away.",
+            "Remove the version, or take v1.6.0 or later.",
+        )
+
+
+def _block(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = values.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _variables(exporter: Mapping[str, Any]) -> dict[str, object]:
+    env = exporter.get("env")
+    items = env if isinstance(env, list) else []
+    return {str(each.get("name")): each.get("value") for each in items if isinstance(each, dict)}
