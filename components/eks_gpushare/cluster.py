@@ -154,7 +154,7 @@ class EksCluster(pulumi.ComponentResource):
             opts,
         )
         roles = roles_of(spec)
-        addons = plan_addons(spec.addons, spec.version, spec.gpu_taints, spec.startup_taints)
+        addons = plan_addons(spec.addons, spec.version, spec.gpu_taints, spec.startup_taints or ())
         protected = pulumi.ResourceOptions(parent=self, protect=spec.deletion_protection or None)
         key, keys = _secrets_key(name, spec, tags, protected)
         logs = _logs(f"{name}-logs", spec, self)

@@ -236,6 +236,24 @@ def test_gpu_faults_are_watched_on_tainted_nodes(cluster: Callable[..., Run]) ->
     }
 
 
+def test_nodes_that_lose_a_taint_are_not_watched_before(cluster: Callable[..., Run]) -> None:
+    """With the agent alone there, it would report GPUs as broken that have no host engine yet."""
+    made = cluster(startup_taints=[{"key": "eks-gpushare/mig-layout", "effect": "NoSchedule"}])
+
+    given = json.loads(addon(made, "eks-node-monitoring-agent")["configurationValues"])
+    gpus = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+    assert given == {
+        "dcgmAgent": {"tolerations": [gpus]},
+        "nodeAgent": {
+            "tolerations": [
+                {"operator": "Exists", "effect": "NoExecute"},
+                {"key": "CriticalAddonsOnly", "operator": "Exists"},
+                gpus,
+            ]
+        },
+    }
+
+
 def test_no_security_group_is_made_that_guards_nothing(cluster: Callable[..., Run]) -> None:
     made = cluster()
 

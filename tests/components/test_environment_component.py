@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import copy
 import json
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,50 @@ def test_an_environment_with_defaults(
     environment: Callable[..., Run], golden: Callable[[str, str], None]
 ) -> None:
     golden("components/environment.txt", "\n".join(environment().urns) + "\n")
+
+
+MIG: Any = {"mode": "mig", "layout": "all-1g.10gb"}
+
+
+@pytest.mark.parametrize(
+    ("manager", "pool", "waits"),
+    [
+        ("gpuOperator", POOL, True),
+        ("devicePlugin", POOL, False),
+        ("devicePlugin", {**POOL, "wait_for_driver": True}, True),
+        ("gpuOperator", {**POOL, "wait_for_driver": False}, False),
+        ("gpuOperator", {**POOL, "ami_family": "bottlerocket"}, False),
+        ("gpuOperator", {"instance_types": ["p5.48xlarge"], "sharing": MIG}, False),
+        (
+            "gpuOperator",
+            {"instance_types": ["p5.48xlarge"], "sharing": {**MIG, "apply": "migManager"}},
+            True,
+        ),
+    ],
+)
+def test_kubelet_waits_for_the_driver_on_nodes_of_the_operator(
+    environment: Callable[..., Run],
+    manager: str,
+    pool: Any,
+    waits: bool,
+) -> None:
+    made = environment(gpu_stack={"manager": manager}, pools={"gpu": pool})
+    data = made.inputs("LaunchTemplate", "demo-gpu-template").get("userData") or ""
+
+    assert ("eks-gpushare-driver" in base64.b64decode(data).decode()) == waits
+
+
+def test_a_cluster_that_is_there_may_have_no_host_engine(environment: Callable[..., Run]) -> None:
+    made = environment(
+        cluster={"existing": {"name": "there"}},
+        network=None,
+        cluster_facts=FACTS,
+        gpu_stack={"manager": "gpuOperator"},
+        pools={"gpu": POOL},
+    )
+
+    exporter = made.inputs("Release")["values"]["dcgmExporter"]
+    assert exporter == {"serviceMonitor": {"enabled": False}}
 
 
 @pytest.mark.parametrize("preview", [True, False])

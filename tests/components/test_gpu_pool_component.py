@@ -70,6 +70,27 @@ def test_node_repair_can_be_turned_off(gpu_pool: Callable[..., Run]) -> None:
     assert differing(made, gpu_pool(), "NodeGroup") == {"nodeRepairConfig": {"enabled": False}}
 
 
+def test_kubelet_waits_for_the_driver_where_it_is_told_to(
+    gpu_pool: Callable[..., Run], decoded: Callable[[object], str]
+) -> None:
+    waiting = differing(gpu_pool(wait_for_driver=True), gpu_pool(), "LaunchTemplate")
+    assert (
+        decoded(waiting["userData"]).count("ExecStartPre=-/usr/local/sbin/eks-gpushare-driver") == 1
+    )
+    assert list(waiting) == ["userData"]
+
+    assert differing(gpu_pool(wait_for_driver=False), gpu_pool(), "LaunchTemplate") == {}
+
+
+def test_kubelet_of_an_image_of_ones_own_waits_too(
+    gpu_pool: Callable[..., Run], decoded: Callable[[object], str]
+) -> None:
+    made = gpu_pool(preview=False, wait_for_driver=True, **CUSTOM)
+    text = decoded(made.inputs("LaunchTemplate")["userData"])
+
+    assert text.index("kind") < text.index("eks-gpushare-driver")
+
+
 def test_a_desired_size_that_an_autoscaler_decides_is_left_alone(
     gpu_pool: Callable[..., Run],
 ) -> None:

@@ -124,6 +124,7 @@ def test_a_pool_with_a_reservation_is_deleted_before_it_is_replaced(changes: Cha
         ("kubelet", {"maxPods": 50}),
         ("localStorage", "raid0"),
         ("userData", [{"contentType": "text/x-shellscript", "content": "#!/bin/sh\n"}]),
+        ("waitForDriver", True),
     ],
 )
 def test_what_is_in_the_launch_template_makes_a_version_of_it_and_rolls_the_nodes(

@@ -43,7 +43,7 @@ class EksClusterSpec(NewCluster):
     """Permissions boundary and path of every role."""
     partition: str | None = None
     """AWS partition. Default: that of the region of the AWS provider's configuration."""
-    startup_taints: Items[Taint] = ()
+    startup_taints: Items[Taint] | None = None
     """Taints of nodes that those add-ons leave alone until it is gone."""
     tags: dict[str, TextInput] = Field(default_factory=dict)
     """Tags of everything."""
