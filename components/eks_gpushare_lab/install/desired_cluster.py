@@ -103,7 +103,8 @@ def desired_cluster(recording: Recording, program: Path | None = None) -> Desire
         program: directory of the program, which paths of charts start from. Default: where this
             runs.
     """
-    objects, releases = [], []
+    objects: list[Object] = []
+    releases: list[Release] = []
     for addon in recording.of_type(_ADDON):
         given = plain(addon.inputs)
         if given.get("addonName") == node_monitoring.ADDON:
