@@ -135,7 +135,7 @@ def _gpu_operator(
         namespace=spec.gpu_stack.namespace,
         chart=spec.charts.gpu_operator,
         mig_taint_remover_image=spec.gpu_stack.mig_taint_remover_image,
-        catalog=spec.catalog,
         node_monitoring_agent=True if isinstance(spec.cluster, NewCluster) else None,
+        catalog=spec.catalog,
     )
     return GpuOperator._from_spec(name, operator, opts, before)

@@ -188,7 +188,7 @@ def test_manifests_that_cannot_be_written_are_said_so(run: Run, tmp_path: Path) 
         (
             "    pools:",
             "    gpuStack: {manager: gpuOperator}\n    pools:",
-            [("gpushare-gpu-operator", "replace")],
+            [("gpushare-gpu", "roll"), ("gpushare-gpu-operator", "replace")],
         ),
         ("", "", []),
     ],
@@ -241,11 +241,14 @@ def test_another_manager_is_announced_with_what_restarts(
 
     ran = run("preview", after, "--program", str(ROOT), "--before", before, "--json")
 
-    assert [edit["message"] for edit in ran.json["edits"]] == [
+    rolled, *others = [edit["message"] for edit in ran.json["edits"]]
+    # With the operator kubelet waits for the driver, which is in the user data.
+    assert rolled.startswith("gpushare-gpu: each of its nodes is exchanged for a new one")
+    assert others == [
         (
             f"{says}: device plugin and feature discovery are removed from the nodes of every pool "
-            "and come back; nodes and running pods stay and keep their GPUs, but no new pod gets "
-            "one until the new device plugin has registered (gpuStack.manager)."
+            "and come back; by itself that leaves nodes and running pods as they are, but no new "
+            "pod gets a GPU until the new device plugin has registered (gpuStack.manager)."
         )
     ]
 

@@ -8,7 +8,10 @@ import pytest
 from finding_examples import findings
 
 OPERATOR = {"gpuStack": {"manager": "gpuOperator"}}
-MIG = {"instanceTypes": ["p5.48xlarge"], "sharing": {"mode": "mig", "layout": "all-1g.10gb"}}
+MIG: dict[str, Any] = {
+    "instanceTypes": ["p5.48xlarge"],
+    "sharing": {"mode": "mig", "layout": "all-1g.10gb"},
+}
 
 
 def pool(code: str, stack: dict[str, Any] | None = None, **changes: Any) -> list[tuple[str, str]]:

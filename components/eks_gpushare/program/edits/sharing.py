@@ -21,8 +21,8 @@ _MANAGERS = {
 }
 _ANOTHER_MANAGER = (
     "{new} takes over from {old}: device plugin and feature discovery are removed from the nodes "
-    "of every pool and come back; nodes and running pods stay and keep their GPUs, but no new pod "
-    "gets one until the new device plugin has registered"
+    "of every pool and come back; by itself that leaves nodes and running pods as they are, but no "
+    "new pod gets a GPU until the new device plugin has registered"
 )
 _EFA_PLUGIN = "eks-gpushare:index:EfaDevicePlugin"
 _EFA_RESTARTS = (
