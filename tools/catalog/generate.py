@@ -4,7 +4,8 @@
 
 It downloads what it is not given (about 12 MB with pip, 35 MB as Go modules), writes both files
 or neither, and prints one line for each. A second run writes the same bytes. To move to newer
-packages, change the versions in packages.py and the reference texts in handmade.json.
+packages, change the versions in packages.py (moto's is pinned in requirements-dev.txt) and the
+reference texts in handmade.json.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MOTO = "5.2.5"
+_PINS = Path(__file__).parents[2] / "requirements-dev.txt"
+
+
+def _pinned(name: str) -> str:
+    found = re.search(rf"^{name}==(\S+)$", _PINS.read_text(encoding="utf-8"), re.MULTILINE)
+    if found is None:
+        raise LookupError(f"{_PINS} does not pin {name}")
+    return found[1]
+
+
+MOTO = _pinned("moto")
+"""The one that the tests use, so that tables and tests speak of the same EC2."""
 # The last release whose data still holds p3.2xlarge, p3.8xlarge and p3.16xlarge.
 MOTO_RETIRED = "5.1.4"
 KARPENTER = ("github.com/aws/karpenter-provider-aws", "v1.14.1")

@@ -1,0 +1,209 @@
+"""Environments beyond those in stacks/: one for each way in which what AWS is asked for differs."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).parents[3]
+_AMI = "1.35.8-20260930"
+_SHARED = {"mode": "timeSlicing", "replicas": 4}
+_POOL: dict[str, Any] = {
+    "instanceTypes": ["g6.2xlarge"],
+    "nodes": {"min": 0, "desired": 1, "max": 2},
+    "amiVersion": _AMI,
+    "sharing": _SHARED,
+}
+_ADMIN = "arn:aws:iam::111122223333:role/Platform"
+_BASE: dict[str, Any] = {
+    "cluster": {"name": "demo", "version": "1.35", "admins": [_ADMIN], "deletionProtection": False},
+    "network": {"zones": ["us-west-2a", "us-west-2b"]},
+    "pools": {"gpu": _POOL},
+    "tags": {"team": "ml"},
+}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A stack by what is changed of the plainest one; None removes a key."""
+
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    region: str = "us-west-2"
+
+    def environment(self) -> dict[str, Any]:
+        """The content of `eks-gpushare:environment`."""
+        return _changed(copy.deepcopy(_BASE), self.changes)
+
+
+def _changed(base: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    for path, value in changes.items():
+        *way, last = path.split(".")
+        place = base
+        for key in way:
+            place = place.setdefault(key, {})
+        if value is None:
+            place.pop(last, None)
+        else:
+            place[last] = value
+    return base
+
+
+def _pool(**changes: Any) -> dict[str, Any]:
+    return {"pools": {"gpu": {key: v for key, v in {**_POOL, **changes}.items() if v is not None}}}
+
+
+_VPC = {
+    "vpcId": "vpc-0a1b2c3d4e5f60718",
+    "privateSubnetIds": ["subnet-0a1b2c3d4e5f60718", "subnet-0a1b2c3d4e5f60719"],
+    "publicSubnetIds": ["subnet-0a1b2c3d4e5f60720", "subnet-0a1b2c3d4e5f60721"],
+}
+_EXISTING = {"existing": {"name": "theirs"}}
+_RESERVATION = {"id": "cr-0123456789abcdef0"}
+_P4D = {"instanceTypes": ["p4d.24xlarge"], "sharing": {"mode": "exclusive"}}
+_IMAGE = "ami-0123456789abcdef0"
+_LONGEST = "a" * 28
+
+VARIANTS: Mapping[str, Variant] = {
+    "admins none": Variant({"cluster.admins": []}),
+    "admins of every form": Variant(
+        {
+            "cluster.admins": [
+                _ADMIN,
+                "arn:aws:iam::111122223333:user/Someone",
+                "arn:aws:iam::111122223333:role/teams/ml/Platform",
+                "arn:aws:iam::444455556666:role/Platform",
+            ]
+        }
+    ),
+    "arm64": Variant(
+        {
+            **_pool(instanceTypes=["g5g.4xlarge"]),
+            "system": {"instanceTypes": ["m7g.large"]},
+        }
+    ),
+    "autoscaler": Variant(_pool(scaledBy="autoscaler")),
+    "Bottlerocket, newest": Variant(_pool(amiFamily="bottlerocket", amiVersion=None)),
+    "Bottlerocket with MIG": Variant(
+        _pool(
+            amiFamily="bottlerocket",
+            amiVersion=None,
+            instanceTypes=["p4d.24xlarge"],
+            sharing={"mode": "mig", "layout": "all-1g.5gb", "strategy": "single"},
+        )
+    ),
+    "capacity block": Variant(
+        _pool(**_P4D, capacityType="capacityBlock", reservation=_RESERVATION, zones=["us-west-2b"])
+    ),
+    "custom AMI": Variant(
+        _pool(
+            amiFamily="custom",
+            amiVersion=None,
+            customAmi={"id": _IMAGE, "family": "al2023", "driverIncluded": True},
+        )
+    ),
+    "custom Bottlerocket AMI": Variant(
+        _pool(
+            amiFamily="custom",
+            amiVersion=None,
+            customAmi={"id": _IMAGE, "family": "bottlerocket", "driverIncluded": True},
+        )
+    ),
+    "deletion protection": Variant({"cluster.deletionProtection": True}),
+    "EBS CSI driver": Variant({"cluster.addons": {"ebsCsi": True}}),
+    "EFA": Variant(_pool(**_P4D, efa=True, zones=["us-west-2b"])),
+    "EFA with a placement group": Variant(
+        _pool(
+            instanceTypes=["p5.48xlarge"],
+            sharing={"mode": "exclusive"},
+            efa=True,
+            placementGroup=True,
+            zones=["us-west-2b"],
+        )
+    ),
+    "endpoint public": Variant(
+        {"cluster.endpoint": {"public": True, "publicCidrs": ["203.0.113.0/24"]}}
+    ),
+    "existing cluster": Variant({"cluster": _EXISTING, "network": None}),
+    "existing cluster, EFA": Variant(
+        {
+            **_pool(**_P4D, efa=True, subnetIds=["subnet-0a1b2c3d4e5f60718"]),
+            "cluster": _EXISTING,
+            "network": None,
+        }
+    ),
+    "existing VPC": Variant({"network": _VPC}),
+    "extended support": Variant({"cluster.supportType": "extended"}),
+    "flow logs": Variant({"network.flowLogs": True}),
+    "fractional GPUs": Variant(_pool(instanceTypes=["g6f.xlarge"], sharing={"mode": "exclusive"})),
+    "GPU operator": Variant(
+        {
+            **_pool(**_P4D | {"sharing": {"mode": "mig", "layout": "all-balanced"}}),
+            "gpuStack": {"manager": "gpuOperator"},
+        }
+    ),
+    "hop limit of two": Variant(_pool(metadataHopLimit=2, nodeRepair=False)),
+    "instances tagged": Variant(_pool(tagInstances=True)),
+    "key given": Variant(
+        {
+            "cluster.secretsKeyArn": (
+                "arn:aws:kms:us-west-2:111122223333:key/11111111-2222-3333-4444-555555555555"
+            )
+        }
+    ),
+    "labels and taints": Variant(
+        _pool(
+            labels={"example.com/team": "ml", "tier": "gpu"},
+            taints=[
+                {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"},
+                {"key": "workload", "value": "training", "effect": "NoExecute"},
+                {"key": "spare", "value": "", "effect": "PreferNoSchedule"},
+            ],
+        )
+    ),
+    "long names": Variant(
+        {
+            "pools": {_LONGEST: _POOL},
+            "cluster.name": "c" * 100,
+        }
+    ),
+    "NAT per zone": Variant(
+        {"network": {"zones": ["us-west-2a", "us-west-2b", "us-west-2c"], "natGateways": "perZone"}}
+    ),
+    "newest AMI": Variant(_pool(amiVersion=None)),
+    "no nodes at first": Variant(_pool(nodes={"min": 0, "desired": 0, "max": 4})),
+    "reservation": Variant(
+        _pool(**_P4D, capacityType="reserved", reservation=_RESERVATION, zones=["us-west-2b"])
+    ),
+    "smallest network": Variant({"network.cidr": "10.1.0.0/20"}),
+    "spot": Variant(_pool(instanceTypes=["g6.4xlarge", "g6.2xlarge"], capacityType="spot")),
+    "tags none": Variant({"tags": None}),
+    "zones counted": Variant({"network": {"zones": 3}}),
+    "China": Variant(
+        {
+            "cluster.admins": ["arn:aws-cn:iam::111122223333:role/Platform"],
+            "network": {"zones": ["cn-north-1a", "cn-north-1b"], "flowLogs": True},
+            "cluster.addons": {"ebsCsi": True},
+            **_pool(instanceTypes=["g4dn.xlarge"]),
+        },
+        region="cn-north-1",
+    ),
+    "GovCloud": Variant(
+        {
+            "cluster.admins": ["arn:aws-us-gov:iam::111122223333:role/Platform"],
+            "network": {"zones": ["us-gov-west-1a", "us-gov-west-1b"], "flowLogs": True},
+            "cluster.addons": {"ebsCsi": True},
+            **_pool(instanceTypes=["g4dn.xlarge"]),
+        },
+        region="us-gov-west-1",
+    ),
+}
+"""By what they are for."""
+
+STACKS = sorted(path.name.split(".")[1] for path in (ROOT / "stacks").glob("Pulumi.*.yaml"))
+NAMES = [*STACKS, *VARIANTS]
+"""All that is tried, the stacks of this repository first."""
