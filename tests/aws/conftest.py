@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from datetime import date
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,11 +36,14 @@ class Today(date):
 
 
 @pytest.fixture(scope="session")
-def record() -> Callable[[str], Recording]:
-    """`record(name)` runs the program as a stack or variant, once."""
+def record() -> Callable[..., Recording]:
+    """`record(name)` runs the program as a stack or variant, once.
+
+    With `preview=True` what only an update tells is unknown; otherwise the fakes make it up.
+    """
 
     @cache
-    def run(name: str) -> Recording:
+    def run(name: str, *, preview: bool = False) -> Recording:
         if name in VARIANTS:
             variant = VARIANTS[name]
             environment = json.dumps(variant.environment())
@@ -53,7 +55,7 @@ def record() -> Callable[[str], Recording]:
                 patch.setattr(module, "date", Today)
             stack = name.replace(" ", "-").replace(",", "")
             found = run_program(
-                ROOT, project="eks-gpushare", stack=stack, config=config, preview=False
+                ROOT, project="eks-gpushare", stack=stack, config=config, preview=preview
             )
         assert found.error is None, found.error.text
         return found

@@ -1,4 +1,4 @@
-"""Write what of docs/ comes from the code: findings, the lab's too, and the stack file.
+"""Write what of docs/ comes from the code: findings, the lab's too, the stack file, IAM.
 
 python tools/docs/make_pages.py           write them
 python tools/docs/make_pages.py --check   say which are out of date, exit code 1 if any is
@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import finding_pages
+import iam_page
 import lab_page
 import stack_file_page
 
@@ -24,8 +25,8 @@ def generated() -> dict[Path, str]:
     """Text of every generated file."""
     files = {DOCS / "findings" / name: text for name, text in finding_pages.pages()}
     files[DOCS / "stack-file.md"] = stack_file_page.page()
-    lab = DOCS / "lab.md"
-    files[lab] = lab_page.page(lab.read_text(encoding="utf-8"))
+    for name, with_tables in (("iam.md", iam_page.page), ("lab.md", lab_page.page)):
+        files[DOCS / name] = with_tables((DOCS / name).read_text(encoding="utf-8"))
     files[DOCS / "stack-file.schema.json"] = json.dumps(stack_file_schema(), indent=2) + "\n"
     return files
 

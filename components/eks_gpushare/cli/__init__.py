@@ -22,6 +22,7 @@ _VERBS = {
     "check": "validate stack files, without Pulumi, AWS or a network",
     "preview": "show what a stack would create, advertise and cost",
     "policy": "run the policy pack over a stack",
+    "iam": "print the least IAM policy that deploys a stack",
     "mig": "list the MIG layouts that fit on a GPU, or say why one does not",
     "schema": "print the JSON Schema of the environment",
     "findings": "explain findings by their codes, or list all there are",

@@ -228,10 +228,10 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
             return _invoked(state)
         request = self.transforms.apply_to_function(request)
         provider = registration.provider_urn(request.provider)
+        args = decode_properties(request.args)
+        self.recording.calls.append((request.tok, args))
         try:
-            answer = self._fakes.invoke(
-                self, request.tok, decode_properties(request.args), provider
-            )
+            answer = self._fakes.invoke(self, request.tok, args, provider)
         except PlanError as error:
             error.source = error.source or line_of_registration(request.stackTrace.frames)
             raise

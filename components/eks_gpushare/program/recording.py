@@ -127,6 +127,8 @@ class Recording:
     messages: list[Message] = field(default_factory=list)
     outputs: Properties = field(default_factory=dict)
     """The stack's exports."""
+    calls: list[tuple[str, Properties]] = field(default_factory=list)
+    """Functions that were called, by token, with their arguments, in the order of the calls."""
     assumptions: list[str] = field(default_factory=list)
     """What the fakes made up where AWS would have been asked, one sentence each."""
     error: ProgramError | None = None

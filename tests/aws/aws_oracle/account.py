@@ -50,6 +50,8 @@ class Answered:
     response: dict[str, Any]
     created: bool
     """Whether it made something, and moto carried it out."""
+    learned: tuple[str, ...]
+    """Ids and ARNs that the answer told for the first time."""
 
 
 @dataclass
@@ -96,16 +98,19 @@ class Account:
 
     def _send(self, made: Made, of: Translated, *, creates: bool = False) -> None:
         parameters = self._real(made.parameters)
+        learned: tuple[str, ...] = ()
         if made.name in NOT_IN_MOTO:
             self.skipped.add(made.name)
             response: dict[str, Any] = {}
         else:
             response = send(made.name, parameters, self.region)
             for output, place in made.call.answers.items():
-                self._learn(of, output, _found(response, place))
+                answer = _found(response, place)
+                learned += (answer,) if isinstance(answer, str) else ()
+                self._learn(of, output, answer)
         created = creates and made.name not in NOT_IN_MOTO
         token = of.resource.type
-        self.sent.append(Answered(made.name, token, parameters, response, created))
+        self.sent.append(Answered(made.name, token, parameters, response, created, learned))
 
     def _learn(self, of: Translated, output: str, answer: object) -> None:
         outputs = {**plain(of.resource.outputs), "id": of.resource.id}

@@ -487,7 +487,6 @@ LIFECYCLES: Mapping[str, Lifecycle] = {
             *_EKS_TAGS,
             "DisableKeyRotation",
             "EnableKeyRotation",
-            "PutKeyPolicy",
             "UpdateKeyDescription",
         ),
         later={

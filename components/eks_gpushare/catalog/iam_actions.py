@@ -1,0 +1,276 @@
+"""What a deployer has to be allowed, by type of resource: IAM actions and what they act on.
+
+What the AWS provider calls is from its source (internal/service/* of
+https://github.com/hashicorp/terraform-provider-aws), what EKS and EC2 look at in the caller's name
+from the permissions of the handlers in AWS's CloudFormation schemas
+(https://docs.aws.amazon.com/cloudcontrolapi/latest/userguide/supported-resources.html), resources
+and condition keys from the Service Authorization Reference
+(https://docs.aws.amazon.com/service-authorization/latest/reference/). Read 2026-11-22; tests in
+tests/aws hold this table against all three.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.catalog.iam_ec2_actions import EC2_ACTIONS
+from eks_gpushare.catalog.iam_grants import Grant, ec2, eks, look, passing, service_role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ROLE = ("arn:{partition}:iam::{account}:role{path}{name}",)
+_OF_ROLE = ("{role}",)
+_KEYS = ("arn:{partition}:kms:{region}:{account}:key/*",)
+_LOG_GROUP = (
+    "arn:{partition}:logs:{region}:{account}:log-group:{name}",
+    "arn:{partition}:logs:{region}:{account}:log-group:{name}:*",
+)
+_FROM_TEMPLATE = (
+    "ArnLike",
+    "ec2:LaunchTemplate",
+    "arn:{partition}:ec2:{region}:{account}:launch-template/*",
+)
+
+ACTIONS: Mapping[str, tuple[Grant, ...]] = {
+    **EC2_ACTIONS,
+    "aws:cloudwatch/logGroup:LogGroup": (
+        Grant(("logs:DescribeLogGroups",)),
+        Grant(
+            (
+                "logs:CreateLogGroup",
+                "logs:DeleteLogGroup",
+                "logs:DeleteRetentionPolicy",
+                "logs:ListTagsForResource",
+                "logs:PutRetentionPolicy",
+                "logs:TagResource",
+                "logs:UntagResource",
+            ),
+            _LOG_GROUP,
+        ),
+        Grant(("logs:AssociateKmsKey", "logs:DisassociateKmsKey"), _LOG_GROUP, given="kmsKeyId"),
+    ),
+    "aws:eks/accessEntry:AccessEntry": (
+        Grant(("eks:CreateAccessEntry",), eks("cluster/{clusterName}")),
+        Grant(
+            (
+                "eks:DeleteAccessEntry",
+                "eks:DescribeAccessEntry",
+                "eks:TagResource",
+                "eks:UntagResource",
+                "eks:UpdateAccessEntry",
+            ),
+            eks("access-entry/{clusterName}/*"),
+        ),
+    ),
+    "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": (
+        Grant(
+            ("eks:AssociateAccessPolicy", "eks:DisassociateAccessPolicy"),
+            eks("access-entry/{clusterName}/*"),
+            condition=("ArnEquals", "eks:policyArn", "{policyArn}"),
+        ),
+        Grant(("eks:ListAssociatedAccessPolicies",), eks("access-entry/{clusterName}/*")),
+    ),
+    "aws:eks/addon:Addon": (
+        Grant(("eks:CreateAddon",), eks("cluster/{clusterName}")),
+        Grant(
+            (
+                "eks:DeleteAddon",
+                "eks:DescribeAddon",
+                "eks:TagResource",
+                "eks:UntagResource",
+                "eks:UpdateAddon",
+            ),
+            eks("addon/{clusterName}/{addonName}/*"),
+        ),
+        Grant(
+            ("eks:CreatePodIdentityAssociation",),
+            eks("cluster/{clusterName}"),
+            given="podIdentityAssociations",
+        ),
+        Grant(
+            ("eks:DeletePodIdentityAssociation", "eks:UpdatePodIdentityAssociation"),
+            eks("podidentityassociation/{clusterName}/*"),
+            given="podIdentityAssociations",
+        ),
+        Grant(
+            ("iam:PassRole",),
+            ("{podIdentityAssociations.roleArn}",),
+            condition=("StringEquals", "iam:PassedToService", "pods.eks.amazonaws.com"),
+            given="podIdentityAssociations",
+        ),
+        Grant(
+            ("iam:GetRole",),
+            ("{podIdentityAssociations.roleArn}",),
+            given="podIdentityAssociations",
+        ),
+    ),
+    "aws:eks/cluster:Cluster": (
+        Grant(("eks:CreateCluster",)),  # IAM knows no resource for it
+        Grant(
+            (
+                "eks:DeleteCluster",
+                "eks:DescribeCluster",
+                "eks:DescribeUpdate",
+                "eks:TagResource",
+                "eks:UntagResource",
+                "eks:UpdateClusterConfig",
+                "eks:UpdateClusterVersion",
+            ),
+            eks("cluster/{name}"),
+        ),
+        look("DescribeSubnets", "DescribeVpcs"),  # EKS looks at them in the caller's name
+        Grant(("iam:GetRole", "iam:ListAttachedRolePolicies"), ("{roleArn}",)),
+        *passing("{roleArn}", "eks.amazonaws.com"),
+        service_role("eks.amazonaws.com", "AWSServiceRoleForAmazonEKS"),
+        Grant(
+            ("kms:DescribeKey",),
+            ("{encryptionConfig.provider.keyArn}",),
+            given="encryptionConfig",
+        ),
+        Grant(
+            ("kms:CreateGrant",),
+            ("{encryptionConfig.provider.keyArn}",),
+            condition=("Bool", "kms:GrantIsForAWSResource", "true"),
+            given="encryptionConfig",
+        ),
+    ),
+    "aws:eks/nodeGroup:NodeGroup": (
+        Grant(("eks:CreateNodegroup",), eks("cluster/{clusterName}")),
+        Grant(
+            (
+                "eks:DeleteNodegroup",
+                "eks:DescribeNodegroup",
+                "eks:DescribeUpdate",
+                "eks:TagResource",
+                "eks:UntagResource",
+                "eks:UpdateNodegroupConfig",
+                "eks:UpdateNodegroupVersion",
+            ),
+            eks("nodegroup/{clusterName}/{nodeGroupName}/*"),
+        ),
+        Grant(("eks:DescribeUpdate",), eks("cluster/{clusterName}")),
+        # EKS sees by these whether the caller might have started the nodes.
+        look(
+            "DescribeLaunchTemplateVersions",
+            "DescribeLaunchTemplates",
+            "DescribeRouteTables",
+            "DescribeSecurityGroups",
+            "DescribeSubnets",
+            "DescribeVpcs",
+        ),
+        Grant(
+            ("ec2:RunInstances",),
+            (
+                "arn:{partition}:ec2:{region}:{account}:*",
+                "arn:{partition}:ec2:{region}::image/*",
+            ),
+            condition=_FROM_TEMPLATE,
+        ),
+        Grant(
+            ("ec2:CreateTags",),
+            ec2("instance", "network-interface", "volume"),
+            condition=("StringEquals", "ec2:CreateAction", "RunInstances"),
+        ),
+        Grant(("iam:GetRole", "iam:ListAttachedRolePolicies"), ("{nodeRoleArn}",)),
+        # As AWS has it: https://docs.aws.amazon.com/step-functions/latest/dg/eks-iam.html
+        *passing("{nodeRoleArn}", "eks.amazonaws.com"),
+        service_role("eks-nodegroup.amazonaws.com", "AWSServiceRoleForAmazonEKSNodegroup"),
+        service_role("spot.amazonaws.com", "AWSServiceRoleForEC2Spot", "capacityType=SPOT"),
+    ),
+    "aws:iam/role:Role": (
+        Grant(
+            (
+                "iam:CreateRole",
+                "iam:DeleteRole",
+                "iam:GetRole",
+                "iam:ListAttachedRolePolicies",
+                "iam:ListInstanceProfilesForRole",
+                "iam:ListRolePolicies",
+                "iam:TagRole",
+                "iam:UntagRole",
+                "iam:UpdateAssumeRolePolicy",
+                "iam:UpdateRoleDescription",
+            ),
+            _ROLE,
+        ),
+        Grant(
+            ("iam:PutRolePermissionsBoundary",),
+            _ROLE,
+            condition=("ArnEquals", "iam:PermissionsBoundary", "{permissionsBoundary}"),
+            given="permissionsBoundary",
+        ),
+    ),
+    "aws:iam/rolePolicy:RolePolicy": (
+        Grant(("iam:DeleteRolePolicy", "iam:GetRolePolicy", "iam:PutRolePolicy"), _OF_ROLE),
+    ),
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": (
+        Grant(("iam:ListAttachedRolePolicies",), _OF_ROLE),
+        # These policies and no others: who deploys cannot make a role mightier than the stack.
+        Grant(
+            ("iam:AttachRolePolicy", "iam:DetachRolePolicy"),
+            _OF_ROLE,
+            condition=("ArnEquals", "iam:PolicyARN", "{policyArn}"),
+        ),
+    ),
+    "aws:kms/alias:Alias": (
+        Grant(("kms:ListAliases",)),
+        Grant(
+            ("kms:CreateAlias", "kms:DeleteAlias", "kms:UpdateAlias"),
+            ("arn:{partition}:kms:{region}:{account}:{name}", *_KEYS),
+        ),
+    ),
+    "aws:kms/key:Key": (
+        Grant(("kms:CreateKey",)),  # IAM knows no resource for it
+        Grant(
+            (
+                "kms:DescribeKey",
+                "kms:DisableKeyRotation",
+                "kms:EnableKeyRotation",
+                "kms:GetKeyPolicy",
+                "kms:GetKeyRotationStatus",
+                "kms:ListResourceTags",
+                "kms:ScheduleKeyDeletion",
+                "kms:TagResource",
+                "kms:UntagResource",
+                "kms:UpdateKeyDescription",
+            ),
+            _KEYS,
+        ),
+    ),
+}
+"""By type of resource."""
+
+KINDS_TELL = frozenset({"ec2", "eks", "kms"})
+"""Services in whose grants above an action names what kind of resource it is for, by itself."""
+
+OF_ANY_KIND = frozenset(
+    {
+        "ec2:CreateTags",
+        "ec2:DeleteTags",
+        "ec2:RunInstances",
+        "eks:TagResource",
+        "eks:UntagResource",
+    }
+)
+"""But for these, which act on resources of every kind."""
+
+FUNCTIONS: Mapping[str, tuple[Grant, ...]] = {
+    "aws:ec2/getRouteTable:getRouteTable": (look("DescribeRouteTables"),),
+    "aws:ec2/getRouteTables:getRouteTables": (look("DescribeRouteTables"),),
+    "aws:ec2/getSubnet:getSubnet": (look("DescribeSubnets"),),
+    "aws:ec2/getSubnets:getSubnets": (look("DescribeSubnets"),),
+    "aws:ec2/getVpc:getVpc": (look("DescribeVpcAttribute", "DescribeVpcs"),),
+    "aws:eks/getAddonVersion:getAddonVersion": (Grant(("eks:DescribeAddonVersions",)),),
+    "aws:eks/getCluster:getCluster": (Grant(("eks:DescribeCluster",), eks("cluster/{name}")),),
+    # The token is signed by the caller, and nothing is called.
+    "aws:eks/getClusterAuth:getClusterAuth": (),
+    "aws:iam/getSessionContext:getSessionContext": (
+        Grant(("iam:GetRole",), ("arn:{partition}:iam::{account}:role/*",)),
+    ),
+    "aws:index/getAvailabilityZones:getAvailabilityZones": (look("DescribeAvailabilityZones"),),
+    "aws:index/getCallerIdentity:getCallerIdentity": (),  # nobody can be kept from that
+    "aws:index/getPartition:getPartition": (),
+    "aws:index/getRegion:getRegion": (),
+}
+"""The same for functions that a program calls."""

@@ -1,0 +1,160 @@
+"""The part of `iam_actions` that is of EC2: the network, launch templates, security groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.catalog.iam_grants import Grant, ec2, look, new, own, passing, tagging
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _security_group_rule(direction: str) -> tuple[Grant, ...]:
+    both = ec2("security-group", "security-group-rule")
+    return (
+        look("DescribeSecurityGroupRules"),
+        Grant(
+            (
+                f"ec2:AuthorizeSecurityGroup{direction}",
+                f"ec2:RevokeSecurityGroup{direction}",
+                "ec2:ModifySecurityGroupRules",
+                "ec2:CreateTags",
+                "ec2:DeleteTags",
+            ),
+            both,
+        ),
+    )
+
+
+EC2_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
+    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": (
+        look("DescribeSecurityGroups"),
+        # It comes with the VPC and has no tag yet, so it cannot be told from others.
+        Grant(
+            (
+                "ec2:CreateTags",
+                "ec2:DeleteTags",
+                "ec2:RevokeSecurityGroupEgress",
+                "ec2:RevokeSecurityGroupIngress",
+            ),
+            ec2("security-group"),
+        ),
+    ),
+    "aws:ec2/eip:Eip": (
+        look("DescribeAddresses", "DescribeAddressesAttribute"),
+        new("AllocateAddress", "elastic-ip"),
+        own(("elastic-ip",), "ReleaseAddress"),
+        *tagging("elastic-ip", "AllocateAddress"),
+    ),
+    "aws:ec2/flowLog:FlowLog": (
+        look("DescribeFlowLogs"),
+        new("CreateFlowLogs", "vpc-flow-log"),
+        own(("vpc",), "CreateFlowLogs"),
+        own(("vpc-flow-log",), "DeleteFlowLogs"),
+        *tagging("vpc-flow-log", "CreateFlowLogs"),
+        Grant(("logs:CreateLogDelivery", "logs:DeleteLogDelivery")),
+        *passing("{iamRoleArn}", "vpc-flow-logs.amazonaws.com"),
+    ),
+    "aws:ec2/internetGateway:InternetGateway": (
+        look("DescribeInternetGateways"),
+        new("CreateInternetGateway", "internet-gateway"),
+        own(("internet-gateway", "vpc"), "AttachInternetGateway", "DetachInternetGateway"),
+        own(("internet-gateway",), "DeleteInternetGateway"),
+        *tagging("internet-gateway", "CreateInternetGateway"),
+    ),
+    "aws:ec2/launchTemplate:LaunchTemplate": (
+        look("DescribeLaunchTemplates", "DescribeLaunchTemplateVersions"),
+        Grant(
+            (
+                "ec2:CreateLaunchTemplate",
+                "ec2:CreateLaunchTemplateVersion",
+                "ec2:CreateTags",
+                "ec2:DeleteLaunchTemplate",
+                "ec2:DeleteTags",
+                "ec2:ModifyLaunchTemplate",
+            ),
+            ec2("launch-template"),
+        ),
+    ),
+    "aws:ec2/natGateway:NatGateway": (
+        look("DescribeNatGateways"),
+        new("CreateNatGateway", "natgateway"),
+        own(("elastic-ip", "subnet"), "CreateNatGateway"),
+        own(("natgateway",), "DeleteNatGateway"),
+        *tagging("natgateway", "CreateNatGateway"),
+    ),
+    "aws:ec2/placementGroup:PlacementGroup": (
+        look("DescribePlacementGroups"),
+        Grant(
+            (
+                "ec2:CreatePlacementGroup",
+                "ec2:CreateTags",
+                "ec2:DeletePlacementGroup",
+                "ec2:DeleteTags",
+            ),
+            ("arn:{partition}:ec2:{region}:{account}:placement-group/{name}",),
+        ),
+    ),
+    "aws:ec2/route:Route": (
+        look("DescribeRouteTables"),
+        own(("route-table",), "CreateRoute", "DeleteRoute", "ReplaceRoute"),
+    ),
+    "aws:ec2/routeTable:RouteTable": (
+        look("DescribeRouteTables"),
+        new("CreateRouteTable", "route-table"),
+        own(("vpc",), "CreateRouteTable"),
+        own(("route-table",), "DeleteRouteTable"),
+        *tagging("route-table", "CreateRouteTable"),
+    ),
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": (
+        look("DescribeRouteTables"),
+        own(
+            ("route-table", "subnet"),
+            "AssociateRouteTable",
+            "DisassociateRouteTable",
+            "ReplaceRouteTableAssociation",
+        ),
+    ),
+    "aws:ec2/securityGroup:SecurityGroup": (
+        look("DescribeSecurityGroups"),
+        # Of the pool's own and the VPC's: neither need have a name tag.
+        Grant(("ec2:CreateSecurityGroup",), ec2("security-group", "vpc")),
+        Grant(
+            (
+                "ec2:CreateTags",
+                "ec2:DeleteSecurityGroup",
+                "ec2:DeleteTags",
+                "ec2:RevokeSecurityGroupEgress",
+                "ec2:RevokeSecurityGroupIngress",
+            ),
+            ec2("security-group"),
+        ),
+    ),
+    "aws:ec2/subnet:Subnet": (
+        look("DescribeSubnets"),
+        new("CreateSubnet", "subnet"),
+        own(("vpc",), "CreateSubnet"),
+        own(("subnet",), "DeleteSubnet", "ModifySubnetAttribute"),
+        *tagging("subnet", "CreateSubnet"),
+    ),
+    "aws:ec2/vpc:Vpc": (
+        look(
+            "DescribeNetworkAcls", "DescribeRouteTables", "DescribeSecurityGroups", "DescribeVpcs"
+        ),
+        new("CreateVpc", "vpc"),
+        own(("vpc",), "DeleteVpc", "DescribeVpcAttribute", "ModifyVpcAttribute"),
+        *tagging("vpc", "CreateVpc"),
+    ),
+    "aws:ec2/vpcEndpoint:VpcEndpoint": (
+        look("DescribePrefixLists", "DescribeVpcEndpoints"),
+        new("CreateVpcEndpoint", "vpc-endpoint"),
+        own(("vpc", "route-table"), "CreateVpcEndpoint"),
+        own(("vpc-endpoint",), "DeleteVpcEndpoints"),
+        own(("vpc-endpoint", "route-table"), "ModifyVpcEndpoint"),
+        *tagging("vpc-endpoint", "CreateVpcEndpoint"),
+    ),
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": _security_group_rule("Egress"),
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": _security_group_rule("Ingress"),
+}
+"""By type of resource."""

@@ -1,0 +1,145 @@
+"""Permissions put together into as few statements as say the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eks_gpushare.catalog.iam_actions import KINDS_TELL, OF_ANY_KIND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+class Condition(NamedTuple):
+    """A test that a request has to pass."""
+
+    operator: str
+    key: str
+    value: str
+
+
+class Permission(NamedTuple):
+    """One action on one resource."""
+
+    action: str
+    resource: str
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement that allows."""
+
+    actions: frozenset[str]
+    resources: frozenset[str]
+    test: tuple[str, str] | None = None
+    """Operator and key of its condition."""
+    values: frozenset[str] = frozenset()
+    """Values that the condition takes."""
+
+    @property
+    def service(self) -> str:
+        """The service of its actions."""
+        return min(self.actions).partition(":")[0]
+
+    def as_json(self) -> dict[str, Any]:
+        """The statement as IAM has it."""
+        found: dict[str, Any] = {
+            "Effect": "Allow",
+            "Action": sorted(self.actions),
+            "Resource": "*" if self.resources == {"*"} else sorted(self.resources),
+        }
+        if self.test is not None:
+            operator, key = self.test
+            values = sorted(self.values)
+            found["Condition"] = {operator: {key: values if len(values) > 1 else values[0]}}
+        return found
+
+    def with_(self, other: Statement) -> Statement:
+        """Both in one."""
+        return Statement(
+            self.actions | other.actions,
+            self.resources | other.resources,
+            self.test,
+            self.values | other.values,
+        )
+
+
+def merged(permissions: Iterable[Permission]) -> list[Statement]:
+    """Statements in a stable order that allow these permissions and nothing that matters besides.
+
+    An action that is for one kind of resource means nothing beside another kind, so that actions
+    of such services share a statement. What is allowed on everything swallows what is not.
+    """
+    wanted: dict[tuple[Condition | None, str], set[str]] = {}
+    for action, resource, condition in permissions:
+        wanted.setdefault((condition, action), set()).add(resource)
+    grouped: dict[tuple[Condition | None, frozenset[str]], set[str]] = {}
+    for (condition, action), resources in wanted.items():
+        everything = frozenset({"*"})
+        found = everything if "*" in resources else frozenset(resources)
+        grouped.setdefault((condition, found), set()).add(action)
+    statements = [
+        Statement(
+            frozenset(actions),
+            resources,
+            condition and (condition.operator, condition.key),
+            frozenset({condition.value} if condition else ()),
+        )
+        for (condition, resources), actions in grouped.items()
+    ]
+    statements.sort(key=_order)
+    return sorted(_joined(_joined(statements, _same_but_for_values), _kinds_tell), key=_order)
+
+
+def _order(statement: Statement) -> tuple[object, ...]:
+    everything = statement.resources == {"*"}
+    test = statement.test or ("", "")
+    return (
+        not everything,
+        statement.service,
+        test,
+        sorted(statement.values),
+        sorted(statement.actions),
+        sorted(statement.resources),
+    )
+
+
+def _joined(statements: Sequence[Statement], may: Any) -> list[Statement]:
+    found: list[Statement] = []
+    for statement in statements:
+        for index, other in enumerate(found):
+            if may(statement, other):
+                found[index] = other.with_(statement)
+                break
+        else:
+            found.append(statement)
+    return found if len(found) == len(statements) else _joined(found, may)
+
+
+_BOUND_VALUES = {"ec2:CreateAction", "iam:AWSServiceName"}
+"""Keys whose values belong to one resource each, and mean nothing with another."""
+
+
+def _same_but_for_values(one: Statement, other: Statement) -> bool:
+    if one.test is None or one.test != other.test or one.actions != other.actions:
+        return False
+    return one.resources == other.resources or one.test[1] in _BOUND_VALUES
+
+
+def _kinds_tell(one: Statement, other: Statement) -> bool:
+    same = (one.service, one.test, one.values) == (other.service, other.test, other.values)
+    if not same or one.service not in KINDS_TELL or {"*"} in (one.resources, other.resources):
+        return False
+    return _keeps(one, other) and _keeps(other, one)
+
+
+def _keeps(one: Statement, other: Statement) -> bool:
+    """Whether what acts on every kind gets no further kind from the other."""
+    return not one.actions & OF_ANY_KIND or other.resources <= one.resources
+
+
+def document(statements: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """A policy document."""
+    return {"Version": "2012-10-17", "Statement": [dict(each) for each in statements]}

