@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from aws_oracle.calls import Made, Translated
 
-os.environ["MOTO_ACCOUNT_ID"] = ACCOUNT  # read when moto is imported: the number of the fakes
+# Read when moto is imported: the number of the fakes, and no images, which take a while to load.
+os.environ |= {"MOTO_ACCOUNT_ID": ACCOUNT, "MOTO_EC2_LOAD_DEFAULT_AMIS": "false"}
 
 NOT_IN_MOTO = {
     "ec2:CreatePlacementGroup": "moto knows the enum of strategies and no placement groups",
