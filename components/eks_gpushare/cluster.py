@@ -171,7 +171,7 @@ class EksCluster(pulumi.ComponentResource):
         self.security_group_id = _part(eks, "vpc_config", "cluster_security_group_id")
         self.kubeconfig = pulumi.Output.secret(cluster.kubeconfig_json)
         child = pulumi.ResourceOptions(parent=self)
-        entries = _access_entries(name, spec, cluster, roles.partition, child)
+        entries = _access_entries(name, spec, cluster, self.cluster_name, roles.partition, child)
         # The identifier is what the provider compares: a new kubeconfig then replaces nothing.
         self.provider = Provider(
             f"{name}-kubernetes",
@@ -272,10 +272,10 @@ def _access_entries(
     name: str,
     spec: EksClusterSpec,
     cluster: Cluster,
+    cluster_name: pulumi.Input[str],
     partition: Partition,
     child: pulumi.ResourceOptions,
 ) -> list[pulumi.Resource]:
-    cluster_name = cluster.eks_cluster.name
     made: list[pulumi.Resource] = []
     for name_of_entry, arn in _admins(spec).items():
         title = f"{name}-eks-{name_of_entry}"

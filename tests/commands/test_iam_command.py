@@ -62,6 +62,7 @@ def test_an_account_is_twelve_digits(run: Run) -> None:
 def test_in_govcloud_arns_are_of_its_partition(run: Run, time_slicing: str, tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.gov.yaml"
     text = time_slicing.replace("aws:region: us-west-2", "aws:region: us-gov-west-1")
+    text = text.replace("arn:aws:", "arn:aws-us-gov:")
     file.write_text(text.replace("us-west-2a, us-west-2b", "us-gov-west-1a, us-gov-west-1b"))
 
     ran = run("iam", str(file), "--program", str(Path(__file__).parents[2]), "--json")

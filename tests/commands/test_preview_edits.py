@@ -213,7 +213,7 @@ def test_renaming_says_what_pods_ask_for_before_and_after(ask: Ask) -> None:
     assert found[1][2] == (
         "gpushare-gpu: pods that are started later ask for nvidia.com/gpu: 1 before and "
         "nvidia.com/gpu.shared: 1 after; a g5.xlarge advertises nvidia.com/gpu: 4 before and "
-        "nvidia.com/gpu: 0, nvidia.com/gpu.shared: 10 after; running pods stay (request)."
+        "nvidia.com/gpu.shared: 10 after; running pods stay (request)."
     )
 
 

@@ -109,6 +109,7 @@ class _Children:
         name = f"{self._name}-{role_name}"
         trust = trusted_by("pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession")
         role = self._roles.role(name, trust, self._tags, self._child)
+        self.made.append(role)
         after += [
             RolePolicyAttachment(
                 f"{name}{last}", role=role.name, policy_arn=policy, opts=self._child

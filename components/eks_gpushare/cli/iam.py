@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
-from eks_gpushare.cli.preview import add_stack_arguments, load
+from eks_gpushare.cli.preview import add_answers_argument, add_stack_arguments, load
 from eks_gpushare.findings.text import print_findings
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `iam`."""
     add_stack_arguments(parser)
+    add_answers_argument(parser)
     parser.add_argument(
         "--account", metavar="ID", default="*", help="AWS account of the stack (default: any)"
     )
