@@ -28,7 +28,7 @@ EVERYTHING = [*LIBRARY, *TESTS, *TOOLS, *ROOT.glob("*.py")]
 COMPONENTS = (
     *("network", "cluster", "system_nodes", "gpu_pool"),
     *("device_plugin", "efa_device_plugin", "gpu_operator", "gpu_manager"),
-    *("deletion_protection", "environment"),
+    *("deletion_protection", "environment_parts", "environment"),
 )
 COMPONENT_FILES = [file for name in COMPONENTS if (file := PACKAGE / f"{name}.py").exists()]
 
@@ -40,7 +40,7 @@ LAYERS = (
     ("sharing",),
     ("rules",),
     ("stack_file",),
-    ("args", "catalog_args", "late_values", "python_words"),
+    ("args", "catalog_args", "cluster_args", "late_values", "python_words"),
     ("checked_args", "component_args", "kubernetes_provider"),
     ("served",),
     ("aws", "in_cluster"),

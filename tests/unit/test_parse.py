@@ -143,7 +143,8 @@ def test_a_version_that_is_a_number_is_to_be_quoted() -> None:
             "charts.devicePlugin.url",
             (
                 "url is not a key of this block. Remove it; the keys here are "
-                "version, repository, path, values."
+                "version, repository, path, values, "
+                "timeoutSeconds."
             ),
         ),
         ("gpuStack.manger", "manger is not a key of this block. Did you mean manager?"),
