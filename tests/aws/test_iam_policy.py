@@ -32,11 +32,16 @@ HELD = [
     "custom AMI",
     "EFA",
     "EFA with a placement group",
+    "account rules",
+    "control plane logs",
     "existing cluster",
     "existing cluster, EFA",
     "existing VPC",
+    "further add-ons",
     "key given",
     "long names",
+    "nodes as told",
+    "roles given",
     "spot",
     "tags none",
 ]
@@ -264,7 +269,7 @@ def operations(token: str) -> set[str]:
     """What the provider calls for a type."""
     life = LIFECYCLES[token]
     made = [call.operation for calls in (life.create, life.read, life.delete) for call in calls]
-    return {f"{life.service}:{name}" for name in (*made, *life.update)}
+    return {f"{life.service}:{name}" for name in (*made, *life.updates())}
 
 
 @pytest.mark.parametrize("token", ACTIONS)

@@ -29,7 +29,7 @@ PLUGIN = f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets/nvidia-device-plugin"
 NOWHERE = {"nfd": {"gc": {"nodeSelector": {"nowhere": "true"}}}}
 """Values with which a pod of the chart never gets a node: the update waits, and fails."""
 OPERATOR_NOWHERE = {"operator": {"nodeSelector": {"nowhere": "true"}}}
-TIMEOUT_SECONDS = 30
+TIMEOUT_SECONDS = 45
 
 
 @pytest.fixture

@@ -15,6 +15,12 @@ from eks_gpushare.catalog.partitions import (
 )
 from eks_gpushare.config.iam import Iam
 
+_LONGEST_NAME = 64 - len("-1234567")
+"""Logical name that leaves room for what Pulumi adds, in the 64 characters of a role's name:
+https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html."""
+_LONGEST_PREFIX = 64 - 26 - 1
+"""The provider adds 26 characters to a prefix, and here comes a hyphen between."""
+
 
 @dataclass(frozen=True, slots=True)
 class Roles:
@@ -40,6 +46,8 @@ class Roles:
         """
         return Role(
             name,
+            # Of a short name Pulumi makes one with a random end; longer ones IAM refuses.
+            name_prefix=None if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_PREFIX]}-",
             assume_role_policy=trust,
             permissions_boundary=self.permissions_boundary,
             path=self.path,

@@ -94,7 +94,12 @@ def immutable_config_map(
         immutable=True,
         data=dict(data),
         opts=pulumi.ResourceOptions.merge(
-            opts, pulumi.ResourceOptions(ignore_changes=["metadata.name"])
+            opts,
+            pulumi.ResourceOptions(
+                ignore_changes=["metadata.name"],
+                # The provider takes the names for equal, and would delete what the nodes use first.
+                delete_before_replace=False,
+            ),
         ),
     )
 

@@ -161,6 +161,10 @@ def _completed(computed: Properties, given: Properties) -> Properties:
     return {**computed, **given, **blocks}
 
 
+_AFTER_PREFIX = 26
+"""Characters that the provider adds to a prefix."""
+
+
 def _aws_outputs(plan: Plan, resource: Resource, given: Properties) -> Properties:
     outputs: Properties = {"tagsAll": given["tags"]} if "tags" in given else {}
     region = plan.region(resource.provider)
@@ -170,7 +174,11 @@ def _aws_outputs(plan: Plan, resource: Resource, given: Properties) -> Propertie
         unknown = {key: dict(block) for key, block in _UNKNOWN_IN_BLOCKS.get(resource.type, ())}
         return outputs | {"arn": UNKNOWN} | unknown
     package, _, kind = resource.type.split(":")[1].partition("/")
-    name = given.get("name", f"{resource.name}-{digest(resource, 7)}")
+    prefix = given.get("namePrefix")
+    made_up = f"{resource.name}-{digest(resource, 7)}"
+    if isinstance(prefix, str):
+        made_up = prefix + digest(resource, _AFTER_PREFIX)
+    name = given.get("name", made_up)
     location = "" if package == "iam" else region
     partition = partition_of(region).id
     arn = f"arn:{partition}:{package}:{location}:{ACCOUNT}:{kind}/{name}"

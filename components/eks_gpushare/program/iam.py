@@ -215,8 +215,11 @@ def _made_up(given: object, resource: Resource | None) -> str:
         return given
     if resource is None:
         return "*"
-    named = _opened(resource.inputs).get("name")
-    return named if isinstance(named, str) else f"{resource.name}-*"
+    inputs = _opened(resource.inputs)
+    named = inputs.get("name")
+    prefix = inputs.get("namePrefix")
+    made = f"{prefix}*" if isinstance(prefix, str) else f"{resource.name}-*"
+    return named if isinstance(named, str) else made
 
 
 def _at(inputs: Mapping[str, Any], place: str) -> Any:

@@ -105,7 +105,11 @@ _PASSED = {
 }
 """Calls that hand a role to a service, and to which."""
 
-_TOLD = {"policyArn": "eks:policyArn", "PolicyArn": "iam:PolicyARN"}
+_TOLD = {
+    "PermissionsBoundary": "iam:PermissionsBoundary",
+    "policyArn": "eks:policyArn",
+    "PolicyArn": "iam:PolicyARN",
+}
 """Parameters that a condition may ask for."""
 
 _SERVICE_ROLE = "arn:{partition}:iam::{account}:role/aws-service-role"
@@ -206,7 +210,7 @@ class Requests:
         if call.created or call.name in {"eks:CreateAddon", "eks:CreateAccessEntry"}:
             life = LIFECYCLES[call.token]
             if call.name.endswith(life.create[0].operation):
-                for operation in life.update:
+                for operation in life.updates(call.parameters):
                     yield from self._requests(f"{service}:{operation}", new or given, set(), call)
 
     def _requests(

@@ -68,6 +68,7 @@ def translated(resource: Resource) -> Translated:
     inputs = plain(resource.inputs)
     known = {**plain(resource.outputs), **inputs, "id": resource.id}
     if life.named:
+        inputs.pop(f"{life.named}Prefix", None)  # of which the provider makes a name
         inputs.setdefault(life.named, known[life.named])
     first, *further = life.create
     create = []

@@ -165,6 +165,8 @@ def properties(resource: Resource) -> dict[str, Any]:
         raise NotTakenError(f"{resource.type} is neither in EQUIVALENTS nor in NONE")
     to = EQUIVALENTS[resource.type]
     inputs = {key: v for key, v in plain(resource.inputs).items() if key not in to.leaves}
+    if inputs.pop("namePrefix", None) is not None:  # of which the provider makes a name
+        inputs["name"] = plain(resource.outputs)["name"]
     if resource.type == "aws:iam/rolePolicy:RolePolicy":  # its name is required there
         inputs.setdefault("name", plain(resource.outputs)["name"])
     whole = schema(to.type)

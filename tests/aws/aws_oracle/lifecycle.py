@@ -41,6 +41,8 @@ class Lifecycle:
     delete: tuple[Call, ...] = ()
     update: tuple[str, ...] = ()
     """Operations, each with what else it needs unknown here: they are looked up, not made."""
+    update_with: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Those that are for one member of the first call alone, by the member."""
     inside: str = ""
     """The member of the first call that holds all inputs but name and tags."""
     tagged: str = ""
@@ -50,6 +52,14 @@ class Lifecycle:
     later: Mapping[str, str] = field(default_factory=dict)
     """Inputs that creation leaves, with the operation and member that take them, or `provider`
     for what AWS never sees."""
+
+    def updates(self, given: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+        """Operations of an update of what was made with these parameters; None: all of them."""
+        further = self.update_with.items()
+        return (
+            *self.update,
+            *(name for key, names in further if given is None or key in given for name in names),
+        )
 
 
 _TAGS = ("CreateTags", "DeleteTags")
@@ -120,6 +130,7 @@ LIFECYCLES: Mapping[str, Lifecycle] = {
         ),
         delete=(Call("DeleteLogGroup", {"logGroupName": "$name"}),),
         update=(*_EKS_TAGS, "DeleteRetentionPolicy", "PutRetentionPolicy"),
+        update_with={"kmsKeyId": ("AssociateKmsKey", "DisassociateKmsKey")},
         named="name",
         later={"skipDestroy": "provider"},
     ),
@@ -436,6 +447,7 @@ LIFECYCLES: Mapping[str, Lifecycle] = {
             Call("DeleteRole", _ROLE),
         ),
         update=("TagRole", "UntagRole", "UpdateAssumeRolePolicy", "UpdateRoleDescription"),
+        update_with={"PermissionsBoundary": ("PutRolePermissionsBoundary",)},
         named="name",
     ),
     "aws:iam/rolePolicy:RolePolicy": Lifecycle(

@@ -182,6 +182,63 @@ VARIANTS: Mapping[str, Variant] = {
     "smallest network": Variant({"network.cidr": "10.1.0.0/20"}),
     "spot": Variant(_pool(instanceTypes=["g6.4xlarge", "g6.2xlarge"], capacityType="spot")),
     "tags none": Variant({"tags": None}),
+    "account rules": Variant(
+        {
+            "iam": {
+                "permissionsBoundary": "arn:aws:iam::111122223333:policy/teams/Boundary",
+                "path": "/teams/ml/",
+            },
+            "network.flowLogs": True,
+            "cluster.addons": {"ebsCsi": True},
+        }
+    ),
+    "control plane logs": Variant(
+        {
+            "cluster.logRetentionDays": 90,
+            "cluster.logKeyArn": (
+                "arn:aws:kms:us-west-2:111122223333:key/11111111-2222-3333-4444-555555555555"
+            ),
+        }
+    ),
+    "further add-ons": Variant(
+        {
+            "cluster.addons": {
+                "prefixDelegation": True,
+                "byName": {
+                    "amazon-cloudwatch-observability": {
+                        "version": "v5.5.0-eksbuild.1",
+                        "values": {"containerLogs": {"enabled": False}},
+                        "podIdentity": {
+                            "cloudwatch-agent": {
+                                "policyArns": [
+                                    "arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy"
+                                ]
+                            }
+                        },
+                    },
+                    "snapshot-controller": {},
+                },
+            }
+        }
+    ),
+    "nodes as told": Variant(
+        {
+            **_pool(
+                kubelet={"maxPods": 58, "systemReserved": {"cpu": "200m"}},
+                userData=[{"contentType": "text/x-shellscript", "content": "#!/bin/sh\ntrue\n"}],
+                maxUnavailable="33%",
+                localStorage="raid0",
+                waitForDriver=True,
+            ),
+            "system": {"maxUnavailable": 2, "kubelet": {"maxPods": 110}},
+        }
+    ),
+    "roles given": Variant(
+        {
+            **_pool(nodeRole="arn:aws:iam::111122223333:role/gpu-nodes"),
+            "system": {"nodeRole": "arn:aws:iam::111122223333:role/nodes"},
+        }
+    ),
     "zones counted": Variant({"network": {"zones": 3}}),
     "China": Variant(
         {
