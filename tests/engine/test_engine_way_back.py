@@ -88,7 +88,6 @@ def test_a_failed_update_is_undone_by_the_file_of_before(
     failed = real.up(STACK, broken, fails=True)
 
     assert "deadline exceeded" in failed.text
-    assert "Traceback" not in failed.text
     assert real.up(STACK, up).code == 0
     holds(40)
     assert len(_maps(api)) == 1
