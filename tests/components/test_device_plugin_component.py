@@ -2,14 +2,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import yaml
 
 from eks_gpushare.catalog import versions
+from eks_gpushare.program import fakes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.components.conftest import Run
+
+    from eks_gpushare.program.fake_types import Plan
+    from eks_gpushare.program.recording import Resource
 
 EXCLUSIVE = {"instance_types": ["g6.2xlarge"], "sharing": {"mode": "exclusive"}}
 
@@ -203,3 +208,27 @@ def test_a_layout_of_mig_manager_is_refused(device_plugin: Callable[..., Run]) -
     error = device_plugin(pools={"gpu": pool}, fails=True).error
 
     assert "apply is migManager, but DevicePlugin brings no MIG manager." in error
+
+
+@pytest.mark.parametrize("state", ["failed", "pending-install", "pending-upgrade"])
+def test_a_release_that_is_not_deployed_is_no_success(
+    state: str, device_plugin: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the state says after a refresh of what a killed update has left."""
+    create = fakes.Fakes.create
+
+    def left(self: fakes.Fakes, plan: Plan, resource: Resource) -> None:
+        create(self, plan, resource)
+        if resource.name.endswith("-release"):
+            resource.outputs["status"] = {"status": state}
+
+    monkeypatch.setattr(fakes.Fakes, "create", left)
+
+    error = device_plugin(preview=False, fails=True).error
+
+    assert error == (
+        f"the Helm release nvidia-device-plugin is not deployed but {state}, and nothing about it "
+        "changed that would mend it. See what its pods wait for, then install it anew: pulumi up "
+        "--replace 'urn:pulumi:test::demo::eks-gpushare:index:DevicePlugin$kubernetes:helm.sh/v3:"
+        "Release::demo-release'. docs/recovery.md has this and other ways."
+    )

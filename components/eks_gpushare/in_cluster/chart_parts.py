@@ -145,8 +145,8 @@ def chart_release(
     return release
 
 
-def _refuse(called: str, status: Any, urn: str) -> None:
-    state = None if status is None else getattr(status, "status", None)
+def _refuse(called: str, status: Mapping[str, Any] | None, urn: str) -> None:
+    state = (status or {}).get("status")
     if state not in _FAILED:
         return
     raise pulumi.RunError(
