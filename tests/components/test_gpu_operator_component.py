@@ -56,13 +56,23 @@ def test_the_release_is_an_exact_version_that_is_rolled_back_if_it_fails(
     ]
 
 
-def test_hooks_and_custom_resource_definitions_are_not_skipped(
+def test_upgrade_hooks_and_custom_resource_definitions_are_not_skipped(
     gpu_operator: Callable[..., Run],
 ) -> None:
-    """Among the hooks is the one that upgrades the definitions."""
-    refused = {"disableCRDHooks", "disableWebhooks", "skipCrds", "disableOpenapiValidation"}
+    """Among the hooks of an upgrade is the one that upgrades the definitions."""
+    refused = {"disableCRDHooks", "skipCrds", "disableOpenapiValidation"}
 
     assert refused & set(gpu_operator().inputs("Release")) == set()
+
+
+def test_undoing_an_installation_that_failed_waits_for_no_hook(
+    gpu_operator: Callable[..., Run],
+) -> None:
+    """The hook before a deletion runs the image that could not be started."""
+    release = gpu_operator().one("Release")
+
+    assert release.inputs["disableWebhooks"] is True
+    assert release.options["ignoreChanges"] == ["disableWebhooks"]
 
 
 def test_the_namespace_lets_privileged_pods_in(gpu_operator: Callable[..., Run]) -> None:

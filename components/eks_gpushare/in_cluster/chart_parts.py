@@ -136,10 +136,20 @@ def chart_release(
         **source,
         values=values,
         atomic=True,
+        # Of an installation, that is, and of undoing one that failed: the charts have hooks for
+        # upgrades and uninstallations only, and Jobs of what does not come up do not run either.
+        disable_webhooks=True,
         timeout=timeout_seconds,
         max_history=_KEPT_REVISIONS,
         # Its name is fixed, so a replacement cannot stand beside it.
-        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
+        opts=pulumi.ResourceOptions.merge(
+            opts,
+            pulumi.ResourceOptions(
+                delete_before_replace=True,
+                # Says nothing about a release that is there, whose update it would be.
+                ignore_changes=["disableWebhooks"],
+            ),
+        ),
     )
     pulumi.Output.all(release.status, release.urn).apply(lambda known: _refuse(called, *known))
     return release
