@@ -7,6 +7,7 @@ wanted. The GPU Operator's chart is taken from the folder that EKS_GPUSHARE_TEST
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -93,6 +94,15 @@ def test_a_failed_update_is_undone_by_the_file_of_before(
     assert len(_maps(api)) == 1
 
 
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on PATH")
+def test_pods_that_do_not_get_ready_are_named(broken: StackFile, real: Project) -> None:
+    """Helm removes them afterwards."""
+    failed = real.up(STACK, broken, fails=True)
+
+    (warning,) = re.findall(r"node-feature-discovery-gc-\S+ is not ready: (.*)", failed.text)[:1]
+    assert warning.startswith("Unschedulable: 0/2 nodes are available:")
+
+
 def test_a_failed_update_is_undone_after_a_refresh_too(
     up: StackFile, broken: StackFile, real: Project, holds: Callable[[int], None]
 ) -> None:
@@ -177,13 +187,12 @@ def test_a_killed_update_does_not_succeed_by_a_refresh(
 
 @pytest.fixture
 def operator(up: StackFile, edited: Edit) -> StackFile:
-    """The same pool served by a GPU Operator whose own pod never gets a node."""
+    """The same pool served by the GPU Operator."""
     given = os.environ.get("EKS_GPUSHARE_TEST_CHARTS")
     if not given:
         pytest.skip("EKS_GPUSHARE_TEST_CHARTS is not set; the top of this file says what it is")
     chart = {
         "path": str(Path(given) / "gpu-operator"),
-        "values": OPERATOR_NOWHERE,
         "timeoutSeconds": TIMEOUT_SECONDS,
     }
     switched = edited(up, "gpuStack", {"manager": "gpuOperator"})
@@ -192,14 +201,42 @@ def operator(up: StackFile, edited: Edit) -> StackFile:
     )
 
 
-def test_a_manager_that_does_not_come_up_is_undone_by_the_file_of_before(
+def test_an_operator_that_cannot_be_removed_goes_without_its_hooks(
     up: StackFile,
     operator: StackFile,
     real: Project,
     api: Api,
+    kubeconfig: Path,
     holds: Callable[[int], None],
 ) -> None:
-    real.up(STACK, operator, fails=True)
+    helm = shutil.which("helm")
+    if helm is None:
+        pytest.skip("no helm on PATH")
+    real.up(STACK, operator)
+    nodes = api.items("/api/v1/nodes?labelSelector=!nvidia.com/gpu.present")
+    for full in (True, False):  # no room for the Job that runs before the deletion, and then some
+        for each in nodes:
+            path = f"/api/v1/nodes/{each['metadata']['name']}"
+            api.call(path, {"spec": {"unschedulable": full}})
+        if full:
+            assert "timed out" in real.up(STACK, up, fails=True).text
+            command = [helm, "uninstall", "gpu-operator", "--namespace", "gpu-operator"]
+            command += ["--no-hooks", "--kubeconfig", str(kubeconfig)]
+            subprocess.run(command, check=True)
+
+    assert real.up(STACK, up, "--refresh").code == 0
+    holds(40)
+
+
+def test_a_manager_that_does_not_come_up_is_undone_by_the_file_of_before(
+    up: StackFile,
+    operator: StackFile,
+    edited: Edit,
+    real: Project,
+    api: Api,
+    holds: Callable[[int], None],
+) -> None:
+    real.up(STACK, edited(operator, "charts.gpuOperator.values", OPERATOR_NOWHERE), fails=True)
 
     assert real.up(STACK, up).code == 0
     holds(40)
@@ -212,9 +249,10 @@ def test_a_manager_that_does_not_come_up_is_undone_by_the_file_of_before(
 def test_a_first_installation_that_was_killed_goes_on_without_helm_s_note(
     real: Project, kubeconfig_stack: StackFile, edited: Edit, api: Api
 ) -> None:
-    real.init("first", edited(kubeconfig_stack, "charts.devicePlugin.values", NOWHERE))
+    waiting = edited(kubeconfig_stack, "charts.devicePlugin.values", NOWHERE)
+    real.init("first", waiting)
     try:
-        real.stopped("first", kubeconfig_stack, RELEASE, signal.SIGKILL)
+        real.stopped("first", waiting, RELEASE, signal.SIGKILL)
         locked = real.up("first", kubeconfig_stack, fails=True)
         assert "cannot re-use a name that is still in use" in locked.text
         note = f"/api/v1/namespaces/{NAMESPACE}/secrets"
