@@ -67,8 +67,17 @@ def test_what_becomes_a_mapping_is_one_of_python(text: str) -> None:
     changed = python_text(text)
     begin = changed.find('{"')
     if changed != text and begin >= 0:
-        end = changed.find("}", begin) + 1
-        ast.literal_eval(changed[begin:end].replace(": ...", ': "..."'))
+        ast.literal_eval(mapping_at(changed, begin).replace(": ...", ': "..."'))
+
+
+def mapping_at(text: str, begin: int) -> str:
+    """The mapping that begins at a place, with those within."""
+    depth = 0
+    for end, letter in enumerate(text[begin:], begin + 1):
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        if not depth:
+            return text[begin:end]
+    return text[begin:]
 
 
 def test_a_path_is_that_of_the_arguments() -> None:
