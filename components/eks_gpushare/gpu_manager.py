@@ -75,7 +75,7 @@ def _tell_what_pods_wait_for(
 ) -> None:
     existing = spec.cluster.existing if isinstance(spec.cluster, ExistingCluster) else None
     context = existing.context if isinstance(existing, ClusterByKubeconfig) else None
-    tell_what_pods_wait_for(made._release, made.namespace, refs.kubeconfig, context)
+    tell_what_pods_wait_for(made, made._release, made.namespace, refs.kubeconfig, context)
 
 
 def register_efa_plugin(

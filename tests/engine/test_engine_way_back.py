@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.engine.real_cluster import NAMESPACE
+from tests.engine.real_cluster import NAMESPACE, PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,6 +76,10 @@ def holds(api: Api, shares: Callable[[int], int]) -> Callable[[int], None]:
         assert shares(expected) == expected
 
     return hold
+
+
+def names_of(api: Api, path: str) -> set[str]:
+    return {item["metadata"]["name"] for item in api.items(path)}
 
 
 def _maps(api: Api) -> list[str]:
@@ -242,11 +246,10 @@ def test_a_manager_that_does_not_come_up_is_undone_by_the_file_of_before(
     holds(40)
     again = real.preview(STACK)
     assert {operation for operation, _ in again.steps} == {"same"}
-    namespaces = [item["metadata"]["name"] for item in api.items("/api/v1/namespaces")]
-    assert NAMESPACE in namespaces
+    assert NAMESPACE in names_of(api, "/api/v1/namespaces")
 
 
-def test_a_first_installation_that_was_killed_goes_on_without_helm_s_note(
+def test_a_first_installation_that_was_killed_begins_again_without_its_namespace(
     real: Project, kubeconfig_stack: StackFile, edited: Edit, api: Api
 ) -> None:
     waiting = edited(kubeconfig_stack, "charts.devicePlugin.values", NOWHERE)
@@ -255,11 +258,12 @@ def test_a_first_installation_that_was_killed_goes_on_without_helm_s_note(
         real.stopped("first", waiting, RELEASE, signal.SIGKILL)
         locked = real.up("first", kubeconfig_stack, fails=True)
         assert "cannot re-use a name that is still in use" in locked.text
-        note = f"/api/v1/namespaces/{NAMESPACE}/secrets"
-        selector = "owner=helm,name=nvidia-device-plugin"
-        api.call(f"{note}?labelSelector={selector}", method="DELETE")
+        api.call(f"/api/v1/namespaces/{NAMESPACE}", method="DELETE")
+        end = time.monotonic() + PATIENCE_SECONDS
+        while NAMESPACE in names_of(api, "/api/v1/namespaces") and time.monotonic() < end:
+            time.sleep(0.5)
 
-        assert real.up("first", kubeconfig_stack).code == 0
+        assert real.up("first", kubeconfig_stack, "--refresh").code == 0
     finally:
         real.destroy("first")
         real.remove("first")

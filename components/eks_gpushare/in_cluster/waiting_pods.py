@@ -57,6 +57,7 @@ def _sentence(state: dict[str, Any]) -> str:
 
 
 def tell_what_pods_wait_for(
+    component: pulumi.Resource,
     release: pulumi.Resource,
     namespace: pulumi.Output[str],
     kubeconfig: pulumi.Output[str],
@@ -65,13 +66,19 @@ def tell_what_pods_wait_for(
     """Warn of pods that do not get ready, each reason once, for as long as a release is worked on.
 
     Args:
+        component: What the release is a part of, and what the warnings are about: of a release that
+            is not made yet the engine does not know the URN, and waits for it.
         release: The release.
         namespace: Where its pods are.
         kubeconfig: Content of a kubeconfig for its cluster.
         context: Context in it. None is its current one.
     """
     if not pulumi.runtime.is_dry_run():
-        _running.add(task := asyncio.ensure_future(_watch(release, namespace, kubeconfig, context)))
+        _running.add(
+            task := asyncio.ensure_future(
+                _watch(component, release, namespace, kubeconfig, context)
+            )
+        )
         task.add_done_callback(_running.discard)
 
 
@@ -80,6 +87,7 @@ _running: set[asyncio.Future[None]] = set()
 
 
 async def _watch(
+    component: pulumi.Resource,
     release: pulumi.Resource,
     namespace: pulumi.Output[str],
     kubeconfig: pulumi.Output[str],
@@ -99,7 +107,7 @@ async def _watch(
         for where, why in found.items():
             if where in before and (where, why) not in told:  # twice: it is not just passing by
                 told.add((where, why))
-                pulumi.log.warn(f"{where} is not ready: {why}", release)
+                pulumi.log.warn(f"{where} is not ready: {why}", component)
         before = found
 
 
