@@ -40,10 +40,9 @@ def missing_provider(component: str, opts: pulumi.ResourceOptions | None) -> Ite
         component: Class of the component that needs the provider.
         opts: Its options. A provider of its parent will do: children inherit it.
     """
-    given = _packages(opts)
-    inherited = opts.parent.get_provider(_ANY_OBJECT) if opts and opts.parent else None
-    if _PACKAGE in given or inherited is not None:
+    if _provider(opts) is not None:
         return
+    given = [each.package for each in _own_providers(opts)]
     others = f"; the options have one for {' and '.join(given)}" if given else ""
     yield shape_rules.MISSING_KEY.finding(
         ("opts", "providers"),
@@ -105,30 +104,20 @@ def _called(component: pulumi.ComponentResource) -> str:
 
 def _provider(opts: pulumi.ResourceOptions | None) -> pulumi.ProviderResource | None:
     """The Kubernetes provider of options, or that of their parent."""
-    if opts is None:
-        return None
-    given = opts.providers or []
-    several = given.values() if isinstance(given, Mapping) else given
-    listed = several if not isinstance(several, pulumi.ProviderResource) else [several]
-    own: list[pulumi.ProviderResource] = [*([opts.provider] if opts.provider else []), *listed]
-    for each in own:
-        if each.package == _PACKAGE:
-            return each
-    inherited: pulumi.ProviderResource | None = (
-        opts.parent.get_provider(_ANY_OBJECT) if opts.parent else None
-    )
+    own = next((each for each in _own_providers(opts) if each.package == _PACKAGE), None)
+    if own is not None or opts is None or opts.parent is None:
+        return own
+    inherited: pulumi.ProviderResource | None = opts.parent.get_provider(_ANY_OBJECT)
     return inherited
 
 
-def _packages(opts: pulumi.ResourceOptions | None) -> list[str]:
-    """Packages of the providers that options name, in `provider` or in `providers`."""
+def _own_providers(opts: pulumi.ResourceOptions | None) -> list[pulumi.ProviderResource]:
+    """The providers that options name, in `provider` or in `providers`."""
     if opts is None:
         return []
     several = opts.providers or []
     if isinstance(several, Mapping):
-        found = list(several)
+        several = list(several.values())
     elif isinstance(several, pulumi.ProviderResource):  # which the SDK refuses, in its own words
-        found = [several.package]
-    else:
-        found = [each.package for each in several]
-    return [*found, *([opts.provider.package] if opts.provider else [])]
+        several = [several]
+    return [*([opts.provider] if opts.provider else []), *several]

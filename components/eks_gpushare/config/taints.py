@@ -4,9 +4,15 @@ Kubernetes writes `NoSchedule`, the EKS API `NO_SCHEDULE`. Both come from the on
 stack file.
 """
 
-from typing import Literal, TypeAlias
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from eks_gpushare.config.base import Model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Effect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 
@@ -40,6 +46,16 @@ class Taint(Model):
                 "effect": self.effect,
             }
         return {"key": self.key, "operator": "Exists", "effect": self.effect}
+
+
+by_key = attrgetter("key", "effect")
+"""What taints are sorted by where their order says nothing."""
+
+
+def tolerating(taints: Iterable[Taint]) -> list[dict[str, str]]:
+    """Tolerations of taints whatever their values, each once and in the order of the taints."""
+    wanted = dict.fromkeys(map(by_key, taints))
+    return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]
 
 
 GPU_TAINT_KEY = "nvidia.com/gpu"

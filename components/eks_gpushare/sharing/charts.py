@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.config.taints import DEFAULT_TAINT, by_key, tolerating
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
 from eks_gpushare.sharing.labels import CONFIG_LABEL
-from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,6 +68,5 @@ def pool_node_affinity(pools: Mapping[str, Pool]) -> dict[str, Any]:
 
 def tolerations(pools: Mapping[str, Pool]) -> list[dict[str, str]]:
     """Every taint of every pool, whatever its value, and the usual one."""
-    taints = {(taint.key, taint.effect) for pool in pools.values() for taint in pool.taints}
-    wanted = sorted(taints | {(GPU, "NoSchedule")})
-    return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]
+    taints = (taint for pool in pools.values() for taint in pool.taints)
+    return tolerating(sorted((DEFAULT_TAINT, *taints), key=by_key))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.config.taints import by_key, tolerating
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.labels import POOL_LABEL
 
@@ -49,11 +50,8 @@ def efa_plugin_values(
         taints: All taints that their nodes join with.
         given: The user's values, which go over the derived ones.
     """
-    tolerated = sorted({(taint.key, taint.effect) for taint in taints})
     derived: dict[str, Any] = {
         "supportedInstanceLabels": {"keys": [POOL_LABEL], "values": sorted(pools)},
-        "tolerations": [
-            {"key": key, "operator": "Exists", "effect": effect} for key, effect in tolerated
-        ],
+        "tolerations": tolerating(sorted(taints, key=by_key)),
     }
     return merge_values(derived, given, keep_null=True)

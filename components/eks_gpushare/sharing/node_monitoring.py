@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.config.taints import tolerating
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from eks_gpushare.catalog import Catalog
     from eks_gpushare.config.pools import Pool
@@ -51,16 +53,11 @@ def node_monitoring_values(
         gpu_taints: Taints that GPU nodes keep.
         startup_taints: Taints that GPU nodes lose once their GPUs are ready.
     """
-    own = _tolerations(gpu_taints)
+    own = tolerating(gpu_taints)
     values: dict[str, Any] = {"dcgmAgent": {"tolerations": own}}
     if startup_taints:
         values["nodeAgent"] = {"tolerations": [*_ANY_BUT, *own]}
     return values
-
-
-def _tolerations(taints: Iterable[Taint]) -> list[dict[str, str]]:
-    wanted = dict.fromkeys((taint.key, taint.effect) for taint in taints)
-    return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]
 
 
 def has_agent_engine(pool: Pool, catalog: Catalog) -> bool:
