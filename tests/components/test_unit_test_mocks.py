@@ -50,47 +50,76 @@ class Mocks(pulumi.runtime.Mocks):
         return {}
 """
 OURS = "from eks_gpushare.testing import Mocks"
-TEST = """\
+TESTS = """\
 import json
+import os
+import sys
+import traceback
 
 import pulumi
 %s
-mocks = Mocks()
-pulumi.runtime.set_mocks(mocks, preview=False)
 import eks_gpushare
 from eks_gpushare import *
 
 
-@pulumi.runtime.test
-def test():
-    made = %s
-    names = [n for n in type(made).__annotations__ if isinstance(getattr(made, n), pulumi.Output)]
-    outputs = pulumi.Output.all(*(getattr(made, name) for name in names))
-    return outputs.apply(lambda values: print("OUT" + json.dumps(dict(zip(names, values)))))
+def tested(component):
+    mocks = Mocks()
+    pulumi.runtime.set_mocks(mocks, preview=False)
+
+    @pulumi.runtime.test
+    def test():
+        made = eval(component)
+        outputs = {name: getattr(made, name) for name in type(made).__annotations__}
+        names = [name for name, value in outputs.items() if isinstance(value, pulumi.Output)]
+        outputs = pulumi.Output.all(*map(outputs.get, names))
+        return outputs.apply(lambda values: known.update(zip(names, values)))
+
+    known = {}
+    test()
+    test()
+    return [known, [(each.type, each.name) for each in getattr(mocks, "resources", ())]]
 
 
-test()
-test()
-print("NAMES" + json.dumps([(e.type, e.name) for e in getattr(mocks, "resources", ())]))
+for name, component in json.loads(sys.argv[1]).items():
+    if not os.fork():
+        try:
+            print(json.dumps([name, *tested(component)]), flush=True)
+        except BaseException:
+            print(json.dumps([name, traceback.format_exc()]), flush=True)
+        os._exit(0)
+    os.wait()
 """
+
+Outcome = tuple[dict[str, Any], list[list[str]]]
 
 
 @pytest.fixture(scope="module")
-def unit_test() -> Callable[[str, str], tuple[dict[str, Any], list[list[str]]]]:
-    """Run a test as its user does, in an interpreter of its own: mocks are the process's."""
+def unit_test() -> Callable[[str, str], Outcome]:
+    """Run a test as its user does, in a process of its own: mocks are the process's.
+
+    The SDKs are imported once for each sort of mocks, and the process is forked for each component.
+    """
+    import functools
     import json
 
-    def run(mocks: str, component: str) -> tuple[dict[str, Any], list[list[str]]]:
+    @functools.cache
+    def all_with(mocks: str) -> dict[str, list[Any]]:
         done = subprocess.run(
-            [sys.executable, "-W", "error::RuntimeWarning", "-c", TEST % (mocks, component)],
+            [
+                *(sys.executable, "-W", "error::RuntimeWarning", "-c"),
+                *(TESTS % mocks, json.dumps(COMPONENTS)),
+            ],
             capture_output=True,
             text=True,
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        lines = done.stdout.splitlines()
-        found = {line[:3]: line for line in lines}
-        return json.loads(found["OUT"][3:]), json.loads(found["NAM"][5:])
+        return {name: rest for name, *rest in map(json.loads, done.stdout.splitlines())}
+
+    def run(mocks: str, component: str) -> Outcome:
+        outcome = all_with(mocks)[component]
+        assert len(outcome) == 2, outcome[0]
+        return outcome[0], outcome[1]
 
     return run
 
@@ -99,7 +128,7 @@ def unit_test() -> Callable[[str, str], tuple[dict[str, Any], list[list[str]]]]:
 def test_a_component_can_be_made_under_the_least_mocks(
     unit_test: Callable[..., Any], component: str
 ) -> None:
-    outputs, _ = unit_test(LEAST, COMPONENTS[component])
+    outputs, _ = unit_test(LEAST, component)
 
     assert outputs
 
@@ -108,7 +137,7 @@ def test_a_component_can_be_made_under_the_least_mocks(
 def test_every_output_is_known_under_mocks_of_this_package(
     unit_test: Callable[..., Any], component: str
 ) -> None:
-    outputs, registered = unit_test(OURS, COMPONENTS[component])
+    outputs, registered = unit_test(OURS, component)
 
     assert not [name for name, value in outputs.items() if value in (None, "", [], {})]
     assert [f"eks-gpushare:index:{component}", "demo"] in registered
@@ -128,7 +157,7 @@ def test_mocks_make_what_the_in_process_run_makes(unit_test: Callable[..., Any])
 
     config = {"aws:region": "us-west-2"}
     recording = run_program(program, project="p", stack="s", config=config, preview=False)
-    _, registered = unit_test(OURS, COMPONENTS["GpuSharingEnvironment"])
+    _, registered = unit_test(OURS, "GpuSharingEnvironment")
     expected = {(e.type, e.name) for e in recording.resources} - {("pulumi:pulumi:Stack", "p-s")}
 
     assert {tuple(each) for each in registered} == expected
