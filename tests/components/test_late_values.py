@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pulumi
@@ -10,7 +11,7 @@ import pytest
 import eks_gpushare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tests.components.conftest import Run
 
@@ -30,6 +31,16 @@ CLUSTER: dict[str, Any] = {
 }
 KEY = "arn:aws:kms:us-west-2:111122223333:key/0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f"
 ROLE = "arn:aws:iam::111122223333:role/Platform"
+
+
+@pytest.fixture(autouse=True)
+def event_loop_of_outputs() -> Iterator[None]:
+    """Outputs that are made outside a program want a loop; a test before may have taken it away."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 def late(value: object, *, known: bool = True) -> pulumi.Output[Any]:
