@@ -36,14 +36,22 @@ class Distribution:
         return self.package.name
 
     def sources(self) -> set[str]:
-        """The files of the package, as a wheel names them."""
-        return {
-            file.relative_to(self.package.parent).as_posix()
-            for file in self.package.rglob("*")
-            if file.is_file() and "__pycache__" not in file.parts
-        } - {f"{self.id}/{name}" for name in ("LICENSE", "pyproject.toml")}
+        """The files of the package, as a wheel names them, and of what it carries as data."""
+        own = {f"{self.id}/{file}" for file in files_in(self.package)}
+        carried = {f"{self.id}/policy_pack/{file}" for file in files_in(PACK)}
+        projects = {f"{self.id}/{name}" for name in ("LICENSE", "pyproject.toml")}
+        return own - projects | (carried if self.package == LIBRARY.package else set())
 
 
+def files_in(folder: Path) -> set[str]:
+    return {
+        file.relative_to(folder).as_posix()
+        for file in folder.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+
+
+PACK = ROOT / "policies"
 LIBRARY = Distribution(ROOT, ROOT / "components/eks_gpushare")
 LAB = Distribution(ROOT / "components/eks_gpushare_lab", ROOT / "components/eks_gpushare_lab")
 BOTH = pytest.mark.parametrize("built", [LIBRARY, LAB], ids=lambda each: each.id)
@@ -198,6 +206,48 @@ def test_another_program_imports_a_component(program: Path) -> None:
 
     assert Path(file).is_relative_to(program / "venv")
     assert args == "GpuPoolArgs"
+
+
+RAW_PROGRAM = """
+import pulumi_aws as aws
+
+aws.ec2.LaunchTemplate("nodes", image_id="ami-0123456789abcdef0", instance_type="g6.xlarge")
+"""
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """Somebody's program of raw resources, in a folder of its own."""
+    (tmp_path / "Pulumi.yaml").write_text("name: raw\nruntime: python\n", encoding="utf-8")
+    (tmp_path / "__main__.py").write_text(RAW_PROGRAM, encoding="utf-8")
+    (tmp_path / "Pulumi.dev.yaml").write_text(
+        "config:\n  aws:region: us-west-2\n", encoding="utf-8"
+    )
+    return tmp_path
+
+
+def test_the_pack_of_the_wheel_judges_a_program_of_raw_resources(program: Path, raw: Path) -> None:
+    done = run(program / "venv/bin/eks-gpushare", "policy", "dev", cwd=raw, code=1)
+
+    assert "mandatory imdsv2-required" in done.stdout
+    assert done.stdout.endswith("\nThe pack is the one of this package.\n")
+
+
+def test_the_pack_of_the_wheel_is_written_for_the_engine(program: Path, raw: Path) -> None:
+    command = program / "venv/bin/eks-gpushare"
+    run(command, "policy", "--write-pack", "policies", cwd=raw)
+    done = run(command, "policy", "dev", cwd=raw, code=1)
+
+    assert files_in(raw / "policies") == files_in(PACK)
+    assert done.stdout.endswith("\nThe pack is the one in policies.\n")
+
+
+def test_the_wheel_writes_the_schema_for_editors(program: Path, raw: Path) -> None:
+    command = program / "venv/bin/eks-gpushare"
+    run(command, "schema", "--stack-file", "--output", "stack-file.schema.json", cwd=raw)
+    written = (raw / "stack-file.schema.json").read_text(encoding="utf-8")
+
+    assert written == (ROOT / "docs/stack-file.schema.json").read_text(encoding="utf-8")
 
 
 def test_without_the_lab_its_verb_says_how_to_install_it(program: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,63 +18,136 @@ if TYPE_CHECKING:
     import argparse
 
     from eks_gpushare.program.analyzer import Violation
+    from eks_gpushare.program.pack_files import PackFolder
     from eks_gpushare.program.preview import Preview
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `policy`."""
-    add_stack_arguments(parser)
+    add_stack_arguments(parser, optional=True)
     add_answers_argument(parser)
     parser.add_argument(
-        "--pack", metavar="DIR", help="directory of the policy pack (default: policies)"
+        "--pack",
+        metavar="DIR",
+        help="directory of the policy pack (default: policies beside the program, if there is "
+        "one, else the pack of this package)",
+    )
+    parser.add_argument(
+        "--write-pack",
+        metavar="DIR",
+        help="write the pack of this package into DIR, for pulumi --policy-pack DIR, and stop",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="with --write-pack: write over files that are there"
     )
     parser.add_argument("--config", metavar="FILE", help="levels and settings of policies, as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the pack over what the stack's program registers."""
+    if options.write_pack:
+        return _write_pack(Path(options.write_pack), force=options.force, as_json=options.json)
     try:
+        _require(options)
         config = _config(options.config)
-    except (OSError, ValueError) as error:
-        print(f"eks-gpushare: {options.config} cannot be used: {error}", file=sys.stderr)
+    except _UsageError as error:
+        print(f"eks-gpushare: {error}", file=sys.stderr)
         return WRONG_USAGE
+    return _judge(options, config)
+
+
+def _judge(options: argparse.Namespace, config: dict[str, Any]) -> int:
     previewed = load(options)
     if previewed is None:
         return WRONG_USAGE
     if not previewed.ok or previewed.recording is None:
         _refuse(previewed, as_json=options.json)
         return FOUND if previewed.report.readable else WRONG_USAGE
-    violations = _violations(previewed, options.pack, config)
+    pack = _pack(previewed, options.pack)
+    violations = _violations(previewed, pack.directory, config)
     if violations is None:
         return WRONG_USAGE
     if options.json:
-        json.dump({"violations": [v.as_json() for v in violations]}, sys.stdout, indent=2)
+        where = {"path": str(pack.directory), "bundled": pack.bundled}
+        document = {"violations": [v.as_json() for v in violations], "pack": where}
+        json.dump(document, sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
         _print(previewed.stack, violations)
+        print(f"\nThe pack is {_named(pack)}.")
     return FOUND if any(v.level == "mandatory" for v in violations) else FINE
+
+
+_INSTALL = "pip install 'eks-gpushare[policy]'"
+
+
+class _UsageError(Exception):
+    """The command cannot start; the text says why."""
+
+
+def _require(options: argparse.Namespace) -> None:
+    if options.stack is None:
+        raise _UsageError("name a STACK, or give --write-pack")
+    if find_spec("pulumi_policy") is None:
+        raise _UsageError(f"The policy SDK is not installed: {_INSTALL}")
 
 
 def _config(path: str | None) -> dict[str, Any]:
     if path is None:
         return {}
-    config = json.loads(Path(path).read_text(encoding="utf-8"))
+    try:
+        config = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _UsageError(f"{path} cannot be used: {error}") from error
     if not isinstance(config, dict):
-        raise ValueError("it is not a JSON object of policy names")  # noqa: TRY004  (bad input)
+        raise _UsageError(f"{path} cannot be used: it is not a JSON object of policy names")
     return config
 
 
-def _violations(
-    previewed: Preview, pack: str | None, config: dict[str, Any]
-) -> list[Violation] | None:
+def _pack(previewed: Preview, given: str | None) -> PackFolder:
+    from eks_gpushare.program.pack_files import PackFolder, pack_of
+
+    if given:
+        return PackFolder(Path(given), bundled=False)
+    return pack_of(previewed.project.directory)
+
+
+def _named(pack: PackFolder) -> str:
+    if pack.bundled:
+        return "the one of this package"
+    return f"the one in {os.path.relpath(pack.directory)}"
+
+
+def _write_pack(directory: Path, *, force: bool, as_json: bool) -> int:
+    from eks_gpushare.cli.writing import ThereAlreadyError, write_files
+    from eks_gpushare.program.pack_files import files_for
+
     try:
-        from eks_gpushare.program.analyzer import run_pack
-        from eks_gpushare.program.packs import PackError, load_pack
-    except ModuleNotFoundError as error:
-        message = f"{error}. Install the policy SDK: pip install 'eks-gpushare[policy]'"
+        written = write_files(files_for(directory), force=force)
+    except ThereAlreadyError as error:
+        message = f"{directory} holds {len(error.files)} of the pack's files: --force replaces them"
         print(f"eks-gpushare: {message}", file=sys.stderr)
-        return None
-    directory = Path(pack) if pack else previewed.project.directory / "policies"
+        return WRONG_USAGE
+    except OSError as error:
+        message = f"{directory} cannot be written to: {error.strerror}"
+        print(f"eks-gpushare: {message}", file=sys.stderr)
+        return WRONG_USAGE
+    if as_json:
+        json.dump({"files": [str(file) for file in written]}, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        print(f"{len(written)} files written to {directory}. Go on with")
+        print(f"  eks-gpushare policy STACK --pack {directory}")
+        print(f"  pulumi preview --policy-pack {directory}")
+    return FINE
+
+
+def _violations(
+    previewed: Preview, directory: Path, config: dict[str, Any]
+) -> list[Violation] | None:
+    from eks_gpushare.program.analyzer import run_pack
+    from eks_gpushare.program.packs import PackError, load_pack
+
     try:
         loaded = load_pack(directory)
         return run_pack(

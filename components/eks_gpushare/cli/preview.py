@@ -30,9 +30,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_stack_arguments(parser: argparse.ArgumentParser) -> None:
-    """What names a stack: this verb and others that run its program have it."""
-    parser.add_argument("stack", metavar="STACK", help="name of a stack, or its file")
+def add_stack_arguments(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """What names a stack: this verb and others that run its program have it.
+
+    Args:
+        parser: Of the verb.
+        optional: Whether the verb does something without a stack too.
+    """
+    parser.add_argument(
+        "stack",
+        metavar="STACK",
+        nargs="?" if optional else None,
+        help="name of a stack, or its file",
+    )
     parser.add_argument(
         "--program", metavar="DIR", help="directory of the Pulumi program (default: found upwards)"
     )

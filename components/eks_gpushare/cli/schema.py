@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eks_gpushare.cli import FINE
+from eks_gpushare.cli import FINE, WRONG_USAGE
 
 if TYPE_CHECKING:
     import argparse
@@ -19,13 +20,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the schema of a whole stack file, as editors want it, instead of the environment's",
     )
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="write it to FILE, for a line `# yaml-language-server: $schema=FILE`",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the schema. It is JSON with and without `--json`."""
+    """Print the schema, which is JSON with and without `--json`, or write it to a file."""
     from eks_gpushare.config.schema import environment_schema, stack_file_schema
 
     schema = stack_file_schema() if options.stack_file else environment_schema()
-    json.dump(schema, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    text = json.dumps(schema, indent=2) + "\n"
+    if options.output is None:
+        sys.stdout.write(text)
+        return FINE
+    from eks_gpushare.cli.writing import write_files
+
+    try:
+        write_files({Path(options.output): text}, force=True)
+    except OSError as error:
+        message = f"{options.output} cannot be written to: {error.strerror}"
+        print(f"eks-gpushare: {message}", file=sys.stderr)
+        return WRONG_USAGE
+    if options.json:
+        print(json.dumps({"files": [options.output]}, indent=2))
+    else:
+        print(f"{options.output} written")
     return FINE

@@ -54,6 +54,8 @@ def load_pack(directory: Path) -> Pack:
         PackError: If there is none, or its program fails.
     """
     main = directory / "__main__.py"
+    if not directory.is_dir():
+        raise PackError(f"There is no folder {directory} to take a policy pack from.")
     if not main.is_file():
         raise PackError(f"{directory} holds no policy pack: there is no __main__.py in it.")
     try:
