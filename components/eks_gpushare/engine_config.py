@@ -55,7 +55,7 @@ def engine_config() -> EngineConfig:
         found += [each for each in of_file if each.code == STRAY_KEY.id and each not in found]
     elif environment is None:
         pulumi.Config().require("environment")
-    if is_config_secret(_own_key()):
+    if is_config_secret(_key()):
         found += [f for f in of_file if f.code == SECRET_INSIDE.id] or [secret_finding(_IN_FILE)]
     for each in found:
         if each.code == SECRET_INSIDE.id:
@@ -63,12 +63,14 @@ def engine_config() -> EngineConfig:
     return EngineConfig(environment, tuple(found), region_of(config))
 
 
-def _own_key() -> str:
-    return f"{pulumi.get_project()}:environment"
+def _key() -> str:
+    """The key of the environment: that of stack files, or one in the project's own namespace."""
+    own = f"{pulumi.get_project()}:environment"
+    return own if own in CONFIG.get() or ENVIRONMENT_KEY not in CONFIG.get() else ENVIRONMENT_KEY
 
 
 def _environment() -> Any:
-    text = pulumi.Config().get("environment")
+    text = CONFIG.get().get(_key())
     return None if text is None else _plain(text)
 
 

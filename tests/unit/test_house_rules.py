@@ -40,6 +40,7 @@ LAYERS = (
     ("sharing",),
     ("rules",),
     ("stack_file",),
+    ("scaffold",),
     ("args", "catalog_args", "cluster_args", "late_values", "python_words"),
     ("checked_args", "component_args", "kubernetes_provider"),
     ("served",),
@@ -68,7 +69,7 @@ LAB_LAYERS = (
 )
 """The same of the lab, which may import all of the library; the library imports nothing of it."""
 
-PURE = tuple(room for layer in LAYERS[:7] for room in layer)
+PURE = tuple(room for layer in LAYERS[:8] for room in layer)
 HEAVY = re.compile(r"(pulumi(_\w+)?|grpc|rich|google)(\.|$)")
 
 LINES = 400

@@ -19,6 +19,7 @@ FINE, FOUND, WRONG_USAGE = 0, 1, 2
 """Exit codes: nothing wrong, error findings, wrong usage or input that cannot be read."""
 
 _VERBS = {
+    "init": "write a first project: Pulumi program, stack file and pods to try",
     "check": "validate stack files, without Pulumi, AWS or a network",
     "preview": "show what a stack would create, advertise and cost",
     "policy": "run the policy pack over a stack",

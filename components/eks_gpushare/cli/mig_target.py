@@ -135,7 +135,7 @@ def check_layout(target: Target, text: str) -> Checked:
     Raises:
         UsageError: The text is neither.
     """
-    given = _devices(text)
+    given = devices_of(text)
     model = target.model
     if model is None:
         return _refused(text, target.why_not or "")
@@ -181,8 +181,12 @@ def _fitting(target: Target, model: MigModel, text: str, devices: Mapping[str, i
     )
 
 
-def _devices(text: str) -> dict[str, int] | None:
-    """Devices per GPU; None if the text is a name."""
+def devices_of(text: str) -> dict[str, int] | None:
+    """Devices per GPU; None if the text is a name.
+
+    Raises:
+        UsageError: If it is neither a name nor `PROFILE=COUNT,...`.
+    """
     if "=" not in text:
         return None
     devices: dict[str, int] = {}

@@ -1,0 +1,270 @@
+"""`eks-gpushare init [DIR]`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli import init_words as words
+from eks_gpushare.findings.text import print_findings
+
+if TYPE_CHECKING:
+    import argparse
+
+    from eks_gpushare.scaffold.choices import Choices
+    from eks_gpushare.scaffold.project import FirstProject
+
+_MODES = ("exclusive", "timeSlicing", "mps", "mig")
+_MANAGERS = ("devicePlugin", "gpuOperator")
+_KEPT = ".gitignore"
+"""Written only where there is none, whatever it says."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `init`."""
+    parser.add_argument(
+        "directory", metavar="DIR", nargs="?", default=".", help="where (default: here)"
+    )
+    parser.add_argument(
+        "--name",
+        type=words.name,
+        help="name of the project, and with the stack's that of a new cluster (default: that of "
+        "the folder)",
+    )
+    parser.add_argument("--stack", type=words.name, help="name of the stack (default: dev)")
+    parser.add_argument(
+        "--region", type=words.region, help="AWS region (default: $AWS_REGION, or us-west-2)"
+    )
+    parser.add_argument(
+        "--mode",
+        type=words.word_of(_MODES),
+        metavar="MODE",
+        help=f"how GPUs are shared: {', '.join(_MODES)} (default: timeSlicing)",
+    )
+    parser.add_argument(
+        "--type", metavar="TYPE", help="EC2 instance type (default: a small one for the mode)"
+    )
+    parser.add_argument(
+        "--replicas",
+        type=int,
+        metavar="N",
+        help="pods on one GPU: timeSlicing and mps (default: 4)",
+    )
+    parser.add_argument(
+        "--layout",
+        type=words.layout,
+        help="MIG layout by name, or devices per GPU such as 1g.10gb=2,2g.20gb=1",
+    )
+    parser.add_argument(
+        "--manager",
+        type=words.word_of(_MANAGERS),
+        metavar="MANAGER",
+        help="who runs the device plugin: devicePlugin (default) or gpuOperator",
+    )
+    there = parser.add_argument_group("cluster, without which a new one is made")
+    there.add_argument("--cluster", metavar="NAME", help="EKS cluster that is there already")
+    there.add_argument("--kubeconfig", metavar="FILE", help="any cluster, by its kubeconfig")
+    there.add_argument("--context", metavar="NAME", help="context in it (default: its current one)")
+    new = parser.add_argument_group("new cluster")
+    new.add_argument(
+        "--public-cidr",
+        type=words.cidr,
+        action="append",
+        metavar="CIDR",
+        help="network that may reach the API server from outside the VPC, where pulumi up runs; "
+        "can be repeated (default: none)",
+    )
+    new.add_argument(
+        "--admin", action="append", metavar="ARN", help="IAM role with cluster-admin; repeatable"
+    )
+    new.add_argument("--zone", action="append", metavar="ZONE", help="zone by name; repeatable")
+    parser.add_argument(
+        "--yes",
+        "--no-input",
+        action="store_true",
+        dest="yes",
+        help="ask nothing: take the default of what is not given",
+    )
+    parser.add_argument("--force", action="store_true", help="write over files that are there")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Ask for what is not given, check what comes out, and write it."""
+    from eks_gpushare.scaffold.choices import NoTypeError, complete
+    from eks_gpushare.scaffold.project import first_project
+
+    folder = Path(options.directory)
+    try:
+        _refuse_contradictions(options)
+        choices = complete(_choices(options, folder))
+    except (NoTypeError, _UsageError) as error:
+        print(f"eks-gpushare: {error}", file=sys.stderr)
+        return WRONG_USAGE
+    project = first_project(
+        choices,
+        folder=folder,
+        version=_version(),
+        workload_file=_workload_file(folder, choices.stack),
+    )
+    if not project.files:
+        _refuse(project, choices, as_json=options.json)
+        return FOUND
+    return _write(project, choices, folder, options)
+
+
+class _UsageError(Exception):
+    """The words of the command line contradict one another, or the answers ended."""
+
+
+def _refuse_contradictions(options: argparse.Namespace) -> None:
+    mode = options.mode
+    pairs = (
+        (options.cluster and options.kubeconfig, "--cluster", "--kubeconfig"),
+        (options.replicas is not None and options.layout, "--replicas", "--layout"),
+    )
+    for both, one, other in pairs:
+        if both:
+            raise _UsageError(f"give {one} or {other}, not both")
+    if options.context and not options.kubeconfig:
+        raise _UsageError("--context names one in a file: give --kubeconfig too")
+    if options.layout and mode not in {None, "mig"}:
+        raise _UsageError(f"--layout is for --mode mig, not {mode}")
+    if options.replicas is not None and mode in {"exclusive", "mig"}:
+        raise _UsageError(f"--replicas is for --mode timeSlicing and mps, not {mode}")
+    if options.cluster or options.kubeconfig:
+        for flag in ("public_cidr", "admin", "zone"):
+            if getattr(options, flag):
+                written = f"--{flag.replace('_', '-')}"
+                raise _UsageError(f"{written} is for a new cluster, and this one is there already")
+
+
+def _choices(options: argparse.Namespace, folder: Path) -> Choices:
+    from eks_gpushare.scaffold import choices as known
+
+    start = known.Choices(
+        name=options.name or _known_name(folder) or known.project_name(folder.resolve().name),
+        stack=options.stack or known.DEFAULT_STACK,
+        region=options.region or _region_of_environment(kubeconfig=bool(options.kubeconfig)),
+        mode=options.mode or ("mig" if options.layout else known.DEFAULT_MODE),
+        instance_type=options.type,
+        replicas=options.replicas,
+        layout=options.layout,
+        manager=options.manager or known.DEFAULT_MANAGER,
+        cluster=options.cluster,
+        kubeconfig=options.kubeconfig,
+        context=options.context,
+        public_cidrs=tuple(options.public_cidr or ()),
+        admins=tuple(options.admin or ()),
+        zones=tuple(options.zone or ()),
+    )
+    if options.yes or options.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return start
+    from eks_gpushare.cli.init_questions import InputEndedError, ask
+
+    try:
+        return ask(start, _given(options))
+    except InputEndedError as error:
+        raise _UsageError("the input ended before the last answer: nothing was written") from error
+
+
+def _given(options: argparse.Namespace) -> frozenset[str]:
+    """What is not asked for, as the words of the command line have said it."""
+    given = {
+        name for name, value in vars(options).items() if value is not None and value is not False
+    }
+    if options.cluster or options.kubeconfig:
+        given.add("cluster")
+    if options.layout:
+        given.add("mode")
+    return frozenset(given)
+
+
+def _known_name(folder: Path) -> str | None:
+    """The name of the project that is there, to which a stack is added."""
+    from eks_gpushare.program.project import ProjectError, find_project
+
+    if not (folder / "Pulumi.yaml").is_file():
+        return None
+    try:
+        return find_project(folder).name
+    except (ProjectError, OSError):
+        return None
+
+
+def _region_of_environment(*, kubeconfig: bool) -> str | None:
+    if kubeconfig:
+        return None
+    names = ("AWS_REGION", "AWS_DEFAULT_REGION")
+    given = next((os.environ[name] for name in names if os.environ.get(name)), None)
+    return given if given and words.REGION.fullmatch(given) else None
+
+
+def _workload_file(folder: Path, stack: str) -> str:
+    """Of a second stack a file of its own, so that the first one's stays."""
+    own = f"workload-{stack}.yaml"
+    there = (folder / "workload.yaml").exists()
+    added = there and not (folder / f"stacks/Pulumi.{stack}.yaml").exists()
+    return own if added or (folder / own).exists() else "workload.yaml"
+
+
+def _version() -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("eks-gpushare")
+    except PackageNotFoundError:  # run from the sources
+        return None
+
+
+def _refuse(project: FirstProject, choices: Choices, *, as_json: bool) -> None:
+    report = project.report
+    errors = [each for each in report.findings if each.severity == "error"]
+    if as_json:
+        document = {"files": [], "findings": [each.as_json() for each in errors]}
+        print(json.dumps(document, indent=2))
+    print(f"The stack {choices.stack} would be refused, so nothing is written.", file=sys.stderr)
+    print_findings([(None, each) for each in errors], sys.stderr)
+
+
+def _write(
+    project: FirstProject, choices: Choices, folder: Path, options: argparse.Namespace
+) -> int:
+    from eks_gpushare.cli.writing import ThereAlreadyError, write_files
+
+    wanted = {folder / name: text for name, text in project.files.items()}
+    try:
+        changed = {file: text for file, text in wanted.items() if not _kept(file, text)}
+        written = write_files(changed, force=options.force)
+    except ThereAlreadyError as error:
+        listed = "\n".join(f"  {file}" for file in error.files)
+        print(
+            "eks-gpushare: nothing is written, for these files are there already:\n"
+            f"{listed}\n--force writes over them.",
+            file=sys.stderr,
+        )
+        return WRONG_USAGE
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        at = error.filename if isinstance(error, OSError) and error.filename else folder
+        print(f"eks-gpushare: nothing is written: {at}: {reason}", file=sys.stderr)
+        return WRONG_USAGE
+    if options.json:
+        found = [each.as_json() for each in project.report.findings]
+        document = {"files": [str(file) for file in written], "findings": found}
+        print(json.dumps(document, indent=2))
+    else:
+        from eks_gpushare.cli.init_report import print_written
+
+        print_written(project, choices, folder, written)
+    return FINE
+
+
+def _kept(file: Path, text: str) -> bool:
+    """Whether a file stays as it is."""
+    if not file.is_file():
+        return False
+    return file.name == _KEPT or file.read_bytes() == text.encode()
