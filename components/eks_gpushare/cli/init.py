@@ -69,6 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     there.add_argument("--cluster", metavar="NAME", help="EKS cluster that is there already")
     there.add_argument("--kubeconfig", metavar="FILE", help="any cluster, by its kubeconfig")
     there.add_argument("--context", metavar="NAME", help="context in it (default: its current one)")
+    there.add_argument(
+        "--subnet",
+        action="append",
+        metavar="ID",
+        help="with --cluster: subnet of the nodes; can be repeated (default: all private ones)",
+    )
     new = parser.add_argument_group("new cluster")
     new.add_argument(
         "--public-cidr",
@@ -79,9 +85,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "can be repeated (default: none)",
     )
     new.add_argument(
-        "--admin", action="append", metavar="ARN", help="IAM role with cluster-admin; repeatable"
+        "--admin",
+        action="append",
+        metavar="ARN",
+        help="IAM role with cluster-admin; can be repeated",
     )
-    new.add_argument("--zone", action="append", metavar="ZONE", help="zone by name; repeatable")
+    new.add_argument(
+        "--zone", action="append", metavar="ZONE", help="zone by name; can be repeated"
+    )
     parser.add_argument(
         "--yes",
         "--no-input",
@@ -129,6 +140,8 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     for both, one, other in pairs:
         if both:
             raise _UsageError(f"give {one} or {other}, not both")
+    if options.subnet and not options.cluster:
+        raise _UsageError("--subnet is for the nodes in an EKS cluster: give --cluster too")
     if options.context and not options.kubeconfig:
         raise _UsageError("--context names one in a file: give --kubeconfig too")
     if options.layout and mode not in {None, "mig"}:
@@ -153,13 +166,14 @@ def _choices(options: argparse.Namespace, folder: Path) -> Choices:
         instance_type=options.type,
         replicas=options.replicas,
         layout=options.layout,
-        manager=options.manager or known.DEFAULT_MANAGER,
+        manager=options.manager,
         cluster=options.cluster,
         kubeconfig=options.kubeconfig,
         context=options.context,
         public_cidrs=tuple(options.public_cidr or ()),
         admins=tuple(options.admin or ()),
         zones=tuple(options.zone or ()),
+        subnets=tuple(options.subnet or ()),
     )
     if options.yes or options.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return start

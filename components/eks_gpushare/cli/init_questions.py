@@ -156,7 +156,8 @@ def _count(text: str) -> str:
 
 def _ask_manager(now: Choices) -> Choices:
     words = {manager: _MANAGER_WORDS[manager] for manager in MANAGERS}
-    return replace(now, manager=cast("Manager", _choose("Device plugin", words, now.manager)))
+    default = now.manager or known.default_manager(now)
+    return replace(now, manager=cast("Manager", _choose("Device plugin", words, default)))
 
 
 def _ask_public_cidr(now: Choices) -> Choices:

@@ -43,6 +43,8 @@ _FIRST_TYPES: dict[Mode, tuple[str, ...]] = {
     "mig": ("p5.4xlarge", "g7e.2xlarge", "p4d.24xlarge"),
 }
 _ZONES_OF_A_NETWORK = 2
+_ANY_LAYOUT = "all-balanced"
+"""For a GPU without MIG: what is wrong then is the GPU, and not that the layout is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Choices:
     """Pods on one GPU, with time slicing and MPS."""
     layout: str | dict[str, int] | None = None
     """MIG layout by name, or devices per GPU."""
-    manager: Manager = DEFAULT_MANAGER
+    manager: Manager | None = None
     """Who runs the device plugin."""
     cluster: str | None = None
     """Name of an EKS cluster that is there already."""
@@ -77,6 +79,8 @@ class Choices:
     """IAM roles that get cluster-admin on a new cluster."""
     zones: tuple[str, ...] = ()
     """Names of availability zones of a new network. Default: two that AWS chooses."""
+    subnets: tuple[str, ...] = ()
+    """Subnets of the nodes in an EKS cluster that is there already. Default: all private ones."""
 
     @property
     def new(self) -> bool:
@@ -99,13 +103,26 @@ def complete(choices: Choices) -> Choices:
         region = DEFAULT_REGION
     name = choices.instance_type or default_type(choices.mode, region)
     shared = choices.mode in {"timeSlicing", "mps"}
+    layout = choices.layout
+    if choices.mode == "mig" and layout is None:
+        layout = default_layout(name) or _ANY_LAYOUT
     return replace(
         choices,
         region=region,
         instance_type=name,
-        replicas=choices.replicas or (DEFAULT_REPLICAS if shared else None),
-        layout=choices.layout or (default_layout(name) if choices.mode == "mig" else None),
+        replicas=DEFAULT_REPLICAS if shared and choices.replicas is None else choices.replicas,
+        layout=layout,
+        manager=choices.manager or default_manager(choices),
     )
+
+
+def default_manager(choices: Choices) -> Manager:
+    """Who is to run the device plugin where nobody says so.
+
+    A MIG layout on nodes that somebody else makes is the MIG manager's, which the operator brings.
+    """
+    foreign = choices.kubeconfig is not None and choices.mode == "mig"
+    return "gpuOperator" if foreign else DEFAULT_MANAGER
 
 
 def suitable_types(mode: Mode, region: str | None) -> list[InstanceType]:

@@ -160,9 +160,7 @@ def _pool(
         yield "provisioner: existing"
     yield f"instanceTypes: [{scalar(choices.instance_type or '')}]"
     yield "nodes: {min: 1, desired: 1, max: 2}"
-    if choices.new and release:
-        yield "# The image release; pinned, so that nodes change when you say so."
-        yield f"amiVersion: {release}"
+    yield from _release(choices, release)
     if zones and zones[1] < len(zones[0]):
         yield "# EC2 offers the type in some zones of the region only. Which of your account's:"
         yield "# aws ec2 describe-instance-type-offerings --location-type availability-zone \\"
@@ -170,12 +168,28 @@ def _pool(
         yield f"zones: {flow(zones[0][: zones[1]])}"
     if choices.cluster is not None:
         yield "# The subnets of the nodes. Without them: every private one of the cluster."
-        yield "# subnetIds: [subnet-0aaaaaaaaaaaaaaaa, subnet-0bbbbbbbbbbbbbbbb]"
+        example = "# subnetIds: [subnet-0aaaaaaaaaaaaaaaa, subnet-0bbbbbbbbbbbbbbbb]"
+        yield f"subnetIds: {flow(choices.subnets)}" if choices.subnets else example
     yield f"sharing: {_sharing(choices)}"
 
 
+def _release(choices: Choices, release: str | None) -> Iterator[str]:
+    """The release of the image, which only somebody who knows the cluster's version can pin."""
+    found = Catalog().find(choices.instance_type or "")
+    if release is None:
+        return
+    if choices.new:
+        yield "# The image release; pinned, so that nodes change when you say so."
+        yield f"amiVersion: {release}"
+    elif found is not None and found.driver_min is not None:
+        yield f"# {found.name} needs the driver of this image release or a later one. Write it with"
+        yield "# the Kubernetes version of your cluster."
+        yield f"amiVersion: {release}"
+
+
 def _sharing(choices: Choices) -> str:
-    more = ""
+    # Without a boot of their own, nodes get their layout from the MIG manager.
+    more = ", apply: migManager" if choices.mode == "mig" and choices.kubeconfig else ""
     if choices.replicas is not None:
         more += f", replicas: {choices.replicas}"
     if isinstance(choices.layout, dict):
