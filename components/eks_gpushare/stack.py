@@ -7,6 +7,7 @@ with its route tables where nobody says which of its subnets are for nodes.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
@@ -29,6 +30,7 @@ from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.rules import lookups
 from eks_gpushare.rules.deploying import as_deploy_errors
 from eks_gpushare.stack_file.check import check_given
+from eks_gpushare.stack_file.local_files import check_local_files
 from eks_gpushare.validation.parse import Parsed
 
 if TYPE_CHECKING:
@@ -63,6 +65,9 @@ def _checked(given: EngineConfig) -> tuple[Environment, list[Finding]]:
     of_environment: list[Finding] = []
     if given.environment is not None:
         parsed, of_environment = check_given(given.environment, given.findings, region=given.region)
+    if parsed.environment is not None:
+        # The engine runs a program in its own folder.
+        of_environment += check_local_files(parsed.environment, Path.cwd())
     found = as_deploy_errors([*given.findings, *of_environment])
     if parsed.environment is None or has_errors(found):
         raise pulumi.RunError(_text(f for f in found if f.severity == "error"))

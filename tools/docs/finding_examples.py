@@ -90,7 +90,9 @@ def stack_file_text(environment: dict[str, Any], region: str = REGION) -> str:
 
 def checked(text: str, today: date = TODAY) -> Report:
     """What is found in a stack file on a day, by default that of the examples."""
-    return check_stack_file(stack_file_of(text, "Pulumi.example.yaml"), today=today)
+    return check_stack_file(
+        stack_file_of(text, "Pulumi.example.yaml"), today=today, program=lambda: FOLDER
+    )
 
 
 def base() -> dict[str, Any]:

@@ -20,6 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `check`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="a stack file")
     parser.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only")
+    parser.add_argument(
+        "--no-files",
+        action="store_true",
+        help="do not look at the kubeconfigs and charts that the stack files name",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from eks_gpushare.stack_file.check import check_file  # --help needs no pydantic
 
-    reports = [check_file(file) for file in options.files]
+    reports = [check_file(file, local_files=not options.no_files) for file in options.files]
     if options.json:
         json.dump({"files": [report.as_json() for report in reports]}, sys.stdout, indent=2)
         sys.stdout.write("\n")

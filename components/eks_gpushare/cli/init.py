@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,6 +113,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         _refuse_contradictions(options)
         choices = complete(_choices(options, folder))
+        choices = replace(choices, kubeconfig=_from_folder(choices.kubeconfig, folder))
     except (NoTypeError, _UsageError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return WRONG_USAGE
@@ -183,6 +185,13 @@ def _choices(options: argparse.Namespace, folder: Path) -> Choices:
         return ask(start, _given(options))
     except InputEndedError as error:
         raise _UsageError("the input ended before the last answer: nothing was written") from error
+
+
+def _from_folder(path: str | None, folder: Path) -> str | None:
+    """A path as the stack file has it: from the project's folder on, unless it is a whole one."""
+    if path is None or path.startswith("~") or Path(path).is_absolute():
+        return path
+    return os.path.relpath(path, folder)
 
 
 def _given(options: argparse.Namespace) -> frozenset[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+
+from eks_gpushare.documents.local_paths import located
 
 
 def eks_kubeconfig(
@@ -66,7 +67,7 @@ def read_kubeconfig(path: str) -> str:
         KubeconfigError: If it cannot be read.
     """
     try:
-        return Path(path).expanduser().read_text(encoding="utf-8")
+        return located(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         message = f"The kubeconfig {path} cannot be read: {reason}."

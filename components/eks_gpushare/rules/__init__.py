@@ -154,7 +154,8 @@ def _module(name: str) -> ModuleType:
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by number."""
     of_checks = map(_module, _MODULES)
-    return rules_in(shape_rules, additions, mig_additions, *of_checks, _module("edits"))
+    of_files = _module("local_files")
+    return rules_in(shape_rules, additions, mig_additions, *of_checks, of_files, _module("edits"))
 
 
 def edit_rules() -> tuple[Rule, ...]:

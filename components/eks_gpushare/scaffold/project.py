@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.additions import catalog_of
@@ -18,7 +19,6 @@ from eks_gpushare.stack_file.file import stack_file_of
 
 if TYPE_CHECKING:
     from datetime import date
-    from pathlib import Path
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.scaffold.choices import Choices
@@ -65,7 +65,8 @@ def first_project(
     stack = f"{texts.STACKS}/Pulumi.{choices.stack}.yaml"
     text = texts.stack_file(choices, today)
     name = str(folder / stack) if folder else stack
-    report = check_stack_file(stack_file_of(text, name), today=today)
+    program = folder or Path()
+    report = check_stack_file(stack_file_of(text, name), today=today, program=lambda: program)
     report = report._replace(findings=tuple(map(_refused, report.findings)))
     if not report.ok or report.environment is None:
         return FirstProject(report, {}, None, workload_file)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.taints import DEFAULT_TAINT, by_key, tolerating
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.documents.local_paths import expanded
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
 from eks_gpushare.sharing.labels import CONFIG_LABEL
 
@@ -50,7 +51,7 @@ def release_source(chart: Chart, default: Pinned) -> dict[str, Any]:
         default: The chart that this release of the package is for.
     """
     if chart.path is not None:
-        return {"chart": chart.path}
+        return {"chart": expanded(chart.path)}
     repository = chart.repository or default.repository
     version = chart.version or default.version
     if repository.startswith("oci://"):  # such an address is the chart's own

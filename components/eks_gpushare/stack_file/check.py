@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.findings.finding import FieldPath, Finding, has_errors
 from eks_gpushare.rules import check_environment
 from eks_gpushare.rules.stack import NO_REGION
 from eks_gpushare.stack_file.file import StackFile, read_stack_file, unreadable
+from eks_gpushare.stack_file.local_files import check_local_files, names_files, program_folder
 from eks_gpushare.validation.parse import Parsed, parse
 from eks_gpushare.validation.shape_rules import SECRET_INSIDE, STRAY_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from datetime import date
-    from pathlib import Path
 
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.validation.shape import Spelling
@@ -51,23 +53,38 @@ class Report(NamedTuple):
         return {"file": self.file, "ok": self.ok, "findings": found}
 
 
-def check_file(path: str | Path, *, today: date | None = None) -> Report:
+def check_file(path: str | Path, *, today: date | None = None, local_files: bool = True) -> Report:
     """Check one stack file.
 
     Args:
         path: Where it is.
         today: For versions that end. Default: today.
+        local_files: Whether to look at the files that it names, such as a kubeconfig.
     """
     try:
         stack_file = read_stack_file(path)
     except OSError as error:
         reason = error.strerror or str(error)
         return Report(str(path), (unreadable(str(path), reason.lower()),), readable=False)
-    return check_stack_file(stack_file, today=today)
+    # Few files name others, so the program is looked for only then.
+    program = partial(program_folder, Path(path)) if local_files else None
+    return check_stack_file(stack_file, today=today, program=program)
 
 
-def check_stack_file(stack_file: StackFile, *, today: date | None = None) -> Report:
-    """Check a stack file that was read already."""
+def check_stack_file(
+    stack_file: StackFile,
+    *,
+    today: date | None = None,
+    program: Callable[[], Path] | None = None,
+) -> Report:
+    """Check a stack file that was read already.
+
+    Args:
+        stack_file: The file.
+        today: For versions that end. Default: today.
+        program: Gives the folder of its program, from which paths in it start. Default: the files
+            that it names are not looked at.
+    """
     found = list(stack_file.findings)
     environment = None
     if stack_file.environment is not None:
@@ -80,6 +97,8 @@ def check_stack_file(stack_file: StackFile, *, today: date | None = None) -> Rep
         )
         environment = None if parsed.findings else parsed.environment
         found += of_environment
+        if program is not None and parsed.environment and names_files(parsed.environment):
+            found += check_local_files(parsed.environment, program())
     found.sort(key=lambda each: stack_file.line_of(each) or 0)
     return Report(stack_file.name, tuple(found), stack_file.readable, stack_file, environment)
 

@@ -6,16 +6,17 @@ Taken from the stack file as data, since that is what the engine hands the progr
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.project import ENVIRONMENT_KEY
+from eks_gpushare.documents.local_paths import located
 from eks_gpushare.program.stack_config import ENCRYPTED_TEXT
 from eks_gpushare.stack_file.file import read_stack_file
 from eks_gpushare_lab.errors import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 _OF_AWS = ("network", "system")
 _KEPT = ("instanceTypes", "nodes", "labels", "taints", "sharing", "amiFamily", "customAmi")
@@ -76,7 +77,7 @@ def _chart(chart: Any, program: Path) -> Any:
     path = chart.get("path") if isinstance(chart, dict) else None
     if not path:
         return chart
-    return {**chart, "path": str((program / Path(path).expanduser()).absolute())}
+    return {**chart, "path": str(located(path, program).absolute())}
 
 
 def _without_secrets(value: Any) -> Any:
