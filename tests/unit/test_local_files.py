@@ -33,8 +33,8 @@ GOOD: dict[str, Any] = {
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program with stack files in a folder of their own, and a home directory."""
-    (tmp_path / "home").mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "person").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
     (tmp_path / "program/stacks").mkdir(parents=True)
     (tmp_path / "program/Pulumi.yaml").write_text(
         "name: mine\nruntime: python\nstackConfigDir: stacks\n", encoding="utf-8"
@@ -76,8 +76,8 @@ def write(file: Path, config: dict[str, Any] | str | bytes) -> None:
         ("kubeconfig", "kubeconfig"),
         ("./kubeconfig", "kubeconfig"),
         ("../kubeconfig", "../kubeconfig"),
-        ("~/kubeconfig", "../home/kubeconfig"),
-        ("~/.kube/config", "../home/.kube/config"),
+        ("~/kubeconfig", "../person/kubeconfig"),
+        ("~/.kube/config", "../person/.kube/config"),
         ("a:b", "a:b"),
         ("$HOME", "$HOME"),
         ("with space.yaml", "with space.yaml"),
@@ -171,7 +171,7 @@ def test_a_kubeconfig_that_is_not_there_is_refused_with_where_it_was_looked_for(
 def test_the_message_says_where_a_path_leads(project: Path) -> None:
     ((_, _, message, _),) = found(project, "~/.kube/config")
 
-    assert message == f"~/.kube/config ({project.parent}/home/.kube/config) is not there."
+    assert message == f"~/.kube/config ({project.parent}/person/.kube/config) is not there."
 
 
 def test_a_folder_or_a_pipe_is_no_kubeconfig(project: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_chart_on_disk_has_to_be_there(project: Path) -> None:
     (project / "chart").mkdir()
     (project / "empty").mkdir()
     (project / "chart/Chart.yaml").write_text("name: c\n", encoding="utf-8")
-    (project.parent / "home/c.tgz").write_bytes(b"")
+    (project.parent / "person/c.tgz").write_bytes(b"")
     charts = {
         "devicePlugin": {"path": "./chart"},
         "gpuOperator": {"path": "~/c.tgz"},
@@ -297,8 +297,8 @@ def test_a_chart_on_disk_has_to_be_there(project: Path) -> None:
 def test_every_reader_expands_home_in_the_same_way(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = str(project.parent / "home")
-    write(project.parent / "home/k", "text")
+    home = str(project.parent / "person")
+    write(project.parent / "person/k", "text")
 
     assert read_kubeconfig("~/k") == "text"
     assert release_source(Chart(path="~/c"), DEVICE_PLUGIN) == {"chart": f"{home}/c"}

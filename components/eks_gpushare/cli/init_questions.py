@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from eks_gpushare.catalog import Catalog, why_no_mig
 from eks_gpushare.cli import init_words as words_of
 from eks_gpushare.scaffold import choices as known
 from eks_gpushare.scaffold.choices import (
@@ -119,11 +121,21 @@ def _ask_type(now: Choices) -> Choices:
     def suits(text: str) -> str:
         if text in names:
             return text
-        meant = similar(text, names)
-        hint = f"did you mean {meant}?" if meant else "see the list"
-        raise argparse.ArgumentTypeError(f"{text!r} does not suit; {hint}")
+        raise argparse.ArgumentTypeError(_why_not(text, names, now))
 
     return replace(now, instance_type=_ask("Type", names[0], suits))
+
+
+def _why_not(text: str, names: Sequence[str], now: Choices) -> str:
+    """Why a type cannot be taken."""
+    found = Catalog().find(text)
+    if found is None or found.gpu is None:
+        meant = similar(text, names)
+        hint = f"did you mean {meant}?" if meant else "see the list"
+        return f"{text!r} is no type with an NVIDIA GPU; {hint}"
+    if now.mode == "mig" and (why := why_no_mig(found)):
+        return why
+    return f"{text} was not offered in {now.region} when the catalog was made"
 
 
 def _ask_share(now: Choices) -> Choices:
@@ -215,12 +227,10 @@ def _ask(question: str, default: str | None, read: Callable[[str], str] = str) -
         try:
             return read(text)
         except argparse.ArgumentTypeError as error:
-            _say(f"  {error}\n")
+            _say(_wrapped("  ", [str(error)]))
 
 
 def _wrapped(head: str, words: Sequence[str]) -> str:
-    import textwrap
-
     text = head + ", ".join(words)
     return textwrap.fill(text, 78, subsequent_indent="  ", break_on_hyphens=False) + "\n"
 

@@ -22,4 +22,7 @@ def located(path: str, folder: Path | None = None) -> Path:
         folder: Of the program, from which relative paths start, as the engine runs programs and
             providers there. Default: the working directory, which is that one in a program.
     """
-    return (folder or Path()) / expanded(path)
+    leads = (folder or Path()) / expanded(path)
+    if folder is None or folder.is_dir():
+        return leads
+    return Path(os.path.normpath(leads))  # no system follows `..` from a folder yet to be made
