@@ -2,8 +2,8 @@
 
     python tools/catalog/generate.py --out components/eks_gpushare/catalog/data
 
-It downloads what it is not given (about 12 MB with pip, 35 MB as Go modules), writes both files
-or neither, and prints one line for each. A second run writes the same bytes. To move to newer
+It downloads what it is not given (about 12 MB with pip, 35 MB as Go modules), writes all files
+or none, and prints one line for each. A second run writes the same bytes. To move to newer
 packages, change the versions in packages.py (moto's is pinned in requirements-dev.txt) and the
 reference texts in handmade.json.
 """
@@ -60,6 +60,7 @@ def generate(options: argparse.Namespace) -> dict[str, str]:
     return {
         "instances.json": tables.render_gpu(tables.gpu_table(handmade, public)),
         "other-types.json": tables.render_other(tables.other_table(public.current)),
+        "other-prices.json": tables.render_prices(tables.other_prices(public)),
     }
 
 
@@ -68,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Make the catalog's instance tables anew from public packages."
     )
     cache = Path(tempfile.gettempdir()) / "eks-gpushare-catalog"
-    parser.add_argument("--out", type=Path, required=True, help="folder for the two data files")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the data files")
     parser.add_argument("--cache", type=Path, default=cache, help="folder for downloaded wheels")
     parser.add_argument("--moto", type=Path, help=f"wheel of moto {packages.MOTO}")
     parser.add_argument(

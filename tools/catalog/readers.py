@@ -15,10 +15,12 @@ from packages import GenerateError
 _TYPES = "moto/ec2/resources/instance_types.json.gz"
 _OFFERINGS = "moto/ec2/resources/instance_type_offerings/availability-zone-id"
 _KARPENTER = "pkg/providers/pricing/zz_generated.pricing_aws.go"
+_KARPENTER_GOV = "pkg/providers/pricing/zz_generated.pricing_aws_us_gov.go"
 _BANDWIDTH = "pkg/providers/instancetype/zz_generated.bandwidth.go"
 _VANTAGE = "data/instances.json"
 
 _PRICE = re.compile(r'"([a-z0-9-]+\.[a-z0-9-]+)": ([0-9.]+)')
+_REGION_BLOCK = re.compile(r'^\t"([a-z0-9-]+)": \{\n(.*?)\n\t\},', re.MULTILINE | re.DOTALL)
 _MEGABITS = re.compile(r'^\s*"([a-z0-9-]+\.[a-z0-9-]+)":\s*([0-9]+),', re.MULTILINE)
 
 
@@ -59,16 +61,23 @@ def read_moto(wheel: Path) -> Moto:
     return Moto(types=types, zones=zones, regions=frozenset(regions))
 
 
-def read_karpenter_prices(module: Path) -> dict[str, float]:
-    """Read Linux on-demand prices in USD per hour by type; the table knows us-east-1 only."""
-    text = _read(module / _KARPENTER)
-    # Other regions would follow as further keys of the same map.
-    head = text.split('"us-east-1": {', 1)[-1].split("\n\t},", 1)[0]
-    prices = {name: float(price) for name, price in _PRICE.findall(head) if float(price) > 0}
-    if not prices:
+def read_karpenter_prices(module: Path) -> dict[str, dict[str, float]]:
+    """Read Linux on-demand prices in USD per hour by region by type.
+
+    The table of the public partition knows us-east-1 only, that of GovCloud its two regions. The
+    one of China is left out: its prices are in yuan.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for file in (_KARPENTER, _KARPENTER_GOV):
+        text = _read(module / file)
+        for region, block in _REGION_BLOCK.findall(text):
+            for name, price in _PRICE.findall(block):
+                if float(price) > 0:
+                    found.setdefault(name, {})[region] = float(price)
+    if not any("us-east-1" in prices for prices in found.values()):
         message = f"{module / _KARPENTER} has no us-east-1 prices in the form this script knows"
         raise GenerateError(message)
-    return prices
+    return found
 
 
 def read_karpenter_bandwidth(module: Path) -> dict[str, int]:

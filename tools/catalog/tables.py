@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from readers import Moto
 
+_HOME = "us-east-1"
+_REGION = re.compile(r"[a-z]{2}(-gov)?-[a-z]+-\d+")
+"""A region of the price table, and no local or wavelength zone."""
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 
 # What describes the machine itself; the rest of a row is price, place and hand-made facts.
@@ -43,7 +46,7 @@ class Public:
     Attributes:
         current: EC2's answers as of today.
         former: EC2's answers from when retired types were still sold.
-        prices: USD per hour in us-east-1 by type, recent.
+        prices: USD per hour by region by type, recent; of few regions, us-east-1 among them.
         bandwidth: baseline Mbit/s by type.
         older_prices: USD per hour by region by type, of an earlier date.
 
@@ -51,7 +54,7 @@ class Public:
 
     current: Moto
     former: Moto
-    prices: Mapping[str, float]
+    prices: Mapping[str, Mapping[str, float]]
     bandwidth: Mapping[str, int]
     older_prices: Mapping[str, Mapping[str, float]]
 
@@ -124,6 +127,20 @@ def other_table(current: Moto) -> dict[str, list[Any]]:
     return {name: rows[name] for name in sorted(rows, key=by_size)}
 
 
+def other_prices(public: Public) -> dict[str, Any]:
+    """Other-prices.json: the regions, and by type its USD per hour in each of them, in their order.
+
+    Of the types in the other table; null is unknown. Types of which no price is known are left out.
+    """
+    types = other_table(public.current)
+    known = {name: found for name in types if (found := price_by_region(name, public))}
+    regions = sorted({region for found in known.values() for region in found})
+    return {
+        "regions": regions,
+        "types": {name: [found.get(r) for r in regions] for name, found in known.items()},
+    }
+
+
 def hardware(name: str, description: Mapping[str, Any]) -> dict[str, Any]:
     """The HARDWARE fields of a type with NVIDIA GPUs from EC2's description of it."""
     gpu = _nvidia(description)
@@ -193,6 +210,12 @@ def render_other(table: Mapping[str, list[Any]]) -> str:
     return "{\n" + _lines(table.items()) + "\n}\n"
 
 
+def render_prices(table: Mapping[str, Any]) -> str:
+    """Other-prices.json: the regions in one line, then one line for each type."""
+    regions = json.dumps(table["regions"], separators=(",", ":"))
+    return f'{{\n"regions": {regions},\n"types": {{\n{_lines(table["types"].items())}\n}}\n}}\n'
+
+
 def _lines(items: Iterable[tuple[str, Any]]) -> str:
     return ",\n".join(f'"{k}": {json.dumps(v, separators=(",", ":"))}' for k, v in items)
 
@@ -233,15 +256,22 @@ def _nvml(handmade: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[int | No
 
 def _prices(name: str, public: Public) -> tuple[dict[str, float | None], str]:
     """Prices by region and the key of their source; the unknown one of us-east-1 is None."""
-    now = public.prices.get(name)
-    older = public.older_prices.get(name, {})
-    found: dict[str, float | None] = {"us-east-1": now}
-    # An older table is believed only where its us-east-1 price has not moved since.
-    if now is not None and older.get("us-east-1") == now:
-        found |= {r: older[r] for r in sorted(older) if r in public.current.regions}
-    if now is None:
+    found: dict[str, float | None] = {_HOME: None, **price_by_region(name, public)}
+    if found[_HOME] is None:
         return found, "price-none"
     return found, "price-regions" if len(found) > 1 else "price"
+
+
+def price_by_region(name: str, public: Public) -> dict[str, float]:
+    """USD per hour of a type in every region that the packages tell it of.
+
+    An older table is believed only where its us-east-1 price has not moved since.
+    """
+    found = dict(public.prices.get(name, {}))
+    older = public.older_prices.get(name, {})
+    if _HOME in found and older.get(_HOME) == found[_HOME]:
+        found = {r: older[r] for r in older if _REGION.fullmatch(r)} | found
+    return {region: found[region] for region in sorted(found, key=lambda r: (r != _HOME, r))}
 
 
 def _fold(sources: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

@@ -131,12 +131,13 @@ def gpu_instance_types() -> Mapping[str, InstanceType]:
 def other_instance_type(name: str) -> InstanceType | None:
     """The EC2 type `name` if it exists and has no NVIDIA GPU, else None.
 
-    Size, architecture and pods are known of these types; prices, zones and the rest are not.
+    Size, architecture, pods and prices are known of these types; zones and the rest are not.
     """
     row = load("other-types.json").get(name)
     if row is None:
         return None
     vcpus, memory_mib, arch, eni_pods = row
+    references = load("instances.json")["references"]
     return InstanceType(
         name=name,
         vcpus=vcpus,
@@ -144,7 +145,10 @@ def other_instance_type(name: str) -> InstanceType | None:
         arch=arch,
         max_pods=eks_max_pods(eni_pods, vcpus),
         eni_pods=eni_pods,
-        sources=MappingProxyType({"*": load("instances.json")["references"]["moto"]}),
+        prices=_OtherPrices(name),
+        sources=MappingProxyType(
+            {"*": references["moto"], "prices": references["price-regions"]},
+        ),
     )
 
 
@@ -175,6 +179,29 @@ def eks_max_pods(eni_pods: int | None, vcpus: int) -> int | None:
     if eni_pods is None:
         return None
     return min(eni_pods, SMALL_NODE_PODS if vcpus < SMALL_NODE_VCPUS else LARGE_NODE_PODS)
+
+
+class _OtherPrices(Mapping[str, float | None]):
+    """The prices of a type without GPU by region, read from their file when they are asked for."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def _known(self) -> dict[str, float | None]:
+        table = load("other-prices.json")
+        row = table["types"].get(self._name, ())
+        return dict(zip(table["regions"], row, strict=False))
+
+    def __getitem__(self, region: str) -> float | None:
+        return self._known()[region]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known())
+
+    def __len__(self) -> int:
+        return len(self._known())
 
 
 class _GpuTypes(Mapping[str, InstanceType]):

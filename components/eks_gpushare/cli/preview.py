@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
-from eks_gpushare.findings.text import counted, print_findings
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +22,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--before",
         metavar="FILE",
-        help="an earlier version of the stack file: say which nodes the edit replaces or rolls",
+        help="an earlier version of the stack file: say what the edit does to nodes, pods and cost",
+    )
+    parser.add_argument(
+        "--pod", metavar="POOL", help="print only the pod that asks for a share of this pool"
+    )
+    parser.add_argument(
+        "--resource", metavar="NAME", help="with --pod: which of the pool's resources to ask for"
+    )
+    parser.add_argument(
+        "--quiet", "-q", action="store_true", help="pools, cost and findings only"
     )
     parser.add_argument(
         "--manifests", metavar="DIR", help="write the Kubernetes objects as YAML files into DIR"
@@ -59,19 +67,28 @@ def add_answers_argument(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the stack's program in this process and show what it registers."""
+    if options.resource and not options.pod:
+        print("eks-gpushare: --resource says what a pod asks for: give --pod too", file=sys.stderr)
+        return WRONG_USAGE
     previewed = load(options)
     if previewed is None:
         return WRONG_USAGE
+    if options.pod:
+        return _print_pod(previewed, options)
     if options.json:
         json.dump(previewed.as_json(), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        _print(previewed)
-    if not previewed.report.readable:
-        return WRONG_USAGE
+        from eks_gpushare.cli.preview_text import print_preview
+
+        print_preview(previewed, quiet=options.quiet)
     if not previewed.ok:
-        return FOUND
+        return _code(previewed)
     return _write_manifests(previewed, options) if options.manifests else FINE
+
+
+def _code(previewed: Preview) -> int:
+    return FOUND if previewed.report.readable else WRONG_USAGE
 
 
 def load(options: argparse.Namespace) -> Preview | None:
@@ -88,46 +105,24 @@ def load(options: argparse.Namespace) -> Preview | None:
         return None
 
 
-def _print(previewed: Preview) -> None:
-    findings = list(previewed.findings)
-    recording = previewed.recording
-    if recording is not None and recording.error is None:
-        from eks_gpushare.cli.tables import print_preview
+def _print_pod(previewed: Preview, options: argparse.Namespace) -> int:
+    from eks_gpushare.cli.pods import NoSuchPodError, pod_of, pod_text
 
-        print_preview(previewed)
-    report = previewed.report
-    if findings:
-        print(f"\nFindings in {report.file}{counted(findings)}")
-        print_findings([(report.line_of(f), f) for f in findings], sys.stdout)
-    if recording is not None and recording.error is not None:
-        print(f"\nThe program stopped.\n{recording.error}", file=sys.stderr)
-        return
-    _print_edits(previewed)
-    if previewed.ok:
-        _print_next(previewed)
+    if not previewed.ok:
+        from eks_gpushare.cli.preview_text import print_what_is_wrong
 
-
-def _print_edits(previewed: Preview) -> None:
-    if previewed.edits is None:
-        return
-    print("\nWhat the edit does to nodes")
-    width = max((len(edit.effect) for edit in previewed.edits), default=0)
-    for edit in previewed.edits:
-        print(f"  {edit.effect:{max(8, width)}} {edit.message}")
-    if not previewed.edits:
-        print("  nothing")
-
-
-def _print_next(previewed: Preview) -> None:
-    recording = previewed.recording
-    for assumption in recording.assumptions if recording else []:
-        print(f"assumed: {assumption}")
-    print(
-        "\nThis is a plan of registrations: no provider has checked it, and nothing was compared "
-        "with what is there.\nGo on with\n"
-        f"  eks-gpushare policy {previewed.stack}\n"
-        f"  pulumi up --stack {previewed.stack}"
-    )
+        print_what_is_wrong(previewed, sys.stderr)
+        return _code(previewed)
+    try:
+        if options.json:
+            json.dump(pod_of(previewed.pools, options.pod, options.resource), sys.stdout, indent=2)
+            sys.stdout.write("\n")
+        else:
+            sys.stdout.write(pod_text(previewed.pools, options.pod, options.resource))
+    except NoSuchPodError as error:
+        print(f"eks-gpushare: {error}", file=sys.stderr)
+        return WRONG_USAGE
+    return FINE
 
 
 def _write_manifests(previewed: Preview, options: argparse.Namespace) -> int:

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
 
 _COLOURS = {"error": "31;1", "warning": "33;1", "info": "36"}
+_RANKS = {"error": 0, "warning": 1, "info": 2}
 _NARROW, _USUAL, _WIDE = 60, 100, 110
 
 
 def print_findings(
     found: Iterable[tuple[int | None, Finding]], out: TextIO, *, width: int | None = None
 ) -> None:
-    """Each finding with its line, what is wrong, and how to fix it.
+    """Each finding with its line, what is wrong, and how to fix it; errors first, notes last.
 
     Args:
         found: Findings with the line of the file, where it is known.
@@ -35,7 +36,7 @@ def print_findings(
         width, "    -> ", "       ", break_long_words=False, break_on_hyphens=False
     )
     colour = out.isatty() and not os.environ.get("NO_COLOR")
-    for line, each in found:
+    for line, each in sorted(found, key=lambda pair: _RANKS[pair[1].severity]):
         severity = (
             f"\x1b[{_COLOURS[each.severity]}m{each.severity}\x1b[0m" if colour else each.severity
         )

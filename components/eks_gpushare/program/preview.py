@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.project import PROJECT
 from eks_gpushare.findings.finding import Finding, has_errors
+from eks_gpushare.program.cost import StackCost, cost_of
+from eks_gpushare.program.pools import pools_of
 from eks_gpushare.program.project import Project, ProjectError, find_project, stack_name
 from eks_gpushare.program.values import to_json
 from eks_gpushare.rules.deploying import as_deploy_errors
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from eks_gpushare.program.edits import Edit
     from eks_gpushare.program.recording import Recording
 
-ENVIRONMENT_TYPE = "eks-gpushare:index:GpuSharingEnvironment"
 _OF_OUR_PROJECT = {shape_rules.NO_ENVIRONMENT.id, shape_rules.STRAY_KEY.id}
 
 
@@ -37,7 +38,9 @@ class Preview:
     recording: Recording | None
     """What the program registered; None if the file has errors, for then it is not run."""
     pools: dict[str, Any] = field(default_factory=dict)
-    """The pools of every environment that the program makes, by name."""
+    """The pools that the program makes, in environments or by themselves, by name."""
+    cost: StackCost | None = None
+    """What everything that the program registers costs; None if it was not run."""
     edits: tuple[Edit, ...] | None = None
     """What changes for nodes against another file; None if none was given."""
 
@@ -55,6 +58,7 @@ class Preview:
         return {
             "stack": self.stack,
             "pools": self.pools,
+            "cost": self.cost.as_json() if self.cost else None,
             "resources": [r.as_json() for r in recording.resources] if recording else [],
             "outputs": to_json(recording.outputs) if recording else {},
             "findings": [finding.as_json() for finding in self.findings],
@@ -96,7 +100,22 @@ def preview(
     if not report.readable or has_errors(findings):
         return Preview(stack_name(file), project, report, findings, None)
     recording = record(project, file, stack_name(file), known=known, answers=answers)
-    return Preview(stack_name(file), project, report, findings, recording, _pools(recording))
+    region = _region(project, file)
+    return Preview(
+        stack_name(file),
+        project,
+        report,
+        findings,
+        recording,
+        pools_of(recording, region),
+        cost_of(recording, region),
+    )
+
+
+def _region(project: Project, file: Path) -> str | None:
+    from eks_gpushare.program.stack_config import read_stack_config
+
+    return read_stack_config(file, project=project.name).values.get("aws:region") or None
 
 
 def _relevant(report: Report, project: Project) -> tuple[Finding, ...]:
@@ -154,13 +173,3 @@ def record(
         preview=not known,
         fakes=fakes_with(answers) if answers else None,
     )
-
-
-def _pools(recording: Recording) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    environments = recording.of_type(ENVIRONMENT_TYPE)
-    several = len(environments) > 1
-    for environment in environments:
-        pools = to_json(environment.outputs.get("pools", {}))
-        found |= {f"{environment.name}/{k}" if several else k: v for k, v in pools.items()}
-    return found

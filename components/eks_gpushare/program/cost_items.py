@@ -1,0 +1,75 @@
+"""One line of a stack's cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from eks_gpushare.catalog.service_prices import HOURS_PER_MONTH
+
+N = TypeVar("N")
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Generic[N]):
+    """A number at the desired size of node groups, and at their largest."""
+
+    at_desired: N
+    at_max: N
+
+    def as_json(self) -> dict[str, Any]:
+        """Both numbers under the names that pools have."""
+        return {"atDesired": self.at_desired, "atMax": self.at_max}
+
+
+def per_month(usd_per_hour: Count[float | None]) -> Count[float | None]:
+    """Of dollars per hour, those per month."""
+    return Count(_month(usd_per_hour.at_desired), _month(usd_per_hour.at_max))
+
+
+def _month(per_hour: float | None) -> float | None:
+    return None if per_hour is None else round(per_hour * HOURS_PER_MONTH, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class CostItem:
+    """So many of one thing, each at the same price."""
+
+    kind: str
+    """What it is, for programs: controlPlane, gpuNodes, systemNodes, rootVolumes, natGateway,
+    publicIpv4 or kmsKey."""
+    name: str
+    """Which one: the cluster, or the node group; empty where all of a kind are one line."""
+    words: str
+    """What it is, for people."""
+    count: Count[int]
+    """How many; GiB of volumes."""
+    price: float | None
+    """USD of one per hour, None where unknown."""
+    source: str
+    """Where the price is from, and of when."""
+    unknown: str = ""
+    """Why the price is unknown."""
+
+    def usd_per_hour(self) -> Count[float | None]:
+        """What they cost together. None of something costs nothing, whatever its price."""
+        return Count(self._of(self.count.at_desired), self._of(self.count.at_max))
+
+    def _of(self, count: int) -> float | None:
+        if not count:
+            return 0.0
+        return None if self.price is None else round(count * self.price, 6)
+
+    def as_json(self) -> dict[str, Any]:
+        """The line as `preview --json` prints it."""
+        cost = self.usd_per_hour()
+        return {
+            "item": self.kind,
+            "name": self.name or None,
+            "description": self.words,
+            "count": self.count.as_json(),
+            "usdPerHourEach": None if self.price is None else round(self.price, 8),
+            "usdPerHour": cost.as_json(),
+            "usdPerMonth": per_month(cost).as_json(),
+            "source": self.source,
+        }

@@ -1,0 +1,131 @@
+"""What node groups cost: their instances, and the volumes of these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog import Catalog
+from eks_gpushare.catalog.service_prices import HOURS_PER_MONTH, SOURCES, service_prices
+from eks_gpushare.program.cost_items import CostItem, Count
+from eks_gpushare.program.pools import POOL_TYPE, catalog_of_pool, region_of_resource
+from eks_gpushare.program.values import to_json
+from eks_gpushare.sharing.labels import POOL_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.program.recording import Recording, Resource
+
+_GROUP = "aws:eks/nodeGroup:NodeGroup"
+_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+_NOT_LISTED = {
+    "SPOT": "the price of spot instances changes by the hour",
+    "CAPACITY_BLOCK": "a capacity block is paid when it is reserved",
+}
+_EKS_DISK_GIB, _EKS_TYPE, _EKS_NODES = 20, "t3.medium", 2
+"""What EKS takes where a node group names none: API_CreateNodegroup of the EKS API."""
+
+
+def node_items(recording: Recording, region: str | None) -> Iterator[CostItem]:
+    """A line for the instances of each group, GPU pools first, and one for all root volumes."""
+    groups = [_Group(recording, group, region) for group in recording.of_type(_GROUP)]
+    yield from (group.instances() for group in sorted(groups, key=lambda each: not each.gpus))
+    for home in dict.fromkeys(group.region for group in groups):
+        yield from _volumes([group for group in groups if group.region == home], home)
+
+
+def _volumes(groups: list[_Group], region: str | None) -> Iterator[CostItem]:
+    desired = sum(group.disk_gib * group.count.at_desired for group in groups)
+    most = sum(group.disk_gib * group.count.at_max for group in groups)
+    monthly = service_prices(region).gp3
+    price = None if monthly is None else monthly / HOURS_PER_MONTH
+    where = f"in {region}" if region else "without aws:region"
+    unknown = "" if price is not None else f"No price of gp3 volumes {where} is known."
+    if most:
+        yield CostItem(
+            *("rootVolumes", "", "root volumes (gp3), GiB"),
+            *(Count(desired, most), price, SOURCES["rootVolume"], unknown),
+        )
+
+
+class _Group:
+    """A node group with what its cost depends on."""
+
+    def __init__(self, recording: Recording, group: Resource, region: str | None) -> None:
+        given: dict[str, Any] = to_json(group.inputs)
+        self.name = group.name
+        labels = given.get("labels")
+        self._called = (labels.get(POOL_LABEL) if isinstance(labels, dict) else None) or self.name
+        self.region = region_of_resource(recording, group, region)
+        pool = recording.by_urn.get(group.parent)
+        ours = pool is not None and pool.type == POOL_TYPE
+        self._catalog = catalog_of_pool(pool, self.region) if pool and ours else Catalog()
+        template = _template(recording, group)
+        self._capacity = str(given.get("capacityType") or "ON_DEMAND")
+        in_template = template.get("instanceType")
+        self._types = _texts(given.get("instanceTypes") or [in_template or _EKS_TYPE])
+        self.count = _sizes(given.get("scalingConfig"))
+        self.disk_gib = _disks(template) or _whole(given.get("diskSize")) or _EKS_DISK_GIB
+        self.gpus = any(t is not None and t.gpu is not None for t in self._known())
+
+    def _known(self) -> list[InstanceType | None]:
+        return [self._catalog.find(name) for name in self._types]
+
+    def instances(self) -> CostItem:
+        """The line of the group's instances: of types that differ, the dearest."""
+        kind = "gpuNodes" if self.gpus else "systemNodes"
+        words = f"{'GPU nodes' if self.gpus else 'nodes'} {self._called} ({', '.join(self._types)})"
+        price, source, unknown = self._price()
+        return CostItem(kind, self.name, words, self.count, price, source, unknown)
+
+    def _price(self) -> tuple[float | None, str, str]:
+        reason = _NOT_LISTED.get(self._capacity)
+        if reason is not None:
+            return None, "", f"{self._called}: {reason}."
+        if self.region is None:
+            return None, "", f"{self._called}: the stack names no aws:region."
+        prices = [t.price(self.region) if t else None for t in self._known()]
+        lacking = [n for n, p in zip(self._types, prices, strict=True) if p is None]
+        if lacking or not prices:
+            which = ", ".join(lacking)
+            return None, "", f"{self._called}: no price of {which} in {self.region} is known."
+        price, found = max(
+            (p, t) for p, t in zip(prices, map(_sources, self._known()), strict=True) if p
+        )
+        return price, found, ""
+
+
+def _sources(found: InstanceType | None) -> str:
+    sources = found.sources if found else {}
+    return sources.get("prices") or sources.get("*", "")
+
+
+def _sizes(given: Any) -> Count[int]:
+    """Sizes as they are given, or what EKS takes where they are not: two nodes, and at most two."""
+    sizes = given if isinstance(given, dict) else {}
+    desired, most = (_whole(sizes.get(key)) for key in ("desiredSize", "maxSize"))
+    desired = desired if desired is not None else most if most is not None else _EKS_NODES
+    return Count(desired, desired if most is None else most)
+
+
+def _whole(value: Any) -> int | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number else None
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _template(recording: Recording, group: Resource) -> dict[str, Any]:
+    urns = group.property_dependencies.get("launchTemplate", ())
+    found = (t for t in recording.of_type(_TEMPLATE) if t.urn in urns)
+    return next((to_json(t.inputs) for t in found), {})
+
+
+def _disks(template: dict[str, Any]) -> int:
+    """GiB of the volumes whose size a launch template names."""
+    devices = template.get("blockDeviceMappings")
+    volumes = [each.get("ebs") or {} for each in devices] if isinstance(devices, list) else []
+    return sum(_whole(volume.get("volumeSize")) or 0 for volume in volumes)
