@@ -55,7 +55,7 @@ class Table:
             return wrapped(row[0], width, "    ")
         # Numbers stand beside the last line of what they are about.
         indent = row[0][: len(row[0]) - len(row[0].lstrip())]
-        *above, last = wrapped(row[0], widths[0], f"{indent}{_GAP}") or [""]
+        *above, last = wrapped(row[0].lstrip(), widths[0], f"{indent}{_GAP}", indent) or [""]
         return [*above, self._line([last, *row[1:]], widths)]
 
     def _line(self, cells: list[str], widths: list[int]) -> str:

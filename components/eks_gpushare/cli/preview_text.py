@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from eks_gpushare.cli.columns import wrapped
+from eks_gpushare.cli.changes import change_lines
 from eks_gpushare.cli.cost_table import cost_lines
 from eks_gpushare.cli.pods import node_commands, pods_text
 from eks_gpushare.cli.pool_table import pool_lines
@@ -92,7 +93,8 @@ def _print_edits(previewed: Preview, width: int) -> None:
     for edit in previewed.edits:
         head = f"  {edit.effect:{max(8, longest)}} "
         lines += wrapped(edit.message, width, " " * len(head), head)
-    _titled(["What the edit does", *(lines or ["  nothing"])])
+    _titled(["What the edit does to nodes", *(lines or ["  nothing"])])
+    _titled(change_lines(previewed, width))
 
 
 def _print_next(previewed: Preview, width: int) -> None:

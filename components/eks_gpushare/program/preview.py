@@ -18,6 +18,7 @@ from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
     from eks_gpushare.program.edits import Edit
+    from eks_gpushare.program.edits.pools import PoolChange
     from eks_gpushare.program.recording import Recording
 
 _OF_OUR_PROJECT = {shape_rules.NO_ENVIRONMENT.id, shape_rules.STRAY_KEY.id}
@@ -43,6 +44,10 @@ class Preview:
     """What everything that the program registers costs; None if it was not run."""
     edits: tuple[Edit, ...] | None = None
     """What changes for nodes against another file; None if none was given."""
+    pool_changes: tuple[PoolChange, ...] = ()
+    """What changes for those who use the pools."""
+    earlier_cost: StackCost | None = None
+    """What the other file's stack costs."""
 
     @property
     def ok(self) -> bool:
@@ -68,7 +73,13 @@ class Preview:
         }
 
     def _edits_as_json(self) -> dict[str, Any]:
-        return {} if self.edits is None else {"edits": [edit.as_json() for edit in self.edits]}
+        if self.edits is None:
+            return {}
+        return {
+            "edits": [edit.as_json() for edit in self.edits],
+            "poolChanges": [change.as_json() for change in self.pool_changes],
+            "costBefore": self.earlier_cost.as_json() if self.earlier_cost else None,
+        }
 
 
 def locate(stack: str, program: str | None = None) -> tuple[Project, Path]:
@@ -131,7 +142,8 @@ def compared(previewed: Preview, before: Path, answers: str | None = None) -> Pr
     Raises:
         ProjectError: If the earlier file has errors, for then nothing stands to compare with.
     """
-    from eks_gpushare.program.edits import edits
+    from eks_gpushare.program.edits import edits, moved
+    from eks_gpushare.program.edits.pools import pool_changes
     from eks_gpushare.rules.edits import check_edit
 
     earlier = check_file(before)
@@ -140,15 +152,24 @@ def compared(previewed: Preview, before: Path, answers: str | None = None) -> Pr
         raise ProjectError(f"{before} has errors, so nothing can be compared with it. {first}")
     if previewed.recording is None:
         return previewed
+    project, file = previewed.project, Path(previewed.report.file)
+    regions = _region(project, before), _region(project, file)
     old, new = earlier.environment, previewed.report.environment
-    refused = check_edit(old, new) if old and new else []
-    file = Path(previewed.report.file)
+    refused = check_edit(old, new, regions) if old and new else []
     # One stack name for both: what the fakes make up is made from it.
     runs = [
-        record(previewed.project, path, previewed.stack, known=True, answers=answers)
+        record(project, path, previewed.stack, known=True, answers=answers)
         for path in (before, file)
     ]
-    return replace(previewed, edits=tuple(edits(*runs)), findings=(*previewed.findings, *refused))
+    found = edits(*runs) if regions[0] == regions[1] else moved(*runs, *regions)
+    pools = [pools_of(run, region) for run, region in zip(runs, regions, strict=True)]
+    return replace(
+        previewed,
+        edits=tuple(found),
+        findings=(*previewed.findings, *refused),
+        pool_changes=tuple(pool_changes(*pools)),
+        earlier_cost=cost_of(runs[0], regions[0]),
+    )
 
 
 def record(

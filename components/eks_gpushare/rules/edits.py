@@ -57,19 +57,77 @@ SIZE_KEPT = Rule(
     "Updates leave the desired size as it is in the state, and EKS refuses limits that exclude it.",
     "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3521",
 )
+REGION_KEPT = Rule(
+    "GPU815",
+    "error",
+    "A stack with a protected cluster keeps its region.",
+    "In another region everything is made anew and the old things go, which Pulumi refuses of a "
+    "protected cluster.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/deletion-protection.html",
+)
+IMAGE_BEHIND = Rule(
+    "GPU816",
+    "warning",
+    "Nodes from an image of one's own follow the control plane to a new Kubernetes version.",
+    "EKS changes no image of yours: its kubelet stays where it is, and a control plane that is more "
+    "than three minor versions ahead of it is not upgraded.",
+    "https://kubernetes.io/releases/version-skew-policy",
+)
 
 
-def check_edit(before: Environment, after: Environment) -> list[Finding]:
+def check_edit(
+    before: Environment, after: Environment, regions: tuple[str | None, str | None] = (None, None)
+) -> list[Finding]:
     """What of an edit EKS or Pulumi would refuse.
 
     Args:
         before: The environment that is up, as its file says.
         after: What it is to become.
+        regions: The region of the stack before and after, where they are known.
     """
+    if all(regions) and regions[0] != regions[1]:
+        return list(_region(before, regions))
     found = [*_cluster(before, after), *_sizes(before, after)]
+    found += _images(before, after)
     if _same_cluster(before, after):
         found += _network(before.network, after.network)
     return found
+
+
+def _region(before: Environment, regions: tuple[str | None, str | None]) -> Iterator[Finding]:
+    cluster = before.cluster
+    if isinstance(cluster, NewCluster) and cluster.deletion_protection:
+        message = (
+            f"The cluster {cluster.name} is up in {regions[0]}, and it is protected; in "
+            f"{regions[1]} it would be another."
+        )
+        fix = (
+            f"Put back aws:region: {regions[0]} and make the other cluster in a stack of its own, "
+            "or set deletionProtection: false and run pulumi up with nothing else changed first."
+        )
+        yield REGION_KEPT.finding(("cluster", "name"), message, fix)
+
+
+def _images(before: Environment, after: Environment) -> Iterator[Finding]:
+    """Pools whose image stays while their control plane goes up."""
+    old, new = before.cluster, after.cluster
+    if not (isinstance(old, NewCluster) and isinstance(new, NewCluster)):
+        return
+    if old.name != new.name or _numbers(old.version) >= _numbers(new.version):
+        return
+    for name, pool in after.pools.items():
+        earlier = before.pools.get(name)
+        image = pool.custom_ami
+        if image is None or earlier is None or earlier.custom_ami is None:
+            continue
+        if earlier.custom_ami.id == image.id:
+            yield IMAGE_BEHIND.finding(
+                ("pools", name, "customAmi", "id"),
+                f"The control plane goes to {new.version}, and the pool keeps {image.id} with the "
+                "kubelet that is in it.",
+                f"Build the image for {new.version} and name it here, in this update or after it, "
+                "before the control plane is three versions ahead.",
+            )
 
 
 def _same_cluster(before: Environment, after: Environment) -> bool:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.program.edits.cluster import of_clusters, of_ways_out
+from eks_gpushare.program.edits.cluster import of_clusters, of_clusters_gone, of_ways_out
 from eks_gpushare.program.edits.compared import CLUSTER, NODE_GROUP, RELEASE, bare, by_urn, changed
 from eks_gpushare.program.edits.kinds import Edit, Effect, edit
 from eks_gpushare.program.edits.nodes import REPLACING, of_group
 from eks_gpushare.program.edits.sharing import of_managers, of_releases, of_requests
+from eks_gpushare.program.edits.versions import clusters_of, of_versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.program.recording import Recording
 
-__all__ = ["Edit", "Effect", "edits"]
+__all__ = ["Edit", "Effect", "edits", "moved"]
 
 _FORCED_BY: dict[str, frozenset[str]] = {
     "aws:ec2/vpc:Vpc": frozenset({"cidrBlock"}),
@@ -37,7 +38,11 @@ def edits(before: Recording, after: Recording) -> list[Edit]:
     control plane cannot be changed as it is asked, only that is told: the rest does not happen.
     """
     replaced = _replaced(before, after)
-    clusters = list(of_clusters(before, after, replaced))
+    clusters = [
+        *of_clusters(before, after, replaced),
+        *of_clusters_gone(before, after),
+        *of_versions(before, after),
+    ]
     if refused := [each for each in clusters if each.effect == "refused"]:
         return refused
     return [
@@ -48,6 +53,26 @@ def edits(before: Recording, after: Recording) -> list[Edit]:
         *of_releases(before, after, replaced),
         *of_requests(before, after),
     ]
+
+
+_ELSEWHERE = (
+    "everything is made anew in {now}, and what is in {was} goes, with all that runs on it"
+)
+_HELD = (
+    "it is protected from deletion, so Pulumi refuses to replace it with one in {now}; the update "
+    "stops there"
+)
+
+
+def moved(before: Recording, after: Recording, was: str | None, now: str | None) -> list[Edit]:
+    """What changes where the stack's region does: no resource of one region is in another."""
+    places = {"was": was or "the region of before", "now": now or "another region"}
+    held = [
+        edit(cluster.name, "refused", ("aws:region",), _HELD.format(**places))
+        for cluster in clusters_of(before)
+        if cluster.protect
+    ]
+    return held or [edit(after.stack, "replace", ("aws:region",), _ELSEWHERE.format(**places))]
 
 
 def _of_groups(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.program.edits.compared import CLUSTER, bare, by_urn, changed, inputs
 from eks_gpushare.program.edits.kinds import Edit, edit
+from eks_gpushare.program.edits.versions import clusters_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,6 +24,15 @@ _STILL_PROTECTED = (
     "it is protected until this update is over, so EKS refuses to delete it when the new one "
     "stands beside it: turn protection off in an update of its own"
 )
+_KEPT_BY_PULUMI = (
+    "it is protected from deletion, so Pulumi refuses to delete it: turn protection off in an "
+    "update of its own first"
+)
+_KEPT_BY_EKS = (
+    "it is protected from deletion, so EKS refuses to delete it: turn protection off in an update "
+    "of its own first"
+)
+_GONE = "the cluster goes, and with it everything that runs on it"
 _NO_OTHER_KEY = (
     "EKS changes no key for secrets, and another cluster cannot be made while there is one of its "
     "name; the update stops there"
@@ -60,6 +70,20 @@ def of_clusters(
         if found is None and new.urn in replaced:
             found = edit(new.name, "replace", replaced[new.urn], _REPLACED)
         yield from [found] if found else _in_place(old, new)
+
+
+def of_clusters_gone(before: Recording, after: Recording) -> Iterator[Edit]:
+    """Control planes that the program no longer makes."""
+    there = {bare(each.urn) for each in clusters_of(after)}
+    for old in clusters_of(before):
+        if bare(old.urn) in there:
+            continue
+        if old.protect:
+            yield edit(old.name, "refused", (), _KEPT_BY_PULUMI)
+        elif inputs(old).get("deletionProtection") is True:
+            yield edit(old.name, "refused", (), _KEPT_BY_EKS)
+        else:
+            yield edit(old.name, "delete", (), _GONE)
 
 
 def _refused(
