@@ -210,4 +210,5 @@ def test_the_generator_makes_the_committed_files(wheel: Path, tmp_path: Path) ->
     made = {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()}
     committed = {file.name: file.read_text(encoding="utf-8") for file in DATA.glob("*.json")}
 
-    assert made == {name: committed[name] for name in ("instances.json", "other-types.json")}
+    names = ("instances.json", "other-types.json", "other-prices.json")
+    assert made == {name: committed[name] for name in names}

@@ -70,6 +70,7 @@ class Packages:
     handmade: dict[str, Any] = field(default_factory=lambda: json.loads(json.dumps(HANDMADE)))
     prices: dict[str, float] = field(default_factory=lambda: {"g4dn.xlarge": 0.5})
     older: dict[str, dict[str, str]] = field(default_factory=dict)
+    gov: dict[str, float] = field(default_factory=dict)
 
     @property
     def out(self) -> Path:
@@ -92,10 +93,14 @@ class Packages:
         providers = self.folder / "karpenter" / "pkg" / "providers"
         for name in ("pricing", "instancetype"):
             (providers / name).mkdir(parents=True)
-        lines = "".join(f'\t\t"{name}": {price:f},\n' for name, price in self.prices.items())
-        (providers / "pricing" / "zz_generated.pricing_aws.go").write_text(
-            f'// generated at 2026-07-06T14:20:29Z for us-east-1\n\t"us-east-1": {{\n{lines}\t}},\n'
-        )
+        for file, region, prices in (
+            ("aws", "us-east-1", self.prices),
+            ("aws_us_gov", "us-gov-west-1", self.gov),
+        ):
+            lines = "".join(f'\t\t"{name}": {price:f},\n' for name, price in prices.items())
+            (providers / "pricing" / f"zz_generated.pricing_{file}.go").write_text(
+                f'// generated at 2026-07-06T14:20:29Z\n\t"{region}": {{\n{lines}\t}},\n'
+            )
         (providers / "instancetype" / "zz_generated.bandwidth.go").write_text(
             '\t\t// g4dn.2xlarge is not available in the page\n\t\t"g4dn.xlarge": 5000,\n'
         )
@@ -165,6 +170,30 @@ def test_a_type_gets_its_figures(packages: Packages) -> None:
         "driver_max": None,
         "retired": False,
         "notes": [],
+    }
+
+
+def test_prices_of_govcloud_stand_beside_the_public_ones(packages: Packages) -> None:
+    packages.gov = {"g4dn.xlarge": 0.6, "p5.48xlarge": 99.0}
+
+    assert packages.made()["types"]["g4dn.xlarge"]["prices"] == {
+        "us-east-1": 0.5,
+        "us-gov-west-1": 0.6,
+    }
+
+
+def test_prices_of_types_without_a_gpu_stand_by_region(packages: Packages) -> None:
+    packages.types |= {"m5.large": PLAIN, "m6.large": PLAIN}
+    packages.prices = {"t3.large": 0.08, "m5.large": 0.1}
+    packages.older = {
+        "t3.large": {"us-east-1": "0.08", "eu-west-1": "0.09", "us-east-1-bos-1": "0.2"},
+        "m5.large": {"us-east-1": "0.09", "eu-west-1": "0.11"},
+    }
+    packages.run()
+
+    assert json.loads((packages.out / "other-prices.json").read_text()) == {
+        "regions": ["eu-west-1", "us-east-1"],
+        "types": {"m5.large": [None, 0.1], "t3.large": [0.09, 0.08]},
     }
 
 
@@ -296,10 +325,14 @@ def test_a_failure_leaves_the_old_files_as_they_were(packages: Packages) -> None
     assert [(f.name, f.read_text()) for f in packages.out.iterdir()] == [("instances.json", "old")]
 
 
-def test_nothing_but_the_two_files_is_left_behind(packages: Packages) -> None:
+def test_nothing_but_the_three_files_is_left_behind(packages: Packages) -> None:
     packages.run()
 
-    assert sorted(f.name for f in packages.out.iterdir()) == ["instances.json", "other-types.json"]
+    assert sorted(f.name for f in packages.out.iterdir()) == [
+        "instances.json",
+        "other-prices.json",
+        "other-types.json",
+    ]
 
 
 def test_without_go_the_error_says_what_to_do(

@@ -152,10 +152,15 @@ def other_instance_type(name: str) -> InstanceType | None:
     )
 
 
-def alternatives(instance: InstanceType) -> tuple[str, ...]:
+def alternatives(instance: InstanceType, region: str | None = None) -> tuple[str, ...]:
     """Types to use instead: as many whole GPUs, same architecture, sold on demand.
 
-    They come cheapest first by their us-east-1 price, those of unknown price last.
+    They come cheapest first, those of unknown price last.
+
+    Args:
+        instance: What is not to be had.
+        region: Where they have to be offered, and whose prices count. Default: anywhere, and
+            those of us-east-1.
     """
     found = [
         other
@@ -166,8 +171,9 @@ def alternatives(instance: InstanceType) -> tuple[str, ...]:
         and other.gpu_count == instance.gpu_count
         and other.gpu_fraction >= instance.gpu_fraction
         and other.arch == instance.arch
+        and (region is None or region in other.zones)
     ]
-    found.sort(key=_by_price)
+    found.sort(key=lambda other: _by_price(other, region or "us-east-1"))
     return tuple(other.name for other in found)
 
 
@@ -274,6 +280,6 @@ def _sources(name: str, table: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _by_price(instance: InstanceType) -> tuple[bool, float, str]:
-    price = instance.price("us-east-1")
+def _by_price(instance: InstanceType, region: str) -> tuple[bool, float, str]:
+    price = instance.price(region)
     return (price is None, price or 0.0, instance.name)

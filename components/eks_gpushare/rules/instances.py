@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import alternatives, gpu_instance_types, memory_text, nvidia_ami
 from eks_gpushare.catalog.partitions import partition_of
+from eks_gpushare.catalog.regions import by_distance
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import similar
@@ -149,21 +150,32 @@ def _kind(found: InstanceType) -> str:
 def still_offered(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     for index, (found, gpu) in _indexed(ctx, pool):
         at = ("pools", name, "instanceTypes", index)
+        gpus = "1 GPU" if found.gpu_count == 1 else f"{found.gpu_count} GPUs"
         if found.retired:
-            others = alternatives(found)[:_MOST_ALTERNATIVES]
-            gpus = "1 GPU" if found.gpu_count == 1 else f"{found.gpu_count} GPUs"
+            others = _instead(ctx, pool, found) or list(alternatives(found))
             yield RETIRED_TYPE.finding(
                 at,
                 f"EC2 offers {found.name} ({found.gpu_count} x {gpu.model}) in no region any more.",
-                f"Types with {gpus} are {', '.join(others)}.",
+                f"Types with {gpus} are {', '.join(others[:_MOST_ALTERNATIVES])}.",
             )
         elif ctx.region and found.zones and _lacking(ctx.region, found):
-            regions = _some(sorted(found.zones), _MOST_REGIONS)
+            regions = _some(by_distance(ctx.region, found.zones), _MOST_REGIONS)
+            others = _instead(ctx, pool, found)[:_MOST_ALTERNATIVES]
+            here = f" Types with {gpus} in {ctx.region} are {', '.join(others)}." if others else ""
             yield NOT_IN_REGION.finding(
                 at,
                 f"{found.name} was not offered in {ctx.region} when the catalog was made.",
-                f"It was in {regions}. Ask EC2 for its offerings before you rely on it.",
+                f"It was in {regions}.{here} Ask EC2 for its offerings before you rely on it.",
             )
+
+
+def _instead(ctx: Context, pool: Pool, found: InstanceType) -> list[str]:
+    """Types with as many GPUs that the stack's region has, and that can be cut where that is asked."""
+    types = gpu_instance_types()
+    names = alternatives(found, ctx.region) if ctx.region else alternatives(found)
+    if pool.sharing.mode != "mig":
+        return list(names)
+    return [name for name in names if (gpu := types[name].gpu) is not None and gpu.mig_capable]
 
 
 def _lacking(region: str, found: InstanceType) -> bool:
