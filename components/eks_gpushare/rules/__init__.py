@@ -111,6 +111,8 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "names": _any,
     "stack": _any,
     "charts": _charts,
+    "chart_sources": _charts,
+    "chart_versions": _charts,
     "chart_values": _charts,
     "efa": _efa,
     "host_engine": _operator,

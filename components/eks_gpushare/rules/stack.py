@@ -1,8 +1,7 @@
-"""Rules about the stack as a whole: pools, charts, quotas, and what cannot be built yet."""
+"""Rules about the stack as a whole: pools, quotas, and what cannot be built yet."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import bucket
@@ -47,13 +46,6 @@ NOT_BUILT = Rule(
     "The file is checked as far as it goes; building it is refused, so that nothing is half-built.",
     "https://github.com/NVIDIA/k8s-device-plugin",
 )
-FLOATING_CHART = Rule(
-    "GPU702",
-    "error",
-    "A chart version is exact.",
-    "A range is resolved anew at every update, and the chart changes under the stack.",
-    "https://www.pulumi.com/registry/packages/kubernetes/api-docs/helm/v3/release/",
-)
 VCPU_DEMAND = Rule(
     "GPU801",
     "info",
@@ -68,15 +60,6 @@ NO_PRICE = Rule(
     "The cost per share is left open where it is not.",
     "https://aws.amazon.com/ec2/pricing/on-demand/",
 )
-CHART_SOURCE = Rule(
-    "GPU704",
-    "error",
-    "A chart comes from a repository or from disk.",
-    "With both, the path wins and the repository is ignored.",
-    "https://www.pulumi.com/registry/packages/kubernetes/api-docs/helm/v3/release/",
-)
-
-_EXACT = re.compile(r"v?\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 
 
 @check(Scope.ENVIRONMENT, NO_POOL)
@@ -118,26 +101,6 @@ def not_built(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 def _not_yet(at: FieldPath, what: str, instead: str) -> Finding:
     message = f"This version cannot {what} yet."
     return NOT_BUILT.finding(at, message, f"Use {instead} to build the stack with this version.")
-
-
-@check(Scope.CHARTS, FLOATING_CHART, CHART_SOURCE)
-def charts(ctx: Context) -> Iterator[Finding]:
-    given = ctx.environment.charts
-    for key, chart in (
-        ("devicePlugin", given.device_plugin),
-        ("gpuOperator", given.gpu_operator),
-        ("karpenter", given.karpenter),
-    ):
-        at = ("charts", key)
-        if chart.version is not None and not _EXACT.fullmatch(chart.version):
-            yield FLOATING_CHART.finding(
-                (*at, "version"),
-                f'"{chart.version}" is not an exact version.',
-                "Write all three parts, for example 0.20.0.",
-            )
-        if chart.path is not None and chart.repository is not None:
-            message = "Both path and repository are given."
-            yield CHART_SOURCE.finding(at, message, "Keep one of the two.")
 
 
 @check(Scope.ENVIRONMENT, VCPU_DEMAND)
