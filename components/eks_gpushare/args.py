@@ -106,7 +106,7 @@ class Sharing(TypedDict):
     layout: NotRequired[Any]
     """A named layout, devices per GPU, or a list of `{gpus, devices}`; mig."""
     strategy: NotRequired[str]
-    """mixed or single; mig. Default: mixed."""
+    """mixed or single; mig. Default: mixed, on Bottlerocket single."""
     apply: NotRequired[str]
     """boot or migManager; mig. Default: boot."""
     time_slicing: NotRequired[SharedMigDevices]

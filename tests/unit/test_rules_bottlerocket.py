@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from finding_examples import base, checked, findings, stack_file_text
 
+from eks_gpushare.catalog import Catalog
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.sharing.resources import advertised
 
 RELEASE = "1.65.0-0be31b34"
 
@@ -153,17 +155,29 @@ def test_one_profile_on_every_documented_gpu_is_fine(code: str, instance: str, l
     assert of(code, instance, sharing=mig(layout)) == []
 
 
-@pytest.mark.parametrize("strategy", [{}, {"strategy": "mixed"}])
-def test_mixed_is_refused_also_where_nobody_wrote_it(strategy: dict[str, str]) -> None:
-    sharing = {"mode": "mig", "layout": "all-1g.5gb", **strategy}
+def test_single_is_the_default_and_means_what_it_says() -> None:
+    pool = {"instanceTypes": ["p4d.24xlarge"], "amiFamily": "bottlerocket", "amiVersion": RELEASE}
+    by_default = {"mode": "mig", "layout": "all-1g.5gb"}
+    found = Catalog().find("p4d.24xlarge")
+    assert found is not None
+    for sharing in (by_default, {**by_default, "strategy": "single"}):
+        fragment = {"pools": {"gpu": {**pool, "sharing": sharing}}}
+        report = checked(stack_file_text(merge_values(base(), fragment)))
+
+        assert report.ok, report.findings
+        assert report.environment is not None
+        assert advertised(report.environment.pools["gpu"], found, Catalog()) == {
+            "nvidia.com/gpu": 56
+        }
+
+
+def test_mixed_is_refused() -> None:
+    sharing = {"mode": "mig", "layout": "all-1g.5gb", "strategy": "mixed"}
 
     assert of("GPU253", "p4d.24xlarge", sharing=sharing) == [
         (
             "pools.gpu.sharing.strategy",
-            (
-                "The strategy is mixed, as it is unless the file says otherwise; Bottlerocket "
-                "calls every MIG device nvidia.com/gpu."
-            ),
+            ("The strategy is mixed; Bottlerocket calls every MIG device nvidia.com/gpu."),
         )
     ]
 

@@ -108,8 +108,8 @@ _DEVICE_PLUGIN = ChartHistory(
 
 # `devicePlugin.config` came with v1.11.0. Until v22.9.2 an empty `mig.strategy` made every node's
 # strategy none (applyMIGConfiguration in controllers/object_controls.go), and the ClusterPolicy
-# knew no `migManager.config.default`. The assets state-mps-control-daemon came with v24.3.0; v26.7.0
-# is the first with device plugin 0.20.0.
+# knew no `migManager.config.default`. The assets state-mps-control-daemon came with v24.3.0, and
+# device plugin 0.20.0 with v26.7.0.
 _GPU_OPERATOR = ChartHistory(
     "gpu-operator",
     _texts(

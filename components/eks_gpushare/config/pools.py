@@ -136,3 +136,10 @@ class Pool(Model):
     """How many nodes are exchanged at a time, or how many in a hundred: `"33%"`. Default: 1."""
     local_storage: Literal["raid0"] | None = None
     """Put images and pods' files on the instance store, all its disks as one. Default: unused."""
+
+    @property
+    def runs_bottlerocket(self) -> bool:
+        """Whether the nodes run Bottlerocket, EKS's or an image of the user's own."""
+        if self.ami_family == "custom":
+            return self.custom_ami is not None and self.custom_ami.family == "bottlerocket"
+        return self.ami_family == "bottlerocket"

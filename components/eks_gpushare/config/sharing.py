@@ -82,8 +82,9 @@ class Mig(Model):
     layout: Layout
     """A named layout (`all-1g.5gb`), devices per GPU (`{1g.5gb: 2, 3g.20gb: 1}`), or a list of
     `{gpus, devices}`; GPUs not listed stay whole."""
-    strategy: Literal["mixed", "single"] = "mixed"
-    """mixed names resources by profile, single calls them all `nvidia.com/gpu`."""
+    strategy: Literal["mixed", "single"] | None = None
+    """mixed names resources by profile, single calls them all `nvidia.com/gpu`. Default: mixed, on
+    Bottlerocket single, which is all it knows."""
     apply: Literal["boot", "migManager"] = "boot"
     """Who makes the layout: the node's own boot, or the GPU Operator's MIG manager."""
     time_slicing: SharedMigDevices | None = None

@@ -71,12 +71,11 @@ def bottlerocket_mig(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             "The GPU Operator's MIG manager cannot run on Bottlerocket.",
             f"Remove the key: the image makes the layout itself, at boot. Or {_AL2023}.",
         )
-    if sharing.strategy != "single":
+    if sharing.strategy == "mixed":
         yield MIG_STRATEGY.finding(
             (*at, "strategy"),
-            f"The strategy is {sharing.strategy}, as it is unless the file says otherwise; "
-            "Bottlerocket calls every MIG device nvidia.com/gpu.",
-            f"Write strategy: single, or {_AL2023}.",
+            "The strategy is mixed; Bottlerocket calls every MIG device nvidia.com/gpu.",
+            f"Remove the key, since single is the default there, or {_AL2023}.",
         )
     for found, gpu in ctx.gpu_types(pool):
         model = ctx.catalog.mig_model(gpu)

@@ -12,6 +12,7 @@ from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
+from eks_gpushare.sharing.resources import mig_strategy
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _needs(ctx: Context, name: str, pool: Pool) -> Iterator[_Need]:
             yield _Need("several", name)
     elif isinstance(sharing, Mig):
         yield _Need("mig", name)
-        if sharing.strategy != "single" and _has_attributes(ctx, pool, sharing):
+        if mig_strategy(sharing, pool) != "single" and _has_attributes(ctx, pool, sharing):
             yield _Need("attributes", name)
 
 

@@ -26,9 +26,7 @@ class NotOnBottlerocketError(ValueError):
 
 def is_bottlerocket(pool: Pool) -> bool:
     """Whether the nodes of a pool run Bottlerocket, EKS's or an image of the user's own."""
-    if pool.ami_family == "custom":
-        return pool.custom_ami is not None and pool.custom_ami.family == "bottlerocket"
-    return pool.ami_family == "bottlerocket"
+    return pool.runs_bottlerocket
 
 
 def served_by_chart(pool: Pool) -> bool:

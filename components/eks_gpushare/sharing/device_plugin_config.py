@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from eks_gpushare.config.sharing import Exclusive, Mig, Mps, TimeSlicing
 from eks_gpushare.sharing.bottlerocket import chart_plugin_flags
-from eks_gpushare.sharing.resources import GPU, mig_resource, renames
+from eks_gpushare.sharing.resources import GPU, mig_resource, mig_strategy, renames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,10 +51,11 @@ def document(pool: Pool, catalog: Catalog) -> dict[str, Any]:
 
 def _mig_document(pool: Pool, sharing: Mig, catalog: Catalog) -> dict[str, Any]:
     """MIG devices, with time slicing on top of each kind of them where it is asked for."""
-    plain = _plain(sharing.strategy, pool)
+    strategy = mig_strategy(sharing, pool)
+    plain = _plain(strategy, pool)
     if sharing.time_slicing is None:
         return plain
-    names = [GPU] if sharing.strategy == "single" else _mixed_names(pool, sharing, catalog)
+    names = [GPU] if strategy == "single" else _mixed_names(pool, sharing, catalog)
     resources = [{"name": name, "replicas": sharing.time_slicing.replicas} for name in names]
     return {**plain, "sharing": {"timeSlicing": _shared(pool, resources, refuse_several=True)}}
 

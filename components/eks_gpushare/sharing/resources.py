@@ -6,7 +6,7 @@ Source: `internal/rm` and `api/config/v1/replicas.go` of NVIDIA/k8s-device-plugi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Literal, NamedTuple, assert_never
 
 from eks_gpushare.config.sharing import Exclusive, Mig, Mps, SharedMigDevices, TimeSlicing
 
@@ -102,6 +102,14 @@ def shares(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> tuple[S
             assert_never(sharing)
 
 
+def mig_strategy(sharing: Mig, pool: Pool) -> Literal["mixed", "single"]:
+    """How the MIG devices of a pool are called: mixed unless it says otherwise.
+
+    Bottlerocket's device plugin knows single alone, so that is the default there.
+    """
+    return sharing.strategy or ("single" if pool.runs_bottlerocket else "mixed")
+
+
 def advertised(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> Mapping[str, int]:
     """Resources that one node of the given type advertises.
 
@@ -116,7 +124,7 @@ def advertised(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> Map
         eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
     found = shares(pool, instance_type, catalog)
-    mixed = isinstance(pool.sharing, Mig) and pool.sharing.strategy != "single"
+    mixed = isinstance(pool.sharing, Mig) and mig_strategy(pool.sharing, pool) != "single"
     whole = {GPU: 0} if mixed else {}
     return whole | {share.resource: share.per_node for share in found}
 
@@ -141,7 +149,7 @@ def _named(share: Share, pool: Pool) -> Share:
 
 def _mig(pool: Pool, sharing: Mig, layout: NodeLayout, whole: Share) -> tuple[Share, ...]:
     """The most numerous devices first; GPUs left whole are last, and time slicing leaves them."""
-    single = sharing.strategy == "single"
+    single = mig_strategy(sharing, pool) == "single"
     devices = []
     for name, count in layout.instances.items():
         profile = layout.model.profiles[name]
