@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -38,6 +39,11 @@ NODEADM_DROPINS_SOURCE = "https://github.com/awslabs/amazon-eks-ami/pull/2427"
 NO_LDCONFIG = ("20260917", "20260923")
 """Dates of the first and last AL2023 release that do not run ldconfig after they have put the
 driver's libraries in place at boot: amazon-eks-ami issue 2834, fixed 2026-09-25."""
+
+BEFORE_EKS = timedelta(days=30)
+"""How long before EKS offers a Kubernetes version its first AL2023 image may be: 1.32.0-20241225
+was 29 days ahead, that of other versions 9 to 17 (amazon-eks-ami, CHANGELOG.md; read 2026-11-22).
+"""
 
 NO_LDCONFIG_SOURCE = "https://github.com/awslabs/amazon-eks-ami/issues/2834"
 

@@ -76,6 +76,23 @@ SWITCH = Setting(
 EFA: Release = (1, 28, 0)
 """First release with EFA: https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html (pull
 request 939 of awsdocs/amazon-eks-user-guide, April 2025)."""
+KUBERNETES_SINCE: Mapping[str, Release] = MappingProxyType(
+    {
+        "1.30": (1, 20, 0),
+        "1.31": (1, 22, 0),
+        "1.32": (1, 30, 0),
+        "1.33": (1, 39, 0),
+        "1.34": (1, 47, 0),
+        "1.35": (1, 53, 0),
+        "1.36": (1, 61, 0),
+        "1.37": (1, 66, 0),
+    }
+)
+"""First release with an nvidia image for a Kubernetes version: CHANGELOG.md and release notes of
+bottlerocket-os/bottlerocket; read 2026-11-22."""
+KUBERNETES_UNTIL: Mapping[str, Release] = MappingProxyType({"1.30": (1, 64, 0)})
+"""First release without one any more: pull request 4880 for 1.30."""
+KUBERNETES_SOURCE = f"{_REPOSITORIES}/bottlerocket/releases"
 MPS_REACHABLE: Release = (1, 55, 0)
 """Before, SELinux kept containers from the MPS daemon (core kit 13.0.0, pull request 831)."""
 MPS_FOR_ALL_USERS: Release = (1, 61, 0)
@@ -111,7 +128,8 @@ _MIG_GPUS = {
     "H100-80GB": _known("h100.80gb", "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "7g.80gb"),
     "H200-141GB": _known("h200.141gb", "1g.18gb", "1g.35gb", "2g.35gb", "3g.71gb", "7g.141gb"),
 }
-_RELEASE = re.compile(r"(\d+)\.(\d+)\.(\d+)(-[0-9a-f]{8})?")
+_RELEASE = re.compile(r"([0-9]+)\.([0-9]+)\.([0-9]+)(-[0-9a-f]{8})?")
+_DATE = re.compile(r"-20[2-9][0-9](0[1-9]|1[0-2])[0-3][0-9]$")
 
 
 def bottlerocket_mig_gpu(model: str) -> MigGpu | None:
@@ -123,8 +141,11 @@ def bottlerocket_mig_gpu(model: str) -> MigGpu | None:
 
 
 def bottlerocket_release(version: str) -> Release | None:
-    """The release of an AMI version such as "1.65.0-0be31b34", None if it is none."""
-    matched = _RELEASE.fullmatch(version)
+    """The release of an AMI version such as "1.65.0-0be31b34", None if it is none.
+
+    A date in place of the commit is AL2023's: no commit of Bottlerocket's has looked like one.
+    """
+    matched = None if _DATE.search(version) else _RELEASE.fullmatch(version)
     return (int(matched[1]), int(matched[2]), int(matched[3])) if matched else None
 
 

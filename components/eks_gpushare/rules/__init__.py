@@ -106,6 +106,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "placement": _any,
     "capacity": _any,
     "images": _any,
+    "ami_releases": _any,
     "node_settings": _node_settings,
     "user_data": _node_settings,
     "names": _any,

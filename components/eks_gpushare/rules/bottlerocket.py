@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.catalog import bottlerocket as facts
 from eks_gpushare.config.sharing import Exclusive, Mig, Mps
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.ami_releases import first_for_cluster
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import (
     bottlerocket_settings,
@@ -164,7 +165,7 @@ def bottlerocket_release(ctx: Context, name: str, pool: Pool) -> Iterator[Findin
             at,
             f"Bottlerocket {facts.format_version(release)} does not know {setting.name}, which "
             f"came with {since}.",
-            f"Take {since} or later.",
+            f"Take {facts.format_version(max(setting.since, first_for_cluster(ctx)))} or later.",
         )
     elif isinstance(pool.sharing, Mps) and release < facts.MPS_FOR_ALL_USERS:
         shut_out = "containers" if release < facts.MPS_REACHABLE else "pods that do not run as root"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog import bottlerocket as facts
 from eks_gpushare.catalog import versions
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.ami_releases import first_for_cluster
 from eks_gpushare.rules.chart_values import IDLE_VALUE, UNCHECKED_VALUES, UNKNOWN_VALUE, of_chart
 from eks_gpushare.rules.charts import IDLE_CHART, undone
 from eks_gpushare.rules.registry import Scope, check
@@ -108,7 +109,7 @@ def efa_plugin(ctx: Context) -> Iterator[Finding]:
 
 
 @check(Scope.POOL, OLD_FOR_EFA)
-def bottlerocket_with_efa(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+def bottlerocket_with_efa(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if not pool.efa or not is_bottlerocket(pool) or pool.ami_family == "custom":
         return
     release = facts.bottlerocket_release(pool.ami_version or "")
@@ -117,5 +118,5 @@ def bottlerocket_with_efa(_: Context, name: str, pool: Pool) -> Iterator[Finding
             ("pools", name, "amiVersion"),
             f"Bottlerocket {facts.format_version(release)} does not know EFA, which came with "
             f"{facts.format_version(facts.EFA)}.",
-            f"Take {facts.format_version(facts.EFA)} or later.",
+            f"Take {facts.format_version(max(facts.EFA, first_for_cluster(ctx)))} or later.",
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import ami_release, nvidia_ami
 from eks_gpushare.catalog.amis import NO_LDCONFIG, NO_LDCONFIG_SOURCE, release_date
+from eks_gpushare.catalog.bottlerocket import bottlerocket_release
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -87,9 +88,7 @@ FLOATING_AMI = Rule(
 ROOMY_GIB = 100
 """Below this, a few CUDA images fill the disk (AWS best practices for AI/ML, May 2026)."""
 _LARGEST_GIB = 16384
-_RELEASE = re.compile(r"(\d+\.\d+)\.\d+-\d{8}")
-_BOTTLEROCKET_RELEASE = re.compile(r"\d+\.\d+\.\d+(-[0-9a-f]{8})?")
-_AL2023_DATE = re.compile(r"-20[2-9]\d(0[1-9]|1[0-2])[0-3]\d$")
+_RELEASE = re.compile(r"([0-9]+\.[0-9]+)\.[0-9]+-[0-9]{8}")
 _BOTTLEROCKET, _AL2023 = "1.65.0-0be31b34", "1.35.8-20260930"
 """What releases look like, for messages."""
 _AMI_ID = re.compile(r"ami-[0-9a-f]{8}([0-9a-f]{9})?")
@@ -182,9 +181,7 @@ def ami_version(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         message = "A custom AMI has no release version of EKS."
         yield AMI_VERSION.finding(at, message, "Remove amiVersion.")
     elif pool.ami_family == "bottlerocket":
-        # A date could be a commit, but no commit of Bottlerocket's has been one.
-        al2023 = _AL2023_DATE.search(pool.ami_version)
-        if al2023 or not _BOTTLEROCKET_RELEASE.fullmatch(pool.ami_version):
+        if bottlerocket_release(pool.ami_version) is None:
             message = f'"{pool.ami_version}" is not a Bottlerocket release such as {_BOTTLEROCKET}.'
             fix = "Take one from the Bottlerocket releases."
             yield AMI_VERSION.finding(at, message, fix)

@@ -1,0 +1,131 @@
+"""Versions of images and add-ons: each broken value is one error, and a right one none."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+from finding_examples import base, checked, stack_file_text
+
+from eks_gpushare.documents.helm import merge_values
+
+TODAY = date(2026, 11, 21)
+
+
+def found(fragment: dict[str, Any], today: date = TODAY) -> list[tuple[str, str]]:
+    """Code and path of the errors."""
+    report = checked(stack_file_text(merge_values(base(), fragment)), today)
+    return [(f.code, f.path) for f in report.findings if f.severity == "error"]
+
+
+def pool(version: str, cluster: str = "1.35", **keys: Any) -> dict[str, Any]:
+    made = {"version": cluster, "supportType": "extended"}
+    return {"cluster": made, "pools": {"gpu": {"amiVersion": version, **keys}}}
+
+
+BOTTLEROCKET = {"amiFamily": "bottlerocket"}
+AMI = "pools.gpu.amiVersion"
+
+NO_DAY = (
+    *("1.35.8-20261332", "1.35.8-20260230", "1.35.8-20260431", "1.35.8-00000000"),
+    *("1.35.8-20261124", "1.35.8-20271114", "1.35.8-99991231"),
+    *("1.35.0-20251228", "1.35.2-20240101", "1.35.8-20200930"),
+)
+
+
+@pytest.mark.parametrize("version", NO_DAY)
+def test_a_date_on_which_there_was_no_release(version: str) -> None:
+    assert found(pool(version)) == [("GPU646", AMI)]
+    assert found({"system": {"amiVersion": version}}) == [("GPU646", "system.amiVersion")]
+
+
+NO_RELEASE = (
+    *("", " ", "latest", "1.35", "1.35.8", "20260930", "v20260930", "1.35-20260930"),
+    *("v1.35.8-20260930", "1.35.8-2026-09-30", "1.35.8-202609", "1.35.8-20260930 "),
+    *("1.35.8_20260930", "1.36.4-20260930", "1.34.11-20260930", "1.65.0-0be31b34"),
+    *("ami-0123456789abcdef0", "\u0661.35.8-20260930", "1.35.8-20260930\n"),
+)
+
+
+@pytest.mark.parametrize("version", NO_RELEASE)
+def test_what_is_no_release_of_the_clusters_version(version: str) -> None:
+    assert found(pool(version)) == [("GPU504", AMI)]
+
+
+NO_BOTTLEROCKET = (
+    *(
+        "1.35.8-20260930",
+        "1.35.0-20260114",
+        "1.65",
+        "v1.65.0",
+        "1.65.0-0BE31B34",
+        "1.65.0-0be31b3",
+        "latest",
+        "",
+    ),
+    *("1.65.0-0be31b34 ", "bottlerocket-1.65.0", "1.65.0+0be31b34"),
+)
+
+
+@pytest.mark.parametrize("version", NO_BOTTLEROCKET)
+def test_what_is_no_bottlerocket_release(version: str) -> None:
+    assert found(pool(version, **BOTTLEROCKET)) == [("GPU504", AMI)]
+
+
+OLDER = [
+    ("1.52.0-0a1b2c3d", "1.35"),
+    ("1.40.0", "1.35"),
+    ("0.4.1-0a1b2c3d", "1.35"),
+    ("1.60.0-0a1b2c3d", "1.36"),
+    ("1.46.0-0a1b2c3d", "1.34"),
+    ("1.38.0-0a1b2c3d", "1.33"),
+    ("1.29.0-0a1b2c3d", "1.32"),
+    ("1.21.1-0a1b2c3d", "1.31"),
+]
+
+
+@pytest.mark.parametrize(("version", "cluster"), OLDER)
+def test_a_bottlerocket_release_without_an_image_for_the_cluster(
+    version: str, cluster: str
+) -> None:
+    assert found(pool(version, cluster, **BOTTLEROCKET)) == [("GPU647", AMI)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "code"),
+    [
+        ({"sharing": {"mode": "mps", "replicas": 4}}, "GPU250"),  # needs 1.54, and 1.35 has 1.53
+        ({"sharing": {"mode": "timeSlicing", "replicas": 4}}, "GPU250"),
+        ({}, "GPU647"),
+        ({"bottlerocket": {"devicePlugin": "chart"}}, "GPU250"),
+    ],
+)
+def test_what_needs_the_later_release_is_said_alone(keys: dict[str, Any], code: str) -> None:
+    assert found(pool("1.20.0-0a1b2c3d", **BOTTLEROCKET, **keys)) == [(code, AMI)]
+
+
+RIGHT = [
+    *(pool(each) for each in ("1.35.8-20260930", "1.35.2-20261114", "1.35.0-20260114")),
+    *(pool(each) for each in ("1.35.8-20261121", "1.35.8-20261123", "1.35.3-20260228")),
+    pool("1.32.0-20241225", "1.32"),
+    pool("1.33.0-20250519", "1.33"),
+    pool("1.34.0-20250915", "1.34"),
+    pool("1.36.1-20260610", "1.36"),
+    pool("1.65.0-0be31b34", **BOTTLEROCKET),
+    pool("1.53.0-0a1b2c3d", **BOTTLEROCKET),
+    pool("1.66.0", "1.36", **BOTTLEROCKET),
+    pool("1.63.0", "1.34", **BOTTLEROCKET),
+    {"system": {"amiVersion": "1.35.8-20260930"}},
+    {"pools": {"gpu": {"provisioner": "existing", "amiVersion": "1.35.8-20261332", "nodes": None}}},
+]
+
+
+@pytest.mark.parametrize("fragment", RIGHT)
+def test_a_release_that_is_there(fragment: dict[str, Any]) -> None:
+    assert found(fragment) == []
+
+
+def test_the_day_is_given_and_not_asked_of_the_clock() -> None:
+    assert found(pool("1.35.8-20260930"), date(2026, 9, 28)) == []
+    assert found(pool("1.35.8-20260930"), date(2026, 9, 27)) == [("GPU646", AMI)]
