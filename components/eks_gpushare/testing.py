@@ -89,6 +89,15 @@ class Mocks(mocks.Mocks):
         """What was registered of a type; its last part is enough: `NodeGroup`."""
         return [each for each in self.resources if each.type in {kind, _last(kind, each.type)}]
 
+    def answer(self, token: str) -> dict[str, Any] | None:
+        """The answer that was given for a look-up, if one was.
+
+        Args:
+            token: Token of the look-up.
+        """
+        given = self._functions.get(token)
+        return None if given is None else dict(given)
+
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
         """Make one resource; Pulumi calls this.
 
@@ -111,9 +120,9 @@ class Mocks(mocks.Mocks):
         Raises:
             LookupError: If the answer is neither given nor one that can be made up.
         """
-        given = self._functions.get(args.token)
+        given = self.answer(args.token)
         if given is not None:
-            return dict(given), []
+            return given, []
         try:
             return _for_sdk(self._plan.fakes.invoke(self._plan, args.token, args.args, "")), []
         except PlanError as error:
@@ -142,6 +151,11 @@ class _Plan:
         """Note what is taken for granted."""
         if sentence not in self._owner.assumptions:
             self._owner.assumptions.append(sentence)
+
+    def ask(self, token: str, args: Properties, provider: str = "") -> Properties:
+        """What a look-up of a component answers, which Pulumi does not ask the mocks."""
+        given = self._owner.answer(token)
+        return self.fakes.invoke(self, token, args, provider) if given is None else given
 
     def resource(self, urn: str) -> Resource:
         """A child that a fake registered."""

@@ -27,6 +27,7 @@ from eks_gpushare.program.protobuf import empty_pb2
 from eks_gpushare.program.recording import Resource
 from eks_gpushare.program.values import (
     UNKNOWN,
+    UNKNOWN_SENTINEL,
     decode_properties,
     encode_properties,
     is_unknown,
@@ -180,6 +181,10 @@ class Run:
     def assume(self, sentence: str) -> None:
         """Made up things are no news here."""
 
+    def ask(self, token: str, args: Properties, provider: str = "") -> Properties:
+        """What a look-up answers."""
+        return default_fakes().invoke(self, token, args, provider)
+
     def resource(self, urn: str) -> Resource:
         """A resource that this call registered."""
         raise KeyError(urn)
@@ -207,7 +212,22 @@ class Construction(Run):
         return any(is_unknown(cluster.outputs.get("endpoint", UNKNOWN)) for cluster in clusters)
 
     def resource(self, urn: str) -> Resource:
-        """A resource that this call registered."""
+        """A resource that this call registered, or that the engine knows."""
+        if urn not in self._known:
+            request = resource_pb2.ResourceInvokeRequest(
+                tok="pulumi:pulumi:getResource",
+                args=encode_properties({"urn": urn}),
+                acceptResources=True,
+            )
+            found = decode_properties(getattr(self._monitor.Invoke(request), "return"))
+            _, _, kind, name = urn.split("::", 3)
+            self._known[urn] = Resource(
+                urn,
+                kind.rpartition("$")[2],
+                name,
+                outputs=found["state"],
+                id=found.get("id") or UNKNOWN,
+            )
         return self._known[urn]
 
     def register(self, request: resource_pb2.RegisterResourceRequest) -> Resource:
@@ -232,6 +252,8 @@ class Construction(Run):
             },
         )
         self._known[answer.urn] = resource
+        if resource.type.startswith("pulumi:providers:"):
+            self._references[answer.urn] = f"{answer.urn}::{answer.id or UNKNOWN_SENTINEL}"
         return resource
 
     def finish(self, urn: str, outputs: Properties) -> None:

@@ -50,6 +50,15 @@ def failing(program: Program) -> str:
     return recording.error.text
 
 
+NODE_RULES = (
+    "eksNodeIngressRule",
+    "eksNodeClusterIngressRule",
+    "eksExtApiServerClusterIngressRule",
+    "eksNodeInternetEgressRule",
+    "eksClusterIngressRule",
+)
+
+
 def cluster(**options: Any) -> eks.Cluster:
     arguments: dict[str, Any] = {
         "vpc_id": "vpc-1",
@@ -136,9 +145,10 @@ def test_an_unprepared_function_is_refused_by_its_token() -> None:
 
 
 def test_an_unprepared_component_is_refused_by_its_token() -> None:
-    assert failing(lambda: eks.NodeGroupV2("group", cluster=cluster())).startswith(
-        "the remote component 'eks:index:NodeGroupV2' has no fake"
-    )
+    def program() -> None:
+        pulumi.ComponentResource("demo:index:Network", "net", {"vpcId": None}, remote=True)
+
+    assert failing(program).startswith("the remote component 'demo:index:Network' has no fake")
 
 
 def test_ones_own_fakes_are_used() -> None:
@@ -150,7 +160,7 @@ def test_ones_own_fakes_are_used() -> None:
 
     fakes = Fakes(
         {**default_fakes().components, "eks:index:NodeGroupV2": Component(group)},
-        {"aws:ec2/getVpc:getVpc": vpc},
+        {**default_fakes().functions, "aws:ec2/getVpc:getVpc": vpc},
     )
 
     def program() -> None:
@@ -187,6 +197,8 @@ def test_a_cluster_comes_with_the_children_of_the_real_component() -> None:
         f"{top}eks:index:VpcCniAddon::gpu-vpc-cni",
         f"{top}eks:index:VpcCniAddon$aws:eks/addon:Addon::gpu-vpc-cni",
         f"{top}aws:eks/addon:Addon::gpu-coredns",
+        f"{top}aws:ec2/securityGroup:SecurityGroup::gpu-nodeSecurityGroup",
+        *(f"{top}aws:ec2/securityGroupRule:SecurityGroupRule::gpu-{rule}" for rule in NODE_RULES),
     ]
 
 
@@ -227,10 +239,38 @@ def test_the_inner_cluster_has_the_inputs_that_policies_look_at() -> None:
     assert named(recording, "key").urn in inner.dependencies
 
 
-def test_a_default_node_group_is_refused() -> None:
-    assert failing(lambda: cluster(skip_default_node_group=False)) == (
-        "urn:pulumi:dev::demo::eks:index:Cluster::gpu: the fake for eks:index:Cluster does not"
-        " know a default node group (set skipDefaultNodeGroup)"
+def test_a_default_node_group_is_made_of_a_launch_template() -> None:
+    recording = record(lambda: cluster(skip_default_node_group=False, instance_type="t3.large"))
+    template = named(recording, "gpu-launchTemplate")
+
+    assert template.inputs["instanceType"] == "t3.large"
+    assert template.inputs["networkInterfaces"][0]["associatePublicIpAddress"] == "true"
+    assert named(recording, "gpu", "autoscaling/group:Group").inputs["vpcZoneIdentifiers"] == [
+        "subnet-1",
+        "subnet-2",
+    ]
+
+
+def test_a_cluster_without_a_network_is_put_into_the_default_one() -> None:
+    recording = record(lambda: eks.Cluster("open", version="1.35"))
+    inner = named(recording, "open-eksCluster")
+
+    assert len(inner.inputs["vpcConfig"]["subnetIds"]) == 2
+    assert [text.partition(" is taken ")[0][:4] for text in recording.assumptions][:1] == ["VPC "]
+
+
+def test_what_the_component_refuses_is_refused_in_its_words() -> None:
+    role = "instanceRole and instanceRoles are mutually exclusive"
+
+    def program() -> None:
+        nodes = aws.iam.Role("nodes", assume_role_policy="{}")
+        cluster(instance_role=nodes, instance_roles=[nodes])
+
+    assert role in failing(program)
+    entries = {"a": eks.AccessEntryArgs(principal_arn="arn:r")}
+    refused = failing(lambda: cluster(authentication_mode=None, access_entries=entries))
+    assert "The 'accessEntries' property is not supported when 'authenticationMode' is not" in (
+        refused
     )
 
 

@@ -9,6 +9,7 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 import pytest
+import yaml
 
 from eks_gpushare.program.answers import fakes_with
 from eks_gpushare.program.project import ProjectError
@@ -170,10 +171,11 @@ def test_principals_of_a_policy_document() -> None:
     }
 
 
+ADDRESS = "https://example.com/manifests.yaml"
 CHARTS: dict[str, Callable[[], Any]] = {
     "helm.sh/v4:Chart": lambda: kubernetes.helm.v4.Chart("it", chart="nginx"),
-    "yaml/v2:ConfigFile": lambda: kubernetes.yaml.v2.ConfigFile("it", file="manifests.yaml"),
-    "yaml/v2:ConfigGroup": lambda: kubernetes.yaml.v2.ConfigGroup("it", files=["*.yaml"]),
+    "yaml/v2:ConfigFile": lambda: kubernetes.yaml.v2.ConfigFile("it", file=ADDRESS),
+    "yaml/v2:ConfigGroup": lambda: kubernetes.yaml.v2.ConfigGroup("it", files=[ADDRESS]),
     "kustomize/v2:Directory": lambda: kubernetes.kustomize.v2.Directory("it", directory="."),
 }
 
@@ -189,6 +191,87 @@ def test_what_the_plugin_renders_is_a_resource_whose_objects_are_unknown(
     assert recording.assumptions == [
         f"The objects of it ({kind}) are not known here: policies miss them."
     ]
+
+
+OBJECTS = """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: team}
+---
+apiVersion: v1
+kind: ConfigMapList
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: team}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: token}
+stringData: {token: hunter2}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+"""
+
+
+def made_by(kind: str, file: Path) -> Callable[[], Any]:
+    text = file.read_text(encoding="utf-8")
+    v2 = kubernetes.yaml.v2
+    return {
+        "file": lambda: v2.ConfigFile("it", file=str(file)),
+        "pattern": lambda: v2.ConfigGroup("it", files=[str(file.parent / "*.yaml")]),
+        "text": lambda: v2.ConfigGroup("it", yaml=text),
+        "data": lambda: v2.ConfigGroup(
+            "it", objs=list(yaml.safe_load_all(text))[:1], yaml=_rest(text)
+        ),
+    }[kind]
+
+
+def _rest(text: str) -> str:
+    return text.partition("---")[2]
+
+
+# The names are those that yaml/v2/yaml.go gives: prefix, namespace, name.
+@pytest.mark.parametrize("kind", ["file", "pattern", "text", "data"])
+def test_objects_of_version_2_are_known(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "objects.yaml"
+    file.write_text(OBJECTS, encoding="utf-8")
+    recording = record(made_by(kind, file))
+
+    assert sorted((each.type, each.name) for each in recording.resources if each.custom) == sorted(
+        [
+            ("kubernetes:core/v1:ConfigMap", "it:team/one"),
+            ("kubernetes:core/v1:Namespace", "it:team"),
+            ("kubernetes:core/v1:Secret", "it:default/token"),
+            ("kubernetes:karpenter.sh/v1:NodePool", "it:gpu"),
+        ]
+    )
+    assert recording.assumptions == []
+    (secret,) = recording.of_type("kubernetes:core/v1:Secret")
+    assert str(secret.inputs["stringData"]) == "[secret]"
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (lambda: kubernetes.yaml.v2.ConfigFile("it", file="none.yaml"), "none.yaml cannot be read"),
+        (lambda: kubernetes.yaml.v2.ConfigGroup("it", files=["none*"]), "no file is found at"),
+        (
+            lambda: kubernetes.yaml.v2.ConfigGroup("it", yaml="a: ["),
+            "the YAML of it cannot be read",
+        ),
+        (lambda: kubernetes.yaml.v2.ConfigGroup("it", yaml="- a"), "something else than objects"),
+        (
+            lambda: kubernetes.yaml.v2.ConfigGroup("it", yaml="kind: Pod"),
+            "every object needs apiVersion, kind and metadata.name; one has none, Pod, none",
+        ),
+    ],
+)
+def test_objects_that_cannot_be_read_are_refused(program: Program, message: str) -> None:
+    recording = run_program(program, project="demo", stack="dev", config={})
+
+    assert recording.error is not None
+    assert message in recording.error.text
 
 
 def test_objects_of_a_config_file_of_version_1_are_known(tmp_path: Path) -> None:

@@ -67,6 +67,18 @@ def _cluster(plan: Plan, args: Properties, provider: str) -> Properties:
     }
 
 
+_ADDON_VERSION = "v0.0.0-eksbuild.1"
+
+
+def _addon_version(plan: Plan, args: Properties, provider: str) -> Properties:
+    name = args.get("addonName")
+    plan.assume(
+        f"The newest version of the add-on {name} is not known; {_ADDON_VERSION} stands for it."
+    )
+    region = _region(plan, args, provider)
+    return {**args, "id": name, "region": region, "version": _ADDON_VERSION}
+
+
 def _cluster_auth(plan: Plan, args: Properties, provider: str) -> Properties:
     region = _region(plan, args, provider)
     name = args.get("name")
@@ -118,6 +130,7 @@ def _current_region(plan: Plan, args: Properties, provider: str) -> Properties:
 FUNCTIONS: Mapping[str, Function] = {
     "aws:ec2/getRouteTable:getRouteTable": _route_table,
     "aws:ec2/getRouteTables:getRouteTables": _route_tables,
+    "aws:eks/getAddonVersion:getAddonVersion": _addon_version,
     "aws:eks/getCluster:getCluster": _cluster,
     "aws:eks/getClusterAuth:getClusterAuth": _cluster_auth,
     "aws:index/getAvailabilityZones:getAvailabilityZones": _availability_zones,

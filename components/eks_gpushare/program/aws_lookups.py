@@ -105,7 +105,7 @@ def _ami(plan: Plan, args: Properties, provider: str) -> Properties:
         "region": region,
         "arn": f"arn:aws:ec2:{region}::image/{found}",
         "architecture": "x86_64",
-        "blockDeviceMappings": [],
+        "blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": {"volume_size": "20"}}],
         "creationDate": "2026-01-01T00:00:00.000Z",
         "deprecationTime": "2028-01-01T00:00:00.000Z",
         "description": "",

@@ -20,6 +20,20 @@ def unwrap(value: Any) -> Any:
     return value.value if isinstance(value, OutputValue) else value
 
 
+def is_on(value: Any, *, default: bool = False) -> bool:
+    """Whether a value counts as true in JavaScript; of an unknown one the default."""
+    value = unwrap(value)
+    if value is None or value is UNKNOWN:
+        return default
+    return isinstance(value, dict | list | ResourceRef) or bool(value)
+
+
+def known(value: Any, default: Any = None) -> Any:
+    """A value without its dependencies, or the default where it is absent."""
+    value = unwrap(value)
+    return default if value is None else value
+
+
 def output(resource: Resource, key: str) -> OutputValue:
     """An output of a custom resource as an input that depends on it."""
     value = resource.id if key == "id" else resource.outputs.get(key, UNKNOWN)
@@ -35,7 +49,7 @@ class Children:
     """Registers children of one component, with the providers that it hands down."""
 
     def __init__(self, plan: Plan, component: Resource) -> None:
-        self._plan = plan
+        self.plan = plan
         self.component = component
 
     @property
@@ -52,8 +66,12 @@ class Children:
         depends_on: Sequence[str] = (),
         ignore_changes: Sequence[str] = (),
         parent: str = "",
+        provider: str | None = None,
     ) -> Resource:
-        """Register a custom resource; `parent` is a URN, by default the component's."""
+        """Register a custom resource.
+
+        `parent` and `provider` are URNs, by default the component and what it hands down.
+        """
         request = child_request(
             self.component,
             token,
@@ -61,9 +79,10 @@ class Children:
             inputs,
             depends_on=depends_on,
             ignore_changes=ignore_changes,
+            provider=provider,
         )
         request.parent = parent or request.parent
-        return self._plan.register(request)
+        return self.plan.register(request)
 
     def add_component(self, token: str, name: str, inputs: Mapping[str, Any]) -> Children:
         """Register a component and return what registers its children.
@@ -71,7 +90,7 @@ class Children:
         Those of the plugin stand in the state without their arguments.
         """
         request = child_request(self.component, token, name, inputs, custom=False)
-        return Children(self._plan, self._plan.register(request))
+        return Children(self.plan, self.plan.register(request))
 
 
 def json_text(value: Any) -> Any:

@@ -1,108 +1,142 @@
 """Fake of ``eks.Cluster``.
 
-A default node group, Fargate profiles, storage classes, instance roles and the default VPC are not
-stood in for: asking for one fails. Source: pulumi/pulumi-eks 4.3, in ``nodejs/eks``:
-``cluster/cluster.ts``, ``cluster/authenticationMode.ts``, ``servicerole.ts`` and
-``addons/cni-addon.ts``.
+Source: pulumi/pulumi-eks 4.4, ``nodejs/eks/cluster/cluster.ts``.
 """
 
 from __future__ import annotations
 
-import json
-from hashlib import sha1
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.catalog.partitions import COMMERCIAL, Partition, partition_of
-from eks_gpushare.program.eks_children import Children, json_text, output, reference, unwrap
+from eks_gpushare.catalog.partitions import partition_of
+from eks_gpushare.program import eks_access, eks_addons, eks_roles
+from eks_gpushare.program.eks_children import Children, is_on, output, reference, unwrap
+from eks_gpushare.program.eks_cluster_parts import (
+    Made,
+    complete,
+    fargate_profile,
+    oidc_provider,
+    storage_classes,
+)
+from eks_gpushare.program.eks_kubeconfig import kubeconfig
 from eks_gpushare.program.errors import PlanError
-from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties, is_unknown
+from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties, ResourceRef
 
 if TYPE_CHECKING:
     from eks_gpushare.program.fake_types import Plan
     from eks_gpushare.program.recording import Resource
 
-_CLUSTER_POLICY = "AmazonEKSClusterPolicy"
-_UNSUPPORTED = ("fargate", "storageClasses", "nodeGroupOptions", "instanceRole", "instanceRoles")
-
 
 def construct(plan: Plan, component: Resource) -> Properties:
     """Register what makes up an EKS cluster and return the outputs of ``eks.Cluster``."""
-    args, name = component.inputs, component.name
-    _refuse_unsupported(component)
+    args = component.inputs
+    _refuse_both(component)
     children = Children(plan, component)
     partition = partition_of(plan.region())
-    role = None if "serviceRole" in args else _service_role(children, name, args, partition)
-    security_group = (
-        None if unwrap(args.get("skipDefaultSecurityGroups")) else _group(children, args)
+    network = _network(plan, component)
+    own_role = "serviceRole" not in args
+    auto_mode = is_on(eks_roles.auto_mode(args).get("enabled"))
+    role = (
+        reference(eks_roles.cluster_role(children, args, partition, auto_mode=auto_mode))
+        if own_role
+        else _given_reference(args["serviceRole"])
     )
-    cluster = _eks_cluster(children, args, role, security_group)
-    if _enabled(args, "kubeProxyAddonOptions", default=True):
-        _addon(children, f"{name}-kube-proxy", cluster, args, "kubeProxyAddonOptions")
+    group = _security_group(children, args, network, auto_mode=auto_mode)
+    nodes = None
+    if auto_mode and is_on(eks_roles.auto_mode(args).get("createNodeRole"), default=True):
+        nodes = eks_roles.auto_mode_role(children, args, partition)
+    cluster = _eks_cluster(plan, children, network, role, group, nodes)
+    eks_addons.kube_proxy(children, cluster, args)
+    text = kubeconfig(plan, cluster, args.get("providerCredentialOpts"))
     provider = children.add(
         "pulumi:providers:kubernetes",
-        f"{name}-eks-k8s",
-        {"kubeconfig": OutputValue(_kubeconfig(plan, cluster), dependencies=(cluster.urn,))},
-    )
-    _access_entries(children, cluster, args)
-    if not unwrap(args.get("useDefaultVpcCni")):
-        _vpc_cni(children, cluster, args)
-    if _enabled(args, "corednsAddonOptions", default=False):
-        _addon(children, f"{name}-coredns", cluster, args, "corednsAddonOptions")
-    oidc = _oidc_provider(children, cluster, args)
-    return _cluster_outputs(plan, component, cluster, provider, role, security_group, oidc)
-
-
-def _refuse_unsupported(component: Resource) -> None:
-    asked = [key for key in _UNSUPPORTED if unwrap(component.inputs.get(key))]
-    if not unwrap(component.inputs.get("skipDefaultNodeGroup")):
-        asked.append("a default node group (set skipDefaultNodeGroup)")
-    if "vpcId" not in component.inputs:
-        asked.append("the account's default VPC (set vpcId)")
-    if asked:
-        missing = ", ".join(asked)
-        msg = f"{component.urn}: the fake for {component.type} does not know {missing}"
-        raise PlanError(msg)
-
-
-def _service_role(
-    children: Children, name: str, args: Properties, partition: Partition
-) -> Resource:
-    service = "eks.amazonaws.com"
-    actions = ["sts:AssumeRole", "sts:TagSession"]
-    role = children.add_component("eks:index:ServiceRole", f"{name}-eksRole", {})
-    statement = {"Action": actions, "Effect": "Allow", "Principal": {"Service": [service]}}
-    policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]}, separators=(",", ":"))
-    iam_role = role.add(
-        "aws:iam/role:Role",
-        f"{name}-eksRole-role",
+        f"{children.name}-eks-k8s",
         {
-            "description": "Allows EKS to manage clusters on your behalf.",
-            "assumeRolePolicy": policy,
-            "tags": args.get("tags"),
+            "kubeconfig": OutputValue(text, dependencies=(cluster.urn,)),
+            "enableConfigMapMutable": args.get("enableConfigMapMutable"),
         },
     )
-    # The name comes from the ARN in the public partition, wherever the policy is.
-    known = COMMERCIAL.policy(_CLUSTER_POLICY)
-    key = sha1(known.encode(), usedforsecurity=False).hexdigest()[:8]
-    role.add(
-        "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
-        f"{name}-eksRole-{key}",
-        {"policyArn": partition.policy(_CLUSTER_POLICY), "role": output(iam_role, "id")},
-    )
-    return iam_role
+    made = Made(network, cluster, provider, role, group)
+    made.outputs["autoModeNodeRoleName"] = nodes.outputs.get("name", UNKNOWN) if nodes else ""
+    roles, node_role, profile = eks_roles.instance_roles(plan, children, args, partition)
+    _access(plan, children, made, roles, node_role)
+    complete(plan, children, made, roles, profile)
+    return made.outputs
 
 
-def _group(children: Children, args: Properties) -> Resource:
-    name = children.name
-    tags = {"Name": f"{name}-eksClusterSecurityGroup", **(unwrap(args.get("tags")) or {})}
+def _refuse_both(component: Resource) -> None:
+    """What the component refuses at once, in its words."""
+    args = component.inputs
+    if "instanceRole" in args and "instanceRoles" in args:
+        msg = "instanceRole and instanceRoles are mutually exclusive, and cannot both be set."
+        raise PlanError(f"{component.urn}: {msg}")
+    if "subnetIds" in args and ("publicSubnetIds" in args or "privateSubnetIds" in args):
+        msg = (
+            "subnetIds, and the use of publicSubnetIds and/or privateSubnetIds are mutually "
+            "exclusive. Choose a single approach."
+        )
+        raise PlanError(f"{component.urn}: {msg}")
+    if args.get("accessEntries") and not eks_access.uses_access_entries(args):
+        mode = unwrap(args.get("authenticationMode"))
+        if mode is not UNKNOWN:
+            said = f"set to '{mode}'" if mode else "not set"
+            msg = (
+                "The 'accessEntries' property is not supported when 'authenticationMode' is "
+                f"{said}."
+            )
+            raise PlanError(f"{component.urn}: {msg}")
+
+
+def _given_reference(value: Any) -> ResourceRef | None:
+    found = unwrap(value)
+    return found if isinstance(found, ResourceRef) else None
+
+
+def _network(plan: Plan, component: Resource) -> Properties:
+    args, provider = component.inputs, component.providers.get("aws", "")
+    if "vpcId" in args:
+        return {"vpcId": args["vpcId"], "subnetIds": _subnets(args)}
+    vpc = plan.ask("aws:ec2/getVpc:getVpc", {"default": True}, provider)["id"]
+    found = _subnets(args)
+    if found == []:
+        filters = [{"name": "vpc-id", "values": [vpc]}]
+        found = plan.ask("aws:ec2/getSubnets:getSubnets", {"filters": filters}, provider)["ids"]
+    return {"vpcId": vpc, "subnetIds": found}
+
+
+def _subnets(args: Properties) -> Any:
+    if "subnetIds" in args:
+        return args["subnetIds"]
+    groups = [args[key] for key in ("publicSubnetIds", "privateSubnetIds") if key in args]
+    urns = tuple(u for g in groups if isinstance(g, OutputValue) for u in g.dependencies)
+    lists = [unwrap(group) for group in groups]
+    if any(each is UNKNOWN for each in lists):
+        joined: Any = UNKNOWN
+    else:
+        joined = [subnet for group in lists for subnet in group]
+    return OutputValue(joined, dependencies=urns) if urns else joined
+
+
+def _security_group(
+    children: Children, args: Properties, network: Properties, *, auto_mode: bool
+) -> ResourceRef | None:
+    if "clusterSecurityGroup" in args:
+        return _given_reference(args["clusterSecurityGroup"])
+    if is_on(args.get("skipDefaultSecurityGroups"), default=auto_mode):
+        return None
+    name = f"{children.name}-eksClusterSecurityGroup"
+    tags = {
+        "Name": name,
+        **(unwrap(args.get("clusterSecurityGroupTags")) or {}),
+        **(unwrap(args.get("tags")) or {}),
+    }
     group = children.add(
         "aws:ec2/securityGroup:SecurityGroup",
-        f"{name}-eksClusterSecurityGroup",
-        {"vpcId": args["vpcId"], "revokeRulesOnDelete": True, "tags": tags},
+        name,
+        {"vpcId": network["vpcId"], "revokeRulesOnDelete": True, "tags": tags},
     )
     children.add(
         "aws:ec2/securityGroupRule:SecurityGroupRule",
-        f"{name}-eksClusterInternetEgressRule",
+        f"{children.name}-eksClusterInternetEgressRule",
         {
             "description": "Allow internet access.",
             "type": "egress",
@@ -113,13 +147,18 @@ def _group(children: Children, args: Properties) -> Resource:
             "securityGroupId": output(group, "id"),
         },
     )
-    return group
+    return reference(group)
 
 
 def _eks_cluster(
-    children: Children, args: Properties, role: Resource | None, group: Resource | None
+    plan: Plan,
+    children: Children,
+    network: Properties,
+    role: ResourceRef | None,
+    group: ResourceRef | None,
+    nodes: Resource | None,
 ) -> Resource:
-    name = children.name
+    args, name = children.component.inputs, children.name
     tags = {
         "Name": f"{name}-eksCluster",
         **(unwrap(args.get("clusterTags")) or {}),
@@ -130,19 +169,21 @@ def _eks_cluster(
     mode = args.get("authenticationMode")
     access = {"authenticationMode": mode, "bootstrapClusterCreatorAdminPermissions": True}
     vpc_config = {
-        "subnetIds": _subnets(args),
-        "securityGroupIds": [output(group, "id")] if group else None,
+        "subnetIds": network["subnetIds"],
+        "securityGroupIds": [OutputValue(group.id, dependencies=(group.urn,))] if group else None,
         "endpointPrivateAccess": args.get("endpointPrivateAccess"),
         "endpointPublicAccess": args.get("endpointPublicAccess"),
         "publicAccessCidrs": args.get("publicAccessCidrs"),
     }
+    auto_mode = _auto_mode(args, nodes)
+    bootstrap = False if auto_mode else args.get("bootstrapSelfManagedAddons", True)
     return children.add(
         "aws:eks/cluster:Cluster",
         f"{name}-eksCluster",
         {
             "name": args.get("name"),
-            "roleArn": output(role, "arn") if role else UNKNOWN,
-            "bootstrapSelfManagedAddons": args.get("bootstrapSelfManagedAddons", True),
+            "roleArn": output(plan.resource(role.urn), "arn") if role else UNKNOWN,
+            "bootstrapSelfManagedAddons": bootstrap,
             "vpcConfig": {key: value for key, value in vpc_config.items() if value is not None},
             "version": args.get("version"),
             "enabledClusterLogTypes": args.get("enabledClusterLogTypes"),
@@ -151,6 +192,8 @@ def _eks_cluster(
             "accessConfig": access if mode else None,
             "upgradePolicy": args.get("upgradePolicy"),
             "deletionProtection": args.get("deletionProtection"),
+            "kubernetesNetworkConfig": _network_config(args, auto_mode=bool(auto_mode)),
+            **auto_mode,
         },
         ignore_changes=[
             "accessConfig.bootstrapClusterCreatorAdminPermissions",
@@ -159,215 +202,56 @@ def _eks_cluster(
     )
 
 
-def _subnets(args: Properties) -> Any:
-    if "subnetIds" in args:
-        return args["subnetIds"]
-    groups = [args[key] for key in ("publicSubnetIds", "privateSubnetIds") if key in args]
-    urns = tuple(u for g in groups if isinstance(g, OutputValue) for u in g.dependencies)
-    lists = [unwrap(group) for group in groups]
-    joined = UNKNOWN if UNKNOWN in lists else [subnet for group in lists for subnet in group]
-    return OutputValue(joined, dependencies=urns) if urns else joined
-
-
-def _enabled(args: Properties, key: str, *, default: bool) -> bool:
-    options = unwrap(args.get(key)) or {}
-    return bool(unwrap(options.get("enabled", default)))
-
-
-def _addon(
-    children: Children, name: str, cluster: Resource, args: Properties, key: str
-) -> Resource:
-    options = unwrap(args.get(key)) or {}
-    return children.add(
-        "aws:eks/addon:Addon",
-        name,
-        {
-            "clusterName": output(cluster, "name"),
-            "addonName": name.removeprefix(f"{children.name}-"),
-            "addonVersion": options.get("addonVersion") or options.get("version") or UNKNOWN,
-            "preserve": True,
-            "resolveConflictsOnCreate": options.get("resolveConflictsOnCreate", "OVERWRITE"),
-            "resolveConflictsOnUpdate": options.get("resolveConflictsOnUpdate", "OVERWRITE"),
-            "configurationValues": json_text(options.get("configurationValues")),
-            "tags": args.get("tags"),
-        },
-    )
-
-
-def _vpc_cni(children: Children, cluster: Resource, args: Properties) -> None:
-    name = f"{children.name}-vpc-cni"
-    options = unwrap(args.get("vpcCniOptions")) or {}
-    addon = children.add_component("eks:index:VpcCniAddon", name, {})
-    addon.add(
-        "aws:eks/addon:Addon",
-        name,
-        {
-            "clusterName": output(cluster, "name"),
-            "addonName": "vpc-cni",
-            "addonVersion": options.get("addonVersion", UNKNOWN),
-            "preserve": True,
-            "resolveConflictsOnCreate": options.get("resolveConflictsOnCreate", "OVERWRITE"),
-            "resolveConflictsOnUpdate": options.get("resolveConflictsOnUpdate", "OVERWRITE"),
-            "configurationValues": json_text(_cni_values(options)),
-            "serviceAccountRoleArn": options.get("serviceAccountRoleArn"),
-            "tags": args.get("tags"),
-        },
-    )
-
-
-_CNI_ENVIRONMENT = {
-    "AWS_VPC_ENI_MTU": "9001",
-    "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG": "false",
-    "AWS_VPC_K8S_CNI_EXTERNALSNAT": "false",
-    "AWS_VPC_K8S_CNI_LOGLEVEL": "DEBUG",
-    "AWS_VPC_K8S_CNI_LOG_FILE": "/host/var/log/aws-routed-eni/ipamd.log",
-    "AWS_VPC_K8S_CNI_VETHPREFIX": "eni",
-    "AWS_VPC_K8S_PLUGIN_LOG_FILE": "/var/log/aws-routed-eni/plugin.log",
-    "AWS_VPC_K8S_PLUGIN_LOG_LEVEL": "DEBUG",
-    "ENABLE_POD_ENI": "false",
-    "WARM_ENI_TARGET": "1",
-}
-_CNI_INIT_ENVIRONMENT = {"DISABLE_TCP_EARLY_DEMUX": "false"}
-"""What the plugin writes where it is told nothing else: `computeEnv` of ``addons/cni-addon.ts``."""
-
-
-def _cni_values(options: Properties) -> Any:
-    """Configuration values of vpc-cni: what is given, over what the plugin writes itself.
-
-    Options that the plugin turns into further variables are not stood in for.
-    """
-    given = unwrap(options.get("configurationValues")) or {}
-    if is_unknown(given):
-        return UNKNOWN
-    init = given.get("init") or {}
-    return {
-        **given,
-        "env": {**_CNI_ENVIRONMENT, **(given.get("env") or {})},
-        "init": {**init, "env": {**_CNI_INIT_ENVIRONMENT, **(init.get("env") or {})}},
-    }
-
-
-def _access_entries(children: Children, cluster: Resource, args: Properties) -> None:
-    for key, wrapped in (unwrap(args.get("accessEntries")) or {}).items():
-        entry = unwrap(wrapped)
-        resource = children.add(
-            "aws:eks/accessEntry:AccessEntry",
-            f"{children.name}-{key}",
-            {
-                "clusterName": output(cluster, "name"),
-                "principalArn": entry.get("principalArn"),
-                "type": entry.get("type"),
-                "kubernetesGroups": entry.get("kubernetesGroups"),
-                "userName": entry.get("username"),
-                "tags": entry.get("tags"),
-            },
-            depends_on=[cluster.urn],
-        )
-        for policy_key, policy in (unwrap(entry.get("accessPolicies")) or {}).items():
-            children.add(
-                "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
-                f"{children.name}-{key}-{policy_key}",
-                {
-                    "clusterName": output(cluster, "name"),
-                    "principalArn": entry.get("principalArn"),
-                    "policyArn": unwrap(policy).get("policyArn"),
-                    "accessScope": unwrap(policy).get("accessScope"),
-                },
-                depends_on=[resource.urn],
-                parent=resource.urn,
-            )
-
-
-def _oidc_provider(children: Children, cluster: Resource, args: Properties) -> Resource | None:
-    if not unwrap(args.get("createOidcProvider")):
+def _network_config(args: Properties, *, auto_mode: bool) -> Properties | None:
+    services, family = args.get("kubernetesServiceIpAddressRange"), args.get("ipFamily")
+    if services is None and family is None and not auto_mode:
         return None
-    return children.add(
-        "aws:iam/openIdConnectProvider:OpenIdConnectProvider",
-        f"{children.name}-oidcProvider",
-        {
-            "clientIdLists": ["sts.amazonaws.com"],
-            "url": OutputValue(_issuer(cluster), dependencies=(cluster.urn,)),
-            "thumbprintLists": [UNKNOWN],
-        },
-    )
+    config: Properties = {"ipFamily": family or "ipv4"}
+    if services is not None and unwrap(family) in (None, "ipv4"):
+        config["serviceIpv4Cidr"] = services
+    return {**config, **({"elasticLoadBalancing": {"enabled": True}} if auto_mode else {})}
 
 
-def _issuer(cluster: Resource) -> Any:
-    identities = cluster.outputs.get("identities")
-    return UNKNOWN if identities is None else identities[0]["oidcs"][0]["issuer"]
-
-
-def _kubeconfig(plan: Plan, cluster: Resource) -> Any:
-    """The JSON text of the kubeconfig that the plugin writes, unknown in a preview."""
-    if plan.preview:
-        return UNKNOWN
-    outputs = cluster.outputs
-    region, name = outputs.get("region", ""), outputs["name"]
-    token = ["--region", region, "eks", "get-token", "--cluster-name", name, "--output", "json"]
-    client = "client.authentication.k8s.io/v1beta1"
-    info = {"name": "KUBERNETES_EXEC_INFO", "value": json.dumps({"apiVersion": client})}
-    login = {"apiVersion": client, "command": "aws", "args": token, "env": [info]}
-    server = {
-        "server": outputs["endpoint"],
-        "certificate-authority-data": outputs["certificateAuthority"]["data"],
+def _auto_mode(args: Properties, nodes: Resource | None) -> Properties:
+    options = eks_roles.auto_mode(args)
+    if not is_on(options.get("enabled")):
+        return {}
+    compute = {"enabled": True, "nodePools": ["general-purpose", "system"]}
+    if nodes is not None:
+        compute["nodeRoleArn"] = output(nodes, "arn")
+    return {
+        "computeConfig": {**compute, **(unwrap(options.get("computeConfig")) or {})},
+        "storageConfig": {"blockStorage": {"enabled": True}},
     }
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "aws",
-        "clusters": [{"name": "kubernetes", "cluster": server}],
-        "contexts": [{"name": "aws", "context": {"cluster": "kubernetes", "user": "aws"}}],
-        "users": [{"name": "aws", "user": {"exec": login}}],
-    }
-    return json.dumps(config, separators=(",", ":"))
 
 
-def _cluster_outputs(
+def _access(
     plan: Plan,
-    component: Resource,
-    cluster: Resource,
-    provider: Resource,
-    role: Resource | None,
-    group: Resource | None,
-    oidc: Resource | None,
-) -> Properties:
-    args = component.inputs
-    kubeconfig = _kubeconfig(plan, cluster)
-    parsed = kubeconfig if kubeconfig is UNKNOWN else json.loads(kubeconfig)
-    issuer = _issuer(cluster)
-    vpc_config = cluster.outputs.get("vpcConfig") or {}
-    own_group = group.id if group else vpc_config.get("clusterSecurityGroupId", UNKNOWN)
-    core: Properties = {
-        "cluster": reference(cluster),
-        "endpoint": cluster.outputs.get("endpoint", UNKNOWN),
-        "provider": reference(provider),
-        "kubeconfig": parsed,
-        "instanceRoles": [],
-        "nodeGroupOptions": {},
-        "vpcId": unwrap(args["vpcId"]),
-        "subnetIds": unwrap(_subnets(args)),
-    }
-    if role:
-        core["clusterIamRole"] = reference(role)
-    if group:
-        core["clusterSecurityGroup"] = reference(group)
-    outputs: Properties = {
-        "eksCluster": reference(cluster),
-        "core": core,
-        "kubeconfig": parsed,
-        "kubeconfigJson": kubeconfig,
-        "instanceRoles": [],
-        "clusterSecurityGroupId": own_group,
-        "nodeSecurityGroupId": own_group,
-        "clusterIngressRuleId": "",
-        "defaultNodeGroupAsgName": "",
-        "fargateProfileId": "",
-        "fargateProfileStatus": "",
-        "oidcProviderArn": oidc.outputs["arn"] if oidc else "",
-        "oidcProviderUrl": issuer,
-        "oidcIssuer": UNKNOWN if issuer is UNKNOWN else issuer.removeprefix("https://"),
-        "autoModeNodeRoleName": "",
-    }
-    if group:
-        outputs["clusterSecurityGroup"] = reference(group)
-    return outputs
+    children: Children,
+    made: Made,
+    roles: list[ResourceRef],
+    node_role: OutputValue | None,
+) -> None:
+    """Who may join and enter the cluster, and what waits until that is settled."""
+    args = children.component.inputs
+    arns = [output(plan.resource(each.urn), "arn") for each in roles]
+    config_map = eks_access.aws_auth(children, args, arns, made.provider)
+    entries = eks_access.access_entries(children, made.cluster, args, node_role)
+    settled = [each.urn for each in (*entries, *filter(None, [config_map]))]
+    made.core["storageClasses"] = storage_classes(children, made, settled)
+    cni = eks_addons.vpc_cni(children, made.cluster, args, settled)
+    fargate = fargate_profile(children, made, [config_map.urn] if config_map else [])
+    profiles = [fargate.urn] if fargate else []
+    eks_addons.coredns(children, made.cluster, args, profiles)
+    made.outputs["fargateProfileId"] = fargate.id if fargate else ""
+    made.outputs["fargateProfileStatus"] = fargate.outputs.get("status", UNKNOWN) if fargate else ""
+    if config_map is not None:
+        made.core["eksNodeAccess"] = reference(config_map)
+    if cni is not None:
+        made.core["vpcCni"] = ResourceRef(cni.component.urn)
+    if fargate is not None:
+        made.core["fargateProfile"] = reference(fargate)
+    oidc = oidc_provider(children, made.cluster, args)
+    if oidc is not None:
+        made.core["oidcProvider"] = reference(oidc)
+    made.outputs["oidcProviderArn"] = oidc.outputs["arn"] if oidc else ""

@@ -33,6 +33,9 @@ class Plan(Protocol):
     def assume(self, sentence: str) -> None:
         """Note in the recording something that was made up."""
 
+    def ask(self, token: str, args: Properties, provider: str = "") -> Properties:
+        """What a function answers, as a component asks it; `provider` is a URN."""
+
     def register(self, request: resource_pb2.RegisterResourceRequest) -> Resource:
         """Register a child as the plugin of a remote component would."""
 

@@ -13,7 +13,13 @@ from hashlib import blake2s, sha256
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.partitions import partition_of
-from eks_gpushare.program import aws_functions, aws_lookups, eks_fakes, kubernetes_fakes
+from eks_gpushare.program import (
+    aws_functions,
+    aws_lookups,
+    awsx_fakes,
+    eks_fakes,
+    kubernetes_fakes,
+)
 from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.fake_types import ACCOUNT
 from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, Resource
@@ -83,9 +89,14 @@ class Fakes:
 def default_fakes() -> Fakes:
     """The fakes for what this project's components and most EKS programs use."""
     return Fakes(
-        components={**eks_fakes.COMPONENTS, **kubernetes_fakes.COMPONENTS},
+        components={
+            **awsx_fakes.COMPONENTS,
+            **eks_fakes.COMPONENTS,
+            **kubernetes_fakes.COMPONENTS,
+        },
         functions={
             **aws_lookups.LOOKUPS,
+            **awsx_fakes.FUNCTIONS,
             **aws_functions.FUNCTIONS,
             **kubernetes_fakes.FUNCTIONS,
         },

@@ -146,6 +146,11 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
                 return region
         return self.config.get("aws:region", "")
 
+    def ask(self, token: str, args: Properties, provider: str = "") -> Properties:
+        """What a function answers, as the plugin of a remote component asks it."""
+        self.recording.calls.append((token, args))
+        return self._fakes.invoke(self, token, args, provider)
+
     def register(self, request: resource_pb2.RegisterResourceRequest) -> Resource:
         """Register a child as the plugin of a remote component would, and return it."""
         return self._register(request, assumed=True)

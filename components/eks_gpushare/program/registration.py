@@ -113,16 +113,19 @@ def child_request(
     custom: bool = True,
     depends_on: Sequence[str] = (),
     ignore_changes: Sequence[str] = (),
+    provider: str | None = None,
 ) -> resource_pb2.RegisterResourceRequest:
     """The registration of a child of `parent`, as a plugin would send it.
 
     Inputs that are None are left out. An `OutputValue` in the inputs becomes a dependency of its
-    property. The provider is the one that `parent` hands down for the type's package.
+    property. The provider is the one that `parent` hands down for the type's package, if `provider`
+    is not another's URN.
     `depends_on` are URNs, `ignore_changes` property paths.
     """
     given = {key: value for key, value in inputs.items() if value is not None}
     dependencies = {key: sorted(_dependencies(value)) for key, value in given.items()}
-    provider = parent.providers.get(type_token.partition(":")[0], "") if custom else ""
+    if provider is None:
+        provider = parent.providers.get(type_token.partition(":")[0], "") if custom else ""
     request = resource_pb2.RegisterResourceRequest(
         type=type_token,
         name=name,
