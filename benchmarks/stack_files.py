@@ -23,7 +23,7 @@ _POOL = """\
         labels: {{team: team-{number}}}
         sharing: {{mode: {mode}, replicas: {replicas}}}
 """
-_INSTANCE_TYPES = ("g4dn.xlarge", "g5.xlarge", "g6.xlarge", "p3.8xlarge", "g4dn.12xlarge")
+_INSTANCE_TYPES = ("g4dn.xlarge", "g5.xlarge", "g6.xlarge", "g6.12xlarge", "g4dn.12xlarge")
 
 
 def write_stack_file(directory: Path, pools: int) -> Path:

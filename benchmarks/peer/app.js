@@ -17,7 +17,7 @@ const sharing = {
 
 const gpuNodes = {
     id: "gpu",
-    instanceTypes: [new ec2.InstanceType("p3.8xlarge")],
+    instanceTypes: [new ec2.InstanceType("g6.12xlarge")],
     amiType: eks.NodegroupAmiType.AL2023_X86_64_NVIDIA,
     minSize: 1,
     desiredSize: 1,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from eks_gpushare.program.recording import Recording
 
 RETIRED = "p3 is offered in no region any more; the stack is the article's own"
-NOT_OFFERED = {"exclusive": RETIRED, "time-slicing": RETIRED}
+NOT_OFFERED = {"time-slicing-v100": RETIRED}
 
 
 def but_for(defects: Mapping[str, str]) -> list[object]:

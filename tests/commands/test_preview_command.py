@@ -20,7 +20,7 @@ def test_time_slicing_shows_forty_shares_a_node(run: Run) -> None:
     ran = run("preview", "time-slicing")
 
     assert ran.code == 0
-    assert "nvidia.com/gpu     40        40    40    12.24     0.3060" in ran.out
+    assert "nvidia.com/gpu     40        40    40     4.60     0.1150" in ran.out
     assert ran.err == ""
 
 
@@ -32,20 +32,20 @@ def test_json_has_the_keys_of_the_contract_and_nothing_else_is_printed(run: Run)
     assert document["stack"] == "time-slicing"
     assert pool == {
         "provisioner": "managedNodeGroup",
-        "instanceTypes": ["p3.8xlarge"],
+        "instanceTypes": ["g6.12xlarge"],
         "nodes": {"min": 1, "desired": 1, "max": 1},
-        "gpusPerNode": {"p3.8xlarge": 4},
-        "perNode": {"p3.8xlarge": {"nvidia.com/gpu": 40}},
+        "gpusPerNode": {"g6.12xlarge": 4},
+        "perNode": {"g6.12xlarge": {"nvidia.com/gpu": 40}},
         "atDesired": {"nvidia.com/gpu": 40},
         "atMax": {"nvidia.com/gpu": 40},
-        "usdPerHour": {"atDesired": 12.24, "perShare": 0.306},
+        "usdPerHour": {"atDesired": 4.6016, "perShare": 0.11504},
         "request": {"nvidia.com/gpu": 1},
         "shares": [
             {
                 "resource": "nvidia.com/gpu",
-                "perNode": {"p3.8xlarge": 40},
-                "memoryMiB": 1638,
-                "usdPerHour": 0.306,
+                "perNode": {"g6.12xlarge": 40},
+                "memoryMiB": 2303,
+                "usdPerHour": 0.11504,
             }
         ],
         "nodeSelector": {"eks-gpushare/pool": "gpu"},
@@ -108,7 +108,7 @@ def test_what_cannot_be_built_yet_is_an_error_here(
 ) -> None:
     """`check` lets such a file through with a warning; a preview would be of half a stack."""
     file = tmp_path / "Pulumi.karpenter.yaml"
-    text = time_slicing.replace("instanceTypes: [p3.8xlarge]", "instanceTypes: [g5.xlarge]")
+    text = time_slicing.replace("instanceTypes: [g6.12xlarge]", "instanceTypes: [g5.xlarge]")
     text = text.replace("nodes: {min: 1, desired: 1, max: 1}", "nodes: {max: 1}")
     file.write_text(text.replace("sharing:", "provisioner: karpenter\n        sharing:"))
 
@@ -164,7 +164,7 @@ def test_manifests_that_cannot_be_written_are_said_so(run: Run, tmp_path: Path) 
             [("gpushare-gpu", "roll")],
         ),
         ("1.35.8-20260930", "1.35.6-20260714", [("gpushare-gpu", "roll")]),
-        ("[p3.8xlarge]", "[g5.12xlarge]", [("gpushare-gpu", "replace")]),
+        ("[g6.12xlarge]", "[g5.12xlarge]", [("gpushare-gpu", "replace")]),
         ("tags: {team: ml-platform}", "tags: {team: other}", "updates only"),
         (
             "cidr: 10.0.0.0/16",

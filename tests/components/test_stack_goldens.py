@@ -40,6 +40,7 @@ AGAINST = {
     "mps": "time-slicing",
     "multi-tenant": "time-slicing",
     "prod": "time-slicing",
+    "time-slicing-v100": "time-slicing",
 }
 """The stack that each other one is told by: one with each manager, and the nearer of the two."""
 

@@ -7,6 +7,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from eks_gpushare.catalog.instances import gpu_instance_types
 from eks_gpushare.program.stack_config import read_stack_config
 from eks_gpushare.program.values import to_json
 from eks_gpushare.stack_file.check import check_file
@@ -21,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 TEACHES = {
     "bottlerocket": set(),
     "dev": {"GPU210"},  # CPU and memory per share of a small type
-    "exclusive": {"GPU104"},  # p3 is retired
+    "exclusive": set(),
     "gpu-operator": {"GPU271"},  # MIG manager and the kubelet
     "mig-balanced": set(),
     "mig-time-slicing": {"GPU210"},
@@ -29,7 +32,8 @@ TEACHES = {
     "mps": set(),
     "multi-tenant": set(),
     "prod": set(),
-    "time-slicing": {"GPU104", "GPU210"},
+    "time-slicing": set(),
+    "time-slicing-v100": {"GPU104", "GPU210"},  # p3 is retired
 }
 """Warnings that a stack is there to show."""
 
@@ -131,6 +135,30 @@ def test_from_exclusive_to_time_slicing_only_the_device_plugin_changes(
         "Release gpushare-device-plugin-release",
         "Stack eks-gpushare-exclusive",
     }
+
+
+@pytest.mark.parametrize("name", ["exclusive", "time-slicing"])
+def test_the_first_stacks_take_the_cheapest_type_with_four_gpus_of_24_gb(name: str) -> None:
+    """A newcomer's first `pulumi up` finds such a machine in both zones of the stack."""
+    config = read_stack_config(ROOT / "stacks" / f"Pulumi.{name}.yaml").values
+    environment = json.loads(config["eks-gpushare:environment"])
+    (taken,) = environment["pools"]["gpu"]["instanceTypes"]
+    region = config["aws:region"]
+    fitting = {
+        each.name: each.prices[region]
+        for each in gpu_instance_types().values()
+        if each.gpu_count == 4
+        and each.gpu_fraction == 1
+        and each.gpu is not None
+        and each.gpu.memory_mib >= 23_000
+        and each.prices.get(region)
+    }
+
+    assert taken == min(fitting, key=lambda each: fitting[each] or 0)
+    assert len(gpu_instance_types()[taken].zones[region]) >= 4
+    assert f"{fitting[taken]:.2f} USD an hour here, g5.12xlarge {fitting['g5.12xlarge']:.2f}" in (
+        stack_text(name)
+    )
 
 
 def test_the_time_slicing_stack_is_the_exclusive_one_with_other_sharing() -> None:

@@ -53,7 +53,7 @@ def test_nothing_of_aws_is_left_in_a_stack_for_the_engine() -> None:
         "pools": {
             "gpu": {
                 "provisioner": "existing",
-                "instanceTypes": ["p3.8xlarge"],
+                "instanceTypes": ["g6.12xlarge"],
                 "nodes": {"min": 1, "desired": 1, "max": 1},
                 "labels": {"eks-node": "gpu"},
                 "sharing": {"mode": "timeSlicing", "replicas": 10},

@@ -18,8 +18,9 @@ GPU = "nvidia.com/gpu"
 DEPLOYMENT = "gpu-demo/tensorflow-cifar10-deployment"
 
 
-def test_four_of_five_pods_run_on_four_whole_gpus(walk: Walk) -> None:
-    walk.install("exclusive")
+@pytest.mark.parametrize("stack", ["exclusive", "exclusive-v100"])
+def test_four_of_five_pods_run_on_four_whole_gpus(walk: Walk, stack: str) -> None:
+    walk.install(stack)
     walk.apply("exclusive/cifar10.yaml")
 
     report = walk.see(tensorflow_cifar10_deployment=4)
@@ -41,8 +42,9 @@ def test_four_of_five_pods_run_on_four_whole_gpus(walk: Walk) -> None:
     assert report["findings"] == []
 
 
-def test_twenty_pods_run_on_forty_shares(walk: Walk) -> None:
-    walk.install("time-slicing")
+@pytest.mark.parametrize("stack", ["time-slicing", "time-slicing-v100"])
+def test_twenty_pods_run_on_forty_shares(walk: Walk, stack: str) -> None:
+    walk.install(stack)
     walk.apply("exclusive/cifar10.yaml")
     five = walk.see()["workloads"][DEPLOYMENT]
     walk.scale("tensorflow-cifar10-deployment", 20)
@@ -96,7 +98,7 @@ def test_a_change_of_replicas_replaces_the_config_map(walk: Walk) -> None:
 
 
 def test_labels_say_what_gpu_feature_discovery_would(walk: Walk) -> None:
-    walk.install("time-slicing")
+    walk.install("time-slicing-v100")
 
     labels = walk.session.watches.nodes.get("gpu-0")["metadata"]["labels"]
     found = {key: value for key, value in labels.items() if key.startswith("nvidia.com/gpu.")}
@@ -116,7 +118,7 @@ def test_labels_say_what_gpu_feature_discovery_would(walk: Walk) -> None:
 
 
 def test_nodes_are_as_eks_would_have_them(walk: Walk) -> None:
-    walk.install("time-slicing")
+    walk.install("time-slicing-v100")
 
     node = walk.session.watches.nodes.get("gpu-0")
     labels = node["metadata"]["labels"]
