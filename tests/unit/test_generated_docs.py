@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
+import finding_examples
 import make_pages
 import pytest
+import yaml
 
 from eks_gpushare.config.models import models
 from eks_gpushare.config.schema import field_descriptions
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.rules import all_rules
 
 if TYPE_CHECKING:
@@ -35,6 +39,24 @@ def test_a_page_shows_what_the_command_prints(rule: Rule) -> None:
     page = (make_pages.DOCS / "findings" / f"{rule.id}.md").read_text(encoding="utf-8")
 
     assert f"{rule.severity} {rule.id}" in page
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
+def test_a_reader_who_copies_the_right_side_gets_no_error(rule: Rule) -> None:
+    """A part goes into a right environment key by key: `null` on a page would be a value there."""
+    page = (make_pages.DOCS / "findings" / f"{rule.id}.md").read_text(encoding="utf-8")
+    block = re.search(r"^## Right\n.*?^```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert block
+    given = yaml.load(block[1], yaml.BaseLoader)
+    text = block[1]
+    if "config" not in given:
+        merged = merge_values(finding_examples.base(), yaml.safe_load(text), keep_null=True)
+        text = finding_examples.stack_file_text(merged)
+
+    report = finding_examples.checked(text)
+
+    assert re.findall(r"^[^#\n]*\bnull\b", block[1], re.MULTILINE) == []
+    assert [str(each) for each in report.findings if each.severity == "error"] == []
 
 
 @pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)

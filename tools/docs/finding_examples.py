@@ -3,7 +3,11 @@
 `examples/findings/GPUnnn.yaml` has four keys: `path`, where the finding is; `also`, codes of other
 errors that cannot be kept apart from it; `wrong` and `right`. Those two are either the text of a
 whole stack file or a fragment that is merged over `base.yaml`, in which `null` removes a key. A
-finding about an edit has `before` too, the fragment that both are edits of.
+finding about an edit has `before` too, the fragment that both are edits of. A note that no file
+silences says so under `stays`.
+
+`null` is a word between this folder and its reader. In a stack file it is a value, and mostly a wrong
+one, so an example that removes a key is shown as the whole stack files that come out.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ FOLDER = ROOT / "examples" / "findings"
 TODAY = date(2026, 11, 21)
 """The day on which examples are checked, since the support of versions ends on a day."""
 REGION = "us-west-2"
+SIDES = ("before", "wrong", "right")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,8 @@ class Example:
     right: Side
     before: Side | None = None
     """What is up when the edit is made; None where the finding is about a file alone."""
+    stays: str = ""
+    """Why the right side has the finding too. Default: it has not."""
 
 
 def codes() -> list[str]:
@@ -63,15 +70,33 @@ def example(code: str) -> Example:
     """The example of a code, both sides checked."""
     text = (FOLDER / f"{code}.yaml").read_text(encoding="utf-8")
     data = _read(text)
-    before = _side(data["before"], _block(text, "before")) if "before" in data else None
+    whole = any(removes(data[side]) for side in SIDES if side in data)
+
+    def side(name: str, before: Side | None = None) -> Side:
+        given = data[name]
+        if whole and not isinstance(given, str):
+            given = shown(merge_values(base(), given))
+        return _side(given, _block(text, name), before)
+
+    before = side("before") if "before" in data else None
     return Example(
         code,
         data["path"],
         frozenset(data.get("also", ())),
-        _side(data["wrong"], _block(text, "wrong"), before),
-        _side(data["right"], _block(text, "right"), before),
+        side("wrong", before),
+        side("right", before),
         before,
+        data.get("stays", ""),
     )
+
+
+def removes(fragment: Any) -> bool:
+    """Whether a fragment takes a key away, which no reader of a page could repeat."""
+    if isinstance(fragment, dict):
+        return any(removes(value) for value in fragment.values())
+    if isinstance(fragment, list):
+        return any(removes(value) for value in fragment)
+    return fragment is None
 
 
 def findings(
@@ -86,6 +111,38 @@ def stack_file_text(environment: dict[str, Any], region: str = REGION) -> str:
     """A stack file with the given environment."""
     config = {"aws:region": region, ENVIRONMENT_KEY: environment}
     return str(yaml.safe_dump({"config": config}, sort_keys=False, allow_unicode=True))
+
+
+class _Readable(yaml.SafeDumper):
+    """YAML as people write it: what holds no further block in braces, long texts as blocks."""
+
+    def choose_scalar_style(self) -> str:
+        """Double quotes where quotes are needed, as in all stack files here."""
+        style: str = super().choose_scalar_style()
+        return '"' if style == "'" else style
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in value else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style)
+
+
+_Readable.add_representer(str, _text)
+
+
+def shown(environment: dict[str, Any], region: str = REGION) -> str:
+    """A stack file with the given environment, for a page."""
+    config = {"aws:region": region, ENVIRONMENT_KEY: environment}
+    return str(
+        yaml.dump(
+            {"config": config},
+            Dumper=_Readable,
+            sort_keys=False,
+            allow_unicode=True,
+            default_flow_style=None,
+            width=100,
+        )
+    )
 
 
 def checked(text: str, today: date = TODAY) -> Report:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 _WIDTH = 100
 _INTRODUCTION = """\
 What `eks-gpushare check` and `preview` say about a stack file. Codes are stable: what one means
-does not change, and none is used twice. An *error* refuses the stack, a *warning* lets it through
-and says so, an *info* is worth knowing. `eks-gpushare findings CODE` explains one in the terminal.
+does not change, and none is used twice. An *error* refuses the stack, a *warning* lets the file
+through and says so, an *info* is worth knowing. `eks-gpushare findings CODE` explains one in the
+terminal. Examples are whole stack files, or parts of one that is right otherwise.
 What `lab run` finds is with [the lab](../lab.md#findings-of-the-lab).\
 """
 _GROUPS = {
@@ -50,7 +51,7 @@ _COMPONENTS = {
 _PRINTED_BY = {False: "check", True: "preview --before"}
 _SEVERITIES = {
     "error": "error: the stack is refused",
-    "warning": "warning: the stack is built, and the command says so",
+    "warning": "warning: `check` lets the file through and says so",
     "info": "info: worth knowing",
 }
 
@@ -69,10 +70,11 @@ def _page(rule: Rule, example: Example) -> str:
         rule.why,
         *(["## Before", _yaml(example.before, refused=False)] if example.before else []),
         "## Wrong",
-        _yaml(example.wrong, refused=not example.wrong.report.ok),
+        _yaml(example.wrong, refused=not finding_examples.checked(example.wrong.text).ok),
         f"## What `{_PRINTED_BY[rule in edit_rules()]}` prints",
         f"```text\n{printed(example)}```",
         "## Right",
+        *([example.stays] if example.stays else []),
         _yaml(example.right, refused=False),
         *_who(rule),
         f"Source: <{rule.source}>",
