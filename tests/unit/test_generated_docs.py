@@ -47,9 +47,8 @@ def test_a_reader_who_copies_the_right_side_gets_no_error(rule: Rule) -> None:
     page = (make_pages.DOCS / "findings" / f"{rule.id}.md").read_text(encoding="utf-8")
     block = re.search(r"^## Right\n.*?^```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert block
-    given = yaml.load(block[1], yaml.BaseLoader)
     text = block[1]
-    if "config" not in given:
+    if not re.search("^config:", text, re.MULTILINE):
         merged = merge_values(finding_examples.base(), yaml.safe_load(text), keep_null=True)
         text = finding_examples.stack_file_text(merged)
 
