@@ -6,8 +6,8 @@ whole stack file or a fragment that is merged over `base.yaml`, in which `null` 
 finding about an edit has `before` too, the fragment that both are edits of. A note that no file
 silences says so under `stays`.
 
-In a stack file `null` is a value, and mostly a wrong one. So an example that removes a key is shown as
-the whole stack files that come out.
+In a stack file `null` is a value, and mostly a wrong one. So an example that removes a key is shown
+as the whole stack files that come out.
 """
 
 from __future__ import annotations
