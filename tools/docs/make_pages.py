@@ -1,4 +1,4 @@
-"""Write what of docs/ comes from the code: findings, the lab's too, the stack file, IAM.
+"""Write what of docs/ comes from the code: findings, the lab's too, the stack file, IAM, a picture.
 
 python tools/docs/make_pages.py           write them
 python tools/docs/make_pages.py --check   say which are out of date, exit code 1 if any is
@@ -13,6 +13,7 @@ from pathlib import Path
 import finding_pages
 import iam_page
 import lab_page
+import picture
 import stack_file_page
 
 from eks_gpushare.config.schema import stack_file_schema
@@ -27,6 +28,7 @@ def generated() -> dict[Path, str]:
     files[DOCS / "stack-file.md"] = stack_file_page.page()
     for name, with_tables in (("iam.md", iam_page.page), ("lab.md", lab_page.page)):
         files[DOCS / name] = with_tables((DOCS / name).read_text(encoding="utf-8"))
+    files[picture.FILE] = picture.draw()
     files[DOCS / "stack-file.schema.json"] = json.dumps(stack_file_schema(), indent=2) + "\n"
     return files
 
