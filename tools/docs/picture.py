@@ -151,7 +151,7 @@ def _around(facts: _Facts) -> Iterator[Box]:
             "EKS control plane",
             f"{cluster['name']}, Kubernetes {cluster['version']}",
             f"endpoint: {', '.join(reached)}",
-            f"sign-in: access entries ({entries} admins)",
+            f"access entries: {entries} admins",
             f"support: {cluster['upgradePolicy']['supportType'].lower()}",
             "deletion protection: " + ("on" if cluster["deletionProtection"] else "off"),
         ],
