@@ -149,7 +149,7 @@ def _around(facts: _Facts) -> Iterator[Box]:
         140,
         [
             "EKS control plane",
-            f"{cluster['name']}, Kubernetes {cluster['version']}",
+            f"{cluster['name']}, version {cluster['version']}",
             f"endpoint: {', '.join(reached)}",
             f"access entries: {entries} admins",
             f"support: {cluster['upgradePolicy']['supportType'].lower()}",
