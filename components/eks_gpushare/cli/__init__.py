@@ -27,9 +27,12 @@ _VERBS = {
     "mig": "list the MIG layouts that fit on a GPU, or say why one does not",
     "schema": "print the JSON Schema of the environment",
     "findings": "explain findings by their codes, or list all there are",
+    "completion": "print what completes the command in a shell",
 }
 
 
+_COMPLETING = "_ARGCOMPLETE"
+"""Set by the script of `completion` in the environment of the command that it asks."""
 _IN_PACKAGES = {"lab": '"eks-gpushare[lab]"'}
 """Verbs of packages of their own, and what installs them."""
 
@@ -46,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # One short process: collecting cycles costs a quarter of its time and frees nothing it needs.
     gc.disable()
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if _COMPLETING in os.environ:
+        _complete_line()
     try:
         parser = _parser(words)
         options = parser.parse_args(words)
@@ -63,6 +68,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FINE
     gc.freeze()  # nor does the last collection, at the end of the process
     return code
+
+
+def _complete_line() -> None:
+    """Print what may come next on the line of a shell, and end the process."""
+    from eks_gpushare.cli.completers import complete, words_so_far
+
+    complete(_parser(words_so_far()))
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:

@@ -38,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stack", type=words.name, help="name of the stack (default: dev)")
     parser.add_argument(
-        "--region", type=words.region, help="AWS region (default: $AWS_REGION, or us-west-2)"
+        "--region",
+        type=words.region,
+        metavar="REGION",
+        help="AWS region (default: $AWS_REGION, or us-west-2)",
     )
     parser.add_argument(
         "--mode",
@@ -58,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layout",
         type=words.layout,
+        metavar="LAYOUT",
         help="MIG layout by name, or devices per GPU such as 1g.10gb=2,2g.20gb=1",
     )
     parser.add_argument(

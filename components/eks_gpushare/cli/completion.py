@@ -1,0 +1,44 @@
+"""`eks-gpushare completion SHELL`: what a shell needs to complete the command's words."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from eks_gpushare.cli import FINE
+
+if TYPE_CHECKING:
+    import argparse
+
+COMMAND = "eks-gpushare"
+_SHELLS = ("bash", "zsh", "fish")
+_USE = """\
+where to put it:
+  bash  eks-gpushare completion bash >> ~/.bash_completion
+  zsh   eks-gpushare completion zsh > DIR/_eks-gpushare   DIR is one of $fpath
+  fish  eks-gpushare completion fish > ~/.config/fish/completions/eks-gpushare.fish
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `completion`."""
+    import argparse
+
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _USE
+    parser.add_argument("shell", choices=_SHELLS, metavar="SHELL", help=", ".join(_SHELLS))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the script. On each TAB it asks the command itself, in the environment of then."""
+    import argcomplete
+
+    script = argcomplete.shellcode([COMMAND], shell=options.shell).strip()
+    if options.json:
+        import json
+
+        json.dump({"shell": options.shell, "script": script}, sys.stdout, indent=2)
+    else:
+        sys.stdout.write(script)
+    sys.stdout.write("\n")
+    return FINE
