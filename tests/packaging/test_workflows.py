@@ -11,6 +11,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+PINNED = [*WORKFLOWS, *sorted((ROOT / "examples/ci").glob("*.yml"))]
 WRITES = {("release", "attest"): {"id-token", "attestations"}, ("release", "publish"): {"id-token"}}
 """Jobs that may do more than read the repository."""
 
@@ -22,7 +23,7 @@ def jobs(file: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-@each_workflow
+@pytest.mark.parametrize("file", PINNED, ids=lambda file: file.stem)
 def test_an_action_is_pinned_by_its_commit_with_the_version_beside_it(file: Path) -> None:
     used = re.findall(r"uses: (.*)", file.read_text(encoding="utf-8"))
 
@@ -33,7 +34,7 @@ def test_an_action_is_pinned_by_its_commit_with_the_version_beside_it(file: Path
 
 
 def test_an_action_has_one_version_everywhere() -> None:
-    text = "".join(file.read_text(encoding="utf-8") for file in WORKFLOWS)
+    text = "".join(file.read_text(encoding="utf-8") for file in PINNED)
     used = set(re.findall(r"uses: (\S+)@(\S+ # \S+)", text))
 
     assert len({action for action, _ in used}) == len(used)
@@ -83,7 +84,7 @@ def test_updates_are_asked_for_wherever_versions_are_pinned() -> None:
         for pattern in update.get("directories", [update.get("directory")])
         for folder in folders(pattern)
     }
-    pinned = {("github-actions", "")}
+    pinned = {("github-actions", ""), ("github-actions", "examples/ci")}
     pinned |= {("pip", place(path)) for path in ROOT.glob("pyproject.toml")}
     pinned |= {("pip", place(path)) for path in ROOT.glob("components/*/pyproject.toml")}
     pinned |= {("gomod", place(path)) for path in ROOT.glob("components/**/go.mod")}

@@ -76,7 +76,9 @@ def test_what_is_no_whole_number_is_refused(given: object, message: str) -> None
     ("given", "message"),
     [
         ("true", '"true" is text; true or false is expected. Write true or false, without quotes.'),
-        ("yes", '"yes" is text; true or false is expected. Write true or false, without quotes.'),
+        ("yes", '"yes" is text; true or false is expected. Write true or false; yes is text here.'),
+        ("Off", '"Off" is text; true or false is expected. Write true or false; Off is text here.'),
+        ("enabled", '"enabled" is text; true or false is expected. Write true or false.'),
         (1, "1 is a number; true or false is expected. Give true or false."),
     ],
 )

@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verbs of `mig` and their options."""
     verbs = parser.add_subparsers(dest="mig_verb", metavar="VERB", required=True)
     for verb, summary in _SUMMARIES.items():
-        sub = verbs.add_parser(verb, help=summary, description=f"{summary.capitalize()}.")
+        sub = verbs.add_parser(
+            verb, help=summary, description=f"{summary[:1].upper()}{summary[1:]}."
+        )
         # Suppressed: the default would undo a --json that stands before the verb.
         described = {"action": "store_true", "default": argparse.SUPPRESS}
         sub.add_argument("--json", help="print one JSON document", **described)  # type: ignore[arg-type]  # keywords of argparse

@@ -256,12 +256,21 @@ def wrong_type(at: FieldPath, given: Any, wanted: str, written: str | None = Non
     elif wanted == "text" and (isinstance(given, bool) or _is_number(given)):
         fix = f'Quote it: "{written or json.dumps(given)}".'
     elif wanted == "true or false" and isinstance(given, str):
-        fix = "Write true or false, without quotes."
+        fix = _boolean_fix(given)
     elif wanted == "a list" and isinstance(given, str):
         fix = f"Write [{given}]."
     elif wanted == "a whole number" and isinstance(given, str) and _is_integer(given):
         fix = f"Write {given.strip()}, without quotes."
     return shape_rules.WRONG_TYPE.finding(at, message, fix)
+
+
+def _boolean_fix(given: str) -> str:
+    """Not every text had quotes: YAML 1.1 read `yes` and `on` as true, 1.2 does not."""
+    if given.strip().lower() in {"true", "false"}:
+        return "Write true or false, without quotes."
+    if given.lower() in {"yes", "no", "on", "off", "y", "n"}:
+        return f"Write true or false; {given} is text here."
+    return "Write true or false."
 
 
 def _is_integer(text: str) -> bool:

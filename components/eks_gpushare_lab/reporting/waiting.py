@@ -129,9 +129,13 @@ def _hopeless(session: Session, pod: Object, at: tuple[str, str]) -> Iterator[Fi
     for name in requested(pod["spec"]):
         if name in there or name in _BUILT_IN:
             continue
-        some = ", ".join(sorted(each for each in there if each.startswith(_PREFIX))) or "none"
-        message = f"It asks for {name}, which no node advertises; of NVIDIA's there is {some}."
-        fix = "Ask for one of those, or declare a pool that shares its GPUs under that name."
+        some = ", ".join(sorted(each for each in there if each.startswith(_PREFIX)))
+        message = f"It asks for {name}, which no node advertises; " + (
+            f"of NVIDIA's there is {some}." if some else "nothing of NVIDIA's is advertised at all."
+        )
+        fix = "Declare a pool that shares its GPUs under that name."
+        if some:
+            fix = "Ask for one of those, or declare a pool that shares its GPUs under that name."
         yield rules.NOT_ADVERTISED.finding(at, message, fix)
     wanted = [name for name in requested(pod["spec"]) if name.startswith(_PREFIX)]
     with_it = [n for n in nodes if wanted and all(allocatable(n).get(w) for w in wanted)]
