@@ -8,9 +8,10 @@ from typing import Any
 import yaml
 from pulumi_policy import ResourceValidationArgs, Severity
 
-from gpushare_policies.props import each, format_value, peek, read
+from gpushare_policies.props import each, format_value, given, is_true, peek, read
 from gpushare_policies.rule import Rule, cis
 from gpushare_policies.tokens import ACCESS_ENTRY, CLUSTER_ROLE_BINDING, CONFIG_MAP, EKS_CLUSTER
+from gpushare_policies.words import Fix, is_of_pulumi_eks
 
 MASTERS = "system:masters"
 """The group whose rights nothing can take away, not even deleting its binding."""
@@ -20,11 +21,22 @@ _MACHINES = ("system:", "eks:")
 _EVERYBODY = ("system:authenticated", "system:unauthenticated")
 
 
-def _masters(who: str) -> str:
+_ENTRY = (
+    "with the access policy arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy, "
+    "which can be revoked."
+)
+_ADMINS = Fix(
+    "List the IAM role under `cluster.admins` in the stack file, which makes an access entry with "
+    "AmazonEKSClusterAdminPolicy.",
+    f"Make an entry of `accessEntries` for the IAM role {_ENTRY}",
+    f"Make an aws.eks.AccessEntry for the IAM role {_ENTRY}",
+)
+
+
+def _masters(who: str, urn: str) -> str:
     return (
         f"{who} is in the group {MASTERS}. Nobody must be: its rights pass by every check and "
-        f"cannot be revoked. List the IAM role under `cluster.admins` in the stack file, which "
-        f"makes an access entry with AmazonEKSClusterAdminPolicy."
+        f"cannot be revoked. {_ADMINS.of(urn)}"
     )
 
 
@@ -35,32 +47,43 @@ def _principal(holder: Mapping[str, Any], key: str, where: str) -> str:
 
 def _entry(args: ResourceValidationArgs) -> Iterator[str]:
     if MASTERS in each(read(args.props, "kubernetesGroups")):
-        yield _masters(_principal(args.props, "principalArn", f"of the access entry {args.name}"))
+        where = f"of the access entry {args.name}"
+        yield _masters(_principal(args.props, "principalArn", where), args.urn)
 
 
 def _cluster(args: ResourceValidationArgs) -> Iterator[str]:
-    entries = read(args.props, "accessEntries") or {}
-    for key in entries:
-        if MASTERS in each(read(entries[key], "kubernetesGroups")):
-            yield _masters(f"The principal of the access entry {key}")
+    # Access entries are resources below the cluster, and so is aws-auth; but roles that are made in
+    # the same stack leave the whole of that unknown.
+    if not _makes_roles(args):
+        return
     for kind, arn in (("roleMappings", "roleArn"), ("userMappings", "userArn")):
         for mapping in each(read(args.props, kind)):
             if MASTERS in each(read(mapping, "groups")):
-                yield _masters(_principal(mapping, arn, f"of {kind}"))
+                yield _masters(_principal(mapping, arn, f"of {kind}"), args.urn)
+
+
+def _makes_roles(args: ResourceValidationArgs) -> bool:
+    """Whether a cluster of pulumi_eks has roles of nodes in aws-auth beside what it is given."""
+    named = given(args.props, "instanceRole") or given(args.props, "instanceRoles")
+    asked = peek(args.props, "createInstanceRole")
+    by_default = not is_true(peek(args.props, "skipDefaultNodeGroup"))
+    return named or (by_default if asked is None else is_true(asked))
 
 
 def _aws_auth(args: ResourceValidationArgs) -> Iterator[str]:
     # A name that is not known yet is made up by Pulumi or computed, and never this one.
     if peek(args.props, "metadata", "name") != "aws-auth":
         return
+    # Of pulumi_eks it is unknown until roles of nodes are made, and the cluster's mappings are judged.
+    look = peek if is_of_pulumi_eks(args.urn) else read
     for key, arn in (("mapRoles", "rolearn"), ("mapUsers", "userarn")):
         try:
-            mappings = yaml.safe_load(read(args.props, "data", key) or "")
+            mappings = yaml.safe_load(look(args.props, "data", key) or "")
         except yaml.YAMLError:
             continue  # EKS ignores what it cannot read
         for mapping in each(mappings):
             if isinstance(mapping, Mapping) and MASTERS in each(mapping.get("groups")):
-                yield _masters(_principal(mapping, arn, "of aws-auth"))
+                yield _masters(_principal(mapping, arn, "of aws-auth"), args.urn)
 
 
 def _binding(args: ResourceValidationArgs) -> Iterator[str]:
@@ -72,8 +95,7 @@ def _binding(args: ResourceValidationArgs) -> Iterator[str]:
             yield (
                 f"The ClusterRoleBinding {args.name} gives the user {name} the role "
                 f"cluster-admin. People must get rights through EKS access entries, where AWS "
-                f"logs and revokes them. List the IAM role under `cluster.admins` in the stack "
-                f"file and remove the subject."
+                f"logs and revokes them. Remove the subject. {_ADMINS.of(args.urn)}"
             )
         elif kind == "Group" and name in _EVERYBODY:
             yield (
@@ -83,8 +105,8 @@ def _binding(args: ResourceValidationArgs) -> Iterator[str]:
         elif kind == "Group" and name == MASTERS:
             yield (
                 f"The ClusterRoleBinding {args.name} binds the group {MASTERS}. Nobody must be "
-                f"in that group, so it needs no binding. Remove the subject and list IAM roles "
-                f"under `cluster.admins` in the stack file."
+                f"in that group, so it needs no binding. Remove the subject. "
+                f"{_ADMINS.of(args.urn)}"
             )
 
 
@@ -99,8 +121,7 @@ NO_HUMAN_IN_MASTERS = Rule(
     },
     severity=Severity.CRITICAL,
     framework=cis("4.1.1", "The role cluster-admin is used only where it is needed."),
-    fix="List IAM roles under `cluster.admins` in the stack file: each gets an access entry with "
-    "AmazonEKSClusterAdminPolicy, which can be revoked.",
+    fix=_ADMINS,
 )
 
 ACCESS_RULES = (NO_HUMAN_IN_MASTERS,)

@@ -11,6 +11,7 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 from gpushare_policies.props import each, format_value, given, peek, read, whole
 from gpushare_policies.rule import Rule, number
 from gpushare_policies.tokens import CHART_V4, CONFIG_MAP, OUR_POOL, RELEASE
+from gpushare_policies.words import Fix
 
 # Semantic Versioning 2.0.0, and the leading v that Helm puts up with.
 _EXACT = re.compile(r"v?\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
@@ -19,6 +20,15 @@ _EXACT = re.compile(r"v?\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 def _is_pinned_by_itself(chart: str) -> bool:
     """Whether a chart is a directory, an archive or a digest: what is there is the version."""
     return chart.startswith((".", "/")) or chart.endswith(".tgz") or "@sha256:" in chart
+
+
+_SET_VERSION = "Set `version` to one exact version."
+_PINNED = Fix(
+    "Set `charts.<chart>.version` in the stack file, or leave the key out for the version this "
+    "release was tested with.",
+    _SET_VERSION,
+    _SET_VERSION,
+)
 
 
 def _version(args: ResourceValidationArgs) -> Iterator[str]:
@@ -30,8 +40,7 @@ def _version(args: ResourceValidationArgs) -> Iterator[str]:
         yield (
             f"The chart {read(args.props, 'chart')} of {args.name} has the version "
             f"{format_value(version)}. It must be one exact version such as 0.20.0, no range, or "
-            f"the next run installs another chart. Set `charts.<chart>.version` in the stack file, "
-            f"or leave the key out for the version this release was tested with."
+            f"the next run installs another chart. {_PINNED.of(args.urn)}"
         )
 
 
@@ -40,8 +49,7 @@ CHART_VERSIONS_PINNED = Rule(
     "Helm charts must be pinned to one exact version.",
     checks={RELEASE: _version, CHART_V4: _version},
     severity=Severity.MEDIUM,
-    fix="Set `charts.<chart>.version` in the stack file to one exact version. On a raw Release or "
-    "Chart: `version`.",
+    fix=_PINNED,
 )
 
 MAXIMUM_REPLICAS = number(
@@ -65,13 +73,23 @@ def _time_slicing(text: str) -> Iterator[tuple[str, int]]:
             yield format_value(read(resource, "name")), replicas
 
 
+_FEWER_REPLICAS = (
+    "Lower `replicas` in that document, or raise `maximumReplicas` of this policy. MPS and MIG "
+    "limit what one pod can take from another."
+)
+_FEWER = Fix(
+    "Lower `pools.<pool>.sharing.replicas` in the stack file, or raise `maximumReplicas` of this "
+    "policy. `mode: mps` and `mig` limit what one pod can take from another.",
+    _FEWER_REPLICAS,
+    _FEWER_REPLICAS,
+)
+
+
 def _too_many(args: ResourceValidationArgs, where: str, resource: str, replicas: int) -> str:
     most = MAXIMUM_REPLICAS.of(args)
     return (
         f"{where} cuts {resource} into {replicas} time slices. There must be at most {most}: pods "
-        f"share memory and wait for each other, and AWS advises 2 to 8. Lower "
-        f"`pools.<pool>.sharing.replicas` in the stack file, or raise `maximumReplicas` of "
-        f"this policy."
+        f"share memory and wait for each other, and AWS advises 2 to 8. {_FEWER.of(args.urn)}"
     )
 
 
@@ -114,8 +132,7 @@ TIME_SLICING_REPLICAS = Rule(
     checks={CONFIG_MAP: _config_map, RELEASE: _release, OUR_POOL: _pool},
     level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
-    fix="Lower `pools.<pool>.sharing.replicas` in the stack file, or use `mode: mps` or `mig`, "
-    "which limit what one pod can take from another.",
+    fix=_FEWER,
     settings=(MAXIMUM_REPLICAS,),
 )
 

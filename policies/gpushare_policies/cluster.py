@@ -11,8 +11,8 @@ from pulumi_policy import ResourceValidationArgs, Severity
 from eks_gpushare.catalog.kubernetes import eks_versions, support
 from gpushare_policies.props import each, format_value, given, is_true, read, stack_of
 from gpushare_policies.rule import Rule, cis, is_among, security_hub, stacks
-from gpushare_policies.shapes import ClusterShape, on_clusters, switch
-from gpushare_policies.tokens import AWS_CLUSTER, EKS_CLUSTER, OUR_CLUSTER
+from gpushare_policies.shapes import on_clusters, switch
+from gpushare_policies.words import Fix, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,43 +44,53 @@ def reaches_everybody(cidrs: Sequence[str]) -> bool:
     )
 
 
-def _endpoint_not_open(args: ResourceValidationArgs, shape: ClusterShape) -> Iterator[str]:
-    if not is_true(switch(args, shape.public, default=shape.public_default)):
+_NOT_OPEN = Fix(
+    "Set `cluster.endpoint.publicCidrs` in the stack file to them, or `cluster.endpoint.public: "
+    "false`.",
+    "Set `publicAccessCidrs` to them, or `endpointPublicAccess: false`.",
+    "Set `vpcConfig.publicAccessCidrs` to them, or `vpcConfig.endpointPublicAccess: false`.",
+)
+
+
+def _endpoint_not_open(args: ResourceValidationArgs) -> Iterator[str]:
+    if not is_true(switch(args, "vpcConfig", "endpointPublicAccess", default=True)):
         return
-    cidrs = [str(cidr) for cidr in each(read(args.props, *shape.public_cidrs))]
-    name = shape.public_cidrs[-1]
+    cidrs = [str(cidr) for cidr in each(read(args.props, "vpcConfig", "publicAccessCidrs"))]
     if not cidrs:
-        found = f"{name} is unset, which EKS takes for 0.0.0.0/0"
+        found = "no network is named, which EKS takes for 0.0.0.0/0"
     elif reaches_everybody(cidrs):
-        found = f"{name} is {format_value(cidrs)}"
+        found = f"{format_value(cidrs)} may use it"
     else:
         return
     yield (
-        f"The public API endpoint of {args.name} is open to the world: {found}. It must name the "
-        f"networks that may use it. Set `cluster.endpoint.publicCidrs` in the stack file to them, "
-        f"or `cluster.endpoint.public: false`."
+        f"The public API endpoint of {name_of(args.urn)} is open to the world: {found}. It must "
+        f"name the networks that may use it. {_NOT_OPEN.of(args.urn)}"
     )
 
 
 PUBLIC_ENDPOINT_NOT_OPEN = Rule(
     "public-endpoint-not-open",
     "The public API endpoint must never be open to the world.",
-    checks=on_clusters(_endpoint_not_open, (AWS_CLUSTER, EKS_CLUSTER, OUR_CLUSTER)),
+    checks=on_clusters(_endpoint_not_open),
     severity=Severity.CRITICAL,
     framework=cis("5.4.1", "Access to the control plane endpoint is restricted."),
     also=("aws-security-hub/EKS.1", "prowler/eks_cluster_not_publicly_accessible"),
-    fix="List your own networks under `cluster.endpoint.publicCidrs` in the stack file, or set "
-    "`cluster.endpoint.public: false`. On a raw cluster: `vpcConfig.publicAccessCidrs`.",
+    fix=_NOT_OPEN,
+)
+
+_PRIVATE = Fix(
+    "Set `cluster.endpoint.private: true` in the stack file, or leave the key out.",
+    "Set `endpointPrivateAccess: true`.",
+    "Set `vpcConfig.endpointPrivateAccess: true`.",
 )
 
 
-def _endpoint_private(args: ResourceValidationArgs, shape: ClusterShape) -> Iterator[str]:
-    private = read(args.props, *shape.private)
+def _endpoint_private(args: ResourceValidationArgs) -> Iterator[str]:
+    private = read(args.props, "vpcConfig", "endpointPrivateAccess")
     if not is_true(private):
         yield (
-            f"The private API endpoint of {args.name} is {format_value(private)}. It must be on, "
-            f"so that nodes reach the API server within the VPC. Set `cluster.endpoint.private: "
-            f"true` in the stack file, or leave the key out."
+            f"The private API endpoint of {name_of(args.urn)} is {format_value(private)}. It must "
+            f"be on, so that nodes reach the API server within the VPC. {_PRIVATE.of(args.urn)}"
         )
 
 
@@ -91,19 +101,26 @@ PRIVATE_ENDPOINT_ON = Rule(
     severity=Severity.HIGH,
     framework=cis("5.4.2", "The private endpoint is enabled."),
     also=("aws-security-hub/EKS.1",),
-    fix="Leave `cluster.endpoint.private` out of the stack file, or set it to true. On a raw "
-    "cluster: `vpcConfig.endpointPrivateAccess: true`.",
+    fix=_PRIVATE,
 )
 
 
-def _logs(args: ResourceValidationArgs, shape: ClusterShape) -> Iterator[str]:
-    enabled = {str(kind) for kind in each(read(args.props, *shape.log_types))}
+_SET_LOGS = f"Set `enabledClusterLogTypes: {format_value(LOG_TYPES)}`."
+_ALL_LOGS = Fix(
+    "A cluster made from a stack file always has them: remove what takes them away, such as a "
+    "transform.",
+    _SET_LOGS,
+    _SET_LOGS,
+)
+
+
+def _logs(args: ResourceValidationArgs) -> Iterator[str]:
+    enabled = {str(kind) for kind in each(read(args.props, "enabledClusterLogTypes"))}
     missing = [kind for kind in LOG_TYPES if kind not in enabled]
     if missing:
         yield (
-            f"The control plane of {args.name} does not log {', '.join(missing)}. All five "
-            f"types must be logged. Set `enabledClusterLogTypes: {format_value(LOG_TYPES)}`; a "
-            f"cluster made from a stack file always has them."
+            f"The control plane of {name_of(args.urn)} does not log {', '.join(missing)}. All five "
+            f"types must be logged. {_ALL_LOGS.of(args.urn)}"
         )
 
 
@@ -114,26 +131,31 @@ CONTROL_PLANE_LOGS = Rule(
     severity=Severity.MEDIUM,
     framework=cis("2.1.1", "Audit logs are enabled."),
     also=("aws-security-hub/EKS.8", "prowler/eks_control_plane_logging_all_types_enabled"),
-    fix=f"Set `enabledClusterLogTypes: {format_value(LOG_TYPES)}`. A cluster made from a stack "
-    "file always has them.",
+    fix=_ALL_LOGS,
 )
 
 
-def _secrets(args: ResourceValidationArgs, shape: ClusterShape) -> Iterator[str]:
-    if not given(args.props, *shape.secrets_key):
+_KEY = Fix(
+    "Set `cluster.secretsKeyArn` in the stack file, or leave the key out and the stack makes one.",
+    "Set `encryptionConfigKeyArn` to the ARN of a key.",
+    "Set `encryptionConfig: {provider: {keyArn: ...}, resources: [secrets]}`.",
+)
+
+
+def _secrets(args: ResourceValidationArgs) -> Iterator[str]:
+    name = name_of(args.urn)
+    if not given(args.props, "encryptionConfig", "provider", "keyArn"):
         yield (
-            f"The secrets of {args.name} are encrypted with no KMS key of yours. They must be, so "
-            f"that you decide who may decrypt. Set `cluster.secretsKeyArn` in the stack "
-            f"file, or leave the key out and the stack makes one."
+            f"The secrets of {name} are encrypted with no KMS key of yours. They must be, so that "
+            f"you decide who may decrypt. {_KEY.of(args.urn)}"
         )
-    elif shape.encrypted_kinds is not None:
-        kinds = [str(kind) for kind in each(read(args.props, *shape.encrypted_kinds))]
-        if "secrets" not in kinds:
-            yield (
-                f"The KMS key of {args.name} encrypts {format_value(kinds)}. It must encrypt "
-                f"secrets. Set `encryptionConfig.resources: [secrets]`; a cluster made from a "
-                f"stack file always has it."
-            )
+        return
+    kinds = [str(kind) for kind in each(read(args.props, "encryptionConfig", "resources"))]
+    if "secrets" not in kinds:
+        yield (
+            f"The KMS key of {name} encrypts {format_value(kinds)}. It must encrypt secrets. "
+            f"{_KEY.of(args.urn)}"
+        )
 
 
 SECRETS_ENCRYPTED = Rule(
@@ -143,21 +165,29 @@ SECRETS_ENCRYPTED = Rule(
     severity=Severity.HIGH,
     framework=cis("5.3.1", "Secrets are encrypted with a customer managed key in AWS KMS."),
     also=("aws-security-hub/EKS.3", "prowler/eks_cluster_kms_cmk_encryption_in_secrets_enabled"),
-    fix="Leave `cluster.secretsKeyArn` out of the stack file (the stack makes a key) or name a "
-    "key. On a raw cluster: `encryptionConfig: {provider: {keyArn: ...}, resources: [secrets]}`.",
+    fix=_KEY,
 )
 
 
-def _authentication(args: ResourceValidationArgs, shape: ClusterShape) -> Iterator[str]:
-    mode = read(args.props, *shape.mode)
+_API_MODE = Fix(
+    "A cluster made from a stack file always has it, and people are listed under "
+    "`cluster.admins`: remove what changes the mode, such as a transform.",
+    "Set `authenticationMode: API` and list people and roles of nodes under `accessEntries`. From "
+    "CONFIG_MAP, EKS goes by way of API_AND_CONFIG_MAP.",
+    "Set `accessConfig.authenticationMode: API` and make an access entry for each principal of "
+    "aws-auth. From CONFIG_MAP, EKS goes by way of API_AND_CONFIG_MAP.",
+)
+
+
+def _authentication(args: ResourceValidationArgs) -> Iterator[str]:
+    mode = read(args.props, "accessConfig", "authenticationMode")
     if mode == "API":
         return
     found = "unset, which EKS takes for CONFIG_MAP" if mode is None else str(mode)
     yield (
-        f"The authentication mode of {args.name} is {found}. It must be API: access entries are "
-        f"seen and checked in AWS, the aws-auth ConfigMap is not. Set "
-        f"`accessConfig.authenticationMode: API` and list people under `cluster.admins`; a "
-        f"cluster made from a stack file always has it."
+        f"The authentication mode of {name_of(args.urn)} is {found}. It must be API: access "
+        f"entries are seen and checked in AWS, the aws-auth ConfigMap is not. "
+        f"{_API_MODE.of(args.urn)}"
     )
 
 
@@ -167,19 +197,26 @@ API_AUTHENTICATION = Rule(
     checks=on_clusters(_authentication),
     severity=Severity.HIGH,
     framework=cis("4.1.7", "Access is managed with the Cluster Access Manager API."),
-    fix="Set the authentication mode to API and move aws-auth entries to access entries "
-    "(`cluster.admins` in the stack file). From CONFIG_MAP, EKS goes by way of API_AND_CONFIG_MAP.",
+    fix=_API_MODE,
 )
 
 
-def _support_type(args: ResourceValidationArgs, shape: ClusterShape) -> Iterator[str]:
-    kind = read(args.props, *shape.support_type)
+_SET_STANDARD = "Set `upgradePolicy: {supportType: STANDARD}`."
+_STANDARD = Fix(
+    "Set `cluster.supportType: standard` in the stack file, or leave the key out.",
+    _SET_STANDARD,
+    _SET_STANDARD,
+)
+
+
+def _support_type(args: ResourceValidationArgs) -> Iterator[str]:
+    kind = read(args.props, "upgradePolicy", "supportType")
     if str(kind).upper() != "STANDARD":
         found = "unset, which EKS takes for EXTENDED" if kind is None else str(kind)
         yield (
-            f"The upgrade policy of {args.name} is {found}. It must be STANDARD: EKS then "
+            f"The upgrade policy of {name_of(args.urn)} is {found}. It must be STANDARD: EKS then "
             f"upgrades the cluster at the end of standard support and charges no more for "
-            f"it. Set `cluster.supportType: standard` in the stack file, or leave the key out."
+            f"it. {_STANDARD.of(args.urn)}"
         )
 
 
@@ -189,8 +226,7 @@ STANDARD_UPGRADE_POLICY = Rule(
     checks=on_clusters(_support_type),
     severity=Severity.LOW,
     framework=security_hub("EKS.2", "Clusters run on a supported Kubernetes version."),
-    fix="Leave `cluster.supportType` out of the stack file. On a raw cluster: "
-    "`upgradePolicy: {supportType: STANDARD}`.",
+    fix=_STANDARD,
 )
 
 
@@ -212,18 +248,27 @@ def _out_of_support(version: str) -> str | None:
     return f"left standard support{since} and costs more for each hour"
 
 
-def _version(args: ResourceValidationArgs, shape: ClusterShape) -> Iterator[str]:
-    version = read(args.props, *shape.version)
+_SET_VERSION = "Set `version` to one of them, as text. EKS upgrades one minor version at a time."
+_SUPPORTED = Fix(
+    "Set `cluster.version` in the stack file to one of them, quoted. EKS upgrades one minor "
+    "version at a time.",
+    _SET_VERSION,
+    _SET_VERSION,
+)
+
+
+def _version(args: ResourceValidationArgs) -> Iterator[str]:
+    version = read(args.props, "version")
     if version is None:
-        found = f"The Kubernetes version of {args.name} is unset, so EKS chooses it"
+        found = f"The Kubernetes version of {name_of(args.urn)} is unset, so EKS chooses it"
     elif (reason := _out_of_support(format_value(version))) is not None:
-        found = f"Kubernetes {format_value(version)} of {args.name} {reason}"
+        found = f"Kubernetes {format_value(version)} of {name_of(args.urn)} {reason}"
     else:
         return
     good = [name for name in eks_versions() if support(name, today()) == "standard"]
     yield (
-        f"{found}. It must be a version in standard support: {', '.join(good)}. Set "
-        f'`cluster.version` in the stack file, quoted, for example `version: "{good[-1]}"`.'
+        f"{found}. It must be a version in standard support: {', '.join(good)}. "
+        f"{_SUPPORTED.of(args.urn)}"
     )
 
 
@@ -234,8 +279,7 @@ VERSION_SUPPORTED = Rule(
     severity=Severity.MEDIUM,
     framework=security_hub("EKS.2", "Clusters run on a supported Kubernetes version."),
     also=("prowler/eks_cluster_uses_a_supported_version",),
-    fix="Set `cluster.version` in the stack file to a version in standard support, one minor "
-    "version at a time.",
+    fix=_SUPPORTED,
 )
 
 PROTECTED_STACKS = stacks(
@@ -243,15 +287,21 @@ PROTECTED_STACKS = stacks(
 )
 
 
-def _protected(args: ResourceValidationArgs, shape: ClusterShape) -> Iterator[str]:
+_SET_PROTECTION = "Set `deletionProtection: true`."
+_PROTECTION = Fix(
+    "Set `cluster.deletionProtection: true` in the stack file.", _SET_PROTECTION, _SET_PROTECTION
+)
+
+
+def _protected(args: ResourceValidationArgs) -> Iterator[str]:
     if not is_among(PROTECTED_STACKS.of(args), args.urn):
         return
-    protection = read(args.props, *shape.deletion_protection)
+    protection = read(args.props, "deletionProtection")
     if not is_true(protection):
         yield (
-            f"Deletion protection of {args.name} is {format_value(protection)}. In the stack "
-            f"{stack_of(args.urn)} it must be on, so that nobody deletes the cluster by mistake. "
-            f"Set `cluster.deletionProtection: true` in the stack file."
+            f"Deletion protection of {name_of(args.urn)} is {format_value(protection)}. In the "
+            f"stack {stack_of(args.urn)} it must be on, so that nobody deletes the cluster by "
+            f"mistake. {_PROTECTION.of(args.urn)}"
         )
 
 
@@ -261,8 +311,7 @@ DELETION_PROTECTION = Rule(
     checks=on_clusters(_protected),
     severity=Severity.HIGH,
     also=("prowler/eks_cluster_deletion_protection_enabled",),
-    fix="Set `cluster.deletionProtection: true` in the stack file. On a raw cluster: "
-    "`deletionProtection: true`.",
+    fix=_PROTECTION,
     settings=(PROTECTED_STACKS,),
 )
 

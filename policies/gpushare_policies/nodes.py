@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
@@ -10,7 +11,8 @@ from pulumi_policy.proxy import UnknownValueError
 from gpushare_policies.gpus import is_gpu_node_group
 from gpushare_policies.props import each, format_value, given, is_true, peek, read, stack_of, whole
 from gpushare_policies.rule import Rule, is_among, number, stacks
-from gpushare_policies.tokens import LAUNCH_TEMPLATE, MANAGED_NODE_GROUP, NODE_GROUP, OUR_POOL
+from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, OUR_POOL
+from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 # AWS spells effects NO_SCHEDULE, Kubernetes NoSchedule.
 _KEEPS_PODS_OUT = {"noschedule", "noexecute"}
 _MIG_CONFIG = "nvidia.com/mig.config"
+_KARPENTER = "karpenter"
 
 
 def _keeps_pods_out(args: ResourceValidationArgs) -> bool:
@@ -35,14 +38,21 @@ def _keeps_pods_out(args: ResourceValidationArgs) -> bool:
     return False
 
 
+_SET_TAINT = 'Set `taints: [{key: nvidia.com/gpu, value: "true", effect: NO_SCHEDULE}]`.'
+_TAINT = Fix(
+    'Set `pools.<pool>.taints: [{key: nvidia.com/gpu, value: "true", effect: NoSchedule}]` in the '
+    "stack file, or leave the key out for this default.",
+    _SET_TAINT,
+    _SET_TAINT,
+)
+
+
 def _untainted(args: ResourceValidationArgs) -> str:
     effects = format_value([peek(taint, "effect") for taint in each(read(args.props, "taints"))])
     return (
         f"The GPU nodes of {args.name} have no taint that keeps other pods out (effects given: "
         f"{effects}). There must be one with the effect NoSchedule or NoExecute, or pods "
-        f"that need no GPU fill the expensive nodes. Set "
-        f"`pools.<pool>.taints: [{{key: nvidia.com/gpu, value: "
-        f'"true", effect: NoSchedule}}]` in the stack file, or leave the key out for this default.'
+        f"that need no GPU fill the expensive nodes. {_TAINT.of(args.urn)}"
     )
 
 
@@ -52,8 +62,12 @@ def _node_group_tainted(args: ResourceValidationArgs) -> Iterator[str]:
 
 
 def _pool_tainted(args: ResourceValidationArgs) -> Iterator[str]:
-    made_here = read(args.props, "provisioner") != "existing"
-    if made_here and given(args.props, "taints") and not _keeps_pods_out(args):
+    # A pool of managed nodes is judged at its node group; those of others are not ours to taint.
+    if (
+        read(args.props, "provisioner") == _KARPENTER
+        and given(args.props, "taints")
+        and not _keeps_pods_out(args)
+    ):
         yield _untainted(args)
 
 
@@ -62,12 +76,10 @@ GPU_NODES_TAINTED = Rule(
     "GPU nodes must have a taint that keeps pods without a GPU request away.",
     checks={
         NODE_GROUP: _node_group_tainted,
-        MANAGED_NODE_GROUP: _node_group_tainted,
         OUR_POOL: _pool_tainted,
     },
     severity=Severity.MEDIUM,
-    fix="Leave `pools.<pool>.taints` out of the stack file, or list a taint with the effect "
-    "NoSchedule or NoExecute. On a raw node group: `taints` with the effect `NO_SCHEDULE`.",
+    fix=_TAINT,
 )
 
 MINIMUM_GIB = number(
@@ -75,11 +87,18 @@ MINIMUM_GIB = number(
 )
 
 
+_DISK = Fix(
+    "Raise `pools.<pool>.rootVolumeGiB` in the stack file.",
+    "Set `diskSize`, in GiB.",
+    "Set `diskSize`, in GiB.",
+)
+
+
 def _disk_message(args: ResourceValidationArgs, found: str) -> str:
     return (
         f"The GPU nodes of {args.name} have {found}. There must be at least "
-        f"{MINIMUM_GIB.of(args)} GiB, or pulling CUDA images fills it and evicts pods. Set "
-        f"`pools.<pool>.rootVolumeGiB` in the stack file."
+        f"{MINIMUM_GIB.of(args)} GiB, or pulling CUDA images fills it and evicts pods. "
+        f"{_DISK.of(args.urn)}"
     )
 
 
@@ -94,6 +113,8 @@ def _node_group_disk(args: ResourceValidationArgs) -> Iterator[str]:
 
 
 def _pool_disk(args: ResourceValidationArgs) -> Iterator[str]:
+    if read(args.props, "provisioner") != _KARPENTER:  # a launch template has the volume
+        return
     size = whole(read(args.props, "rootVolumeGiB"))
     if size is not None and size < MINIMUM_GIB.of(args):
         yield _disk_message(args, f"a root volume of {size} GiB")
@@ -104,12 +125,11 @@ GPU_NODE_VOLUME_SIZE = Rule(
     "GPU nodes must have room for CUDA images.",
     checks={
         NODE_GROUP: _node_group_disk,
-        MANAGED_NODE_GROUP: _node_group_disk,
         OUR_POOL: _pool_disk,
     },
     level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
-    fix="Raise `pools.<pool>.rootVolumeGiB` in the stack file. On a raw node group: `diskSize`.",
+    fix=_DISK,
     settings=(MINIMUM_GIB,),
 )
 
@@ -118,12 +138,23 @@ PINNED_STACKS = stacks(
 )
 
 
-def _unpinned(args: ResourceValidationArgs, found: str) -> str:
+_SET_RELEASE = (
+    "Set `releaseVersion` to an EKS AMI release version, for example `1.35.8-20260930`, or name a "
+    "custom AMI by its ID."
+)
+_RELEASE_FIX = Fix(
+    "Set `pools.<pool>.amiVersion` (or `system.amiVersion`) in the stack file, for example to "
+    "`1.35.8-20260930`, or name a custom AMI by its ID.",
+    _SET_RELEASE,
+    _SET_RELEASE,
+)
+_IMAGE_FIX = replace(_RELEASE_FIX, raw="Set `imageId` to the ID of an AMI.")
+
+
+def _unpinned(args: ResourceValidationArgs, found: str, fix: Fix) -> str:
     return (
-        f"The nodes of {args.name} {found}, so the same stack file gives other nodes "
-        f"tomorrow. In the stack {stack_of(args.urn)} the AMI version must be pinned. Set "
-        f"`pools.<pool>.amiVersion` (or `system.amiVersion`) in the stack file, for example to "
-        f"`1.35.8-20260930`, or name a custom AMI by its ID."
+        f"The nodes of {args.name} {found}, so the same program gives other nodes tomorrow. In "
+        f"the stack {stack_of(args.urn)} the AMI version must be pinned. {fix.of(args.urn)}"
     )
 
 
@@ -137,7 +168,8 @@ def _node_group_image(args: ResourceValidationArgs) -> Iterator[str]:
     # A launch template with an image of its own forbids amiType, or reads CUSTOM after creation.
     if ami_type == "CUSTOM" or (ami_type is None and given(props, "launchTemplate")):
         return
-    yield _unpinned(args, "have no AMI release version and get the newest at creation")
+    found = "have no AMI release version and get the newest at creation"
+    yield _unpinned(args, found, _RELEASE_FIX)
 
 
 def _template_image(args: ResourceValidationArgs) -> Iterator[str]:
@@ -146,7 +178,7 @@ def _template_image(args: ResourceValidationArgs) -> Iterator[str]:
         return
     # resolve:ssm:<parameter>:<version> is one value for ever, resolve:ssm:<parameter> is not.
     if not image.removeprefix("resolve:ssm:").rpartition(":")[2].isdecimal():
-        yield _unpinned(args, f"get whatever image {image} means at the time")
+        yield _unpinned(args, f"get whatever image {image} means at the time", _IMAGE_FIX)
 
 
 AMI_VERSIONS_PINNED = Rule(
@@ -154,12 +186,10 @@ AMI_VERSIONS_PINNED = Rule(
     "Nodes of production stacks must run a pinned AMI version.",
     checks={
         NODE_GROUP: _node_group_image,
-        MANAGED_NODE_GROUP: _node_group_image,
         LAUNCH_TEMPLATE: _template_image,
     },
     severity=Severity.MEDIUM,
-    fix="Set `pools.<pool>.amiVersion` and `system.amiVersion` in the stack file to an EKS AMI "
-    "release version. On a raw node group: `releaseVersion`.",
+    fix=_RELEASE_FIX,
     settings=(PINNED_STACKS,),
 )
 
@@ -170,6 +200,14 @@ def _cut_by_mig_manager(args: ResourceValidationArgs) -> bool:
     return any(key == _MIG_CONFIG for key in read(args.props, "labels") or ())
 
 
+_SET_REPAIR = "Set `nodeRepairConfig: {enabled: true}`."
+_REPAIR = Fix(
+    "Set `pools.<pool>.nodeRepair: true` in the stack file, or leave the key out.",
+    _SET_REPAIR,
+    _SET_REPAIR,
+)
+
+
 def _repaired(args: ResourceValidationArgs) -> Iterator[str]:
     if not is_gpu_node_group(args.props):
         return
@@ -177,8 +215,7 @@ def _repaired(args: ResourceValidationArgs) -> Iterator[str]:
     if not is_true(enabled) and not _cut_by_mig_manager(args):
         yield (
             f"Node repair of the GPU nodes of {args.name} is {format_value(enabled)}. It must be "
-            f"on, so that EKS replaces a node whose GPU has failed. Set `pools.<pool>.nodeRepair: "
-            f"true` in the stack file, or leave the key out."
+            f"on, so that EKS replaces a node whose GPU has failed. {_REPAIR.of(args.urn)}"
         )
 
 
@@ -188,8 +225,7 @@ NODE_REPAIR_ON = Rule(
     checks={NODE_GROUP: _repaired},
     level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
-    fix="Leave `pools.<pool>.nodeRepair` out of the stack file, or set it to true. On a raw node "
-    "group: `nodeRepairConfig: {enabled: true}`.",
+    fix=_REPAIR,
 )
 
 NODE_RULES = (GPU_NODES_TAINTED, GPU_NODE_VOLUME_SIZE, AMI_VERSIONS_PINNED, NODE_REPAIR_ON)

@@ -9,6 +9,7 @@ from gpushare_policies.charts import CHART_RULES
 from gpushare_policies.cluster import CLUSTER_RULES
 from gpushare_policies.nodes import NODE_RULES
 from gpushare_policies.rule import Rule, StackRule
+from gpushare_policies.scheduling import SCHEDULING_RULES
 from gpushare_policies.stack import STACK_RULES
 from gpushare_policies.templates import TEMPLATE_RULES
 
@@ -22,5 +23,6 @@ POLICIES: tuple[AnyRule, ...] = (
     *TEMPLATE_RULES,
     *CHART_RULES,
     *STACK_RULES,
+    *SCHEDULING_RULES,
 )
 """All rules."""

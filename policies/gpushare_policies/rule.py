@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from pulumi_policy import (
     EnforcementLevel,
@@ -20,6 +20,9 @@ from pulumi_policy import (
 )
 
 from gpushare_policies.props import stack_of
+
+if TYPE_CHECKING:
+    from gpushare_policies.words import Fix
 
 T = TypeVar("T")
 
@@ -107,7 +110,7 @@ class Rule(ResourceValidationPolicy):
         *,
         checks: Mapping[str, Check],
         severity: Severity,
-        fix: str,
+        fix: Fix,
         level: EnforcementLevel = EnforcementLevel.MANDATORY,
         framework: PolicyComplianceFramework | None = None,
         also: Sequence[str] = (),
@@ -121,6 +124,8 @@ class Rule(ResourceValidationPolicy):
         """Type tokens of the resources the rule looks at."""
         self.settings = tuple(settings)
         """Thresholds that may be configured."""
+        self.messages_say_fixes = True
+        """Whether a message ends with how to comply, so that nobody need say it again."""
         self._checks = checks
         super().__init__(
             name=name,
@@ -131,7 +136,7 @@ class Rule(ResourceValidationPolicy):
             severity=severity,
             framework=framework,
             tags=list(also),
-            remediation_steps=fix,
+            remediation_steps=fix.steps(),
         )
 
     def _run(self, args: ResourceValidationArgs, report_violation: ReportViolation) -> None:
@@ -152,7 +157,7 @@ class StackRule(StackValidationPolicy):
         check: StackCheck,
         applies_to: Sequence[str],
         severity: Severity,
-        fix: str,
+        fix: Fix,
         level: EnforcementLevel = EnforcementLevel.MANDATORY,
         settings: Sequence[Setting[Any]] = (),
     ) -> None:
@@ -161,6 +166,8 @@ class StackRule(StackValidationPolicy):
         """Type tokens of the resources the rule looks at."""
         self.settings = tuple(settings)
         """Thresholds that may be configured."""
+        self.messages_say_fixes = True
+        """Whether a message ends with how to comply, so that nobody need say it again."""
         self._check = check
         super().__init__(
             name=name,
@@ -170,7 +177,7 @@ class StackRule(StackValidationPolicy):
             config_schema=_schema(settings),
             severity=severity,
             tags=[],
-            remediation_steps=fix,
+            remediation_steps=fix.steps(),
         )
 
     def _run(self, args: StackValidationArgs, report_violation: ReportViolation) -> None:

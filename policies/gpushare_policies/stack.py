@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, PolicyResource, Severity, StackValidationArgs
 from pulumi_policy.proxy import UnknownValueError
 
-from gpushare_policies.gpus import is_gpu_node_group
+from gpushare_policies.gpus import is_gpu_node_group, node_groups
 from gpushare_policies.nodes import MINIMUM_GIB
 from gpushare_policies.props import each, given, read, whole
 from gpushare_policies.rule import StackRule
@@ -19,6 +19,7 @@ from gpushare_policies.tokens import (
     NODE_GROUP,
     RELEASE,
 )
+from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,8 +97,7 @@ def _missing_map(plugin: _Plugin, name: str, elsewhere: Sequence[str]) -> str:
         f"The Release {plugin.release.name} takes its sharing from the ConfigMap {name} in the "
         f"namespace {plugin.namespace}, which is in this stack {where}. It must exist there, or "
         f"the device plugin does not start. Make the ConfigMap in the namespace "
-        f"{plugin.namespace} and refer to its name in `values.{plugin.path}.name`; "
-        f"`gpuStack` in the stack file does both."
+        f"{plugin.namespace} and refer to its name in `values.{plugin.path}.name`."
     )
 
 
@@ -105,8 +105,7 @@ def _missing_key(who: str, key: str, keys: Sequence[str]) -> str:
     return (
         f"{who} names the device-plugin configuration {key}, and no Release of this stack has "
         f"it (there are: {', '.join(sorted(keys)) or 'none'}). There must be a key of that name, "
-        f"or the device plugin restarts for ever on these nodes. Add the key to the ConfigMap, or "
-        f"declare the pool under `pools` in the stack file, which makes both from one name."
+        f"or the device plugin restarts for ever on these nodes. Add the key to the ConfigMap."
     )
 
 
@@ -114,17 +113,15 @@ def _unserved(resource: PolicyResource, key: str) -> str:
     return (
         f"The node group {resource.name} has the label {LABEL}={key}, and no Release of "
         f"this stack configures a device plugin. There must be one, or the nodes advertise "
-        f"whole GPUs or none. Add a Release of nvidia-device-plugin with "
-        f"`values.config.name`; `gpuStack.manager: devicePlugin` in the stack file does it."
+        f"whole GPUs or none. Add a Release of nvidia-device-plugin with `values.config.name`."
     )
 
 
 def _labels(resources: Sequence[PolicyResource]) -> Iterator[tuple[PolicyResource, str]]:
-    for resource in resources:
-        if resource.resource_type in (NODE_GROUP, MANAGED_NODE_GROUP):
-            key = read(resource.props, "labels", LABEL)
-            if key:
-                yield resource, str(key)
+    for resource in node_groups(resources):
+        key = read(resource.props, "labels", LABEL)
+        if key:
+            yield resource, str(key)
 
 
 def _refuse_blanks(args: StackValidationArgs) -> None:
@@ -167,15 +164,22 @@ def _sharing(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
             yield _missing_key(who, key, sorted(keys)), resource.urn
 
 
+_MAKE_THE_MAP = (
+    "Make the ConfigMap in the Release's namespace, with one key for each value of the label."
+)
+
 SHARING_CONFIG_EXISTS = StackRule(
     "sharing-config-exists",
     "The device plugin's configuration must exist and hold every key that a node label names.",
     check=_sharing,
     applies_to=(RELEASE, CONFIG_MAP, NODE_GROUP, MANAGED_NODE_GROUP),
     severity=Severity.HIGH,
-    fix="Declare pools under `pools` in the stack file: the ConfigMap, its keys, the Release and "
-    "the node labels then come from one declaration. With raw resources: make the ConfigMap in "
-    "the Release's namespace, with one key for each value of the label.",
+    fix=Fix(
+        "Declare pools under `pools` in the stack file: the ConfigMap, its keys, the Release and "
+        "the node labels then come from one declaration.",
+        _MAKE_THE_MAP,
+        _MAKE_THE_MAP,
+    ),
 )
 
 
@@ -193,13 +197,20 @@ def _has_gpu(node_group: PolicyResource) -> bool:
         return False
 
 
+_VOLUME_SIZE = Fix(
+    "Raise `pools.<pool>.rootVolumeGiB` in the stack file.",
+    "Set `diskSize` of the ManagedNodeGroup, or `nodeRootVolumeSize` of the NodeGroupV2, in GiB.",
+    "Set `blockDeviceMappings[].ebs.volumeSize`, in GiB.",
+)
+
+
 def _small_volume(
     template: PolicyResource, node_group: PolicyResource, found: str, least: int
 ) -> str:
     return (
         f"The launch template {template.name} gives the GPU nodes of {node_group.name} {found}. "
         f"There must be at least {least} GiB, or pulling CUDA images fills it and evicts pods. "
-        f"Set `pools.<pool>.rootVolumeGiB` in the stack file."
+        f"{_VOLUME_SIZE.of(template.urn)}"
     )
 
 
@@ -227,8 +238,7 @@ GPU_LAUNCH_TEMPLATE_VOLUME_SIZE = StackRule(
     applies_to=(NODE_GROUP, LAUNCH_TEMPLATE),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
-    fix="Raise `pools.<pool>.rootVolumeGiB` in the stack file. On a raw launch template: "
-    "`blockDeviceMappings[].ebs.volumeSize`.",
+    fix=_VOLUME_SIZE,
     settings=(MINIMUM_GIB,),
 )
 

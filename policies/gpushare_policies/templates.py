@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pulumi_policy import ResourceValidationArgs, Severity
@@ -9,6 +10,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 from gpushare_policies.props import each, format_value, given, is_true, read, whole
 from gpushare_policies.rule import Rule, cis, number, security_hub
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, VOLUME
+from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,29 @@ MAXIMUM_HOPS = number(
 )
 
 
+_OWN_TEMPLATE = "A ManagedNodeGroup needs a launch template of yours for it (`launchTemplate`)."
+_ALWAYS = (
+    "Nodes made from a stack file always have it: remove what takes it away, such as a transform."
+)
+_TOKENS = Fix(
+    _ALWAYS,
+    "Set `metadataOptions: {httpTokens: required, httpPutResponseHopLimit: 1}` of a NodeGroupV2, "
+    "or `enableIMDSv2: true` of a ManagedNodeGroup.",
+    "Set `metadataOptions.httpTokens: required`.",
+)
+_HOPS = Fix(
+    "Set `pools.<pool>.metadataHopLimit: 1` in the stack file, or leave the key out.",
+    f"Set `metadataOptions.httpPutResponseHopLimit: 1` of a NodeGroupV2. {_OWN_TEMPLATE}",
+    "Set `metadataOptions.httpPutResponseHopLimit: 1`.",
+)
+_IMDS = Fix(
+    "Leave `pools.<pool>.metadataHopLimit` out of the stack file.",
+    "Set `metadataOptions: {httpTokens: required, httpPutResponseHopLimit: 1}` of a NodeGroupV2. "
+    + _OWN_TEMPLATE,
+    "Set `metadataOptions: {httpTokens: required, httpPutResponseHopLimit: 1}`.",
+)
+
+
 def _metadata(args: ResourceValidationArgs) -> Iterator[str]:
     options = read(args.props, "metadataOptions")
     if read(options, "httpEndpoint") == "disabled":
@@ -29,16 +54,15 @@ def _metadata(args: ResourceValidationArgs) -> Iterator[str]:
     if tokens != "required":
         yield (
             f"The launch template {args.name} has httpTokens {format_value(tokens)}. It must be "
-            f"required, or a forged request from a pod reads the node's credentials (IMDSv1). Set "
-            f"`metadataOptions.httpTokens: required`; nodes made from a stack file always have it."
+            f"required, or a forged request from a pod reads the node's credentials (IMDSv1). "
+            f"{_TOKENS.of(args.urn)}"
         )
     hops = read(options, "httpPutResponseHopLimit")
     most = MAXIMUM_HOPS.of(args)
     if (limit := whole(hops)) is None or limit > most:
         yield (
             f"The launch template {args.name} has httpPutResponseHopLimit {format_value(hops)}. It "
-            f"must be at most {most}, or pods reach the node's credentials. Set "
-            f"`pools.<pool>.metadataHopLimit: 1` in the stack file, or leave the key out."
+            f"must be at most {most}, or pods reach the node's credentials. {_HOPS.of(args.urn)}"
         )
 
 
@@ -49,9 +73,15 @@ IMDSV2_REQUIRED = Rule(
     severity=Severity.HIGH,
     framework=security_hub("EC2.170", "Launch templates use IMDSv2."),
     also=("aws-security-hub/EC2.8",),
-    fix="Leave `pools.<pool>.metadataHopLimit` out of the stack file. On a raw launch template: "
-    "`metadataOptions: {httpTokens: required, httpPutResponseHopLimit: 1}`.",
+    fix=_IMDS,
     settings=(MAXIMUM_HOPS,),
+)
+
+
+_ENCRYPTED = Fix(
+    _ALWAYS,
+    f"Set `nodeRootVolumeEncrypted: true` of a NodeGroupV2 or cluster. {_OWN_TEMPLATE}",
+    "Set `blockDeviceMappings[].ebs.encrypted: true`.",
 )
 
 
@@ -61,8 +91,7 @@ def _template_volumes(args: ResourceValidationArgs) -> Iterator[str]:
         yield (
             f"The launch template {args.name} maps no volume, so the nodes' root volume is "
             f"encrypted only where the AWS account encrypts by default. It must be encrypted "
-            f"whatever the account does. Set `blockDeviceMappings` with `ebs.encrypted: true`; "
-            f"nodes made from a stack file always have it."
+            f"whatever the account does. {_ENCRYPTED.of(args.urn)}"
         )
     for mapping in mappings:
         if not given(mapping, "ebs"):  # an instance store, or a device that is taken away
@@ -71,9 +100,8 @@ def _template_volumes(args: ResourceValidationArgs) -> Iterator[str]:
         if not is_true(encrypted):
             yield (
                 f"The volume {format_value(read(mapping, 'deviceName'))} of the launch template "
-                f"{args.name} has encrypted {format_value(encrypted)}. It must be true. Set "
-                f"`blockDeviceMappings[].ebs.encrypted: true`; nodes made from a stack file "
-                f"always have it."
+                f"{args.name} has encrypted {format_value(encrypted)}. It must be true. "
+                f"{_ENCRYPTED.of(args.urn)}"
             )
 
 
@@ -92,8 +120,16 @@ VOLUMES_ENCRYPTED = Rule(
     checks={LAUNCH_TEMPLATE: _template_volumes, VOLUME: _volume},
     severity=Severity.HIGH,
     framework=security_hub("EC2.7", "EBS volumes are encrypted by default."),
-    fix="Nodes made from a stack file are encrypted. On a raw launch template: "
-    "`blockDeviceMappings[].ebs.encrypted: true`; on a volume: `encrypted: true`.",
+    fix=replace(_ENCRYPTED, raw=f"{_ENCRYPTED.raw} On a volume: `encrypted: true`."),
+)
+
+
+_NO_ADDRESS = Fix(
+    "Nodes made from a stack file have none: remove what gives them one, such as a transform.",
+    "Set `nodeAssociatePublicIpAddress: false` and put nodes into private subnets "
+    "(`nodeSubnetIds`).",
+    "Remove `networkInterfaces[].associatePublicIpAddress`, or set it to false, and put nodes into "
+    "private subnets.",
 )
 
 
@@ -102,9 +138,7 @@ def _addresses(args: ResourceValidationArgs) -> Iterator[str]:
         if is_true(read(interface, "associatePublicIpAddress")):
             yield (
                 f"The launch template {args.name} gives its nodes a public IP address. Nodes must "
-                f"have private addresses only. Remove "
-                f"`networkInterfaces[].associatePublicIpAddress`, or set it to false; nodes "
-                f"made from a stack file have none."
+                f"have private addresses only. {_NO_ADDRESS.of(args.urn)}"
             )
 
 
@@ -115,8 +149,7 @@ NODES_WITHOUT_PUBLIC_ADDRESS = Rule(
     severity=Severity.HIGH,
     framework=cis("5.4.3", "Clusters have private nodes."),
     also=("aws-security-hub/EC2.25",),
-    fix="Remove `networkInterfaces[].associatePublicIpAddress` from the launch template and put "
-    "nodes into private subnets (`network.privateSubnetIds` in the stack file).",
+    fix=_NO_ADDRESS,
 )
 
 TEMPLATE_RULES = (IMDSV2_REQUIRED, VOLUMES_ENCRYPTED, NODES_WITHOUT_PUBLIC_ADDRESS)

@@ -10,6 +10,8 @@ VOLUME = "aws:ebs/volume:Volume"
 
 EKS_CLUSTER = "eks:index:Cluster"
 MANAGED_NODE_GROUP = "eks:index:ManagedNodeGroup"
+SCALING_GROUPS = ("eks:index:NodeGroup", "eks:index:NodeGroupV2")
+"""Node groups of `pulumi_eks` that Auto Scaling runs; AWS sees labels and taints as user data."""
 
 OUR_CLUSTER = "eks-gpushare:index:EksCluster"
 OUR_POOL = "eks-gpushare:index:GpuPool"

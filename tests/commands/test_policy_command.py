@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.conftest import Run
 
@@ -68,6 +70,22 @@ def test_a_directory_without_a_pack_is_wrong_usage(run: Run, tmp_path: Path) -> 
     assert (ran.code, ran.err) == (
         2,
         f"eks-gpushare: {tmp_path} holds no policy pack: there is no __main__.py in it.\n",
+    )
+
+
+@pytest.mark.parametrize(("name", "what"), [("none", "is not there"), ("a.py", "is no directory")])
+def test_a_pack_that_is_not_there_is_wrong_usage(
+    run: Run, tmp_path: Path, name: str, what: str
+) -> None:
+    (tmp_path / "a.py").write_text("")
+    ran = run("policy", "time-slicing", "--pack", str(tmp_path / name))
+
+    assert (ran.code, ran.err) == (
+        2,
+        (
+            f"eks-gpushare: The policy pack {tmp_path / name} {what}. Name the directory of a pack "
+            "with --pack.\n"
+        ),
     )
 
 

@@ -256,6 +256,13 @@ class Construction(Run):
             self._references[answer.urn] = f"{answer.urn}::{answer.id or UNKNOWN_SENTINEL}"
         return resource
 
+    def ask(self, token: str, args: Properties, provider: str = "") -> Properties:
+        """What the engine answers, for the provider that is asked."""
+        request = resource_pb2.ResourceInvokeRequest(
+            tok=token, args=encode_properties(args), provider=self._references.get(provider, "")
+        )
+        return decode_properties(getattr(self._monitor.Invoke(request), "return"))
+
     def finish(self, urn: str, outputs: Properties) -> None:
         """Tell the engine that a component is complete."""
         request = resource_pb2.RegisterResourceOutputsRequest(

@@ -14,11 +14,18 @@ if TYPE_CHECKING:
 JANE = "arn:aws:iam::111122223333:user/jane"
 
 
-def _masters(who: str) -> str:
+POLICY = (
+    "with the access policy arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy, "
+    "which can be revoked."
+)
+ENTRY = f"Make an aws.eks.AccessEntry for the IAM role {POLICY}"
+ENTRY_OF_EKS = f"Make an entry of `accessEntries` for the IAM role {POLICY}"
+
+
+def _masters(who: str, fix: str = ENTRY) -> str:
     return (
         f"{who} is in the group system:masters. Nobody must be: its rights pass by every check "
-        f"and cannot be revoked. List the IAM role under `cluster.admins` in the stack file, "
-        f"which makes an access entry with AmazonEKSClusterAdminPolicy."
+        f"and cannot be revoked. {fix}"
     )
 
 
@@ -44,10 +51,6 @@ def test_a_principal_that_is_not_known_yet_is_refused_all_the_same(
     ("change", "who"),
     [
         (
-            {"accessEntries": {"jane": {"kubernetesGroups": ["system:masters"]}}},
-            "The principal of the access entry jane",
-        ),
-        (
             {"roleMappings": [{"roleArn": JANE, "groups": ["system:masters"]}]},
             f"The principal {JANE} of roleMappings",
         ),
@@ -65,7 +68,22 @@ def test_a_cluster_component_that_puts_somebody_into_masters_is_refused(
 ) -> None:
     props = {**valid(EKS_CLUSTER), **change}
 
-    assert violations(NO_HUMAN_IN_MASTERS, EKS_CLUSTER, props) == [_masters(who)]
+    assert violations(NO_HUMAN_IN_MASTERS, EKS_CLUSTER, props) == [_masters(who, ENTRY_OF_EKS)]
+
+
+def test_what_stands_in_a_resource_below_a_cluster_component_is_said_there(
+    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    mapping = {"roleArn": JANE, "groups": ["system:masters"]}
+    entry = {"principalArn": JANE, "kubernetesGroups": ["system:masters"]}
+    props = {
+        **valid(EKS_CLUSTER),
+        "accessEntries": {"jane": entry},
+        "roleMappings": [mapping],
+        "skipDefaultNodeGroup": True,
+    }
+
+    assert violations(NO_HUMAN_IN_MASTERS, EKS_CLUSTER, props) == []
 
 
 def _aws_auth(**data: str) -> dict[str, Any]:
@@ -109,8 +127,8 @@ def _binding(kind: str, name: str, role: str = "cluster-admin") -> dict[str, Any
             "jane",
             (
                 "The ClusterRoleBinding gpu gives the user jane the role cluster-admin. People "
-                "must get rights through EKS access entries, where AWS logs and revokes them. List "
-                "the IAM role under `cluster.admins` in the stack file and remove the subject."
+                "must get rights through EKS access entries, where AWS logs and revokes them. "
+                f"Remove the subject. {ENTRY}"
             ),
         ),
         (
@@ -126,8 +144,7 @@ def _binding(kind: str, name: str, role: str = "cluster-admin") -> dict[str, Any
             "system:masters",
             (
                 "The ClusterRoleBinding gpu binds the group system:masters. Nobody must be in that "
-                "group, so it needs no binding. Remove the subject and list IAM roles under "
-                "`cluster.admins` in the stack file."
+                f"group, so it needs no binding. Remove the subject. {ENTRY}"
             ),
         ),
     ],

@@ -37,8 +37,7 @@ def test_a_chart_without_one_exact_version_is_refused(
         (
             f"The chart nvidia-device-plugin of gpu has the version {shown}. It must be one exact "
             f"version such as 0.20.0, no range, or the next run installs another chart. Set "
-            f"`charts.<chart>.version` in the stack file, or leave the key out for the version "
-            f"this release was tested with."
+            f"`version` to one exact version."
         )
     ]
 
@@ -88,11 +87,15 @@ def _document(replicas: object, mode: str = "timeSlicing") -> str:
 
 
 def _too_many(where: str, resource: str, replicas: int, most: int = 8) -> str:
+    lower = "`replicas` in that document"
+    instead = "MPS and MIG limit what one pod can take from another."
+    if where.startswith("The pool"):
+        lower = "`pools.<pool>.sharing.replicas` in the stack file"
+        instead = "`mode: mps` and `mig` limit what one pod can take from another."
     return (
         f"{where} cuts {resource} into {replicas} time slices. There must be at most {most}: pods "
         f"share memory and wait for each other, and AWS advises 2 to 8. Lower "
-        f"`pools.<pool>.sharing.replicas` in the stack file, or raise `maximumReplicas` of this "
-        f"policy."
+        f"{lower}, or raise `maximumReplicas` of this policy. {instead}"
     )
 
 

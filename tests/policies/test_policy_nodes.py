@@ -16,16 +16,22 @@ from gpushare_policies.tokens import LAUNCH_TEMPLATE, MANAGED_NODE_GROUP, NODE_G
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ALL_SHAPES = pytest.mark.parametrize("token", [NODE_GROUP, MANAGED_NODE_GROUP, OUR_POOL])
-RAW_SHAPES = pytest.mark.parametrize("token", [NODE_GROUP, MANAGED_NODE_GROUP])
+# Node groups are judged, whatever component they come from, and pools whose nodes Karpenter makes.
+ALL_SHAPES = pytest.mark.parametrize("token", [NODE_GROUP, OUR_POOL])
+RAW_SHAPES = pytest.mark.parametrize("token", [NODE_GROUP])
+OF_KARPENTER = {"provisioner": "karpenter"}
 
 
-def _untainted(effects: str) -> str:
+def _untainted(effects: str, token: str = NODE_GROUP) -> str:
+    stack_file = (
+        '`pools.<pool>.taints: [{key: nvidia.com/gpu, value: "true", effect: NoSchedule}]` in the '
+        "stack file, or leave the key out for this default."
+    )
+    raw = '`taints: [{key: nvidia.com/gpu, value: "true", effect: NO_SCHEDULE}]`.'
     return (
         f"The GPU nodes of gpu have no taint that keeps other pods out (effects given: {effects}). "
         f"There must be one with the effect NoSchedule or NoExecute, or pods that need no GPU "
-        f"fill the expensive nodes. Set `pools.<pool>.taints: [{{key: nvidia.com/gpu, value: "
-        f'"true", effect: NoSchedule}}]` in the stack file, or leave the key out for this default.'
+        f"fill the expensive nodes. Set {stack_file if token == OUR_POOL else raw}"
     )
 
 
@@ -33,9 +39,9 @@ def _untainted(effects: str) -> str:
 def test_gpu_nodes_with_an_empty_list_of_taints_are_refused(
     token: str, valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
 ) -> None:
-    props = {**valid(token), "taints": []}
+    props = {**valid(token), **OF_KARPENTER, "taints": []}
 
-    assert violations(GPU_NODES_TAINTED, token, props) == [_untainted("[]")]
+    assert violations(GPU_NODES_TAINTED, token, props) == [_untainted("[]", token)]
 
 
 @RAW_SHAPES
@@ -57,10 +63,13 @@ def test_a_pool_without_the_key_has_the_default_taint(
     assert violations(GPU_NODES_TAINTED, OUR_POOL, props) == []
 
 
-def test_the_nodes_of_an_existing_pool_are_not_ours_to_taint(
-    valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+@pytest.mark.parametrize("provisioner", ["existing", "managedNodeGroup", None])
+def test_a_pool_of_other_nodes_is_not_where_taints_are_judged(
+    provisioner: str | None,
+    valid: Callable[[str], dict[str, Any]],
+    violations: Callable[..., list[str]],
 ) -> None:
-    props = {**valid(OUR_POOL), "provisioner": "existing", "taints": []}
+    props = {**valid(OUR_POOL), "provisioner": provisioner, "taints": []}
 
     assert violations(GPU_NODES_TAINTED, OUR_POOL, props) == []
 
@@ -75,9 +84,10 @@ def test_a_taint_that_only_prefers_is_refused(
     valid: Callable[[str], dict[str, Any]],
     violations: Callable[..., list[str]],
 ) -> None:
-    props = {**valid(token), "taints": [{"key": "nvidia.com/gpu", "effect": effect}]}
+    taints = [{"key": "nvidia.com/gpu", "effect": effect}]
+    props = {**valid(token), **OF_KARPENTER, "taints": taints}
 
-    assert violations(GPU_NODES_TAINTED, token, props) == [_untainted(f"[{effect}]")]
+    assert violations(GPU_NODES_TAINTED, token, props) == [_untainted(f"[{effect}]", token)]
 
 
 @pytest.mark.parametrize(
@@ -127,10 +137,12 @@ def test_one_good_taint_is_enough_beside_one_that_is_not_known_yet(
     assert violations(GPU_NODES_TAINTED, NODE_GROUP, props) == []
 
 
-def _disk(found: str, least: int = 100) -> str:
+def _disk(found: str, least: int = 100, token: str = OUR_POOL) -> str:
+    raw = "Set `diskSize`, in GiB."
+    stack_file = "Raise `pools.<pool>.rootVolumeGiB` in the stack file."
     return (
         f"The GPU nodes of gpu have {found}. There must be at least {least} GiB, or pulling CUDA "
-        f"images fills it and evicts pods. Set `pools.<pool>.rootVolumeGiB` in the stack file."
+        f"images fills it and evicts pods. {stack_file if token == OUR_POOL else raw}"
     )
 
 
@@ -139,8 +151,8 @@ def test_gpu_nodes_with_a_small_disk_are_refused(
 ) -> None:
     props = {**valid(MANAGED_NODE_GROUP), "diskSize": 99.0}
 
-    assert violations(GPU_NODE_VOLUME_SIZE, MANAGED_NODE_GROUP, props) == [
-        _disk("a disk of 99 GiB")
+    assert violations(GPU_NODE_VOLUME_SIZE, NODE_GROUP, props) == [
+        _disk("a disk of 99 GiB", token=NODE_GROUP)
     ]
 
 
@@ -150,15 +162,15 @@ def test_gpu_nodes_with_the_disk_of_eks_are_refused(
     props = valid(MANAGED_NODE_GROUP)
     del props["diskSize"]
 
-    assert violations(GPU_NODE_VOLUME_SIZE, MANAGED_NODE_GROUP, props) == [
-        _disk("no disk size, and the EKS default is 20 GiB")
+    assert violations(GPU_NODE_VOLUME_SIZE, NODE_GROUP, props) == [
+        _disk("no disk size, and the EKS default is 20 GiB", token=NODE_GROUP)
     ]
 
 
 def test_a_pool_with_a_small_root_volume_is_refused(
     valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
 ) -> None:
-    props = {**valid(OUR_POOL), "rootVolumeGiB": 50.0}
+    props = {**valid(OUR_POOL), **OF_KARPENTER, "rootVolumeGiB": 50.0}
 
     assert violations(GPU_NODE_VOLUME_SIZE, OUR_POOL, props) == [_disk("a root volume of 50 GiB")]
 
@@ -166,9 +178,8 @@ def test_a_pool_with_a_small_root_volume_is_refused(
 def test_the_smallest_disk_is_configured(
     valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
 ) -> None:
-    found = violations(
-        GPU_NODE_VOLUME_SIZE, OUR_POOL, valid(OUR_POOL), config={"minimumGiB": 500.0}
-    )
+    props = {**valid(OUR_POOL), **OF_KARPENTER}
+    found = violations(GPU_NODE_VOLUME_SIZE, OUR_POOL, props, config={"minimumGiB": 500.0})
 
     assert found == [_disk("a root volume of 200 GiB", 500)]
 
@@ -179,12 +190,16 @@ def test_a_disk_of_nodes_without_gpus_may_be_small(violations: Callable[..., lis
     assert violations(GPU_NODE_VOLUME_SIZE, NODE_GROUP, props) == []
 
 
-def _unpinned(found: str, stack: str = "prod") -> str:
+RELEASE = (
+    "Set `releaseVersion` to an EKS AMI release version, for example `1.35.8-20260930`, or name a "
+    "custom AMI by its ID."
+)
+
+
+def _unpinned(found: str, stack: str = "prod", fix: str = RELEASE) -> str:
     return (
-        f"The nodes of gpu {found}, so the same stack file gives other nodes tomorrow. In the "
-        f"stack {stack} the AMI version must be pinned. Set `pools.<pool>.amiVersion` (or "
-        f"`system.amiVersion`) in the stack file, for example to `1.35.8-20260930`, or name a "
-        f"custom AMI by its ID."
+        f"The nodes of gpu {found}, so the same program gives other nodes tomorrow. In the stack "
+        f"{stack} the AMI version must be pinned. {fix}"
     )
 
 
@@ -243,7 +258,10 @@ def test_a_launch_template_whose_image_moves_is_refused(
     image = "resolve:ssm:/aws/service/eks/optimized-ami/1.35/recommended/image_id"
 
     assert violations(AMI_VERSIONS_PINNED, LAUNCH_TEMPLATE, {"imageId": image}) == [
-        _unpinned(f"get whatever image {image} means at the time")
+        _unpinned(
+            f"get whatever image {image} means at the time",
+            fix="Set `imageId` to the ID of an AMI.",
+        )
     ]
 
 
@@ -266,8 +284,7 @@ def test_gpu_nodes_without_repair_are_reported(
     assert violations(NODE_REPAIR_ON, NODE_GROUP, props) == [
         (
             f"Node repair of the GPU nodes of gpu is {shown}. It must be on, so that EKS replaces "
-            f"a node whose GPU has failed. Set `pools.<pool>.nodeRepair: true` in the stack file, "
-            f"or leave the key out."
+            f"a node whose GPU has failed. Set `nodeRepairConfig: {{enabled: true}}`."
         )
     ]
 

@@ -221,7 +221,7 @@ def test_the_pack_judges_a_resource(
             (
                 "The private API endpoint must be on.\nThe private API endpoint of main is false. "
                 "It must be on, so that nodes reach the API server within the VPC. Set "
-                "`cluster.endpoint.private: true` in the stack file, or leave the key out."
+                "`vpcConfig.endpointPrivateAccess: true`."
             ),
         ),
         (

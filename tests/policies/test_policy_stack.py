@@ -55,8 +55,7 @@ def _missing_map(where: str) -> str:
         f"The Release plugin takes its sharing from the ConfigMap sharing-1a2b in the namespace "
         f"nvidia-device-plugin, which is in this stack {where}. It must exist there, or the "
         f"device plugin does not start. Make the ConfigMap in the namespace "
-        f"nvidia-device-plugin and refer to its name in `values.config.name`; `gpuStack` in the "
-        f"stack file does both."
+        f"nvidia-device-plugin and refer to its name in `values.config.name`."
     )
 
 
@@ -64,8 +63,7 @@ def _missing_key(who: str, key: str, keys: str) -> str:
     return (
         f"{who} names the device-plugin configuration {key}, and no Release of this stack has it "
         f"(there are: {keys}). There must be a key of that name, or the device plugin restarts "
-        f"for ever on these nodes. Add the key to the ConfigMap, or declare the pool under "
-        f"`pools` in the stack file, which makes both from one name."
+        f"for ever on these nodes. Add the key to the ConfigMap."
     )
 
 
@@ -146,8 +144,7 @@ def test_a_labelled_node_group_without_a_device_plugin_is_refused(
             (
                 f"The node group nodes has the label {LABEL}=gpu, and no Release of this stack "
                 f"configures a device plugin. There must be one, or the nodes advertise whole GPUs "
-                f"or none. Add a Release of nvidia-device-plugin with `values.config.name`; "
-                f"`gpuStack.manager: devicePlugin` in the stack file does it."
+                f"or none. Add a Release of nvidia-device-plugin with `values.config.name`."
             ),
         )
     ]
@@ -285,7 +282,7 @@ def _small(found: str, least: int = 100) -> str:
     return (
         f"The launch template template gives the GPU nodes of nodes {found}. There must be at "
         f"least {least} GiB, or pulling CUDA images fills it and evicts pods. Set "
-        f"`pools.<pool>.rootVolumeGiB` in the stack file."
+        f"`blockDeviceMappings[].ebs.volumeSize`, in GiB."
     )
 
 

@@ -20,15 +20,14 @@ def _tokens(shown: str) -> str:
     return (
         f"The launch template gpu has httpTokens {shown}. It must be required, or a forged request "
         f"from a pod reads the node's credentials (IMDSv1). Set `metadataOptions.httpTokens: "
-        f"required`; nodes made from a stack file always have it."
+        f"required`."
     )
 
 
 def _hops(shown: str, most: int = 1) -> str:
     return (
         f"The launch template gpu has httpPutResponseHopLimit {shown}. It must be at most {most}, "
-        f"or pods reach the node's credentials. Set `pools.<pool>.metadataHopLimit: 1` in the "
-        f"stack file, or leave the key out."
+        f"or pods reach the node's credentials. Set `metadataOptions.httpPutResponseHopLimit: 1`."
     )
 
 
@@ -105,8 +104,7 @@ def test_a_volume_of_a_launch_template_without_encryption_is_refused(
     assert violations(VOLUMES_ENCRYPTED, LAUNCH_TEMPLATE, props) == [
         (
             f"The volume /dev/xvda of the launch template gpu has encrypted {shown}. It must be "
-            f"true. Set `blockDeviceMappings[].ebs.encrypted: true`; nodes made from a stack file "
-            f"always have it."
+            f"true. Set `blockDeviceMappings[].ebs.encrypted: true`."
         )
     ]
 
@@ -140,8 +138,7 @@ def test_a_launch_template_without_volumes_is_refused(
         (
             "The launch template gpu maps no volume, so the nodes' root volume is encrypted only "
             "where the AWS account encrypts by default. It must be encrypted whatever the account "
-            "does. Set `blockDeviceMappings` with `ebs.encrypted: true`; nodes made from a stack "
-            "file always have it."
+            "does. Set `blockDeviceMappings[].ebs.encrypted: true`."
         )
     ]
 
@@ -176,7 +173,7 @@ def test_a_public_address_is_refused(
         (
             "The launch template gpu gives its nodes a public IP address. Nodes must have private "
             "addresses only. Remove `networkInterfaces[].associatePublicIpAddress`, or set it to "
-            "false; nodes made from a stack file have none."
+            "false, and put nodes into private subnets."
         )
     ]
 

@@ -69,12 +69,18 @@ def _judge(options: argparse.Namespace, config: dict[str, Any]) -> int:
         return WRONG_USAGE
     if options.json:
         where = {"path": str(pack.directory), "bundled": pack.bundled}
-        document = {"violations": [v.as_json() for v in violations], "pack": where}
+        document = {
+            "violations": [v.as_json() for v in violations],
+            "assumptions": previewed.recording.assumptions,
+            "pack": where,
+        }
         json.dump(document, sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
         _print(previewed.stack, violations)
         print(f"\nThe pack is {_named(pack)}.")
+        for assumption in previewed.recording.assumptions:
+            print(f"assumed: {assumption}")
     return FOUND if any(v.level == "mandatory" for v in violations) else FINE
 
 
@@ -185,6 +191,6 @@ def _print(stack: str, violations: list[Violation]) -> None:
         reference = f" ({violation.framework} {violation.reference})" if violation.framework else ""
         print(f"  {violation.level} {violation.policy}{reference} at {name}")
         print(textwrap.indent(textwrap.fill(violation.message, 96), "    "))
-        if violation.remediation_steps:
+        if violation.remediation_steps and not violation.message_says_fix:
             steps = textwrap.fill(violation.remediation_steps, 93)
             print(textwrap.indent(steps, "       ").replace("       ", "    -> ", 1))

@@ -75,6 +75,8 @@ class Violation:
     """The control in that framework."""
     remediation_steps: str = ""
     url: str = ""
+    message_says_fix: bool = False
+    """Whether the message ends with how to comply, in the words of what it is about."""
 
     def as_json(self) -> dict[str, Any]:
         """The violation as JSON data; what the policy leaves out is None."""
@@ -120,7 +122,7 @@ def run_pack(
     def analyze() -> list[Violation]:
         # A pack's process has these from its environment.
         configure(Settings(recording.project, recording.stack, dry_run=recording.preview))
-        return list(_Analysis(servicer, recording, config, tags or {}))
+        return list(_Analysis(servicer, policies, recording, config, tags or {}))
 
     return contextvars.copy_context().run(analyze)
 
@@ -131,6 +133,7 @@ class _Analysis:
     def __init__(
         self,
         servicer: Any,  # a _PolicyAnalyzerServicer, whose methods have no types
+        pack: Sequence[Policy],
         recording: Recording,
         config: policy_config.PackConfig | None,
         tags: Mapping[str, str],
@@ -139,6 +142,9 @@ class _Analysis:
         self._recording = recording
         info = self._servicer.GetAnalyzerInfo(empty_pb2.Empty(), None)
         self._policies = {policy.name: policy for policy in info.policies}
+        self._saying_fixes = {
+            policy.name for policy in pack if getattr(policy, "messages_say_fixes", False)
+        }
         policies = policy_config.merged(info, config)
         self._servicer.ConfigureStack(analyzer_pb2.AnalyzerStackConfigureRequest(tags=tags), None)
         self._servicer.Configure(analyzer_pb2.ConfigureAnalyzerRequest(policyConfig=policies), None)
@@ -237,6 +243,7 @@ class _Analysis:
             reference=framework.reference,
             remediation_steps=policy.remediation_steps,
             url=policy.url,
+            message_says_fix=diagnostic.policyName in self._saying_fixes,
         )
 
     def _repaired(self, repair: analyzer_pb2.Remediation, resource: Resource) -> Violation:

@@ -132,7 +132,12 @@ def _security_group(
     group = children.add(
         "aws:ec2/securityGroup:SecurityGroup",
         name,
-        {"vpcId": network["vpcId"], "revokeRulesOnDelete": True, "tags": tags},
+        {
+            "description": "Managed by Pulumi",
+            "vpcId": network["vpcId"],
+            "revokeRulesOnDelete": True,
+            "tags": tags,
+        },
     )
     children.add(
         "aws:ec2/securityGroupRule:SecurityGroupRule",

@@ -57,6 +57,7 @@ def node_security_group(
         "aws:ec2/securityGroup:SecurityGroup",
         f"{children.name}-nodeSecurityGroup",
         {
+            "description": "Managed by Pulumi",
             "vpcId": core["vpcId"],
             "revokeRulesOnDelete": True,
             "tags": OutputValue(tags, dependencies=(cluster.urn,)),

@@ -47,6 +47,8 @@ class Fakes:
             outputs = _completed(_aws_outputs(plan, resource, outputs), outputs)
         elif resource.type.startswith("kubernetes:"):
             outputs |= _kubernetes_outputs(plan, resource, outputs)
+        elif resource.type == "eks:index:RandomSuffix" and not plan.preview:
+            outputs["output"] = f"{outputs.get('input')}-{digest(resource, 8)}"
         resource.outputs = outputs
         resource.id = UNKNOWN if plan.preview else _id(resource, outputs)
 
@@ -224,6 +226,11 @@ def _node_group(resource: Resource, name: str, _region: str) -> Properties:
     }
 
 
+def _stack_of_nodes(resource: Resource, _name: str, _region: str) -> Properties:
+    """A stack of CloudFormation, as eks.NodeGroup reads it."""
+    return {"outputs": {"NodeGroup": f"{resource.name}-NodeGroup-{digest(resource, 12).upper()}"}}
+
+
 def _launch_template(_resource: Resource, _name: str, _region: str) -> Properties:
     return {"latestVersion": 1, "defaultVersion": 1}
 
@@ -240,6 +247,7 @@ _UNKNOWN_IN_BLOCKS: Mapping[str, tuple[tuple[str, Properties], ...]] = {
 stays unknown as a whole."""
 
 _AWS_COMPUTED: Mapping[str, Callable[[Resource, str, str], Properties]] = {
+    "aws:cloudformation/stack:Stack": _stack_of_nodes,
     "aws:eks/cluster:Cluster": _eks_cluster,
     "aws:eks/nodeGroup:NodeGroup": _node_group,
     "aws:ec2/launchTemplate:LaunchTemplate": _launch_template,

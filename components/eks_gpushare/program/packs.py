@@ -53,6 +53,11 @@ def load_pack(directory: Path) -> Pack:
     Raises:
         PackError: If there is none, or its program fails.
     """
+    if not directory.is_dir():
+        what = "is no directory" if directory.exists() else "is not there"
+        raise PackError(
+            f"The policy pack {directory} {what}. Name the directory of a pack with --pack."
+        )
     main = directory / "__main__.py"
     if not directory.is_dir():
         raise PackError(f"There is no folder {directory} to take a policy pack from.")
