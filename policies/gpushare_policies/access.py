@@ -74,7 +74,7 @@ def _aws_auth(args: ResourceValidationArgs) -> Iterator[str]:
     # A name that is not known yet is made up by Pulumi or computed, and never this one.
     if peek(args.props, "metadata", "name") != "aws-auth":
         return
-    # Of pulumi_eks it is unknown until roles of nodes are made, and the cluster's mappings are judged.
+    # Of pulumi_eks it is unknown until roles of nodes are made; its cluster's mappings are judged.
     look = peek if is_of_pulumi_eks(args.urn) else read
     for key, arn in (("mapRoles", "rolearn"), ("mapUsers", "userarn")):
         try:

@@ -157,6 +157,8 @@ aws.eks.NodeGroup(
 def foreign(tmp_path: Path) -> str:
     (tmp_path / "__main__.py").write_text(FOREIGN, encoding="utf-8")
     (tmp_path / "Pulumi.yaml").write_text("{name: theirs, runtime: python}\n", encoding="utf-8")
+    objects = "{apiVersion: v1, kind: Namespace, metadata: {name: team}}\n"
+    (tmp_path / "objects.yaml").write_text(objects, encoding="utf-8")
     file = tmp_path / "Pulumi.dev.yaml"
     file.write_text("config: {aws:region: us-west-2}\n", encoding="utf-8")
     return str(file)

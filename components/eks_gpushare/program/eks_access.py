@@ -67,7 +67,14 @@ def _mappings(mappings: Any, arn: str) -> Any:
         {arn.lower(): each.get(arn), "username": each.get("username"), "groups": each.get("groups")}
         for each in flat
     ]
-    return yaml.safe_dump(entries, sort_keys=False)
+    return yaml.dump(entries, Dumper=_Indented, sort_keys=False)
+
+
+class _Indented(yaml.SafeDumper):
+    """Indents lists within mappings, as the plugin's js-yaml does."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002  (the base class has it so)
+        super().increase_indent(flow, False)  # noqa: FBT003
 
 
 def _values(value: Any) -> Any:
