@@ -57,8 +57,10 @@ def run(options: argparse.Namespace) -> int:
     """
     engine = tools.find() if options.engine else None
     try:
+        given, unreadable = manifests.read(list(options.apply or ()))
+        if unreadable:  # before anything is started; what is wrong with the stack is told after
+            return _refuse(unreadable, options)
         previewed = preview(*locate(options.stack, options.program), known=True)
-        given, before = manifests.read(list(options.apply or ()))
     except OSError as error:
         sys.stderr.write(f"eks-gpushare: {error.filename} cannot be read: {error.strerror}\n")
         return WRONG_USAGE
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         with control_plane() as lab:
             try:
-                report = _on(lab, previewed, given, before, options, engine)
+                report = _on(lab, previewed, given, options, engine)
             except (OSError, ApiError) as error:
                 raise LabError(f"the run stopped: {error}; see the logs in {lab.logs}") from error
     _print(report, options)
@@ -94,27 +96,26 @@ def _on(
     lab: Lab,
     previewed: Preview,
     given: Sequence[Manifest],
-    before: Sequence[Finding],
     options: argparse.Namespace,
     with_tools: Tools | None,
 ) -> Report:
     """Run on a lab that is ready."""
     if previewed.recording is None:
-        return Report(findings=tuple(before))
+        return Report()
     desired = desired_cluster(previewed.recording, previewed.project.program)
     engine = None
     if with_tools is not None:
         text, desired, found = derived(previewed, desired, lab)
         if found:
-            return Report(findings=(*before, *found))
+            return Report(findings=tuple(found))
         engine = Engine(with_tools, previewed.project, text, lab.directory)
     client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
     with Session(client) as session:
         if engine is not None:
-            return _run_engine(session, desired, engine, given, before, options)
+            return _run_engine(session, desired, engine, given, options)
         with _live_table(session, options) as (show, _):
             session.install(desired)
-            found = [*before, *_use(session, given, options, show)]
+            found = _use(session, given, options, show)
         return report_of(session, dict(map(_pair, options.expect or ())), found)
 
 
@@ -123,10 +124,10 @@ def _run_engine(
     desired: DesiredCluster,
     engine: Engine,
     given: Sequence[Manifest],
-    before: Sequence[Finding],
     options: argparse.Namespace,
 ) -> Report:
-    found, expected = [*before], dict(map(_pair, options.expect or ()))
+    found: list[Finding] = []
+    expected = dict(map(_pair, options.expect or ()))
     with _live_table(session, options) as (show, tell):
         session.install(desired, lambda: engine.up(show, tell))
         if engine.findings:
@@ -194,6 +195,16 @@ def _print(report: Report, options: argparse.Namespace) -> None:
         tables.print_report(console, report)
     else:
         tables.print_findings(console, report.findings)
+
+
+def _refuse(unreadable: Sequence[Finding], options: argparse.Namespace) -> int:
+    """Say what of the command line's files cannot be read."""
+    if options.json:
+        _print(Report(findings=tuple(unreadable)), options)
+    else:
+        for each in unreadable:
+            sys.stderr.write(f"eks-gpushare: {each.message.removesuffix('.')}\n")
+    return WRONG_USAGE
 
 
 def _why_stopped(previewed: Preview) -> Iterator[Finding]:

@@ -1,20 +1,23 @@
-"""Manifests that are given to the lab: files of YAML documents."""
+"""Manifests that are given to the lab: files of YAML documents or JSON."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from eks_gpushare_lab import rules
+from eks_gpushare_lab.install.manifest_files import UnreadableError, text_of
+from eks_gpushare_lab.install.manifest_text import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
+
+MOST_FINDINGS = 50
+"""As many mistakes are told; who has more has one that they all come from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,88 +30,74 @@ class Manifest:
     """The object."""
 
 
-def read(files: list[str]) -> tuple[list[Manifest], list[Finding]]:
-    """The objects of some files, and what cannot be read of them.
+def read(files: Sequence[str]) -> tuple[list[Manifest], list[Finding]]:
+    """The objects of some files, and everything that cannot be read of them.
 
-    A `List` stands for its items. Nothing of a file with a mistake in its YAML is returned.
-
-    Raises:
-        OSError: If a file cannot be read.
+    A `List` stands for its items.
     """
     manifests: list[Manifest] = []
     found: list[Finding] = []
     for file in files:
-        text = Path(file).read_text(encoding="utf-8")
+        name = os.fsencode(file).decode("utf-8", "replace")
         try:
-            documents = list(yaml.load_all(text, Loader=_Strict))
-        except yaml.YAMLError as error:
-            found.append(_unreadable(file, f"it is no YAML: {_said(error)}"))
+            parts = parts_of(text_of(file))
+        except UnreadableError as error:
+            found.append(_unreadable(name, str(error)))
             continue
-        for number, document in enumerate(documents, 1):
-            where = file if len(documents) == 1 else f"{file}, document {number}"
-            for each in _items(document):
+        except OSError as error:
+            said = f"{name} cannot be read: {error.strerror}."
+            fix = "Name a file that is there and that you may read."
+            found.append(rules.UNREADABLE_MANIFEST.finding(("apply", name), said, fix))
+            continue
+        if not parts:
+            found.append(_unreadable(name, "it holds no object"))
+        for part in parts:
+            where = name if len(parts) == 1 else f"{name}, document {part.number}"
+            if part.wrong:
+                found.append(_unreadable(where, part.wrong))
+                continue
+            for at, each in _items(part.value, where):
                 why = _lacks(each)
                 if why:
-                    found.append(_unreadable(where, why))
+                    found.append(_unreadable(at, why))
                 else:
-                    manifests.append(Manifest(where, each))
+                    manifests.append(Manifest(at, each))
+    if len(found) > MOST_FINDINGS:
+        more = f"{len(found) - MOST_FINDINGS} more such mistakes follow"
+        found = [*found[:MOST_FINDINGS], _unreadable(", ".join(files), more)]
     return manifests, found
 
 
-class _Strict(yaml.SafeLoader):
-    """Refuses a key that stands twice, as the API server would, if it ever got to see it."""
-
-
-def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-    loader.flatten_mapping(node)
-    seen: set[Any] = set()
-    for key, _ in node.value:
-        name = loader.construct_object(key, deep=True)
-        if name in seen:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the key {name!r} stands twice", key.start_mark
-            )
-        seen.add(name)
-    return loader.construct_mapping(node, deep=True)
-
-
-_Strict.add_constructor("tag:yaml.org,2002:map", _mapping)
-# Times are text to Kubernetes.
-_Strict.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def _items(document: Any) -> Iterator[Any]:
-    if document is None:
+def _items(document: Any, where: str) -> Iterator[tuple[str, Any]]:
+    """What a document stands for, each with where it is."""
+    kind = str(document.get("kind", "")) if isinstance(document, dict) else ""
+    items = document.get("items", ()) if kind.endswith("List") else ()
+    if not isinstance(items, list | None):  # no list of ours: an object whose kind is called so
+        yield where, document
         return
-    is_list = isinstance(document, dict) and str(document.get("kind", "")).endswith("List")
-    if is_list and isinstance(document.get("items"), list):
-        yield from document["items"]
-    else:
-        yield document
+    for number, item in enumerate(items or (), 1):
+        # Those of a PodList need not say again that they are Pods.
+        given = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")}
+        of = {**given, **item} if isinstance(item, dict) and given["kind"] else item
+        yield from _items(of, f"{where}, item {number}")
 
 
 def _lacks(document: Any) -> str | None:
     if not isinstance(document, dict):
         return "it is no mapping"
     metadata = document.get("metadata")
-    named = isinstance(metadata, dict) and (metadata.get("name") or metadata.get("generateName"))
+    named = metadata if isinstance(metadata, dict) else {}
     wanted = {
         "apiVersion": document.get("apiVersion"),
         "kind": document.get("kind"),
-        "metadata.name": named,
+        "metadata.name": named.get("name") or named.get("generateName"),
+        "metadata.namespace": named.get("namespace") or "default",
     }
-    missing = [key for key, value in wanted.items() if not value]
-    return f"it has no {', '.join(missing)}" if missing else None
-
-
-def _said(error: yaml.YAMLError) -> str:
-    """What is wrong and where, without the parser's drawing."""
-    mark = getattr(error, "problem_mark", None)
-    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-    return f"{where}{getattr(error, 'problem', None) or ' '.join(str(error).split())}"
+    missing = [key for key, value in wanted.items() if value in (None, "", {}, [])]
+    if missing:
+        return f"it has no {', '.join(missing)}"
+    odd = [f"{k} is {v!r}, which is no text" for k, v in wanted.items() if not isinstance(v, str)]
+    return "; ".join(odd) or None
 
 
 def _unreadable(where: str, why: str) -> Finding:
