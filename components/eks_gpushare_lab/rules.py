@@ -124,6 +124,21 @@ NOT_AS_EXPECTED = Rule(
     "That is what the run was made to find out.",
     _SCHEDULER,
 )
+NOT_WHOLE = Rule(
+    "GPU944",
+    "error",
+    "Every workload that is applied runs whole, or as --expect says.",
+    "Its pods would wait on EKS as they do here, for a share that is not there or for something "
+    "that they name; nothing else fails because of it.",
+    _SCHEDULER,
+)
+REACHES_NO_NODE = Rule(
+    "GPU945",
+    "warning",
+    "A DaemonSet that is applied runs on some node.",
+    "One that matches no node wants zero pods, and that is no error to anybody.",
+    "https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/",
+)
 NOT_STEADY = Rule(
     "GPU932",
     "warning",

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.install.installer import Installer
 from eks_gpushare_lab.observing.observer import (
-    FAILED,
     PENDING,
     RUNNING,
     STARTING,
-    SUCCEEDED,
     Observer,
     Workload,
+    workload_of,
 )
+from eks_gpushare_lab.observing.obstacles import on_its_node, references, waits_for_devices
 from eks_gpushare_lab.observing.watches import Watches
+from eks_gpushare_lab.observing.workloads import (
+    DAEMON_SET,
+    JOB,
+    JOBS,
+    SCALABLE,
+    is_about,
+    is_called,
+    is_over,
+    trial_of,
+    wanted_by,
+)
 from eks_gpushare_lab.simulated_node.controller import SimulatedNodes
 
 if TYPE_CHECKING:
@@ -29,13 +42,8 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
     from eks_gpushare_lab.install.nodes import LabNode
-
-SCALABLE = {
-    "Deployment": "/apis/apps/v1/namespaces/{}/deployments/{}",
-    "StatefulSet": "/apis/apps/v1/namespaces/{}/statefulsets/{}",
-    "ReplicaSet": "/apis/apps/v1/namespaces/{}/replicasets/{}",
-}
-"""Paths of the workloads that have replicas, by kind."""
+    from eks_gpushare_lab.observing.obstacles import Obstacle
+    from eks_gpushare_lab.observing.watches import Listener
 
 STEADY_SECONDS = 1.0
 """How long nothing may move until the lab counts as steady, if not told otherwise."""
@@ -45,6 +53,9 @@ LONGEST_SECONDS = 120.0
 _LATE_SECONDS = 10.0
 """How long controllers may be late. What seems to be left for them then is not: a rollout that has
 no room, or a DaemonSet of which they think otherwise."""
+
+_SILENT_SECONDS = 20.0
+"""When nothing has changed for so long, nothing will: whatever it is that the lab waits for."""
 
 _TICK = 0.05
 
@@ -66,13 +77,17 @@ class Session:
         """Workloads that were applied, with the pods they want; None where that is not known."""
         self.steady = True
         """Whether the last wait ended because nothing moved."""
+        self._coming: set[Workload] = set()
+        self._trials: dict[Workload, str] = {}
         self._of_stack: dict[Workload, int | None] = {}
         self._installer = Installer(client)
         self._simulated = SimulatedNodes(client, self.watches)
 
     def __enter__(self) -> Self:
         self.watches.start()
-        self.observer = Observer(self.watches, self._simulated.holds)
+        self.observer = Observer(self.watches, self._holds)
+        self.watches.config_maps.listen(self._on_named("ConfigMap"))
+        self.watches.secrets.listen(self._on_named("Secret"))
         self._simulated.start()
         return self
 
@@ -109,12 +124,19 @@ class Session:
                 whether that went well.
         """
         self._installer.install(desired, up)
-        self._of_stack = dict(filter(None, map(_wanted, self._installer.made)))
+        self._of_stack = dict(filter(None, map(wanted_by, self._installer.made)))
         self.touch()
 
     def apply(self, manifests: Sequence[Manifest]) -> None:
-        """Apply manifests."""
-        self.applied |= filter(None, map(_wanted, self._installer.apply(manifests)))
+        """Apply manifests; a CronJob among them is tried at once, whatever its schedule says."""
+        # So that none of their pods counts as running before it is known whose it is.
+        self._coming |= {each for each, _ in filter(None, (wanted_by(m.object) for m in manifests))}
+        accepted = self._installer.apply(manifests)
+        self.applied |= filter(None, map(wanted_by, accepted))
+        for each in accepted:
+            if each["kind"] == "CronJob" and not each["spec"].get("suspend"):
+                self._try(each)
+        self.observer.recount(self._is_applied)
         self.touch()
 
     def scale(self, name: str, replicas: int) -> None:
@@ -130,24 +152,25 @@ class Session:
         self.touch()
 
     def find(self, name: str, kinds: Sequence[str] | dict[str, str] | None = None) -> Workload:
-        """The workload of a name.
+        """The workload of a name: NAME, NAMESPACE/NAME, KIND/NAME or KIND/NAMESPACE/NAME.
 
         Raises:
             NoWorkloadError: If there is none, or several.
         """
         known = [each for each in self.workloads() if kinds is None or each.kind in kinds]
-        found = [each for each in known if name in {each.name, str(each)}]
+        found = [each for each in known if is_called(each, name)]
         if len(found) == 1:
             return found[0]
-        there = ", ".join(map(str, found or known)) or "none"
+        there = ", ".join(f"{each.kind}/{each}" for each in found)
+        there = there or ", ".join(map(str, known)) or "none"
         what = "Several workloads are" if found else "No workload is"
         raise NoWorkloadError(f"{what} called {name}; there are {there}.")
 
     def workloads(self) -> list[Workload]:
-        """Everything that makes pods, but DaemonSets: what was applied, then what has pods."""
+        """What was applied, then everything else that has pods, but DaemonSets."""
         alive = [each for each, counts in self.observer.counts.items() if +counts]
-        every = dict.fromkeys([*self.applied, *sorted(alive)])
-        return [each for each in every if each.kind != "DaemonSet"]
+        others = [each for each in sorted(alive) if each.kind != "DaemonSet"]
+        return list(dict.fromkeys([*self.applied, *others]))
 
     def settle(
         self,
@@ -167,7 +190,7 @@ class Session:
             show()
             now = time.monotonic()
             quiet = now - self.observer.changed
-            if quiet >= seconds and self._is_done():
+            if quiet >= seconds and self._is_done(quiet):
                 late = quiet < _LATE_SECONDS and self._is_late()
                 if not late:
                     self.steady = True
@@ -176,8 +199,63 @@ class Session:
         self.steady = False
         return False
 
-    def _is_done(self) -> bool:
-        return self._simulated.idle and not self.observer.moving() and self._complete()
+    def _is_done(self, quiet: float) -> bool:
+        if not self._simulated.idle:
+            return False
+        if quiet >= _SILENT_SECONDS:
+            return True
+        return not self.observer.moving(self._is_stuck) and self._complete()
+
+    def _is_stuck(self, pod: Object) -> bool:
+        return waits_for_devices(pod, self.client.get)
+
+    def _is_applied(self, pod: Object) -> bool:
+        workload = workload_of(pod)
+        return workload in self.applied or workload in self._coming
+
+    def _holds(self, pod: Object) -> bool:
+        """Whether a pod that kwok has running would not, or not yet, run on a real node."""
+        if self._simulated.holds(pod):
+            return True
+        return self._is_applied(pod) and bool(self.obstacles_on_node(pod))
+
+    def obstacles_on_node(self, pod: Object) -> list[Obstacle]:
+        """What keeps a kubelet from starting a pod."""
+        namespace = pod["metadata"]["namespace"]
+        config_map = partial(self.watches.config_maps.get, namespace=namespace)
+        secret = partial(self.watches.secrets.get, namespace=namespace)
+        return list(on_its_node(pod, config_map, secret))
+
+    def _on_named(self, kind: str) -> Listener:
+        """Look anew at the pods that name a ConfigMap or Secret when that comes or goes."""
+
+        def changed(_: str, given: Object) -> None:
+            metadata = given["metadata"]
+
+            def names_it(pod: Object) -> bool:
+                return pod["metadata"]["namespace"] == metadata["namespace"] and any(
+                    each.kind == kind and each.name == metadata["name"]
+                    for each in references(pod["spec"])
+                )
+
+            self.observer.recount(names_it)
+
+        return changed
+
+    def _try(self, cron_job: Object) -> None:
+        """Start a Job of a CronJob, whatever its schedule says."""
+        job = trial_of(cron_job)
+        namespace = job["metadata"]["namespace"]
+        workload = Workload(namespace, "CronJob", cron_job["metadata"]["name"])
+        try:
+            there = self.client.request("POST", JOB.format(namespace, "").rstrip("/"), body=job)
+        except ApiError as error:
+            message = f"A Job of it is refused: {error}."
+            fix = "Change the field that the message names."
+            found = rules.REFUSED.finding(("workloads", str(workload)), message, fix)
+            self._installer.findings.append(found)
+        else:
+            self._trials[workload] = there.object["metadata"]["name"]
 
     def _is_late(self) -> bool:
         """Whether controllers seem to have something to do yet, which a busy machine delays."""
@@ -202,23 +280,44 @@ class Session:
         Its controller may be too busy to have made them yet, for longer than the lab is quiet.
         """
         for workload, wanted in self._wanted_pods().items():
-            counts, there = self.observer.counts.get(workload, Counter()), self._pods_of(workload)
-            if workload.kind == "Pod":  # nobody makes another when it has ended
-                there += counts[SUCCEEDED] + counts[FAILED]
-            if there < wanted and not self.refused(workload):
+            short = self._pods_of(workload) < wanted
+            if short and not self._gets_no_more(workload) and not self.refused(workload):
                 return False
-        return True
+        jobs = [each for each in self.applied if each.kind in JOBS]
+        return all(self._has_begun(each) or self.refused(each) for each in jobs)
+
+    def _gets_no_more(self, workload: Workload) -> bool:
+        """Whether nobody makes another pod of a workload, though it has fewer than it wants."""
+        if workload.kind == "Pod":  # it has ended, or was evicted for a more important one
+            return self.observer.has_seen(workload)
+        # A StatefulSet makes the next when the one before runs.
+        return workload.kind == "StatefulSet" and self.observer.waiting(workload) > 0
+
+    def _has_begun(self, workload: Workload) -> bool:
+        """Whether a Job has made a pod, or will make none."""
+        if self.observer.has_seen(workload):
+            return True
+        there = self.job_of(workload)
+        return there is None or bool(there["spec"].get("suspend") or is_over(there))
+
+    def job_of(self, workload: Workload) -> Object | None:
+        """The Job of a workload, or that by which a CronJob is tried; None if there is none."""
+        name = workload.name if workload.kind == "Job" else self._trials.get(workload)
+        return self.client.get(JOB.format(workload.namespace, name)) if name else None
 
     def refused(self, workload: Workload) -> list[Object]:
         """Events that tell of pods of a workload which could not be created."""
         return [
             event
             for event in self.watches.refusals.all()
-            if _is_about(event["involvedObject"], workload)
+            if is_about(event["involvedObject"], workload, self._trials.get(workload))
         ]
 
     def replicas(self, workload: Workload) -> int | None:
         """Pods that a workload wants now; None where that is not known."""
+        if workload.kind == "DaemonSet":
+            there = self.client.get(DAEMON_SET.format(workload.namespace, workload.name))
+            return int(there["status"].get("desiredNumberScheduled", 0)) if there else None
         if workload.kind not in SCALABLE:
             return self.applied.get(workload, 1 if workload.kind == "Pod" else None)
         path = SCALABLE[workload.kind].format(workload.namespace, workload.name)
@@ -227,24 +326,3 @@ class Session:
         except ApiError:
             there = None
         return int(there["spec"].get("replicas", 1)) if there else self.applied.get(workload)
-
-
-def _wanted(given: Object) -> tuple[Workload, int | None] | None:
-    """A workload with the pods that it wants, None where that is not known; None for others."""
-    metadata, kind = given["metadata"], given["kind"]
-    workload = Workload(metadata.get("namespace", ""), kind, metadata["name"])
-    if kind in SCALABLE:
-        return workload, int((given.get("spec") or {}).get("replicas", 1))
-    if kind == "Pod":
-        return workload, 1
-    return (workload, None) if kind in {"Job", "CronJob"} else None
-
-
-def _is_about(involved: Object, workload: Workload) -> bool:
-    if involved.get("namespace") != workload.namespace:
-        return False
-    name, kind = involved.get("name", ""), involved.get("kind")
-    if kind == workload.kind:
-        return bool(name == workload.name)
-    # A ReplicaSet is called after its Deployment and a hash.
-    return workload.kind == "Deployment" and name.rpartition("-")[0] == workload.name

@@ -22,13 +22,17 @@ REFUSED = "UnexpectedAdmissionError"
 """Reason of a pod that the kubelet of its node has refused."""
 
 
+CRON_JOB = "lab.eks-gpushare/cron-job"
+"""Annotation of pods that the lab has started to try a CronJob: its name."""
+
+
 class Workload(NamedTuple):
     """What makes pods, or a pod that nothing made."""
 
     namespace: str
     """Its namespace."""
     kind: str
-    """Deployment, StatefulSet, DaemonSet, Job, ReplicaSet or Pod."""
+    """Deployment, StatefulSet, DaemonSet, Job, CronJob, ReplicaSet or Pod."""
     name: str
     """Its name."""
 
@@ -46,6 +50,9 @@ def workload_of(pod: Object) -> Workload:
     template = (metadata.get("labels") or {}).get("pod-template-hash")
     if owner["kind"] == "ReplicaSet" and template:
         return Workload(namespace, "Deployment", owner["name"].removesuffix(f"-{template}"))
+    tried = (metadata.get("annotations") or {}).get(CRON_JOB)
+    if owner["kind"] == "Job" and tried:
+        return Workload(namespace, "CronJob", tried)
     return Workload(namespace, owner["kind"], owner["name"])
 
 
@@ -103,8 +110,28 @@ class Observer:
             counts = self.counts.get(workload, Counter())
             return counts[PENDING] + counts[STARTING]
 
-    def moving(self) -> bool:
-        """Whether a pod or DaemonSet is on its way to somewhere."""
+    def ended(self, workload: Workload) -> int:
+        """Pods of a workload that have come to their end and succeeded."""
+        with self._lock:
+            return self.counts.get(workload, Counter())[SUCCEEDED]
+
+    def has_seen(self, workload: Workload) -> bool:
+        """Whether a workload has, or has had, a pod."""
+        with self._lock:
+            return workload in self.counts
+
+    def recount(self, concerned: Callable[[Object], bool]) -> None:
+        """Look anew at pods that something else than their own change has touched."""
+        for pod in self._watches.pods.all():
+            if concerned(pod):
+                self._look_again(pod)
+
+    def moving(self, is_stuck: Callable[[Object], bool] = lambda _: False) -> bool:
+        """Whether a pod or DaemonSet is on its way to somewhere.
+
+        Args:
+            is_stuck: whether a pod of which the scheduler says nothing waits for something else.
+        """
         for each in self._watches.daemon_sets.all():
             status = each["status"]
             if status.get("observedGeneration") != each["metadata"]["generation"]:
@@ -112,7 +139,19 @@ class Observer:
             wanted = status.get("desiredNumberScheduled", 0)
             if status.get("updatedNumberScheduled", 0) != wanted and not self._is_refused(each):
                 return True
-        return any(_on_its_way(pod) for pod in self._watches.pods.all())
+        return any(self._on_its_way(pod, is_stuck) for pod in self._watches.pods.all())
+
+    def _on_its_way(self, pod: Object, is_stuck: Callable[[Object], bool]) -> bool:
+        if "deletionTimestamp" in pod["metadata"]:
+            return True
+        if pod["status"].get("phase") != "Pending":
+            return False
+        if (condition(pod, "Ready") or {}).get("reason") == REFUSED:  # it will fail some time
+            return False
+        node = pod["spec"].get("nodeName")
+        if node:
+            return self._watches.nodes.get(node) is not None
+        return condition(pod, "PodScheduled") is None and not is_stuck(pod)
 
     def daemon_sets_are_late(self) -> bool:
         """Whether the controller of DaemonSets has not taken in what nodes are like now.
@@ -140,25 +179,45 @@ class Observer:
         events = self._watches.refusals.all()
         return any(event["involvedObject"].get("uid") == uid for event in events)
 
+    def _look_again(self, pod: Object) -> None:
+        metadata = pod["metadata"]
+        with self._lock:
+            there = self._watches.pods.get(metadata["name"], metadata["namespace"])
+            known = self._states.get(metadata["uid"])
+            if there is None or known is None or there["metadata"]["uid"] != metadata["uid"]:
+                return
+            state = self._state_of(there)
+            if state != known[1]:
+                self._count(metadata["uid"], known[0], state)
+                self.changed = time.monotonic()
+
+    def _state_of(self, pod: Object) -> str:
+        state = state_of(pod)
+        return STARTING if state == RUNNING and self._holds(pod) else state
+
+    def _count(self, uid: str, workload: Workload, state: str) -> None:
+        before = self._states.pop(uid, None)
+        if before is not None:
+            self.counts[before[0]][before[1]] -= 1
+        self._states[uid] = (workload, state)
+        counts = self.counts.setdefault(workload, Counter())
+        counts[state] += 1
+        self.peaks[workload] = max(self.peaks[workload], counts[RUNNING])
+
     def _on_pod(self, kind: str, pod: Object) -> None:
         uid = pod["metadata"]["uid"]
         gone = kind == "DELETED"
-        state = state_of(pod)
-        if state == RUNNING and self._holds(pod):
-            state = STARTING
+        state = self._state_of(pod)
         scheduled = condition(pod, "PodScheduled")
         signature = None if gone else (state, "deletionTimestamp" in pod["metadata"], scheduled)
         with self._lock:
             self._note(uid, _without_times(signature))
+            if not gone:
+                self._count(uid, workload_of(pod), state)
+                return
             before = self._states.pop(uid, None)
             if before is not None:
                 self.counts[before[0]][before[1]] -= 1
-            if not gone:
-                workload = workload_of(pod)
-                self._states[uid] = (workload, state)
-                counts = self.counts.setdefault(workload, Counter())
-                counts[state] += 1
-                self.peaks[workload] = max(self.peaks[workload], counts[RUNNING])
 
     def _on_node(self, kind: str, node: Object) -> None:
         labels, spec = node["metadata"].get("labels"), node["spec"].get("taints")
@@ -193,16 +252,6 @@ def used_by_node(pods: list[Object]) -> dict[str, Counter[str]]:
                 if name.startswith("nvidia.com/"):
                     found.setdefault(node, Counter())[name] += int(quantity(amount))
     return found
-
-
-def _on_its_way(pod: Object) -> bool:
-    if "deletionTimestamp" in pod["metadata"]:
-        return True
-    if pod["status"].get("phase") != "Pending":
-        return False
-    if (condition(pod, "Ready") or {}).get("reason") == REFUSED:  # it will fail, sooner or later
-        return False
-    return bool(pod["spec"].get("nodeName")) or condition(pod, "PodScheduled") is None
 
 
 def _without_times(signature: tuple[str, bool, Object | None] | None) -> object:

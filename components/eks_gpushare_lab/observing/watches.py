@@ -151,11 +151,16 @@ class Watches:
         """Pods of all namespaces."""
         self.config_maps = Watch(client, "/api/v1/configmaps")
         """ConfigMaps of all namespaces."""
+        self.secrets = Watch(client, "/api/v1/secrets")
+        """Secrets of all namespaces."""
         self.daemon_sets = Watch(client, "/apis/apps/v1/daemonsets")
         """DaemonSets of all namespaces."""
         self.refusals = Watch(client, "/api/v1/events", fieldSelector="reason=FailedCreate")
         """Events that tell of pods which a controller could not create."""
-        self._all = (self.nodes, self.pods, self.config_maps, self.daemon_sets, self.refusals)
+        self._all = (
+            *(self.nodes, self.pods, self.config_maps, self.secrets),
+            *(self.daemon_sets, self.refusals),
+        )
 
     def start(self) -> None:
         """Start all of them."""

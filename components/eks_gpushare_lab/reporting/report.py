@@ -19,12 +19,14 @@ from eks_gpushare_lab.reporting.daemonset_coverage import coverage_findings, cov
 from eks_gpushare_lab.reporting.machines import machine_findings
 from eks_gpushare_lab.reporting.unproven_mig import UnprovenMig, unproven_mig
 from eks_gpushare_lab.reporting.waiting import reasons_of, uncreated_findings, waiting_findings
+from eks_gpushare_lab.reporting.wholeness import reaches_none, short_of
 from eks_gpushare_lab.session import NoWorkloadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare_lab.reporting.daemonset_coverage import Coverage
+    from eks_gpushare_lab.reporting.wholeness import Short
     from eks_gpushare_lab.session import Session
 
 _FOLLOW_NO_CHART = {
@@ -34,8 +36,10 @@ _FOLLOW_NO_CHART = {
     rules.NOT_ADVERTISED.id,
     rules.MIG_NOT_MANAGED.id,
     rules.TAINT_STAYS.id,
+    rules.NOT_WHOLE.id,
 }
 """What goes without saying where a chart is missing that the lab knows in other versions only."""
+_ENDING = ("Pod", "Job", "CronJob")
 _OF_WORKLOADS = {
     rules.NOT_CREATED.id,
     rules.NOT_ADMITTED.id,
@@ -115,6 +119,8 @@ class Report:
     """DaemonSets and how far they each."""
     findings: Sequence[Finding] = ()
     """What is wrong."""
+    short: Sequence[Short] = ()
+    """Workloads that were applied and do not run whole."""
     unproven: Sequence[UnprovenMig] = ()
     """Boards whose MIG this run does not prove, whatever it found."""
     engine: Mapping[str, Any] | None = None
@@ -150,6 +156,7 @@ class Report:
             "pools": self.pools(),
             "nodes": {node.name: node.as_json() for node in self.nodes},
             "workloads": {name: counts.as_json() for name, counts in self.workloads.items()},
+            "short": {str(each.workload): each.as_json() for each in self.short},
             "daemonsets": {each.name: each.as_json() for each in self.daemon_sets},
             "findings": [each.as_json() for each in self.findings],
             "unprovenMig": [each.as_json() for each in self.unproven],
@@ -198,7 +205,14 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
     """
     coverages = coverage_of(session)
     workloads = counts_of(session)
-    met = [name for name, number in expected.items() if _running(session, name) == number]
+    found_as = {name: _found(session, name) for name in expected}
+    met = [
+        workload
+        for name, workload in found_as.items()
+        if workload is not None and _running(session, workload) == expected[name]
+    ]
+    told = set(filter(None, found_as.values()))
+    short = short_of(session, told)
     found = [
         *before,
         *session.findings,
@@ -211,6 +225,8 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
         *_of_daemon_sets(session, coverages),
         *_of_workloads(session, met),
         *_unmet(session, expected),
+        *(each.finding() for each in short),
+        *reaches_none(session, told),
     ]
     if any(each.code == rules.UNKNOWN_CHART.id and each.severity == "error" for each in found):
         found = [each for each in found if each.code not in _FOLLOW_NO_CHART]
@@ -219,6 +235,7 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
         workloads,
         coverages,
         tuple(dict.fromkeys(found)),
+        short,
         unproven_mig(session),
     )
 
@@ -230,21 +247,26 @@ def _of_daemon_sets(session: Session, coverages: Sequence[Coverage]) -> Iterator
         yield from uncreated_findings(session, workload, ("daemonsets", each.name))
 
 
-def _of_workloads(session: Session, met: Sequence[str]) -> Iterator[Finding]:
+def _of_workloads(session: Session, met: Sequence[Workload]) -> Iterator[Finding]:
     """What keeps pods from running; no error where so many were expected to run as do."""
     for workload in session.workloads():
-        wanted = workload.name in met or str(workload) in met
+        wanted = workload in met
         for each in waiting_findings(session, workload):
             known = wanted and each.code in _OF_WORKLOADS
             yield replace(each, severity="warning") if known else each
 
 
-def _running(session: Session, name: str) -> int | None:
+def _found(session: Session, name: str) -> Workload | None:
     try:
-        workload = session.find(name)
+        return session.find(name)
     except NoWorkloadError:
         return None
-    return session.observer.running(workload)
+
+
+def _running(session: Session, workload: Workload) -> int:
+    """Pods that run, and those that have ended well where that is what they are for."""
+    ended = session.observer.ended(workload) if workload.kind in _ENDING else 0
+    return session.observer.running(workload) + ended
 
 
 def _unmet(session: Session, expected: Mapping[str, int]) -> Iterator[Finding]:
@@ -255,7 +277,7 @@ def _unmet(session: Session, expected: Mapping[str, int]) -> Iterator[Finding]:
             fix = "Name one of them, or apply its manifest."
             yield rules.NOT_AS_EXPECTED.finding(("workloads", name), str(error), fix)
             continue
-        running = session.observer.running(workload)
+        running = _running(session, workload)
         if running != number:
             message = f"{number} pods were expected to run, and {running} do."
             fix = "See the reasons of the workload."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from eks_gpushare_lab.observing.observer import (
     state_of,
     workload_of,
 )
+from eks_gpushare_lab.observing.obstacles import before_a_node
 from eks_gpushare_lab.observing.placement import (
     allocatable,
     mismatches,
@@ -21,6 +23,7 @@ from eks_gpushare_lab.observing.placement import (
     shortages,
     untolerated,
 )
+from eks_gpushare_lab.observing.workloads import SCALABLE
 from eks_gpushare_lab.simulated_node.mps_server import CLIENT, WAITS, annotation, sets_no_user
 
 if TYPE_CHECKING:
@@ -29,24 +32,30 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.observing.observer import Workload
+    from eks_gpushare_lab.observing.obstacles import Obstacle
     from eks_gpushare_lab.session import Session
 
 _PREFIX = "nvidia.com/"
 _MOST_NAMES = 4
+_COUNT = re.compile(r"\d+ (?=\S)")
+_LOOKED_AT = ("Insufficient", "node(s) had untolerated", "node(s) didn't match Pod's node")
+"""How the scheduler begins what is explained here node by node."""
 _BUILT_IN = {"cpu", "memory", "pods", "ephemeral-storage"}
 
 
 def reasons_of(session: Session, workload: Workload) -> list[str]:
     """Why pods of a workload wait or fail, each reason once, the scheduler's words first."""
     pods = [pod for pod in session.watches.pods.all() if workload_of(pod) == workload]
+    held = Counter(each.what for pod in pods for each in obstacles_of(session, pod))
     said: Counter[str] = Counter()
     lab: dict[str, None] = {}
     for pod in pods:
         if state_of(pod) == PENDING:
             scheduled = condition(pod, "PodScheduled") or {}
-            said[scheduled.get("message", "the scheduler has said nothing yet")] += 1
+            if "message" in scheduled or not held:
+                said[scheduled.get("message", "the scheduler has said nothing yet")] += 1
     sample = next((pod for pod in pods if state_of(pod) == PENDING), None)
-    if sample is not None:
+    if sample is not None and not obstacles_of(session, sample):
         lab = dict.fromkeys(_explained(session, sample))
     waits = Counter(why for pod in pods if (why := annotation(pod, WAITS)))
     failed = Counter(
@@ -58,10 +67,73 @@ def reasons_of(session: Session, workload: Workload) -> list[str]:
     return [
         *(f"{_pods(count)}: {text}" for text, count in said.most_common()),
         *lab,
+        *(f"{_pods(count)}: {text}" for text, count in held.most_common()),
         *(f"{_pods(count)}: {text}" for text, count in waits.most_common()),
         *(f"{_pods(count)} failed: {text}" for text, count in failed.most_common()),
         *(f"not created: {text}" for text in refused),
+        *_of_the_whole(session, workload, pods),
     ]
+
+
+def obstacles_of(session: Session, pod: Object) -> list[Obstacle]:
+    """What keeps a pod from running that no other node would help."""
+    if pod["status"].get("phase") not in {None, "Pending", "Running"}:
+        return []
+    before = list(before_a_node(pod, session.client.get, session.watches.nodes.get))
+    return before or session.obstacles_on_node(pod)
+
+
+def why_short(session: Session, workload: Workload) -> tuple[list[str], str]:
+    """Why a workload does not run whole, in a few clauses, and what to do about it."""
+    reasons = reasons_of(session, workload)
+    pods = [pod for pod in session.watches.pods.all() if workload_of(pod) == workload]
+    found = [each for pod in pods for each in obstacles_of(session, pod)]
+    if workload.kind == "DaemonSet" and not pods:
+        reasons = _misses(session, workload)
+    shown = [_without_preemption(each) for each in reasons]
+    fix = found[0].fix if found else "See why its pods wait; with --expect NAME=N fewer will do."
+    return shown, fix
+
+
+def _of_the_whole(session: Session, workload: Workload, pods: Sequence[Object]) -> Iterator[str]:
+    """What is not about a pod that is there."""
+    at = {"namespace": workload.namespace, "name": workload.name}
+    if workload.kind == "Deployment":
+        there = session.client.get(SCALABLE["Deployment"].format(*at.values()))
+        if there and there["spec"].get("paused"):
+            yield "the Deployment is paused, so nobody makes its pods"
+    if workload.kind == "Pod" and not pods and workload in session.applied:
+        gone = session.client.get(
+            f"/api/v1/namespaces/{workload.namespace}/events?fieldSelector="
+            f"reason%3DPreempted%2CinvolvedObject.name%3D{workload.name}"
+        )
+        said = [each.get("message", "") for each in (gone or {}).get("items") or ()]
+        evicted = f"evicted for a pod of higher priority ({said[-1]})" if said else "deleted"
+        yield f"the pod was {evicted}, and nobody makes another"
+    if workload.kind in {"Job", "CronJob"}:
+        job = session.job_of(workload) or {}
+        for each in job.get("status", {}).get("conditions") or ():
+            if each["type"] == "Failed" and each["status"] == "True":
+                yield f"the Job has failed: {each.get('message') or each.get('reason', '')}"
+
+
+def _misses(session: Session, workload: Workload) -> list[str]:
+    """Why a DaemonSet without pods reaches no node."""
+    there = session.watches.daemon_sets.get(workload.name, workload.namespace)
+    if there is None:
+        return []
+    spec = there["spec"]["template"]["spec"]
+    found: dict[str, str] = {}
+    for node in sorted(session.watches.nodes.all(), key=lambda each: each["metadata"]["name"]):
+        why = [f"it does not tolerate {taint}" for taint in untolerated(spec, node)]
+        why += mismatches(spec, node)
+        found.setdefault("; ".join(why), node["metadata"]["name"])
+    return [f"{name}: {why}" for why, name in found.items() if why]
+
+
+def _without_preemption(reason: str) -> str:
+    """The scheduler's words without those about pods that it might evict."""
+    return reason.partition(" no new claims to deallocate")[0].partition(" preemption: ")[0]
 
 
 def waiting_findings(session: Session, workload: Workload) -> Iterator[Finding]:
@@ -151,7 +223,7 @@ def _hopeless(session: Session, pod: Object, at: tuple[str, str]) -> Iterator[Fi
 
 def _explained(session: Session, pod: Object) -> Iterator[str]:
     """For each kind of node, what keeps the pod off it."""
-    used = _used(session)
+    used, others = _used(session), _other_words(pod)
     pools = {node.name: node.pool for node in session.nodes}
     grouped: dict[tuple[str, str], list[str]] = {}
     for node in sorted(session.watches.nodes.all(), key=lambda each: each["metadata"]["name"]):
@@ -159,11 +231,19 @@ def _explained(session: Session, pod: Object) -> Iterator[str]:
         why = [f"the pod does not tolerate {t}" for t in untolerated(pod["spec"], node)]
         why += mismatches(pod["spec"], node)
         why += [text for _, text in shortages(pod["spec"], node, used.get(name, {}))]
-        text = "; ".join(why) or "it would fit now"
+        text = "; ".join(why or others) or "it would fit now"
         grouped.setdefault((pools.get(name, name), text), []).append(name)
     for (pool, text), names in grouped.items():
         where = names[0] if len(names) == 1 else f"{len(names)} nodes of {pool}"
         yield f"{where}: {text}"
+
+
+def _other_words(pod: Object) -> list[str]:
+    """What the scheduler says of nodes that is not looked at here: ports, affinity of pods."""
+    said = str((condition(pod, "PodScheduled") or {}).get("message", ""))
+    counted = said.partition("available: ")[2].partition(". ")[0].rstrip(".")
+    words = [_COUNT.sub("", each) for each in counted.split(", ") if _COUNT.match(each)]
+    return [f"the scheduler says: {each}" for each in words if not each.startswith(_LOOKED_AT)]
 
 
 def _used(session: Session) -> dict[str, Mapping[str, Decimal]]:

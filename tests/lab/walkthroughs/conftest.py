@@ -31,19 +31,26 @@ WALKTHROUGHS = ROOT / "examples" / "lab"
 
 # Namespaces stay: they take seconds to go, and the next test wants the same.
 EMPTIED = (
+    "/apis/batch/v1/cronjobs",
     "/apis/batch/v1/jobs",
     "/apis/apps/v1/daemonsets",
     "/apis/apps/v1/deployments",
+    "/apis/apps/v1/statefulsets",
     "/apis/apps/v1/replicasets",
     "/api/v1/pods",
     "/api/v1/nodes",
     "/api/v1/resourcequotas",
+    "/api/v1/persistentvolumeclaims",
+    "/apis/scheduling.k8s.io/v1/priorityclasses",
     "/api/v1/configmaps",
     "/api/v1/events",
 )
 QUIET_SECONDS = 0.4
 """Less than for users, of whom nobody waits sixty times."""
-KEPT = ("kube-root-ca.crt", "extension-apiserver-authentication", "cluster-info")
+KEPT = (
+    *("kube-root-ca.crt", "extension-apiserver-authentication", "cluster-info"),
+    *("system-node-critical", "system-cluster-critical"),
+)
 
 
 @cache
@@ -138,6 +145,16 @@ def client(empty_lab: Lab) -> Iterator[Client]:
 def walk(client: Client, tmp_path: Path) -> Iterator[Walk]:
     with emptied(client), Session(client) as session:
         yield Walk(session, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def module_walk(empty_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
+    """A lab for several tests that only look, before any test that changes it."""
+    lab = empty_lab
+    client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
+    with emptied(client), Session(client) as session:
+        yield Walk(session, tmp_path_factory.mktemp("walk"))
+    client.close()
 
 
 @pytest.fixture(name="emptied")

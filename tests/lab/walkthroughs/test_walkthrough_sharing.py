@@ -72,7 +72,7 @@ def test_fewer_replicas_on_a_live_lab_evict_nobody(walk: Walk) -> None:
     walk.install("fewer-replicas")
     walk.scale("tensorflow-cifar10-deployment", 21)
 
-    report = walk.see()
+    report = walk.see(tensorflow_cifar10_deployment=20)
     workload = report["workloads"][DEPLOYMENT]
     assert report["pools"]["gpu"]["advertised"] == {GPU: 16}
     assert (workload["running"], workload["pending"]) == (20, 1)
