@@ -1,4 +1,4 @@
-"""What the documentation says is tried: commands and their output, stack files, programs, links.
+"""What the documentation says is tried: commands and their output, stack files, programs.
 
 Code blocks are taken as a reader takes them. HTML comments right above a block say what a reader
 knows from the text around it:
@@ -43,7 +43,6 @@ PAGES = sorted(
 )
 _FENCE = re.compile(r"((?:^<!--[^\n]*-->\n)*)^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NOTE = re.compile(r"<!-- (\w+)(?:: (.*?))? -->")
-_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _EDIT = re.compile(r"(\S+) to (\S+): (.*) => (.*)")
 
 
@@ -281,35 +280,6 @@ def test_a_program_runs(block: Block, tmp_path: Path) -> None:
 
     assert recording.error is None, recording.error.traceback
     assert any(each.type.startswith("eks-gpushare:") for each in recording.resources)
-
-
-def slug(heading: str) -> str:
-    plain = re.sub(r"[^\w\- ]", "", heading.replace("`", "").strip().lower())
-    return plain.replace(" ", "-")
-
-
-def anchors_of(page: Path) -> set[str]:
-    text = re.sub(
-        r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
-    )
-    return {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_a_link_within_the_project_leads_somewhere(page: Path) -> None:
-    lost = []
-    text = re.sub(
-        r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
-    )
-    for target in _LINK.findall(re.sub(r"`[^`\n]*`", "``", text)):
-        if re.match(r"[a-z]+:", target):
-            continue
-        path, _, anchor = target.partition("#")
-        there = (page.parent / path).resolve() if path else page
-        if not there.exists() or (anchor and anchor not in anchors_of(there)):
-            lost.append(target)
-
-    assert lost == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
