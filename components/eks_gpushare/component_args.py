@@ -24,6 +24,7 @@ from eks_gpushare.python_words import in_python, python_names
 from eks_gpushare.rules.deploying import as_deploy_errors
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.validation import shape_rules
+from eks_gpushare.validation.limits import oversized
 from eks_gpushare.validation.partial import meant_fields, read_block
 from eks_gpushare.validation.shape import meant_key, missing_key, shape_findings, wrong_type
 
@@ -86,6 +87,8 @@ def validate_args(
     keys = args_type.__annotations__
     refs = {key: keys[key] for key in keys if key not in model.model_fields}
     given = {key: args[key] for key in args if key in keys and key not in refs}
+    if too_large := oversized(given):
+        refuse(component, too_large)
     taken, late, refused = take_out(given, model)
     plain = normalised(taken)
     found = [_output(at, model) for at in refused]

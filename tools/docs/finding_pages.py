@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import finding_examples
 
 from eks_gpushare.findings.text import print_findings
-from eks_gpushare.rules import all_rules, checks_of, edit_rules
+from eks_gpushare.rules import all_rules, checks_of, defect_rules, edit_rules
 from eks_gpushare.rules.registry import Scope
 
 if TYPE_CHECKING:
@@ -60,7 +60,20 @@ def pages() -> Iterator[tuple[str, str]]:
     """File name and text of every page."""
     for rule in all_rules():
         yield f"{rule.id}.md", _page(rule, finding_examples.example(rule.id))
+    for rule in defect_rules():
+        yield f"{rule.id}.md", _page_of_a_defect(rule)
     yield "index.md", _index()
+
+
+def _page_of_a_defect(rule: Rule) -> str:
+    said = (
+        "No stack file should have this finding, so there is no example of it. It says which check "
+        "stopped and why. Other checks have run, and other files of the same call were checked. "
+        "Please report it, with the finding and the part of the file that it names."
+    )
+    heading = f"# {rule.id}: {rule.title.removesuffix('.')}"
+    parts = [heading, f"Severity: {_SEVERITIES[rule.severity]}.", rule.why, said]
+    return "\n\n".join(parts) + "\n"
 
 
 def _page(rule: Rule, example: Example) -> str:
@@ -125,7 +138,7 @@ def _index() -> str:
     for digits, title in _GROUPS.items():
         rows = [
             f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {rule.title} |"
-            for rule in all_rules()
+            for rule in sorted((*all_rules(), *defect_rules()))
             if rule.id.startswith(f"GPU{digits}")
         ]
         parts += [f"## {title}", "\n".join(["| code | severity | rule |", "|---|---|---|", *rows])]

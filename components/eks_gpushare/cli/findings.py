@@ -26,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Explain kinds of findings, or list all."""
-    from eks_gpushare.rules import all_rules, edit_rules
+    from eks_gpushare.rules import all_rules, defect_rules, edit_rules
 
-    known = {rule.id: ("check, preview", rule) for rule in all_rules()}
+    known = {rule.id: ("check, preview", rule) for rule in (*all_rules(), *defect_rules())}
     known |= {rule.id: ("preview --before", rule) for rule in edit_rules()}
     for verb in added_verbs():
         known |= {rule.id: (verb.REPORTED_BY, rule) for rule in verb.RULES}

@@ -1,6 +1,6 @@
 """The whole environment of one stack file."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -78,14 +78,20 @@ class Charts(Model):
     """aws-efa-k8s-device-plugin. Default: as this release has it."""
 
 
+_MOST_MIB = 2**30
+"""A pebibyte."""
+_MOST_SLICES = 16
+"""Slices of a GPU: NVIDIA's have 12 at most. The search for places takes them all into account."""
+
+
 class CatalogGpu(Model):
     """The GPU of an added or corrected instance type."""
 
     model: str | None = None
     """Model as EC2 calls it, for example `L4`."""
-    count: int | None = None
+    count: int | None = Field(default=None, le=128)
     """GPUs that the driver sees on one instance."""
-    memory_mib: int | None = Field(default=None, alias="memoryMiB")
+    memory_mib: int | None = Field(default=None, alias="memoryMiB", le=_MOST_MIB)
     """Memory of one GPU in MiB, best as `nvidia-smi` shows the total: EC2's figure differs."""
     compute_capability: str | None = None
     """CUDA compute capability, quoted: `"8.9"`."""
@@ -96,15 +102,15 @@ class CatalogGpu(Model):
 class CatalogInstanceType(Model):
     """An instance type added to the catalog, or what is corrected about one that is there."""
 
-    vcpus: int | None = None
+    vcpus: int | None = Field(default=None, le=100_000)
     """vCPUs."""
-    memory_mib: int | None = Field(default=None, alias="memoryMiB")
+    memory_mib: int | None = Field(default=None, alias="memoryMiB", le=_MOST_MIB)
     """Memory in MiB."""
     arch: Literal["amd64", "arm64"] | None = None
     """Processor architecture."""
-    max_pods: int | None = None
+    max_pods: int | None = Field(default=None, le=10_000)
     """Pods a node can run."""
-    price_usd_per_hour: float | None = None
+    price_usd_per_hour: float | None = Field(default=None, le=1_000_000)
     """On-demand price in the stack's region in USD per hour."""
     zone_ids: Items[str] | None = None
     """Zones of the stack's region that offer it, by ID, such as `usw2-az1`."""
@@ -115,15 +121,15 @@ class CatalogInstanceType(Model):
 class CatalogMigProfile(Model):
     """One kind of MIG instance of a GPU, as `nvidia-smi mig -lgip` and `-lgipp` show it."""
 
-    compute_slices: int
+    compute_slices: int = Field(le=_MOST_SLICES)
     """Compute slices that an instance takes: 3 of `3g.20gb`."""
-    memory_slices: int
+    memory_slices: int = Field(le=_MOST_SLICES)
     """Memory slices that an instance takes; more than `computeSlices` on most GPUs."""
-    memory_gb: int = Field(alias="memoryGB")
+    memory_gb: int = Field(alias="memoryGB", le=100_000)
     """Memory in GB as in the name: 20 of `3g.20gb`."""
-    max_count: int
+    max_count: int = Field(le=_MOST_SLICES)
     """Most instances on one GPU."""
-    placements: Items[int]
+    placements: Items[Annotated[int, Field(le=_MOST_SLICES - 1)]]
     """Memory slices at which an instance may begin, from 0."""
 
 
@@ -132,7 +138,9 @@ class CatalogAdditions(Model):
 
     instance_types: dict[str, CatalogInstanceType] = Field(default_factory=dict)
     """Instance types by name."""
-    mig_profiles: dict[str, dict[str, CatalogMigProfile]] = Field(default_factory=dict)
+    mig_profiles: dict[str, Annotated[dict[str, CatalogMigProfile], Field(max_length=32)]] = Field(
+        default_factory=dict
+    )
     """MIG profiles by GPU, such as `A100-40GB`, and profile. Of a GPU that is not known, all of
     them, under the name that `instanceTypes` has as its `gpu.model`."""
     mig_layouts: dict[str, dict[str, int]] = Field(default_factory=dict)

@@ -31,14 +31,18 @@ MaxUnavailable: TypeAlias = Annotated[
 HopLimit: TypeAlias = Annotated[Literal[1, 2], BeforeValidator(_not_boolean)]
 
 
+NodeCount: TypeAlias = Annotated[int, Field(le=100_000)]
+"""As many as the largest clusters of Amazon EKS have."""
+
+
 class Nodes(Model):
     """How many nodes a pool may have."""
 
-    min: int | None = None
+    min: NodeCount | None = None
     """Fewest nodes. Default: 0."""
-    desired: int | None = None
+    desired: NodeCount | None = None
     """Nodes at the start. Default: `min`, but at least 1 if `max` allows it."""
-    max: int | None = None
+    max: NodeCount | None = None
     """Most nodes. Default: `desired`."""
 
 

@@ -2,9 +2,12 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Discriminator, Tag
+from pydantic import Discriminator, Field, Tag
 
 from eks_gpushare.config.base import Items, Model
+
+Replicas: TypeAlias = Annotated[int, Field(le=10_000)]
+"""Far more than the pods of any node: Amazon EKS takes 737 at most."""
 
 
 class Exclusive(Model):
@@ -19,7 +22,7 @@ class TimeSlicing(Model):
 
     mode: Literal["timeSlicing"]
     """`timeSlicing`."""
-    replicas: int
+    replicas: Replicas
     """Pods that may share one GPU, at least 2."""
     rename: bool | None = None
     """Advertise `nvidia.com/gpu.shared` instead of `nvidia.com/gpu`. Default: true on karpenter
@@ -33,7 +36,7 @@ class Mps(Model):
 
     mode: Literal["mps"]
     """`mps`."""
-    replicas: int
+    replicas: Replicas
     """Pods that may share one GPU: 2 to 48, to 16 below compute capability 7.5."""
     rename: bool | None = None
     """Advertise `nvidia.com/gpu.shared` instead of `nvidia.com/gpu`. Default: true on karpenter
@@ -54,7 +57,7 @@ class MigGroup(Model):
 class SharedMigDevices(Model):
     """Time slicing on top of MIG devices."""
 
-    replicas: int
+    replicas: Replicas
     """Pods that may share one MIG device, at least 2."""
     rename: bool | None = None
     """Add `.shared` to the resource name. Default: true on karpenter pools, else false."""

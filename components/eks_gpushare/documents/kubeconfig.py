@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from eks_gpushare.documents.local_paths import located
+from eks_gpushare.documents.reading import read_bytes, reason
 
 
 def eks_kubeconfig(
@@ -56,6 +57,9 @@ def with_profile(kubeconfig: str, profile: str) -> str:
     return json.dumps(config)
 
 
+_MOST_BYTES = 4 * 1024 * 1024
+
+
 class KubeconfigError(Exception):
     """A kubeconfig cannot be read; the text says which and why."""
 
@@ -67,8 +71,8 @@ def read_kubeconfig(path: str) -> str:
         KubeconfigError: If it cannot be read.
     """
     try:
-        return located(path).read_text(encoding="utf-8")
+        return read_bytes(located(path), _MOST_BYTES).decode()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        message = f"The kubeconfig {path} cannot be read: {reason}."
+        why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else reason(error)
+        message = f"The kubeconfig {path} cannot be read: {why}."
         raise KubeconfigError(message) from error

@@ -50,10 +50,15 @@ class Finding:
         return f"{self.severity} {self.code} {where}{self.message} {self.fix}".rstrip()
 
 
+_LONGEST = 400
+"""Characters of a key that are shown; those of labels have 317 at most."""
+
+
 def dotted(at: Iterable[str | int]) -> str:
     """A place as people write it: `pools.gpu.taints[0].key`, `labels["a.b/c"]`."""
     text = ""
-    for part in at:
+    for whole in at:
+        part = f"{whole[:_LONGEST]}..." if isinstance(whole, str) and whole[_LONGEST:] else whole
         if isinstance(part, int):
             text += f"[{part}]"
         elif _plain(part):

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Severity
 
 
+_LONGEST = 4000
+"""Characters of a message; only a user's own words make it longer."""
+
+
 class Rule(NamedTuple):
     """A kind of finding. Its id is stable: users silence and search for it."""
 
@@ -40,7 +44,12 @@ class Rule(NamedTuple):
             severity: Only where it differs from that of the rule.
         """
         worth = severity or self.severity
-        return Finding(self.id, worth, dotted(at), message, fix, self.source, tuple(at))
+        where = dotted(at)
+        return Finding(self.id, worth, where, _cut(message), _cut(fix), self.source, tuple(at))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def rules_in(*modules: ModuleType) -> tuple[Rule, ...]:

@@ -8,16 +8,18 @@ counts.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.reading import read_bytes, reason
 from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.fake_types import Component
 from eks_gpushare.program.fakes import Fakes, default_fakes
 from eks_gpushare.program.project import ProjectError
-from eks_gpushare.stack_file.yaml import read
+from eks_gpushare.stack_file.yaml import MAX_BYTES, read
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from eks_gpushare.program.fake_types import Function, Plan
     from eks_gpushare.program.recording import Resource
     from eks_gpushare.program.values import Properties
@@ -32,9 +34,9 @@ def fakes_with(path: str | Path) -> Fakes:
         ProjectError: If the file cannot be read or says something else.
     """
     try:
-        document = read(Path(path).read_bytes(), str(path))
+        document = read(read_bytes(path, MAX_BYTES), str(path))
     except OSError as error:
-        raise ProjectError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise ProjectError(f"{path} cannot be read: {reason(error)}.") from error
     if not document.readable:
         raise ProjectError(f"{path}:{document.problems[0].line}: {document.problems[0].message}.")
     content: Any = {} if document.value is None else document.value

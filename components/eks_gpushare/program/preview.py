@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.project import PROJECT
+from eks_gpushare.documents.reading import reason
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.program.cost import StackCost, cost_of
 from eks_gpushare.program.pools import pools_of
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from eks_gpushare.program.edits.pools import PoolChange
     from eks_gpushare.program.recording import Recording
 
+_LONGEST_NAME = 100
+"""Characters that the name of a stack has at most."""
 _OF_OUR_PROJECT = {shape_rules.NO_ENVIRONMENT.id, shape_rules.STRAY_KEY.id}
 
 
@@ -88,6 +91,14 @@ def locate(stack: str, program: str | None = None) -> tuple[Project, Path]:
     Raises:
         ProjectError: If there is no such program or stack.
     """
+    try:
+        return _located(stack, program)
+    except (OSError, ValueError) as error:  # a name that no file can have
+        shown = stack if len(stack) <= _LONGEST_NAME else f"{stack[:_LONGEST_NAME]}..."
+        raise ProjectError(f"{shown} is no stack: {reason(error)}.") from None
+
+
+def _located(stack: str, program: str | None) -> tuple[Project, Path]:
     given = Path(stack)
     is_path = given.is_file() or given.suffix in {".yaml", ".yml"} or len(given.parts) > 1
     start = Path(program) if program else given if is_path and given.exists() else Path.cwd()
@@ -110,8 +121,8 @@ def preview(
     findings = tuple(as_deploy_errors(_relevant(report, project)))
     if not report.readable or has_errors(findings):
         return Preview(stack_name(file), project, report, findings, None)
-    recording = record(project, file, stack_name(file), known=known, answers=answers)
-    region = _region(project, file)
+    recording = record(project, report, stack_name(file), known=known, answers=answers)
+    region = _region(report)
     return Preview(
         stack_name(file),
         project,
@@ -123,10 +134,8 @@ def preview(
     )
 
 
-def _region(project: Project, file: Path) -> str | None:
-    from eks_gpushare.program.stack_config import read_stack_config
-
-    return read_stack_config(file, project=project.name).values.get("aws:region") or None
+def _region(report: Report) -> str | None:
+    return report.stack_file.region if report.stack_file else None
 
 
 def _relevant(report: Report, project: Project) -> tuple[Finding, ...]:
@@ -152,39 +161,46 @@ def compared(previewed: Preview, before: Path, answers: str | None = None) -> Pr
         raise ProjectError(f"{before} has errors, so nothing can be compared with it. {first}")
     if previewed.recording is None:
         return previewed
-    project, file = previewed.project, Path(previewed.report.file)
-    regions = _region(project, before), _region(project, file)
+    regions = _region(earlier), _region(previewed.report)
     old, new = earlier.environment, previewed.report.environment
     refused = check_edit(old, new, regions) if old and new else []
     # One stack name for both: what the fakes make up is made from it.
-    runs = [
-        record(project, path, previewed.stack, known=True, answers=answers)
-        for path in (before, file)
-    ]
-    found = edits(*runs) if regions[0] == regions[1] else moved(*runs, *regions)
-    pools = [pools_of(run, region) for run, region in zip(runs, regions, strict=True)]
+    was, now = (
+        record(previewed.project, report, previewed.stack, known=True, answers=answers)
+        for report in (earlier, previewed.report)
+    )
+    found = edits(was, now) if regions[0] == regions[1] else moved(was, now, *regions)
+    pools = pools_of(was, regions[0]), pools_of(now, regions[1])
     return replace(
         previewed,
         edits=tuple(found),
         findings=(*previewed.findings, *refused),
         pool_changes=tuple(pool_changes(*pools)),
-        earlier_cost=cost_of(runs[0], regions[0]),
+        earlier_cost=cost_of(was, regions[0]),
     )
 
 
 def record(
-    project: Project, file: Path, stack: str, *, known: bool = False, answers: str | None = None
+    project: Project, report: Report, stack: str, *, known: bool = False, answers: str | None = None
 ) -> Recording:
     """Run a program as one of its stacks and record what it registers.
+
+    Args:
+        project: The program.
+        report: The stack file as it was checked: a stream can be read once only.
+        stack: Name of the stack.
+        known: Make up what only an update tells, instead of keeping it unknown.
+        answers: File with answers to what there are no fakes for. Default: none.
 
     Raises:
         ProjectError: If the answers cannot be used.
     """
     from eks_gpushare.program.answers import fakes_with
     from eks_gpushare.program.run import run_program
-    from eks_gpushare.program.stack_config import read_stack_config
+    from eks_gpushare.program.stack_config import StackConfig, stack_config_of
 
-    config = read_stack_config(file, project=project.name)
+    file = report.stack_file
+    config = stack_config_of(file.document, project=project.name) if file else StackConfig()
     return run_program(
         project.program,
         project=project.name,

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.project import PROJECT
-from eks_gpushare.stack_file.yaml import read
+from eks_gpushare.documents.reading import read_bytes
+from eks_gpushare.stack_file.yaml import MAX_BYTES, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from eks_gpushare.stack_file.yaml import Document
 
@@ -47,7 +48,12 @@ def read_stack_config(path: Path | str, *, project: str = PROJECT) -> StackConfi
     and `StackFileError` if it is no YAML mapping with a ``config`` mapping in it; everything else
     about its content is for ``eks-gpushare check`` to judge.
     """
-    document = read(Path(path).read_bytes(), str(path))
+    return stack_config_of(read(read_bytes(path, MAX_BYTES), str(path)), project=project)
+
+
+def stack_config_of(document: Document, *, project: str = PROJECT) -> StackConfig:
+    """The same of a stack file that was read already."""
+    path = document.name
     if not document.readable:
         lines = [f"{path}:{problem.line}: {problem.message}" for problem in document.problems]
         raise StackFileError("\n".join(lines))

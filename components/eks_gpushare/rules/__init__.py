@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config import additions, mig_additions
-from eks_gpushare.config.base import UnreadError
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.sharing import Mig
+from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.findings.rule import rules_in
 from eks_gpushare.rules.context import Context, catalog_with
 from eks_gpushare.rules.registry import Runs, Scope, checks_in, until_unread
@@ -141,7 +141,7 @@ def checks_of(environment: Environment | None = None) -> tuple[Check[...], ...]:
 def _is(about: Callable[[Environment], bool], environment: Environment | None) -> bool:
     try:
         return environment is None or about(environment)
-    except UnreadError:
+    except Exception:  # noqa: BLE001  (the checks come to the same value and say what it is)
         return True
 
 
@@ -164,6 +164,11 @@ def all_rules() -> tuple[Rule, ...]:
 def edit_rules() -> tuple[Rule, ...]:
     """Those of them about an edit: `preview --before` asks them, and no check of one file."""
     return rules_in(_module("edits"))
+
+
+def defect_rules() -> tuple[Rule, ...]:
+    """Those about this package itself: no file can be an example of one."""
+    return (CHECK_FAILED,)
 
 
 def check_environment(

@@ -211,7 +211,7 @@ def _within(block: FieldPath, found: Iterable[Finding]) -> Iterator[Finding]:
 
 def _of_chart(found: Finding) -> Finding:
     """What is `charts.devicePlugin` and `gpuStack.namespace` in a stack file has no block here."""
-    if found.at[0] == "pools":
+    if not found.at or found.at[0] == "pools":
         return found
     cut = ("chart", *found.at[2:]) if found.at[0] == "charts" else found.at[1:]
     return replace(found, at=cut, path=dotted(cut))

@@ -8,6 +8,7 @@ from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import UnreadError
 from eks_gpushare.config.cluster import ClusterByName, ExistingCluster, NewCluster
 from eks_gpushare.config.network import NewNetwork
+from eks_gpushare.findings.defects import defect
 
 if TYPE_CHECKING:
     from datetime import date
@@ -77,6 +78,9 @@ def catalog_with(environment: Environment, region: str | None, found: list[Findi
     try:
         catalog, wrong = catalog_of(environment.catalog, region)
     except UnreadError:
+        return cast("Catalog", _UnreadCatalog())
+    except Exception as error:  # noqa: BLE001  (as of a check)
+        found.append(defect(error, at=("catalog",)))
         return cast("Catalog", _UnreadCatalog())
     found += wrong
     return catalog

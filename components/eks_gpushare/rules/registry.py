@@ -6,6 +6,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Generic, ParamSpec
 
 from eks_gpushare.config.base import UnreadError
+from eks_gpushare.findings.defects import defect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -87,8 +88,15 @@ class Check(Generic[P]):
 
         A finding rests on what was read up to it. So after a misspelt key, or in a component that
         knows a part of an environment only, a check says what holds whatever the rest is.
+
+        One that raises anything else has a defect. That is a finding too: what other checks found,
+        and the other files of a call, have nothing to do with it.
         """
-        return until_unread(self.look, *args, **kwargs)
+        try:
+            yield from until_unread(self.look, *args, **kwargs)
+        except Exception as error:  # noqa: BLE001  (whatever it is, it is a finding)
+            pool = [each for each in args[1:2] if isinstance(each, str)]
+            yield defect(error, self.rules, ("pools", *pool) if pool else ())
 
 
 def check(

@@ -137,7 +137,7 @@ def _whole(instance_type: InstanceType, count: int) -> Share:
 
 def _named(share: Share, pool: Pool) -> Share:
     """A GPU or MIG device as the pods that take turns on it see it."""
-    turns = replicas(pool)
+    turns = max(1, replicas(pool))  # below 1 is refused, and must not stop other checks
     return Share(
         share.base_resource + SHARED_SUFFIX if renames(pool) else share.base_resource,
         share.base_resource,

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eks_gpushare.documents.reading import reason
+from eks_gpushare.findings.defects import defect
 from eks_gpushare.findings.finding import FieldPath, Finding, has_errors
 from eks_gpushare.rules import check_environment
 from eks_gpushare.rules.stack import NO_REGION
@@ -64,8 +66,9 @@ def check_file(path: str | Path, *, today: date | None = None, local_files: bool
     try:
         stack_file = read_stack_file(path)
     except OSError as error:
-        reason = error.strerror or str(error)
-        return Report(str(path), (unreadable(str(path), reason.lower()),), readable=False)
+        return Report(str(path), (unreadable(str(path), reason(error)),), readable=False)
+    except Exception as error:  # noqa: BLE001  (reading never raises; if it does, it is said)
+        return Report(str(path), (defect(error),), readable=True)
     # Few files name others, so the program is looked for only then.
     program = partial(program_folder, Path(path)) if local_files else None
     return check_stack_file(stack_file, today=today, program=program)
@@ -85,6 +88,16 @@ def check_stack_file(
         program: Gives the folder of its program, from which paths in it start. Default: the files
             that it names are not looked at.
     """
+    try:
+        return _checked(stack_file, today, program)
+    except Exception as error:  # noqa: BLE001  (other files of the call are checked all the same)
+        found = (*stack_file.findings, defect(error))
+        return Report(stack_file.name, found, stack_file.readable, stack_file)
+
+
+def _checked(
+    stack_file: StackFile, today: date | None, program: Callable[[], Path] | None
+) -> Report:
     found = list(stack_file.findings)
     environment = None
     if stack_file.environment is not None:
@@ -123,7 +136,11 @@ def check_given(
     Returns:
         The environment, and all that is found in it. Of what is secret nothing more is said.
     """
-    parsed, beside = parse(given, spelled), tuple(beside)
+    beside = tuple(beside)
+    try:
+        parsed = parse(given, spelled)
+    except Exception as error:  # noqa: BLE001  (what is wrong beside the environment stands)
+        parsed = Parsed(None, (defect(error),))
     secret = [each.at[2:] for each in beside if each.code == SECRET_INSIDE.id]
     found = [f for f in parsed.findings if not any(_within(f, at) for at in secret)]
     if parsed.environment is not None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.config.project import ENVIRONMENT_KEY, PROJECT
+from eks_gpushare.documents.reading import read_bytes
 from eks_gpushare.findings.finding import FieldPath, Finding
-from eks_gpushare.stack_file.yaml import Document, YamlProblem, read
+from eks_gpushare.stack_file.yaml import MAX_BYTES, Document, YamlProblem, read
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.shape import format_value, similar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from eks_gpushare.findings.rule import Rule
 
@@ -95,7 +96,7 @@ def read_stack_file(path: str | Path) -> StackFile:
     Raises:
         OSError: If it cannot be opened or read.
     """
-    return stack_file_of(Path(path).read_bytes(), str(path))
+    return stack_file_of(read_bytes(path, MAX_BYTES), str(path))
 
 
 def stack_file_of(content: bytes | str, name: str) -> StackFile:

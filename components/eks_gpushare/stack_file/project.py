@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.project import PROJECT
-from eks_gpushare.stack_file.yaml import read
+from eks_gpushare.documents.reading import read_bytes, reason
+from eks_gpushare.stack_file.yaml import MAX_BYTES, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +64,10 @@ def find_project(start: Path) -> Project:
 
 def _project(directory: Path) -> Project:
     path = directory / _PROJECT_FILE
-    document = read(path.read_bytes(), str(path))
+    try:
+        document = read(read_bytes(path, MAX_BYTES), str(path))
+    except OSError as error:
+        raise ProjectError(f"{path} cannot be read: {reason(error)}.") from None
     content = document.value
     if not isinstance(content, dict):
         why = document.problems[0].message if document.problems else "it is no mapping"

@@ -9,6 +9,7 @@ from eks_gpushare.config.cluster import ClusterByName, NewCluster
 from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.models import known_keys
 from eks_gpushare.validation import shape_rules
+from eks_gpushare.validation.limits import oversized
 from eks_gpushare.validation.partial import read_block
 from eks_gpushare.validation.shape import shape_findings, similar
 
@@ -37,6 +38,8 @@ def parse(raw: object, spelled: Spelling | None = None) -> Parsed:
         spelled: How the scalar at a place is written in the file, for messages about numbers that
             are meant as text. Default: unknown.
     """
+    if too_large := oversized(raw):
+        return Parsed(None, tuple(too_large))
     given = normalised(raw)
     if not isinstance(given, dict):
         wrong = shape_rules.WRONG_TYPE.finding(

@@ -11,6 +11,7 @@ from eks_gpushare.config.sharing import MODES
 from eks_gpushare.findings.finding import FieldPath, Finding
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.blocks import keys_of_block
+from eks_gpushare.validation.limits import too_large
 from eks_gpushare.validation.sharing_keys import of_another_mode
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _near(word: str, names: Iterable[str], *, most: int, cutoff: float) -> list[
     return [by_fold[near] for near in difflib.get_close_matches(folded, by_fold, most, cutoff)]
 
 
-def _one(detail: ErrorDetails, spelled: Spelling | None) -> Finding:
+def _one(detail: ErrorDetails, spelled: Spelling | None) -> Finding:  # noqa: PLR0911  (one a kind)
     at, kind, given = field_path(detail["loc"]), detail["type"], detail["input"]
     written = spelled(at) if spelled else None
     if kind == "missing":
@@ -166,12 +167,21 @@ def _one(detail: ErrorDetails, spelled: Spelling | None) -> Finding:
         return _mode(at, given)
     if kind == "string_type" and _of_version(at) and _is_number(given):
         return _unquoted(at, given, written)
+    if kind in {"less_than_equal", "too_long"}:
+        return _beyond(at, detail)
     wanted = _EXPECTED.get(kind)
     if wanted is None:  # a type of error this model cannot raise today: say it as pydantic does
         return shape_rules.WRONG_TYPE.finding(
             at, f"{format_value(given)}: {detail['msg']}.", "Correct it."
         )
     return wrong_type(at, given, wanted, written)
+
+
+def _beyond(at: FieldPath, detail: ErrorDetails) -> Finding:
+    given, limits = detail["input"], detail["ctx"]
+    if detail["type"] == "too_long":
+        return too_large(at, f"A mapping of {len(given):,} entries", limits["max_length"])
+    return too_large(at, format_value(given), limits["le"])
 
 
 def _of_version(at: FieldPath) -> bool:

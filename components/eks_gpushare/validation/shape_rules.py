@@ -88,3 +88,11 @@ BOTH_KINDS = Rule(
     "Settings of a new cluster or network mean nothing for one that exists.",
     STACK_FILES,
 )
+TOO_LARGE = Rule(
+    "GPU013",
+    "error",
+    "Nothing is larger than AWS, Kubernetes and NVIDIA have it.",
+    "Checking works on every part of what is given, so a number with zeros too many would cost "
+    "minutes or all memory.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html",
+)

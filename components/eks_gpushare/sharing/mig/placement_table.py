@@ -26,13 +26,14 @@ class Placement(NamedTuple):
 class PlacementTable:
     """What fits on one GPU model; each set of instances is searched for once."""
 
-    __slots__ = ("_found", "_runs", "large_first", "model")
+    __slots__ = ("_found", "_free", "_runs", "large_first", "model")
 
     def __init__(self, model: MigModel) -> None:
         self.model = model
         # Of equal size the profiles stay as the model has them, plain ones before `+me`.
         self.large_first = tuple(sorted(model.profiles, key=lambda n: _size(model.profiles[n])))
         self._runs = {name: _runs(profile) for name, profile in model.profiles.items()}
+        self._free: dict[int, int] = {}
         self._found: dict[tuple[str, ...], tuple[Placement, ...] | None] = {}
 
     def placed(self, devices: Mapping[str, int]) -> tuple[Placement, ...] | None:
@@ -43,7 +44,7 @@ class PlacementTable:
                 return None
         wanted = tuple(name for name in self.large_first for _ in range(devices.get(name, 0)))
         if wanted not in self._found:
-            found = self._search(wanted, 0) if self._within_limits(wanted) else None
+            found = self._search(wanted, 0, set()) if self._within_limits(wanted) else None
             self._found[wanted] = found and tuple(sorted(found, key=self._order))
         return self._found[wanted]
 
@@ -73,6 +74,7 @@ class PlacementTable:
         groups = [profile.exclusive_group for profile in chosen if profile.exclusive_group]
         return (
             sum(profile.compute_slices for profile in chosen) <= self.model.compute_slices
+            and sum(profile.memory_slices for profile in chosen) <= self.model.memory_slices
             and len(groups) == len(set(groups))
             and all(
                 sum(profile.engines.get(engine, 0) for profile in chosen) <= most
@@ -80,20 +82,32 @@ class PlacementTable:
             )
         )
 
-    def _search(self, wanted: Sequence[str], taken: int) -> tuple[Placement, ...] | None:
-        """Place the first where it leaves most room, else elsewhere, and the rest beside it."""
+    def _search(
+        self, wanted: Sequence[str], taken: int, vain: set[tuple[int, int]]
+    ) -> tuple[Placement, ...] | None:
+        """Place the first where it leaves most room, else elsewhere, and the rest beside it.
+
+        `vain` has how many were left, and what was taken, where the rest found no place: there are
+        many orders in which the same slices can be taken.
+        """
         if not wanted:
             return ()
+        if (len(wanted), taken) in vain:
+            return None
         free = [(start, run) for start, run in self._runs[wanted[0]] if not run & taken]
         for start, run in sorted(free, key=lambda place: -self._left(taken | place[1])):
-            rest = self._search(wanted[1:], taken | run)
+            rest = self._search(wanted[1:], taken | run, vain)
             if rest is not None:
                 return (Placement(wanted[0], start), *rest)
+        vain.add((len(wanted), taken))
         return None
 
     def _left(self, taken: int) -> int:
         """Places of all profiles that are still free; the more, the better for what comes."""
-        return sum(not run & taken for runs in self._runs.values() for _, run in runs)
+        if taken not in self._free:
+            runs = (run for each in self._runs.values() for _, run in each)
+            self._free[taken] = sum(not run & taken for run in runs)
+        return self._free[taken]
 
     def _order(self, placement: Placement) -> tuple[int, int]:
         return (self.large_first.index(placement.profile), placement.start)

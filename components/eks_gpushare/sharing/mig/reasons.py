@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import mig_models
@@ -18,6 +19,9 @@ _PROFILE = r"(?:nvidia\.com/)?(?:mig-)?(\d+)g\.?(\d+)gb?((?:[+.-][a-z.]+)?)"
 _NEAREST = 3
 _MOST_NAMED = 12
 """Instances of one set that are told apart when sets are compared; no GPU holds more."""
+_MOST_COMPARED = 256
+"""Layouts of a GPU that are compared. NVIDIA's have 128 at most; of profiles that somebody adds
+there may be any number."""
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
@@ -103,13 +107,30 @@ def nearest(model: MigModel, devices: Mapping[str, int]) -> list[dict[str, int]]
         return []
     plain = [name for name, profile in model.profiles.items() if not profile.attributes]
     sizes = _sizes(model, wanted)
-    candidates = [each for each in placement_table(model).layouts({*plain, *wanted}) if each]
+    table = placement_table(model)
+    some = islice(table.layouts({*plain, *wanted}), _MOST_COMPARED)
+    candidates = [each for each in (_as_many_as_fit(model, wanted), *some) if each]
 
     def distance(layout: dict[str, int]) -> tuple[int, int]:
         changed = sum(abs(layout.get(name, 0) - wanted.get(name, 0)) for name in {*layout, *wanted})
         return _apart(model, sizes, _sizes(model, layout)), changed
 
-    return sorted(candidates, key=distance)[:_NEAREST]
+    nearest_first = sorted(candidates, key=distance)
+    return [each for n, each in enumerate(nearest_first) if each not in nearest_first[:n]][
+        :_NEAREST
+    ]
+
+
+def _as_many_as_fit(model: MigModel, wanted: Mapping[str, int]) -> dict[str, int]:
+    """The instances that find a place one after the other, the large ones before."""
+    table, found = placement_table(model), dict[str, int]()
+    for name in table.large_first:
+        for _ in range(wanted.get(name, 0)):
+            more = {**found, name: found.get(name, 0) + 1}
+            if table.placed(more) is None:
+                break
+            found = more
+    return found
 
 
 def _sizes(model: MigModel, devices: Mapping[str, int]) -> list[tuple[int, int]]:
