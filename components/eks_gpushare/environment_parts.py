@@ -175,6 +175,9 @@ class EnvironmentParts:
             spec = SystemBlock()
         if spec is None or refs.cluster_name is None:
             return []
+        added = self._spec.catalog.instance_types
+        # Not handed on where it says nothing of them: their component would show a change.
+        known = {"catalog": self._spec.catalog} if {*added} & {*spec.instance_types} else {}
         nodes = SystemNodes._from_spec(
             f"{self._name}-system",
             # The zones have become subnets.
@@ -185,6 +188,7 @@ class EnvironmentParts:
                 version=refs.version,
                 tags=self._tags,
                 **self._roles,
+                **known,
             ),
             NodeRefs(refs.cluster_name, _subnets(spec.zones, refs)),
             self._child,

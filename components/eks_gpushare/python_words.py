@@ -82,8 +82,12 @@ def _literals(annotation: object) -> Iterator[str]:
 
 
 _WORD = r"[A-Za-z][A-Za-z0-9]*"
-_SNIPPET = re.compile(rf"(?<![\w.\"/-])(?P<key>{_WORD}): (?=[\w\"\[{{])|(?<![\w\]\"\[])[\[{{]")
-_KEY = re.compile(rf"(?<![\w/\"-])(?:(?P<above>{_WORD})\.)?(?P<key>{_WORD})(?![\w/\"-])")
+_SNIPPET = re.compile(
+    rf"(?<![A-Za-z0-9_.\"/-])(?P<key>{_WORD}): (?=[A-Za-z0-9_\"\[{{])|(?<![A-Za-z0-9_\]\"\[])[\[{{]"
+)
+_KEY = re.compile(
+    rf"(?<![A-Za-z0-9_/\"-])(?:(?P<above>{_WORD})\.)?(?P<key>{_WORD})(?![A-Za-z0-9_/\"-])"
+)
 _BARE = re.compile(r"[^\s,;\[\]{}]*[^\s,;:.\[\]{}](\.\.\.)?(?!:)")
 
 
@@ -111,7 +115,7 @@ def _is_value(key: str, value: str) -> bool:
     if not value.startswith('"'):
         return value[:1] in "{[TF" or key != "version"
     bare = value.strip('"')
-    return bare in _choices() or key == "layout" or bare[:1].isdigit()
+    return bare in _choices() or key == "layout" or (bare.isascii() and bare[:1].isdigit())
 
 
 def _words(text: str) -> str:
@@ -157,7 +161,7 @@ def _value(text: str, at: int) -> _Read | None:
 def _scalar(word: str) -> str:
     if word in {"true", "false"}:
         return word.title()
-    return word if re.fullmatch(r"-?\d+(\.\d+)?", word) else f'"{word}"'
+    return word if re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", word) else f'"{word}"'
 
 
 def _items(text: str, at: int, close: str) -> _Read | None:

@@ -9,8 +9,10 @@ from eks_gpushare.args import Iam, Nodes, UserDataPart
 from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.aws.refs import NodeRefs
 from eks_gpushare.aws.roles import roles_of
-from eks_gpushare.catalog import Catalog, standard_ami
+from eks_gpushare.catalog import standard_ami
+from eks_gpushare.catalog_args import CatalogAdditions
 from eks_gpushare.component_args import props, validate_args, warn
+from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import SystemNodesSpec
 from eks_gpushare.rules.component_rules import check_system_nodes
 from eks_gpushare.sharing.nodes import sizes
@@ -42,6 +44,8 @@ class SystemNodesArgs(TypedDict):
     """Fields of `KubeletConfiguration`, such as `maxPods`. Default: those of the AMI."""
     max_unavailable: NotRequired[Any]
     """How many nodes are exchanged at a time, or how many in a hundred: `"33%"`. Default: 1."""
+    catalog: NotRequired[CatalogAdditions]
+    """Instance types that this release does not know. Default: none."""
     iam: NotRequired[Iam]
     """Permissions boundary and path of every role. Default: neither."""
     partition: NotRequired[str]
@@ -92,7 +96,8 @@ class SystemNodes(pulumi.ComponentResource):
     ) -> None:
         inputs = props(spec, clusterName=refs.cluster_name)
         super().__init__("eks-gpushare:index:SystemNodes", name, inputs, opts)
-        first = Catalog().find(spec.instance_types[0])
+        catalog, _ = catalog_of(spec.catalog, None)
+        first = catalog.find(spec.instance_types[0])
         ami = standard_ami("al2023", first.arch if first else "amd64")
         user_data = system_user_data(spec)
         group = register_group(

@@ -14,7 +14,7 @@ from gpushare_policies.tokens import CHART_V4, CONFIG_MAP, OUR_POOL, RELEASE
 from gpushare_policies.words import Fix
 
 # Semantic Versioning 2.0.0, and the leading v that Helm puts up with.
-_EXACT = re.compile(r"v?\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
+_EXACT = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 
 
 def _is_pinned_by_itself(chart: str) -> bool:

@@ -231,7 +231,7 @@ STANDARD_UPGRADE_POLICY = Rule(
 
 
 def _minor(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+    return tuple(int(part) for part in version.split(".") if part.isascii() and part.isdecimal())
 
 
 def _out_of_support(version: str) -> str | None:

@@ -177,7 +177,8 @@ def _template_image(args: ResourceValidationArgs) -> Iterator[str]:
     if not image.startswith("resolve:ssm:") or not is_among(PINNED_STACKS.of(args), args.urn):
         return
     # resolve:ssm:<parameter>:<version> is one value for ever, resolve:ssm:<parameter> is not.
-    if not image.removeprefix("resolve:ssm:").rpartition(":")[2].isdecimal():
+    version = image.removeprefix("resolve:ssm:").rpartition(":")[2]
+    if not (version.isascii() and version.isdecimal()):
         yield _unpinned(args, f"get whatever image {image} means at the time", _IMAGE_FIX)
 
 

@@ -118,7 +118,7 @@ def everything() -> None:
             "name": "alone",
             "version": newest(),
             "vpc_id": "vpc-0a1b2c3d",
-            "private_subnet_ids": ["subnet-0a", "subnet-0b"],
+            "private_subnet_ids": ["subnet-0ac4e7f91d2b60358", "subnet-0bc4e7f91d2b60358"],
         },
     )
     layout: Sharing = {"mode": "mig", "layout": "all-1g.5gb", "apply": "migManager"}

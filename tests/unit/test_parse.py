@@ -306,7 +306,7 @@ def test_nothing_is_said_about_what_could_not_be_read(at: str, value: object) ->
             {"customAmi": {"id": "ami-01234567", "family": "al2023", "driverIncluded": True}},
         ),
         ("pools.gpu.provisioner", "karpentr", {"instanceTypes": ["g5.xlarge", "g5.12xlarge"]}),
-        ("network", {"vpcId": 1}, {"subnetIds": ["subnet-1"]}),
+        ("network", {"vpcId": 1}, {"subnetIds": ["subnet-07c1f29d6e4b8a35d"]}),
         ("network", {"zones": "a"}, {"zones": ["us-west-2d"]}),
     ],
 )

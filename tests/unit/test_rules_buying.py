@@ -16,7 +16,7 @@ BLOCK: dict[str, Any] = {
 EXISTING = {
     "zones": None,
     "vpcId": "vpc-0a1b2c3d",
-    "privateSubnetIds": ["subnet-0a", "subnet-0b"],
+    "privateSubnetIds": ["subnet-0ac4e7f91d2b60358", "subnet-0bc4e7f91d2b60358"],
 }
 
 
@@ -85,7 +85,10 @@ def test_what_is_bought_beforehand_is_named(capacity: str) -> None:
 
 def test_a_reservation_is_named_by_its_id() -> None:
     assert pool("GPU403", **(BLOCK | {"reservation": {"id": "my-block"}})) == [
-        ("pools.gpu.reservation.id", '"my-block" is not the ID of a reservation, cr-...')
+        (
+            "pools.gpu.reservation.id",
+            '"my-block" is not the ID of a reservation, cr- and 17 hexadecimal digits.',
+        )
     ]
 
 
@@ -128,11 +131,11 @@ def test_in_an_existing_network_a_reservation_is_in_one_subnet() -> None:
     assert findings({"network": EXISTING, "pools": pools}, "GPU406") == [
         ("pools.gpu.subnetIds", "A reservation lies in one zone; this pool names no subnets.")
     ]
-    pools["gpu"] = {**reserved, "subnetIds": ["subnet-0a"]}
+    pools["gpu"] = {**reserved, "subnetIds": ["subnet-0ac4e7f91d2b60358"]}
     assert findings({"network": EXISTING, "pools": pools}, "GPU406") == []
 
 
-@pytest.mark.parametrize("zone", ["us-west-2a", "us-west-2f"])
+@pytest.mark.parametrize("zone", ["us-west-2a", "us-west-2d"])
 def test_a_zone_of_the_region(zone: str) -> None:
     assert findings({"network": {"zones": ["us-west-2b", zone]}}, "GPU408") == []
 
@@ -193,7 +196,7 @@ def test_a_placement_group_is_in_one_zone(zones: list[str] | None) -> None:
 
 
 def test_subnets_belong_to_an_existing_network() -> None:
-    pools = {"gpu": {"subnetIds": ["subnet-0a"]}}
+    pools = {"gpu": {"subnetIds": ["subnet-0ac4e7f91d2b60358"]}}
 
     assert findings({"network": EXISTING, "pools": pools}, "GPU414") == []
     assert [path for path, _ in findings({"pools": pools}, "GPU414")] == ["pools.gpu.subnetIds"]
@@ -208,6 +211,6 @@ def test_zones_belong_to_a_network_of_the_stack() -> None:
 
 
 def test_a_subnet_is_one_of_the_network() -> None:
-    fragment = {"network": EXISTING, "pools": {"gpu": {"subnetIds": ["subnet-0c"]}}}
+    fragment = {"network": EXISTING, "pools": {"gpu": {"subnetIds": ["subnet-0cc4e7f91d2b60358"]}}}
 
     assert [path for path, _ in findings(fragment, "GPU414")] == ["pools.gpu.subnetIds[0]"]

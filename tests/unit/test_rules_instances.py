@@ -237,7 +237,7 @@ def test_a_given_price_is_a_known_price() -> None:
 
 @pytest.mark.parametrize(
     ("size", "code"),
-    [(19, "GPU505"), (20, "GPU506"), (99, "GPU506"), (100, None), (16384, None), (16385, "GPU505")],
+    [(19, "GPU505"), (20, "GPU506"), (99, "GPU506"), (100, None), (65536, None), (65537, "GPU505")],
 )
 def test_the_size_of_a_disk(size: int, code: str | None) -> None:
     found = {each for each in ("GPU505", "GPU506") if pool(each, rootVolumeGiB=size)}
@@ -252,7 +252,7 @@ def test_the_disk_holds_the_image() -> None:
     assert pool("GPU505", rootVolumeGiB=ami.own_disk_gib - 1) == [
         (
             "pools.gpu.rootVolumeGiB",
-            "19 GiB is not between the 20 GiB of the AMI and 16384 GiB.",
+            "19 GiB is not between the 20 GiB of the AMI and 65536 GiB.",
         )
     ]
 

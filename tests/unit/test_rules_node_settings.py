@@ -42,14 +42,14 @@ def test_a_role_may_be_in_any_partition_and_below_a_path(role: str) -> None:
 @pytest.mark.parametrize(
     ("role", "message"),
     [
-        ("gpu-nodes", '"gpu-nodes" is not the ARN of a role.'),
+        ("gpu-nodes", '"gpu-nodes" is not the ARN of an IAM role.'),
         (
             "arn:aws:iam::111122223333:instance-profile/gpu-nodes",
             '"arn:aws:iam::111122223333:instance-profile/gpu-nodes" is an instance profile.',
         ),
         (
             "arn:aws:iam::111122223333:user/gpu",
-            '"arn:aws:iam::111122223333:user/gpu" is not the ARN of a role.',
+            '"arn:aws:iam::111122223333:user/gpu" is not the ARN of an IAM role.',
         ),
     ],
 )

@@ -348,7 +348,7 @@ def test_a_right_file_exits_with_0(good: Path) -> None:
     done = run(good)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == f"{good}: ok, 2 notes"
+    assert done.stdout.splitlines()[0] == f"{good}: ok, 3 notes"
 
 
 def test_errors_exit_with_1_and_are_grouped_by_file(good: Path, bad: Path) -> None:
@@ -356,7 +356,7 @@ def test_errors_exit_with_1_and_are_grouped_by_file(good: Path, bad: Path) -> No
 
     assert done.returncode == 1
     assert done.stdout == (
-        f"{good}: ok, 2 notes\n"
+        f"{good}: ok, 3 notes\n"
         f"{bad}: refused, 1 error\n"
         "  error GPU006 at line 11, pools.gpu.sharing.mode\n"
         '    "exclusiv" is not one of exclusive, timeSlicing, mps, mig.\n'

@@ -143,7 +143,7 @@ class Ami(NamedTuple):
 def release_date(release: str | None) -> str | None:
     """Date of an AL2023 release version such as "1.35.8-20260930", None if it has none."""
     date = release.rpartition("-")[2] if release else ""
-    return date if date.isdigit() else None
+    return date if date.isascii() and date.isdigit() else None
 
 
 def nvidia_ami(family: str, arch: str, *, fips: bool = False) -> Ami | None:

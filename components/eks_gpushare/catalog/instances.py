@@ -152,6 +152,11 @@ def other_instance_type(name: str) -> InstanceType | None:
     )
 
 
+def other_instance_names() -> Iterator[str]:
+    """Names of the EC2 types without NVIDIA GPUs."""
+    return iter(load("other-types.json"))
+
+
 def alternatives(instance: InstanceType, region: str | None = None) -> tuple[str, ...]:
     """Types to use instead: as many whole GPUs, same architecture, sold on demand.
 

@@ -39,16 +39,18 @@ class Partition(NamedTuple):
         return f"arn:{self.id}:eks::aws:cluster-access-policy/{name}"
 
 
-COMMERCIAL = Partition("aws", "AWS", r"(us|eu|ap|sa|ca|me|af|il|mx)-\w+-\d+")
+COMMERCIAL = Partition("aws", "AWS", r"(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]+")
 PARTITIONS = (
     COMMERCIAL,
-    Partition("aws-us-gov", "AWS GovCloud (US)", r"us-gov-\w+-\d+"),
-    Partition("aws-cn", "AWS in China", r"cn-\w+-\d+", ec2_principal="ec2.amazonaws.com.cn"),
-    Partition("aws-eusc", "AWS European Sovereign Cloud", r"eusc-\w+-\w+-\d+", built=False),
-    Partition("aws-iso", "AWS ISO (US)", r"us-iso-\w+-\d+", built=False),
-    Partition("aws-iso-b", "AWS ISOB (US)", r"us-isob-\w+-\d+", built=False),
-    Partition("aws-iso-e", "AWS ISOE (Europe)", r"eu-isoe-\w+-\d+", built=False),
-    Partition("aws-iso-f", "AWS ISOF", r"us-isof-\w+-\d+", built=False),
+    Partition("aws-us-gov", "AWS GovCloud (US)", r"us-gov-[a-z]+-[0-9]+"),
+    Partition("aws-cn", "AWS in China", r"cn-[a-z]+-[0-9]+", ec2_principal="ec2.amazonaws.com.cn"),
+    Partition(
+        "aws-eusc", "AWS European Sovereign Cloud", r"eusc-[a-z]+-[a-z]+-[0-9]+", built=False
+    ),
+    Partition("aws-iso", "AWS ISO (US)", r"us-iso-[a-z]+-[0-9]+", built=False),
+    Partition("aws-iso-b", "AWS ISOB (US)", r"us-isob-[a-z]+-[0-9]+", built=False),
+    Partition("aws-iso-e", "AWS ISOE (Europe)", r"eu-isoe-[a-z]+-[0-9]+", built=False),
+    Partition("aws-iso-f", "AWS ISOF", r"us-isof-[a-z]+-[0-9]+", built=False),
 )
 """All that AWS has, the public one first."""
 

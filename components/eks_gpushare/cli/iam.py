@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the policy on standard output, and a word about it on standard error."""
-    if not re.fullmatch(r"\d{12}|\*", options.account):
+    if not re.fullmatch(r"[0-9]{12}|\*", options.account):
         message = f"{options.account} is not an AWS account: give its number of 12 digits"
         print(f"eks-gpushare: {message}", file=sys.stderr)
         return WRONG_USAGE

@@ -41,7 +41,7 @@ def catalog_of(additions: CatalogAdditions, region: str | None) -> tuple[Catalog
     known, overrides, found = Catalog(), {}, []
     for name, entry in additions.instance_types.items():
         base = known.find(name)
-        missing = [] if base is not None and base.gpu is not None else _missing(entry, base)
+        missing = _missing(entry, base)
         wrong = _impossible(entry)
         at = ("catalog", "instanceTypes", name)
         if missing:
@@ -58,16 +58,18 @@ def catalog_of(additions: CatalogAdditions, region: str | None) -> tuple[Catalog
 
 
 def _missing(entry: CatalogInstanceType, base: InstanceType | None) -> list[str]:
+    """What has to be given of a type; one without a GPU is for system nodes."""
     wanted: dict[str, object] = {}
     if base is None:
         wanted = {"vcpus": entry.vcpus, "memoryMiB": entry.memory_mib, "arch": entry.arch}
     gpu = entry.gpu
-    wanted |= {
-        "gpu.model": gpu and gpu.model,
-        "gpu.count": gpu and gpu.count,
-        "gpu.memoryMiB": gpu and gpu.memory_mib,
-        "gpu.computeCapability": gpu and gpu.compute_capability,
-    }
+    if gpu is not None and (base is None or base.gpu is None):
+        wanted |= {
+            "gpu.model": gpu.model,
+            "gpu.count": gpu.count,
+            "gpu.memoryMiB": gpu.memory_mib,
+            "gpu.computeCapability": gpu.compute_capability,
+        }
     return [key for key, value in wanted.items() if value is None]
 
 

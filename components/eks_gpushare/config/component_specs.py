@@ -52,6 +52,8 @@ class EksClusterSpec(NewCluster):
 class SystemNodesSpec(SystemNodes):
     """Nodes without GPUs and their tags."""
 
+    catalog: CatalogAdditions = CatalogAdditions.model_construct()
+    """Instance types that this release does not know."""
     version: str | None = None
     """Kubernetes version. Default: the cluster's at creation."""
     iam: Iam | None = None

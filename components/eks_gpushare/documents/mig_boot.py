@@ -33,11 +33,11 @@ _STATE = "/var/lib/eks-gpushare/mig"
 
 # What a shell that sources mig.env, a YAML flag and a kubelet flag take without quoting.
 _PLAIN = {
-    "profile": re.compile(r"\d+|\d+g\.\d+gb([+-][a-z][a-z.]*)*"),
+    "profile": re.compile(r"[0-9]+|[0-9]+g\.[0-9]+gb([+-][a-z][a-z.]*)*"),
     "product": re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]*|"),
-    "taint": re.compile(r"[A-Za-z0-9][\w./-]*(=[\w.-]*)?:(NoSchedule|NoExecute)"),
-    "label": re.compile(r"[A-Za-z0-9][\w./-]*"),
-    "layout_hash": re.compile(r"[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?"),
+    "taint": re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*(=[A-Za-z0-9_.-]*)?:(NoSchedule|NoExecute)"),
+    "label": re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*"),
+    "layout_hash": re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"),
 }
 
 

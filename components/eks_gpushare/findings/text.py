@@ -54,7 +54,7 @@ def line_width(out: TextIO) -> int:
 def _columns(out: TextIO) -> int:
     """Width of the terminal. `shutil` would know it too, and load three decompressors for it."""
     given = os.environ.get("COLUMNS", "")
-    if given.isdecimal() and int(given):
+    if given.isascii() and given.isdecimal() and int(given):
         return int(given)
     try:
         return os.get_terminal_size(out.fileno()).columns or _USUAL

@@ -303,5 +303,5 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
 
 def _seconds(duration: str) -> float:
     """A duration as Go writes it, such as ``1h30m``, in seconds."""
-    parts = re.findall(r"([\d.]+)(h|ms|us|µs|ns|m|s)", duration)
+    parts = re.findall(r"([0-9.]+)(h|ms|us|µs|ns|m|s)", duration)
     return sum(float(number) * _UNITS[unit] for number, unit in parts)

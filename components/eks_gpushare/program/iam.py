@@ -27,7 +27,7 @@ MANAGED_POLICY_CHARACTERS = 6144
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html."""
 
 _ROLE = "aws:iam/role:Role"
-_PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
+_PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_.]+)\}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
 _PACKAGES = ("pulumi_aws.", "pulumi_kubernetes.")
-_STAR_IMPORT = re.compile(r"from \.(\w+) import \*")
+_STAR_IMPORT = re.compile(r"from \.([A-Za-z0-9_]+) import \*")
 _HARMLESS = re.compile(
     r"#.*|import builtins as _builtins|import typing|from \.+ import _utilities"
     r"|from \. import outputs|"

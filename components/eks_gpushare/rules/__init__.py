@@ -46,6 +46,8 @@ def _charts(environment: Environment) -> bool:
 
 
 def _node_settings(environment: Environment) -> bool:
+    if any(pool.provisioner == "existing" for pool in environment.pools.values()):
+        return True
     nodes = [*environment.pools.values(), *([environment.system] if environment.system else [])]
     return any(
         getattr(each, key, None) is not None
@@ -60,6 +62,14 @@ def _node_settings(environment: Environment) -> bool:
 def _efa(environment: Environment) -> bool:
     keys = (environment.gpu_stack.efa_device_plugin, environment.charts.efa_device_plugin)
     return keys != (None, None) or any(pool.efa for pool in environment.pools.values())
+
+
+def _system(environment: Environment) -> bool:
+    return environment.system is not None
+
+
+def _tags(environment: Environment) -> bool:
+    return bool(environment.tags)
 
 
 def _iam(environment: Environment) -> bool:
@@ -88,6 +98,7 @@ def _any(_: Environment) -> bool:
 
 _MODULES: dict[str, Callable[[Environment], bool]] = {
     "cluster": _any,
+    "endpoint": _any,
     "addons": _addons,
     "partitions": _any,
     "roles": _iam,
@@ -103,6 +114,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "bottlerocket": _bottlerocket,
     "bottlerocket_mig": _bottlerocket,
     "sizes": _any,
+    "system": _system,
     "placement": _any,
     "capacity": _any,
     "images": _any,
@@ -110,6 +122,8 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "node_settings": _node_settings,
     "user_data": _node_settings,
     "names": _any,
+    "tags": _tags,
+    "placeholders": _any,
     "stack": _any,
     "charts": _charts,
     "chart_sources": _charts,

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.arns import policy_fault, role_fault
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.addons import (
@@ -50,8 +51,6 @@ BAD_IDENTITY = Rule(
 )
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9_-]*[a-z0-9])?")
-_ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+")
-_POLICY = re.compile(r"arn:aws[a-z-]*:iam::(aws|\d{12}):policy/[\w+=,.@/-]+")
 
 
 @check(Scope.CLUSTER, ADDON_TWICE, BAD_ADDON, BAD_IDENTITY)
@@ -118,13 +117,13 @@ def _identities(at: FieldPath, name: str, addon: Addon) -> Iterator[Finding]:
                 "Give roleArn of a role that is there, or policyArns for one that the stack makes."
             )
             yield BAD_IDENTITY.finding(place, message, fix)
-        if identity.role_arn is not None and not _ROLE.fullmatch(identity.role_arn):
-            message = f'"{identity.role_arn}" is not the ARN of an IAM role.'
+        if identity.role_arn is not None and (fault := role_fault(identity.role_arn)):
+            message = f'"{identity.role_arn}" {fault}.'
             fix = "Write arn:aws:iam::111122223333:role/Name."
             yield BAD_IDENTITY.finding((*place, "roleArn"), message, fix)
         for index, policy in enumerate(identity.policy_arns):
-            if not _POLICY.fullmatch(policy):
-                message = f'"{policy}" is not the ARN of an IAM policy.'
+            if fault := policy_fault(policy):
+                message = f'"{policy}" {fault}.'
                 fix = "Write arn:aws:iam::aws:policy/Name."
                 yield BAD_IDENTITY.finding((*place, "policyArns", index), message, fix)
             elif policy in identity.policy_arns[:index]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.resource_ids import is_id
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -38,6 +39,15 @@ NOT_SOLD_SO = Rule(
     "The node group is created and never gets a node.",
     "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html",
 )
+TORN_RESERVATION = Rule(
+    "GPU628",
+    "error",
+    "A reservation is of one instance type in one zone.",
+    "EC2 launches into it what matches it, and refuses the rest: the node group never gets those "
+    "nodes.",
+    _RESERVATIONS,
+    not_alone="A pool is not told of other pools.",
+)
 _RESERVED = {"reserved", "capacityBlock"}
 _USAGE_CLASS = {"onDemand": "on-demand", "spot": "spot", "capacityBlock": "capacity-block"}
 
@@ -52,10 +62,11 @@ def reservations(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 f"capacityType: {pool.capacity_type} needs the reservation it draws on.",
                 "Add reservation: {id: cr-...}.",
             )
-        elif not pool.reservation.id.startswith("cr-"):
+        elif not is_id("cr", pool.reservation.id):
             yield NO_RESERVATION.finding(
                 (*at, "id"),
-                f'"{pool.reservation.id}" is not the ID of a reservation, cr-...',
+                f'"{pool.reservation.id}" is not the ID of a reservation, cr- and 17 hexadecimal '
+                "digits.",
                 "Copy it from EC2, Capacity Reservations.",
             )
     elif pool.reservation is not None:
@@ -80,3 +91,34 @@ def sold_so(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 f"{found.name} can be had as {sold}, not as {pool.capacity_type}.",
                 "Choose another capacityType or instance type.",
             )
+
+
+@check(Scope.ENVIRONMENT, TORN_RESERVATION)
+def torn_reservations(ctx: Context) -> Iterator[Finding]:
+    """For several types in a reservation, and for one that several pools draw on."""
+    first: dict[str, tuple[str, Pool]] = {}
+    for name, pool in ctx.environment.pools.items():
+        if pool.capacity_type not in _RESERVED or pool.reservation is None:
+            continue
+        types = {*pool.instance_types}
+        if pool.capacity_type == "reserved" and len(types) > 1:
+            yield TORN_RESERVATION.finding(
+                ("pools", name, "instanceTypes"),
+                f"A reservation is of one instance type; {len(types)} are given.",
+                "Name the type of the reservation alone.",
+            )
+            continue
+        other, before = first.setdefault(pool.reservation.id, (name, pool))
+        for key, here, there in (
+            ("instanceTypes", pool.instance_types, before.instance_types),
+            ("zones", pool.zones, before.zones),
+            ("subnetIds", pool.subnet_ids, before.subnet_ids),
+        ):
+            if here and there and {*here} != {*there}:
+                yield TORN_RESERVATION.finding(
+                    ("pools", name, key),
+                    f"{pool.reservation.id} is the reservation of the pool {other} too, which has "
+                    f"{', '.join(there)} here.",
+                    "Use the same in both, or a reservation of its own.",
+                )
+                break

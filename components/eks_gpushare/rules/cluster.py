@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import eks_versions, support
+from eks_gpushare.catalog.arns import key_fault, partition_of_arn, principal_fault, region_of_key
+from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ExistingCluster
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from eks_gpushare.rules.context import Context
 
 _VERSIONS = "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"
-_ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
 
 BAD_VERSION = Rule(
     "GPU601",
@@ -49,26 +49,20 @@ UNKNOWN_VERSION = Rule(
     "Add-on versions are not pinned for it, and its charts are untried.",
     _VERSIONS,
 )
-OPEN_ENDPOINT = Rule(
-    "GPU608",
-    "error",
-    "A public endpoint is open to named networks only.",
-    "EKS opens it to the whole internet when no networks are named.",
-    _ENDPOINT,
-)
-NO_ENDPOINT = Rule(
-    "GPU610",
-    "error",
-    "The API server has an endpoint that is used.",
-    "EKS refuses a cluster without one, and networks without a public endpoint do nothing.",
-    _ENDPOINT,
-)
 BAD_ARN = Rule(
     "GPU612",
     "error",
     "An ARN is that of an IAM role or user, or of a KMS key.",
     "EKS refuses the access entry or the key, after the cluster is there.",
     "https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html",
+)
+OTHER_REGION = Rule(
+    "GPU436",
+    "error",
+    "A KMS key is in the region of the stack.",
+    "EKS and CloudWatch refuse a key of another region; one that is replicated has an ARN in each.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html",
+    not_alone="A component is not told its region.",
 )
 NOBODY_ELSE = Rule(
     "GPU613",
@@ -91,14 +85,6 @@ NOT_FOR_KUBECONFIG = Rule(
     "Node groups, networks and system nodes need an EKS cluster.",
     "https://www.pulumi.com/registry/packages/kubernetes/installation-configuration/",
 )
-NODES_LOCKED_OUT = Rule(
-    "GPU323",
-    "error",
-    "Nodes reach the API server from within the VPC.",
-    "Without the private endpoint they come through NAT, from an address that publicCidrs do not "
-    "name and that changes with the gateway: they never join, and nothing says so.",
-    _ENDPOINT,
-)
 LOG_RETENTION = Rule(
     "GPU324",
     "error",
@@ -112,9 +98,7 @@ LOG_DAYS = (
     *(1096, 1827, 2192, 2557, 2922, 3288, 3653),
 )
 """Numbers of days that CloudWatch keeps logs, as the link of `LOG_RETENTION` has them."""
-_MINOR = re.compile(r"1\.\d{2}")
-_PRINCIPAL = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+")
-_KEY = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(key|alias)/[\w/-]+")
+_MINOR = re.compile(r"1\.[0-9]{2}")
 _SOON_DAYS = 60
 
 
@@ -130,7 +114,7 @@ def version(ctx: Context) -> Iterator[Finding]:
     newest = current[-1] if current else max(eks_versions())
     if not _MINOR.fullmatch(given):
         message = f'"{given}" is not a minor version of Kubernetes.'
-        meant = re.match(r"v?(1\.\d{2})(?!\d)", given)
+        meant = re.match(r"v?(1\.[0-9]{2})(?![0-9])", given)
         fix = f'Write it as "{meant[1] if meant else newest}".'
         yield BAD_VERSION.finding(at, message, fix)
         return
@@ -162,7 +146,7 @@ def version(ctx: Context) -> Iterator[Finding]:
             yield ENDING_SUPPORT.finding(at, message, f'Plan the upgrade to "{newest}".')
 
 
-@check(Scope.CLUSTER, LOG_RETENTION, BAD_ARN)
+@check(Scope.CLUSTER, LOG_RETENTION, BAD_ARN, OTHER_REGION)
 def logs(ctx: Context) -> Iterator[Finding]:
     cluster = ctx.new_cluster
     if cluster is None:
@@ -177,72 +161,21 @@ def logs(ctx: Context) -> Iterator[Finding]:
         message = "The stack makes no log group, which the key would be for."
         fix = "Add logRetentionDays, or remove the key."
         yield LOG_RETENTION.finding(("cluster", "logKeyArn"), message, fix)
-    if key is not None and not _KEY.fullmatch(key):
-        message = f'"{key}" is not the ARN of a KMS key.'
-        fix = "Write arn:aws:kms:us-west-2:111122223333:key/..., or remove it."
-        yield BAD_ARN.finding(("cluster", "logKeyArn"), message, fix)
+    if key is not None:
+        yield from _key(ctx, ("cluster", "logKeyArn"), key, "remove it")
 
 
-@check(Scope.CLUSTER, OPEN_ENDPOINT, NO_ENDPOINT, NODES_LOCKED_OUT)
-def endpoint(ctx: Context) -> Iterator[Finding]:
-    cluster = ctx.new_cluster
-    if cluster is None:
-        return
-    at, given = ("cluster", "endpoint"), cluster.endpoint
-    if not given.public and not given.private:
-        message = "The API server would be reachable from nowhere."
-        yield NO_ENDPOINT.finding(at, message, "Set private: true.")
-    if given.public and not given.private:
-        message = "The nodes would have to reach the API server through NAT and its public address."
-        yield NODES_LOCKED_OUT.finding((*at, "private"), message, "Set private: true.")
-    if given.public_cidrs and not given.public:
-        message = "publicCidrs are given, but public is false."
-        yield NO_ENDPOINT.finding(
-            (*at, "publicCidrs"), message, "Set public: true, or remove them."
-        )
-    if given.public and not given.public_cidrs:
-        message = "public without publicCidrs opens the API server to the whole internet."
-        fix = "Add publicCidrs with the networks of those who work on it."
-        yield OPEN_ENDPOINT.finding((*at, "publicCidrs"), message, fix)
-    for index, cidr in enumerate(given.public_cidrs):
-        place = (*at, "publicCidrs", index)
-        try:
-            network = ipaddress.ip_network(cidr)
-        except ValueError as error:
-            message = f'"{cidr}" is not a network: {error}.'
-            yield OPEN_ENDPOINT.finding(place, message, "Write it as 203.0.113.0/24.")
-            continue
-        if network.prefixlen < _WIDEST[network.version]:
-            whole = "the whole" if network.prefixlen == 0 else "a large part of the"
-            message = f"{cidr} is {whole} internet."
-            fix = "Name the networks of those who work on it."
-            yield OPEN_ENDPOINT.finding(place, message, fix)
-        elif not network.is_global and network not in _DOCUMENTATION:
-            message = f"{cidr} is a private network; the public endpoint never sees it."
-            fix = "Use the public addresses of those networks, or the private endpoint."
-            yield OPEN_ENDPOINT.finding(place, message, fix)
-
-
-_WIDEST = {4: 8, 6: 16}
-"""Shortest prefix that one organisation may have, by IP version."""
-_DOCUMENTATION = tuple(
-    ipaddress.ip_network(cidr)
-    for cidr in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")
-)
-"""Networks of examples (RFC 5737, RFC 3849): private by the book, but meant to be replaced."""
-
-
-@check(Scope.CLUSTER, BAD_ARN, NOBODY_ELSE)
+@check(Scope.CLUSTER, BAD_ARN, NOBODY_ELSE, OTHER_REGION)
 def arns(ctx: Context) -> Iterator[Finding]:
     cluster = ctx.new_cluster
     if cluster is None:
         return
     seen: set[str] = set()
     for at, arn in _principals(cluster):
-        if not _PRINCIPAL.fullmatch(arn):
+        if fault := principal_fault(arn):
             yield BAD_ARN.finding(
                 at,
-                f'"{arn}" is not the ARN of an IAM role or user.',
+                f'"{arn}" {fault}.',
                 "Write arn:aws:iam::111122223333:role/Platform; of an assumed role, give the role.",
             )
         elif arn in seen:
@@ -253,10 +186,24 @@ def arns(ctx: Context) -> Iterator[Finding]:
         fix = "Add the IAM roles of those who run the cluster."
         yield NOBODY_ELSE.finding(("cluster", "admins"), message, fix)
     key = cluster.secrets_key_arn
-    if key is not None and not _KEY.fullmatch(key):
-        message = f'"{key}" is not the ARN of a KMS key.'
-        fix = "Write arn:aws:kms:us-west-2:111122223333:key/..., or remove it to get a new key."
-        yield BAD_ARN.finding(("cluster", "secretsKeyArn"), message, fix)
+    if key is not None:
+        yield from _key(ctx, ("cluster", "secretsKeyArn"), key, "remove it to get a new key")
+
+
+def _key(ctx: Context, at: FieldPath, key: str, otherwise: str) -> Iterator[Finding]:
+    """What is wrong with the ARN of a key; one of another partition has a rule of its own."""
+    region = ctx.region or "us-west-2"
+    right = f"arn:{partition_of(region).id}:kms:{region}:111122223333:key/<id>"
+    if fault := key_fault(key):
+        fix = f"Write {right}, or {otherwise}."
+        yield BAD_ARN.finding(at, f'"{key}" {fault}.', fix)
+    elif (
+        ctx.region is not None
+        and partition_of_arn(key) == partition_of(ctx.region).id
+        and region_of_key(key) != ctx.region
+    ):
+        message = f"The key is in {region_of_key(key)}; the cluster is in {ctx.region}."
+        yield OTHER_REGION.finding(at, message, f"Use a key of {ctx.region}, or {otherwise}.")
 
 
 def _principals(cluster: NewCluster) -> Iterator[tuple[FieldPath, str]]:

@@ -54,7 +54,7 @@ OLD_AGENT = Rule(
 )
 
 _AT = ("charts", "gpuOperator", "values")
-_VERSION = re.compile(r"v?(\d+)\.(\d+)\..*")
+_VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)\..*")
 _CONFIGURABLE = (1, 6)
 """Before, nobody here knows whether the add-on takes `nodeAgent.tolerations`."""
 

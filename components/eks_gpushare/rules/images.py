@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog import ami_release, nvidia_ami
+from eks_gpushare.catalog import ami_release, nvidia_ami, standard_ami
 from eks_gpushare.catalog.amis import NO_LDCONFIG, NO_LDCONFIG_SOURCE, release_date
 from eks_gpushare.catalog.bottlerocket import bottlerocket_release
+from eks_gpushare.catalog.resource_ids import is_id
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
 _AMI = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
@@ -87,11 +88,12 @@ FLOATING_AMI = Rule(
 
 ROOMY_GIB = 100
 """Below this, a few CUDA images fill the disk (AWS best practices for AI/ML, May 2026)."""
-_LARGEST_GIB = 16384
+_LARGEST_GIB = 65536
+"""Largest gp3 volume, as botocore 1.44.5 has it (EC2, EbsBlockDevice.VolumeSize; 16384 until
+September 2025); read 2026-11-22."""
 _RELEASE = re.compile(r"([0-9]+\.[0-9]+)\.[0-9]+-[0-9]{8}")
 _BOTTLEROCKET, _AL2023 = "1.65.0-0be31b34", "1.35.8-20260930"
 """What releases look like, for messages."""
-_AMI_ID = re.compile(r"ami-[0-9a-f]{8}([0-9a-f]{9})?")
 
 
 @check(Scope.POOL, NO_AMI_ID, IDLE_AMI_ID, NO_DRIVER, by_manager=True)
@@ -108,7 +110,7 @@ def custom_ami(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         fix = "Add customAmi: {id: ami-..., family: al2023, driverIncluded: true}."
         yield NO_AMI_ID.finding(at, message, fix)
         return
-    if not _AMI_ID.fullmatch(ami.id):
+    if not is_id("ami", ami.id):
         message = f'"{ami.id}" is not the ID of an AMI, ami- and 8 or 17 hexadecimal digits.'
         yield NO_AMI_ID.finding((*at, "id"), message, "Copy it from EC2, AMIs.")
     if not ami.driver_included and ctx.environment.gpu_stack.manager == "devicePlugin":
@@ -228,14 +230,30 @@ def disk(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     ami = nvidia_ami(family, arch)
     least = ami.own_disk_gib if ami else 1
     if not least <= given <= _LARGEST_GIB:
-        yield SMALL_DISK.finding(
-            at,
-            f"{given} GiB is not between the {least} GiB of the AMI and {_LARGEST_GIB} GiB.",
-            f"Set {ROOMY_GIB} to {_LARGEST_GIB}.",
-        )
+        yield _bad_size(at, given, least, ROOMY_GIB)
     elif given < ROOMY_GIB and pool.local_storage is None:  # else images are not on it
         yield CRAMPED_DISK.finding(
             at,
             f"{given} GiB are soon full of CUDA images, which take 5 to 20 GiB each.",
             f"Set {ROOMY_GIB} or more.",
         )
+
+
+@check(Scope.SYSTEM_NODES, SMALL_DISK)
+def system_disk(ctx: Context) -> Iterator[Finding]:
+    """For the system nodes."""
+    system = ctx.environment.system
+    if system is None:
+        return
+    first = ctx.catalog.find(system.instance_types[0]) if system.instance_types else None
+    least = standard_ami("al2023", first.arch if first else "amd64").own_disk_gib
+    if not least <= system.root_volume_gib <= _LARGEST_GIB:
+        yield _bad_size(("system", "rootVolumeGiB"), system.root_volume_gib, least, least)
+
+
+def _bad_size(at: FieldPath, given: int, least: int, good: int) -> Finding:
+    return SMALL_DISK.finding(
+        at,
+        f"{given} GiB is not between the {least} GiB of the AMI and {_LARGEST_GIB} GiB.",
+        f"Set {good} to {_LARGEST_GIB}.",
+    )

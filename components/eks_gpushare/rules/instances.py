@@ -1,4 +1,4 @@
-"""Rules about the instance types of a pool."""
+"""Rules about instance types: those of pools, and what holds for system nodes as well."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from eks_gpushare.catalog import Ami, Gpu, InstanceType
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
 _EC2_TYPES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html"
@@ -87,37 +87,69 @@ TYPE_TWICE = Rule(
     "EKS refuses an empty list, and a type given twice is usually a slip.",
     _EC2_TYPES,
 )
+MANY_TYPES = Rule(
+    "GPU629",
+    "error",
+    "A node group has at most 20 instance types.",
+    "EKS refuses the node group.",
+    "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html",
+)
 
+_MOST_TYPES = 20
 _MOST_ALTERNATIVES = 4
 _MOST_REGIONS = 6
 _EXAMPLE_RELEASE = "1.35.8-20260930"
 
 
-@check(Scope.POOL, UNKNOWN_TYPE, NO_GPU, TYPE_TWICE)
+@check(Scope.POOL, UNKNOWN_TYPE, NO_GPU, TYPE_TWICE, MANY_TYPES)
 def known_gpu_types(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     at = ("pools", name, "instanceTypes")
-    if not pool.instance_types:
-        yield TYPE_TWICE.finding(at, "The list is empty.", "Name at least one instance type.")
+    yield from type_faults(ctx, at, pool.instance_types, ctx.catalog.gpu_types())
     for index, wanted in enumerate(pool.instance_types):
         found = ctx.catalog.find(wanted)
-        if wanted in pool.instance_types[:index]:
+        if found is not None and found.gpu is None and wanted not in pool.instance_types[:index]:
+            added = wanted in ctx.catalog.overrides
+            yield NO_GPU.finding(
+                (*at, index),
+                f"{wanted} has no NVIDIA GPU.",
+                f"Add gpu to it under catalog.instanceTypes[{wanted}]."
+                if added
+                else "Use a type of a GPU family, such as g5, g6, p4d or p5.",
+            )
+
+
+def type_faults(
+    ctx: Context, at: FieldPath, given: Sequence[str], near: Iterable[str]
+) -> Iterator[Finding]:
+    """What is wrong with a list of instance types, of a pool or of the system nodes.
+
+    Args:
+        ctx: The stack.
+        at: Where the list is.
+        given: The types.
+        near: Names among which the one is that a misspelt one may have meant.
+    """
+    if not given:
+        yield TYPE_TWICE.finding(at, "The list is empty.", "Name at least one instance type.")
+    for index, wanted in enumerate(given):
+        if wanted in given[:index]:
             yield TYPE_TWICE.finding(
                 (*at, index), f"{wanted} stands twice.", "Remove one of the two."
             )
-        elif found is None:
-            meant = similar(wanted, ctx.catalog.gpu_types())
+        elif ctx.catalog.find(wanted) is None:
+            meant = similar(wanted, near)
             guess = f"Did you mean {meant}? " if meant else ""
             yield UNKNOWN_TYPE.finding(
                 (*at, index),
                 f"{wanted} is not an instance type that the catalog knows.",
                 f"{guess}A type newer than this release is added under catalog.instanceTypes.",
             )
-        elif found.gpu is None:
-            yield NO_GPU.finding(
-                (*at, index),
-                f"{wanted} has no NVIDIA GPU.",
-                "Use a type of a GPU family, such as g5, g6, p4d or p5.",
-            )
+    if len(given) > _MOST_TYPES and len({*given}) == len(given):
+        yield MANY_TYPES.finding(
+            at,
+            f"{len(given)} instance types are more than the {_MOST_TYPES} that EKS takes.",
+            f"Keep the {_MOST_TYPES} best ones.",
+        )
 
 
 @check(Scope.SYSTEM_NODES, TYPE_TWICE)

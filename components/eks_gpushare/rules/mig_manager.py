@@ -84,7 +84,7 @@ IDLE_IMAGE = Rule(
 )
 
 _DIGEST = re.compile(r".+@sha256:[0-9a-f]{64}")
-_TAG = re.compile(r"[^@]*[^/:@]:(?P<tag>[\w][\w.-]{0,127})")
+_TAG = re.compile(r"[^@]*[^/:@]:(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})")
 
 
 @check(Scope.POOL, NO_OPERATOR, runs=Runs.IN_STACKS)

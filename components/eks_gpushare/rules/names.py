@@ -1,4 +1,4 @@
-"""Rules about names, labels, taints and tags."""
+"""Rules about names, labels and taints."""
 
 from __future__ import annotations
 
@@ -70,13 +70,6 @@ BAD_CLUSTER_NAME = Rule(
     "EKS refuses the cluster.",
     "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html",
 )
-BAD_TAG = Rule(
-    "GPU310",
-    "error",
-    "A tag is one that AWS accepts.",
-    "AWS refuses every resource of the stack, one after the other.",
-    "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html",
-)
 BAD_NAMESPACE = Rule(
     "GPU311",
     "error",
@@ -86,18 +79,22 @@ BAD_NAMESPACE = Rule(
 )
 
 
+PASSING_TAINT = Rule(
+    "GPU626",
+    "warning",
+    "A taint is none that a controller takes away again.",
+    "Nodes lose it as soon as they are ready, and pods without a toleration follow.",
+    "https://kubernetes.io/docs/reference/labels-annotations-taints/",
+)
+
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _CLUSTER = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
-_TAG = re.compile(r"[\w\s+\-=.:/@]*")
 _LONGEST_NAME = 63
 _LONGEST_PREFIX = 253
 _LONGEST_POOL = 28
 _MOST_TAINTS = 50
-_MOST_TAGS = 45
-_LONGEST_TAG_KEY = 128
-_LONGEST_TAG_VALUE = 256
 _RESERVED_PREFIXES = ("eks.amazonaws.com", "alpha.eksctl.io")
 _KUBELET_PREFIXES = ("kubelet.kubernetes.io", "node.kubernetes.io")
 _KUBELET_LABELS = (
@@ -193,7 +190,24 @@ def value_fault(value: str) -> str | None:
     return None
 
 
-@check(Scope.POOL, BAD_TAINT, TAINT_TWICE, NO_TAINT)
+_NODE_LIFECYCLE = "the node lifecycle controller"
+_CONDITIONS = (
+    *("not-ready", "unreachable", "memory-pressure", "disk-pressure", "pid-pressure"),
+    *("network-unavailable", "unschedulable"),
+)
+_PASSING = {
+    **{f"node.kubernetes.io/{name}": _NODE_LIFECYCLE for name in _CONDITIONS},
+    "node.alpha.kubernetes.io/notReady": _NODE_LIFECYCLE,
+    "node.alpha.kubernetes.io/unreachable": _NODE_LIFECYCLE,
+    "node.cloudprovider.kubernetes.io/uninitialized": "AWS's cloud controller manager",
+    "node.cloudprovider.kubernetes.io/shutdown": "AWS's cloud controller manager",
+    "ToBeDeletedByClusterAutoscaler": "the Cluster Autoscaler",
+    "DeletionCandidateOfClusterAutoscaler": "the Cluster Autoscaler",
+}
+"""Taints by the controller that sets them and takes them away, as the nodes' condition is."""
+
+
+@check(Scope.POOL, BAD_TAINT, TAINT_TWICE, NO_TAINT, PASSING_TAINT)
 def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(pool.taints):
@@ -208,6 +222,12 @@ def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 at,
                 f"{taint.key} with {taint.effect} stands twice.",
                 "Remove one of the two.",
+            )
+        elif owner := _PASSING.get(taint.key):
+            yield PASSING_TAINT.finding(
+                at,
+                f"{taint.key} is set and taken away by {owner}.",
+                "Use a key of your own, such as nvidia.com/gpu.",
             )
         seen.add((taint.key, taint.effect))
     startup = _startup_taints(pool)
@@ -262,26 +282,6 @@ def cluster_name(ctx: Context) -> Iterator[Finding]:
             f'"{name}" is not 1 to 100 letters, digits, - and _, starting with a letter or digit.',
             "Rename the cluster.",
         )
-
-
-@check(Scope.TAGS, BAD_TAG)
-def tags(ctx: Context) -> Iterator[Finding]:
-    given = ctx.environment.tags
-    for key, value in given.items():
-        fault = None
-        if key.casefold().startswith("aws:"):
-            fault = f"{key} starts with aws:, which AWS keeps for itself."
-        elif not key or len(key) > _LONGEST_TAG_KEY or not _TAG.fullmatch(key):
-            fault = f'"{key}" is not 1 to 128 letters, digits, spaces and + - = . _ : / @.'
-        elif len(value) > _LONGEST_TAG_VALUE or not _TAG.fullmatch(value):
-            fault = "The value is not up to 256 letters, digits, spaces and + - = . _ : / @."
-        if fault:
-            yield BAD_TAG.finding(("tags", key), fault, "Change the tag.")
-    if len(given) > _MOST_TAGS:
-        message = (
-            f"{len(given)} tags are too many: AWS takes 50, and some are set by EKS and Pulumi."
-        )
-        yield BAD_TAG.finding(("tags",), message, f"Keep at most {_MOST_TAGS}.")
 
 
 @check(Scope.CHARTS, BAD_NAMESPACE)

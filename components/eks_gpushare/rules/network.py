@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-import ipaddress
-from typing import TYPE_CHECKING
+from ipaddress import IPv4Network
+from typing import TYPE_CHECKING, TypedDict
 
+from eks_gpushare.catalog.cidrs import CidrError, read_cidr
+from eks_gpushare.catalog.zones import ZONE_LETTERS
+from eks_gpushare.catalog.resource_ids import is_id
 from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.addresses import of_node, of_subnet
+from eks_gpushare.sharing.nodes import sizes
 from eks_gpushare.sharing.subnets import FEWEST_ZONES, LARGEST_PREFIX, MOST_ZONES, SMALLEST_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.config.environment import SystemNodes
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
+
+    class _How(TypedDict):
+        prefixes: bool
+        max_pods: int | None
+
 
 _VPC = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"
 _EKS = "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html"
@@ -46,6 +59,7 @@ BAD_ID = Rule(
     "A VPC or subnet is given by its ID.",
     "AWS does not find it.",
     _EKS,
+    not_alone="IDs of what is there already are given by the program, which may not know them yet.",
 )
 IDLE_NETWORK = Rule(
     "GPU616",
@@ -56,10 +70,19 @@ IDLE_NETWORK = Rule(
 )
 
 _PRIVATE = tuple(
-    ipaddress.IPv4Network(cidr)
-    for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
+    IPv4Network(cidr) for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
 )
-_DOCKER = ipaddress.ip_network("172.17.0.0/16")
+FEW_ADDRESSES = Rule(
+    "GPU332",
+    "warning",
+    "The subnets have an address for each pod that the nodes can run.",
+    "Pods get addresses of the VPC: without one they stay in ContainerCreating, and a node may not "
+    "even start.",
+    "https://docs.aws.amazon.com/eks/latest/best-practices/ip-opt.html",
+    not_alone="A network is not told of its nodes.",
+)
+_DIGITS = "and 8 or 17 hexadecimal digits"
+_DOCKER = IPv4Network("172.17.0.0/16")
 
 
 @check(Scope.NETWORK, BAD_CIDR, CLASHING_CIDR)
@@ -69,9 +92,13 @@ def cidr(ctx: Context) -> Iterator[Finding]:
         return
     at = ("network", "cidr")
     try:
-        given = ipaddress.IPv4Network(network.cidr)
-    except ValueError as error:
+        given = read_cidr(network.cidr)
+    except CidrError as error:
         message = f'"{network.cidr}" is not an IPv4 network: {error}.'
+        yield BAD_CIDR.finding(at, message, f"Write it as {error.meant or '10.0.0.0/16'}.")
+        return
+    if not isinstance(given, IPv4Network):
+        message = f"{given} is not an IPv4 network."
         yield BAD_CIDR.finding(at, message, "Write it as 10.0.0.0/16.")
         return
     if not LARGEST_PREFIX <= given.prefixlen <= SMALLEST_PREFIX:
@@ -81,13 +108,54 @@ def cidr(ctx: Context) -> Iterator[Finding]:
             "take their addresses from the VPC.",
             "Use a /16 unless addresses are scarce.",
         )
-    if not any(given.subnet_of(private) for private in _PRIVATE):
+    elif not any(given.subnet_of(private) for private in _PRIVATE):
         message = f"{given} is not a private range."
         fix = "Use a part of 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or 100.64.0.0/10."
         yield BAD_CIDR.finding(at, message, fix)
     elif given.overlaps(_DOCKER):
         message = f"{given} overlaps {_DOCKER}, which Docker and some AWS services use themselves."
         yield CLASHING_CIDR.finding(at, message, "Use another range.")
+
+
+@check(Scope.ENVIRONMENT, FEW_ADDRESSES)
+def addresses(ctx: Context) -> Iterator[Finding]:
+    """For a new network whose nodes are at their most and full of pods."""
+    network = ctx.new_network
+    if network is None or list(cidr(ctx)) or list(zones(ctx)):
+        return
+    made = range(network.zones) if isinstance(network.zones, int) else network.zones
+    left = dict.fromkeys(map(str, made), of_subnet(network.cidr))
+    fewest, whole = min(left.values()), 0
+    for nodes, types in _groups(ctx):
+        taken = max((of_node(found, **how) for found, how in types), default=0)
+        where = [zone for zone in nodes.zones or () if zone in left] or list(left)
+        for zone in where:
+            left[zone] -= taken * sizes(nodes.nodes).max // len(where)
+        whole += taken * sizes(nodes.nodes).max
+    if min(left.values()) < 0:
+        zone = min(left, key=lambda each: left[each])
+        named = f"in {zone}" if not isinstance(network.zones, int) else "in a zone"
+        yield FEW_ADDRESSES.finding(
+            ("network", "cidr"),
+            f"{network.cidr} has {fewest} addresses for nodes and pods in each zone; at their most "
+            f"the nodes take {whole} in all, and {-left[zone]} more {named} than there are.",
+            "Use a /16, fewer nodes, or kubelet: {maxPods: ...} where they run fewer pods.",
+        )
+
+
+def _groups(ctx: Context) -> Iterator[tuple[Pool | SystemNodes, list[tuple[InstanceType, _How]]]]:
+    """The node groups of a stack, with their types and how these give addresses to pods."""
+    cluster = ctx.new_cluster
+    prefixes = cluster is not None and cluster.addons.prefix_delegation
+    system = ctx.environment.system
+    pools = ctx.environment.pools.values()
+    for nodes in (*(p for p in pools if p.provisioner == "managedNodeGroup"), system):
+        if nodes is None:
+            continue
+        own = (nodes.kubelet or {}).get("maxPods")
+        how: _How = {"prefixes": prefixes, "max_pods": own if isinstance(own, int) else None}
+        known = map(ctx.catalog.find, nodes.instance_types)
+        yield nodes, [(found, how) for found in known if found is not None]
 
 
 @check(Scope.NETWORK, ZONE_COUNT)
@@ -107,6 +175,14 @@ def zones(ctx: Context) -> Iterator[Finding]:
     if not FEWEST_ZONES <= count <= MOST_ZONES:
         message = f"{count} is not a number of zones from {FEWEST_ZONES} to {MOST_ZONES}."
         yield ZONE_COUNT.finding(at, message, "Use 2 or 3.")
+    elif isinstance(network.zones, int) and count > (most := most_zones(ctx.region)):
+        message = f"{ctx.region} has {most} zones, and {count} are asked for."
+        yield ZONE_COUNT.finding(at, message, "Use 2 or 3.")
+
+
+def most_zones(region: str | None) -> int:
+    """How many zones a region has, or any region where this one is not known."""
+    return len(ZONE_LETTERS.get(region or "", "abcdef"))
 
 
 @check(Scope.ENVIRONMENT, BAD_ID, ZONE_COUNT)
@@ -115,24 +191,33 @@ def ids(ctx: Context) -> Iterator[Finding]:
     network = ctx.environment.network
     if not isinstance(network, ExistingNetwork):
         return
-    if not network.vpc_id.startswith("vpc-"):
-        message = f'"{network.vpc_id}" is not the ID of a VPC, vpc-...'
+    if not is_id("vpc", network.vpc_id):
+        message = f'"{network.vpc_id}" is not the ID of a VPC, vpc- {_DIGITS}.'
         yield BAD_ID.finding(("network", "vpcId"), message, "Copy it from the VPC console.")
-    for key, subnets in (
-        ("privateSubnetIds", network.private_subnet_ids),
-        ("publicSubnetIds", network.public_subnet_ids),
-    ):
-        for index, subnet in enumerate(subnets):
-            at = ("network", key, index)
-            if not subnet.startswith("subnet-"):
-                message = f'"{subnet}" is not the ID of a subnet, subnet-...'
-                yield BAD_ID.finding(at, message, "Copy it from the VPC console.")
-            elif subnet in subnets[:index]:
-                yield BAD_ID.finding(at, f"{subnet} stands twice.", "Remove one of the two.")
-    if len(network.private_subnet_ids) < FEWEST_ZONES:
+    private, public = network.private_subnet_ids, network.public_subnet_ids
+    yield from subnet_faults(("network", "privateSubnetIds"), private)
+    yield from subnet_faults(("network", "publicSubnetIds"), public)
+    for index, subnet in enumerate(public):
+        if subnet in private:
+            yield BAD_ID.finding(
+                ("network", "publicSubnetIds", index),
+                f"{subnet} is one of privateSubnetIds too.",
+                "Keep it where it belongs: a subnet with a route to an internet gateway is public.",
+            )
+    if len({*private}) < FEWEST_ZONES and len(private) == len({*private}):
         at_list = ("network", "privateSubnetIds")
         message = "EKS wants subnets in at least two zones."
         yield ZONE_COUNT.finding(at_list, message, "Name subnets of two zones.")
+
+
+def subnet_faults(at: FieldPath, subnets: Sequence[str]) -> Iterator[Finding]:
+    """What is wrong with IDs of subnets, each by itself."""
+    for index, subnet in enumerate(subnets):
+        if not is_id("subnet", subnet):
+            message = f'"{subnet}" is not the ID of a subnet, subnet- {_DIGITS}.'
+            yield BAD_ID.finding((*at, index), message, "Copy it from the VPC console.")
+        elif subnet in subnets[:index]:
+            yield BAD_ID.finding((*at, index), f"{subnet} stands twice.", "Remove one of the two.")
 
 
 @check(Scope.ENVIRONMENT, IDLE_NETWORK)

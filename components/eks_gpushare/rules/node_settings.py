@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.catalog.arns import role_fault
 from eks_gpushare.catalog.kubelet import BOTTLEROCKET_SETTINGS, SET_ELSEWHERE, kubelet_fields
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
@@ -46,6 +47,13 @@ IDLE_NODE_KEY = Rule(
     "On others the key would be ignored.",
     "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html",
 )
+UNREAD_KEY = Rule(
+    "GPU630",
+    "warning",
+    "A pool whose nodes are made elsewhere says only what is read of it.",
+    "The key says how nodes are to be, and nobody here makes them so.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html",
+)
 UNKNOWN_FIELD = Rule(
     "GPU426",
     "error",
@@ -82,10 +90,13 @@ _KEYS = {
     "max_unavailable": "maxUnavailable",
     "local_storage": "localStorage",
 }
-_ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]{1,576}", re.ASCII)
-_PERCENT = re.compile(r"([1-9]\d?|100)%")
+_UNREAD = (
+    *("zones", "subnet_ids", "root_volume_gib", "scaled_by", "placement_group"),
+    *("metadata_hop_limit", "tag_instances", "node_repair"),
+)
+_PERCENT = re.compile(r"([1-9][0-9]?|100)%")
 _MOST_AT_A_TIME = 100
-_DURATION = re.compile(r"0|-?(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+")
+_DURATION = re.compile(r"0|-?([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+")
 _OF_EACH = {"texts": "text", "booleans": "boolean"}
 _TYPES: dict[str, tuple[type, ...]] = {
     "text": (str,),
@@ -118,6 +129,21 @@ def idle_keys(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             yield IDLE_NODE_KEY.finding(("pools", name, key), message, fix)
 
 
+@check(Scope.POOL, UNREAD_KEY)
+def unread_keys(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """For keys that are worth a word only, since leaving them there breaks nothing."""
+    if pool.provisioner != "existing" or ctx.nodes_elsewhere:
+        return
+    for field, info in type(pool).model_fields.items():
+        if field in _UNREAD and getattr(pool, field) != info.get_default(
+            call_default_factory=True, validated_data={}
+        ):
+            key = info.alias or field
+            message = f"The nodes of this pool are made elsewhere, and nothing here reads {key}."
+            fix = f"Remove {key}, or set provisioner: managedNodeGroup."
+            yield UNREAD_KEY.finding(("pools", name, key), message, fix)
+
+
 @check(Scope.POOL, NODE_ROLE, MAX_UNAVAILABLE)
 def pool_group(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     yield from _group(("pools", name), pool)
@@ -132,11 +158,10 @@ def system_group(ctx: Context) -> Iterator[Finding]:
 
 def _group(at: FieldPath, nodes: Nodes) -> Iterator[Finding]:
     role, most = nodes.node_role, nodes.max_unavailable
-    if role is not None and not _ROLE.fullmatch(role):
-        kind = "an instance profile" if ":instance-profile/" in role else "not the ARN of a role"
+    if role is not None and (fault := role_fault(role)):
         yield NODE_ROLE.finding(
             (*at, "nodeRole"),
-            f'"{role}" is {kind}.',
+            f'"{role}" {fault}.',
             "Write it like arn:aws:iam::111122223333:role/gpu-nodes.",
         )
     if most is not None and not _is_update_size(most):
@@ -215,7 +240,7 @@ def kubelet_faults(
 
 
 def _minor(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    return tuple(int(part) for part in re.findall(r"[0-9]+", version)[:2])
 
 
 def _is(kind: str, value: Any) -> bool:

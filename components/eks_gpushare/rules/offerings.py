@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.kubernetes import ZONES_WITHOUT_CONTROL_PLANE
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.network import most_zones
 from eks_gpushare.rules.registry import Scope, check
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def enough_zones(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     wanted = network.zones if pool.zones is None else pool.zones
     count = wanted if isinstance(wanted, int) else len({*wanted})
     offered = _offered(ctx.catalog, pool, ctx.region)
-    if offered and count > len(offered):
+    if offered and most_zones(ctx.region) >= count > len(offered):
         known = ", ".join(sorted(offered))
         yield NOT_IN_ZONE.finding(
             ("pools", name, "zones"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.arns import partition_of_arn
 from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
@@ -12,6 +12,7 @@ from eks_gpushare.rules.registry import Scope, check
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
@@ -56,6 +57,9 @@ def cluster_arns(ctx: Context) -> Iterator[Finding]:
     at: FieldPath = ("cluster",)
     for index, arn in enumerate(cluster.admins):
         yield from _fault(ctx, (*at, "admins", index), arn)
+    for name, arn in (cluster.named_admins or {}).items():
+        if not arn.rpartition("/")[2].startswith("known-later-"):  # an output of a program
+            yield from _fault(ctx, (*at, "namedAdmins", name), arn)
     yield from _fault(ctx, (*at, "secretsKeyArn"), cluster.secrets_key_arn)
     yield from _fault(ctx, (*at, "logKeyArn"), cluster.log_key_arn)
     for name, addon in cluster.addons.by_name.items():
@@ -74,11 +78,24 @@ def boundary_arn(ctx: Context) -> Iterator[Finding]:
         yield from _fault(ctx, ("iam", "permissionsBoundary"), iam.permissions_boundary)
 
 
+@check(Scope.POOL, OTHER_PARTITION)
+def pool_role_arn(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """For the role of a pool's nodes."""
+    yield from _fault(ctx, ("pools", name, "nodeRole"), pool.node_role)
+
+
+@check(Scope.SYSTEM_NODES, OTHER_PARTITION)
+def system_role_arn(ctx: Context) -> Iterator[Finding]:
+    """For the role of the system nodes."""
+    if ctx.environment.system is not None:
+        yield from _fault(ctx, ("system", "nodeRole"), ctx.environment.system.node_role)
+
+
 def _fault(ctx: Context, at: FieldPath, arn: str | None) -> Iterator[Finding]:
-    given = re.match(r"arn:(aws[a-z-]*):", arn or "")
+    given = partition_of_arn(arn or "")
     if ctx.region is None or given is None:
         return
     right = partition_of(ctx.region).id
-    if given[1] != right:
-        message = f"{arn} is of the partition {given[1]}; {ctx.region} is in {right}."
+    if given != right:
+        message = f"{arn} is of the partition {given}; {ctx.region} is in {right}."
         yield OTHER_PARTITION.finding(at, message, f"Give one that begins with arn:{right}:.")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.zones import ZONE_LETTERS
+from eks_gpushare.catalog.resource_ids import is_id
 from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.network import BAD_ID, subnet_faults
 from eks_gpushare.rules.registry import Runs, Scope, check
 
 if TYPE_CHECKING:
@@ -71,7 +74,24 @@ SUBNETS = Rule(
     "One of the two would be ignored.",
     _NODE_GROUPS,
 )
+ZONE_TWICE = Rule(
+    "GPU441",
+    "error",
+    "A zone of nodes stands once.",
+    "Counted twice, it would look like a second zone to whoever reads the file.",
+    _NODE_GROUPS,
+    not_alone="The program chooses the subnets itself.",
+)
+EFA_ZONES = Rule(
+    "GPU627",
+    "warning",
+    "Nodes with EFA are in one zone.",
+    "EFA traffic does not leave its zone: nodes of two zones speak TCP to each other, at a "
+    "fraction of the speed, or fail to find each other.",
+    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html",
+)
 _RESERVED = {"reserved", "capacityBlock"}
+_ZONE_FIX = "Correct the zone, or write zones of the network as a number: then AWS is asked."
 
 
 @check(Scope.POOL, BLOCK_SHAPE, RESERVATION_ZONE)
@@ -117,7 +137,7 @@ def _places(ctx: Context, pool: Pool) -> int:
     return zones if isinstance(zones, int) else len(zones)
 
 
-@check(Scope.POOL, ZONE_OUTSIDE, ZONE_REGION, SUBNETS)
+@check(Scope.POOL, ZONE_OUTSIDE, ZONE_REGION, SUBNETS, BAD_ID, ZONE_TWICE)
 def pool_zones(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     at = ("pools", name, "zones")
     network = ctx.new_network
@@ -128,10 +148,15 @@ def pool_zones(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if pool.subnet_ids is not None and network is not None:
         message = "The stack makes the network, so its subnets have no IDs yet."
         yield SUBNETS.finding(("pools", name, "subnetIds"), message, "Use zones.")
+    elif pool.subnet_ids is not None and not pool.subnet_ids:
+        fix = "Name a subnet, or remove the key."
+        yield SUBNETS.finding(("pools", name, "subnetIds"), "The list is empty.", fix)
+    elif pool.subnet_ids is not None:
+        yield from subnet_faults(("pools", name, "subnetIds"), pool.subnet_ids)
     yield from _pinned_zones(ctx, at, pool.zones)
 
 
-@check(Scope.SYSTEM_NODES, ZONE_OUTSIDE, ZONE_REGION, SUBNETS)
+@check(Scope.SYSTEM_NODES, ZONE_OUTSIDE, ZONE_REGION, SUBNETS, ZONE_TWICE)
 def system_zones(ctx: Context) -> Iterator[Finding]:
     """For the system nodes."""
     system = ctx.environment.system
@@ -150,7 +175,10 @@ def _pinned_zones(ctx: Context, at: FieldPath, zones: Sequence[str] | None) -> I
     known = network.zones if network is not None else 0
     for index, zone in enumerate(zones or ()):
         if fault := zone_fault(zone, ctx.region):
-            yield ZONE_REGION.finding((*at, index), fault, "Correct the zone.")
+            yield ZONE_REGION.finding((*at, index), fault, _ZONE_FIX)
+        elif zone in (zones or ())[:index]:
+            message = f"{zone} stands twice."
+            yield ZONE_TWICE.finding((*at, index), message, "Remove one of the two.")
         elif not isinstance(known, int) and zone not in known:
             yield ZONE_OUTSIDE.finding(
                 (*at, index),
@@ -188,6 +216,10 @@ def zone_fault(zone: str, region: str | None) -> str | None:
         return None
     if zone[:-1] != region or not "a" <= zone[-1] <= "f":
         return f"{zone} is not a zone of {region}; zones are named {region}a to {region}f."
+    letters = ZONE_LETTERS.get(region)
+    if letters is not None and zone[-1] not in letters:
+        named = ", ".join(f"{region}{letter}" for letter in letters)
+        return f"{region} has no zone {zone}; it has {named}."
     return None
 
 
@@ -199,7 +231,7 @@ def network_zones(ctx: Context) -> Iterator[Finding]:
         return
     for index, zone in enumerate(network.zones):
         if fault := zone_fault(zone, ctx.region):
-            yield ZONE_REGION.finding(("network", "zones", index), fault, "Correct the zone.")
+            yield ZONE_REGION.finding(("network", "zones", index), fault, _ZONE_FIX)
 
 
 @check(Scope.POOL, NO_EFA)
@@ -216,6 +248,18 @@ def efa(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             ("pools", name, "efa"),
             "The number of EFA interfaces belongs to one instance type; several are given.",
             "Make a pool per type.",
+        )
+
+
+@check(Scope.POOL, EFA_ZONES)
+def efa_zones(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """For EFA in several zones; a placement group says so as an error."""
+    made = pool.provisioner == "managedNodeGroup" and not ctx.nodes_elsewhere
+    if pool.efa and made and not pool.placement_group and _places(ctx, pool) > 1:
+        yield EFA_ZONES.finding(
+            ("pools", name, _place_key(ctx)),
+            f"EFA works within a zone; this pool {_reach(ctx, pool)}.",
+            f"Set {_place_key(ctx)} to a single one, or make a pool for each.",
         )
 
 
@@ -247,7 +291,7 @@ def existing_subnets(ctx: Context) -> Iterator[Finding]:
     known = {*network.private_subnet_ids, *network.public_subnet_ids}
     for name, pool in ctx.environment.pools.items():
         for index, subnet in enumerate(pool.subnet_ids or ()):
-            if subnet not in known:
+            if is_id("subnet", subnet) and subnet not in known:
                 yield SUBNETS.finding(
                     ("pools", name, "subnetIds", index),
                     f"{subnet} is not one of network.privateSubnetIds.",

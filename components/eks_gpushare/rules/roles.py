@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.arns import path_fault, policy_fault
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -22,10 +22,6 @@ BAD_ROLE_SETTING = Rule(
     "https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html",
 )
 
-_POLICY = re.compile(r"arn:aws[a-z-]*:iam::(aws|\d{12}):policy/[\w+=,.@/-]+")
-_PATH = re.compile(r"/|/[\x21-\x7e]+/")
-_LONGEST_PATH = 512
-
 
 @check(Scope.TAGS, BAD_ROLE_SETTING)
 def role_settings(ctx: Context) -> Iterator[Finding]:
@@ -33,16 +29,11 @@ def role_settings(ctx: Context) -> Iterator[Finding]:
     if iam is None:
         return
     boundary, path = iam.permissions_boundary, iam.path
-    if boundary is not None and not _POLICY.fullmatch(boundary):
+    if boundary is not None and (fault := policy_fault(boundary)):
         yield BAD_ROLE_SETTING.finding(
             ("iam", "permissionsBoundary"),
-            f'"{boundary}" is not the ARN of an IAM policy.',
+            f'"{boundary}" {fault}.',
             "Write arn:aws:iam::111122223333:policy/Boundary.",
         )
-    if path is not None and (not _PATH.fullmatch(path) or len(path) > _LONGEST_PATH):
-        yield BAD_ROLE_SETTING.finding(
-            ("iam", "path"),
-            f'"{path}" is not a path of IAM: up to {_LONGEST_PATH} characters between slashes, '
-            "without spaces.",
-            "Write it as /team/.",
-        )
+    if path is not None and (fault := path_fault(path)):
+        yield BAD_ROLE_SETTING.finding(("iam", "path"), f'"{path}" {fault}.', "Write it as /team/.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TOP_LEVEL = ("config", "encryptionsalt", "encryptedkey", "secretsprovider", "environment")
 _REGION_KEY = "aws:region"
-_REGION = re.compile(r"[a-z]{2,4}(-[a-z]+)+-\d{1,2}")
+_REGION = re.compile(r"[a-z]{2,4}(-[a-z]+)+-[0-9]{1,2}")
 _AWS_KEYS = (
     "accessKey",
     "allowedAccountIds",
@@ -84,7 +84,7 @@ class StackFile(NamedTuple):
 
     def _file_line(self, found: Finding) -> int | None:
         line, _, _ = found.path.removeprefix("line ").partition(",")
-        return int(line) if line.isdigit() else self.document.line_of(found.at)
+        return int(line) if line.isascii() and line.isdigit() else self.document.line_of(found.at)
 
 
 def read_stack_file(path: str | Path) -> StackFile:

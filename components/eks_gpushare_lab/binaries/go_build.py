@@ -27,7 +27,7 @@ _SHOWN_LINES = 12
 _TICK_SECONDS = 0.5
 _UNREACHABLE = re.compile(
     r"dial tcp|i/o timeout|no such host|connection refused|TLS handshake|network is unreachable"
-    r"|proxyconnect|module lookup disabled|: (403|404|5\d\d) "
+    r"|proxyconnect|module lookup disabled|: (403|404|5[0-9][0-9]) "
 )
 
 

@@ -92,7 +92,7 @@ def _ask(path: Path) -> Go | str:
         done = _run([path, "env", "GOVERSION"], environment, _QUESTION_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{path} does not run: {error}"
-    version = re.match(r"go(\d+(?:\.\d+)*)", done.stdout.strip())
+    version = re.match(r"go([0-9]+(?:\.[0-9]+)*)", done.stdout.strip())
     if done.returncode or version is None:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["it says nothing"]
         return f"{path} does not work: {last[0]}"

@@ -75,7 +75,7 @@ def required_version(folder: Path, module: str) -> str:
 def required_go(folder: Path) -> tuple[int, ...]:
     """The oldest Go that the go.mod of a folder allows, as (1, 26, 0)."""
     text = (folder / "go.mod").read_text(encoding="utf-8")
-    found = re.search(r"^go (\d+(?:\.\d+)*)", text, re.MULTILINE)
+    found = re.search(r"^go ([0-9]+(?:\.[0-9]+)*)", text, re.MULTILINE)
     return tuple(int(part) for part in found[1].split(".")) if found else (1, 21)
 
 

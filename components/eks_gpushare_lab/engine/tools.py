@@ -21,7 +21,7 @@ PROVIDER = "kubernetes"
 
 _PLUGIN = f"pulumi-resource-{PROVIDER}"
 _SECONDS = 60
-_VERSION = re.compile(r"v?(\d+\.\d+\.\d+\S*)")
+_VERSION = re.compile(r"v?([0-9]+\.[0-9]+\.[0-9]+\S*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ def _release(resource: Resource, program: Path) -> Release:
 
 def _packed(address: str) -> tuple[str, str] | None:
     """Name and version of a packed chart, which has both in the file's name."""
-    found = re.fullmatch(r"(?:.*/)?(.+?)-(v?\d+\.\d+\..*)\.tgz", address)
+    found = re.fullmatch(r"(?:.*/)?(.+?)-(v?[0-9]+\.[0-9]+\..*)\.tgz", address)
     return (found[1], found[2]) if found else None
 
 

@@ -31,7 +31,7 @@ POOL = "lab.eks-gpushare/pool"
 """Annotation of a node: the pool it was made for."""
 
 _DEFAULT_PODS = 110
-_FULL_VERSION = re.compile(r"\d+\.\d+\.\d+")
+_FULL_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 _SMALL_DISK_RESERVE = 0.9
 
 

@@ -149,7 +149,7 @@ def _matches(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def _compares(operator: str, there: str | None, values: Sequence[str]) -> bool:
-    if there is None or not there.lstrip("-").isdigit() or not values:
+    if there is None or not re.fullmatch("[+-]?[0-9]+", there) or not values:
         return False
     return int(there) > int(values[0]) if operator == "Gt" else int(there) < int(values[0])
 

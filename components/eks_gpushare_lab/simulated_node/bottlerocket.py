@@ -24,10 +24,10 @@ Version = tuple[int, int]
 
 _PATH = "settings.kubelet-device-plugins.nvidia"
 _GPU = "nvidia.com/gpu"
-_GPU_KEY = re.compile(r"[a-z]\d+\.\d+gb")
-_PROFILE = re.compile(r"[12347]|[0-9]g\.\d+gb")
+_GPU_KEY = re.compile(r"[a-z][0-9]+\.[0-9]+gb")
+_PROFILE = re.compile(r"[12347]|[0-9]g\.[0-9]+gb")
 _MOST_MPS = 48
-_IMAGE = re.compile(r"Bottlerocket OS (\d+)\.(\d+)")
+_IMAGE = re.compile(r"Bottlerocket OS ([0-9]+)\.([0-9]+)")
 
 
 class SettingsError(Exception):

@@ -23,7 +23,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 _MIG_STRATEGIES = ("none", "single", "mixed")
 _LEAST_REPLICAS = 2
 _UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-_DEVICE = re.compile(rf"\d+(:\d+)?|(GPU-|MIG-){_UUID}|MIG-GPU-{_UUID}/\d+/\d+")
+_DEVICE = re.compile(rf"[0-9]+(:[0-9]+)?|(GPU-|MIG-){_UUID}|MIG-GPU-{_UUID}/[0-9]+/[0-9]+")
 
 
 class ConfigFileError(Exception):

@@ -72,7 +72,7 @@ def unordered(unit: str, release: str) -> str:
 
 def _date(release: str) -> str:
     date = release.rpartition("-")[2]
-    return date if date.isdigit() else ""
+    return date if date.isascii() and date.isdigit() else ""
 
 
 def apply(
@@ -132,6 +132,6 @@ def _created(number: int, wanted: str, model: MigModel | None) -> tuple[Instance
 def _item(text: str) -> Wanted:
     """A profile and where it begins: without that, what was made cannot be told apart."""
     profile, _, start = text.partition(":")
-    if not start.isdigit():
+    if not (start.isascii() and start.isdigit()):
         raise ValueError(f"{text} does not say where it begins")
     return profile, int(start)

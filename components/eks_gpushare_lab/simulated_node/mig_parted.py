@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.simulated_node.hardware import Hardware
 
 _ITEM_KEYS = ("device-filter", "devices", "mig-enabled", "mig-devices")
-_PROFILE = re.compile(r"(\d+c\.)?\d+g\.\d+gb(\+[a-z][a-z0-9.]*(,[a-z][a-z0-9.]*)*|-[a-z]+)?")
+_PROFILE = re.compile(
+    r"([0-9]+c\.)?[0-9]+g\.[0-9]+gb(\+[a-z][a-z0-9.]*(,[a-z][a-z0-9.]*)*|-[a-z]+)?"
+)
 _NVIDIA = "10DE"
 
 

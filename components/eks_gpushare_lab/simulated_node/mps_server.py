@@ -112,7 +112,7 @@ def sets_no_user(pod: Object) -> bool:
 
 def user_text(user: str) -> str:
     """A user for a sentence."""
-    return f"user {user}" if user.isdigit() else f"the user of {user}"
+    return f"user {user}" if user.isascii() and user.isdigit() else f"the user of {user}"
 
 
 def has_ended(pod: Object) -> bool:

@@ -29,7 +29,7 @@ MIG_ENVIRONMENT = "/etc/eks-gpushare/mig.env"
 """The file that tells a node's boot which MIG layout to apply."""
 _UNIT = "eks-gpushare-mig.service"
 _HEREDOC = re.compile(
-    r"^[^\n#]*?cat\b(?P<line>[^\n]*<<-?\s*['\"]?(?P<end>\w+)['\"]?[^\n]*)\n(?P<text>.*?)^\s*(?P=end)$",
+    r"^[^\n#]*?cat\b(?P<line>[^\n]*<<-?\s*['\"]?(?P<end>[A-Za-z0-9_]+)['\"]?[^\n]*)\n(?P<text>.*?)^\s*(?P=end)$",
     re.MULTILINE | re.DOTALL,
 )
 _GZIP = b"\x1f\x8b"

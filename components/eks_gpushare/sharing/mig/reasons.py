@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog.mig import MigModel, Profile
 
-_PROFILE = r"(?:nvidia\.com/)?(?:mig-)?(\d+)g\.?(\d+)gb?((?:[+.-][a-z.]+)?)"
+_PROFILE = r"(?:nvidia\.com/)?(?:mig-)?([0-9]+)g\.?([0-9]+)gb?((?:[+.-][a-z.]+)?)"
 """The name of a profile, also as part of a resource's; compiled when it is first needed."""
 _NEAREST = 3
 _MOST_NAMED = 12

@@ -1,0 +1,104 @@
+"""ARNs of what a stack names: IAM roles, users and policies, and KMS keys.
+
+What names look like is in botocore 1.44.5: `roleNameType`, `userNameType`, `policyNameType`,
+`pathType` and `policyPathType` of iam, `AliasNameType` of kms; letters and digits are ASCII.
+IDs of keys:
+https://docs.aws.amazon.com/kms/latest/developerguide/concepts-keys.html. Read 2026-11-22.
+"""
+
+from __future__ import annotations
+
+import re
+
+_IAM = r"arn:aws[a-z-]*:iam::"
+_NAME = r"[A-Za-z0-9_+=,.@-]"
+_ROLE = re.compile(rf"{_IAM}[0-9]{{12}}:role/(?P<path>([\x21-\x7e]+/)?)(?P<name>{_NAME}+)")
+_USER = re.compile(rf"{_IAM}[0-9]{{12}}:user/(?P<path>([\x21-\x7e]+/)?)(?P<name>{_NAME}+)")
+_POLICY = re.compile(
+    rf"{_IAM}(aws|[0-9]{{12}}):policy/(?P<path>([A-Za-z0-9.,+@=_-]+/)*)(?P<name>{_NAME}+)"
+)
+_KEY_ID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32}"
+_KEY = re.compile(
+    rf"arn:aws[a-z-]*:kms:(?P<region>[a-z0-9-]+):[0-9]{{12}}:"
+    rf"(key/({_KEY_ID})|alias/(?P<alias>[A-Za-z0-9:/_-]{{1,250}}))"
+)
+_LONGEST = {"role": 64, "user": 64, "policy": 128}
+_LONGEST_PATH = 512
+_OF_SERVICES = "aws-service-role/"
+_OF_AWS = "aws/"
+
+
+def role_fault(arn: str) -> str | None:
+    """Why a text is not the ARN of a role that can be given to something; None if it is.
+
+    The fault goes after the ARN: "is not the ARN of an IAM role".
+    """
+    if ":instance-profile/" in arn:
+        return "is an instance profile"
+    matched = _ROLE.fullmatch(arn)
+    if matched is None:
+        return "is not the ARN of an IAM role"
+    if matched["path"].startswith(_OF_SERVICES):
+        return "is a service-linked role, which nothing but its own service can take"
+    return _too_long("role", matched)
+
+
+def principal_fault(arn: str) -> str | None:
+    """The same for a role or user that may be an admin of a cluster."""
+    matched = _USER.fullmatch(arn)
+    if matched is not None:
+        return _too_long("user", matched)
+    if _ROLE.fullmatch(arn) is None:
+        return "is not the ARN of an IAM role or user"
+    return role_fault(arn)
+
+
+def policy_fault(arn: str) -> str | None:
+    """The same for an IAM policy, of an account or of AWS."""
+    matched = _POLICY.fullmatch(arn)
+    if matched is None:
+        return "is not the ARN of an IAM policy"
+    return _too_long("policy", matched)
+
+
+def key_fault(arn: str) -> str | None:
+    """The same for a KMS key or an alias of one."""
+    matched = _KEY.fullmatch(arn)
+    if matched is None:
+        return "is not the ARN of a KMS key"
+    if (matched["alias"] or "").startswith(_OF_AWS):
+        return "is a key that AWS manages, whose policy nobody can change"
+    return None
+
+
+def region_of_key(arn: str) -> str | None:
+    """The region of a KMS key; None of what is no key."""
+    matched = _KEY.fullmatch(arn)
+    return matched["region"] if matched else None
+
+
+def partition_of_arn(arn: str) -> str | None:
+    """The partition that an ARN names, such as "aws-us-gov"; None of what is no ARN."""
+    matched = re.match(r"arn:(aws[a-z-]*):", arn)
+    return matched[1] if matched else None
+
+
+def path_fault(path: str) -> str | None:
+    """Why a text is not a path of IAM roles, None if it is; it goes after the path."""
+    if not re.fullmatch(r"/|/[\x21-\x7e]+/", path) or len(path) > _LONGEST_PATH:
+        return (
+            f"is not a path of IAM: up to {_LONGEST_PATH} characters between slashes, without "
+            "spaces"
+        )
+    if path.startswith("/aws-service-role/"):
+        return "is the path that AWS keeps for service-linked roles"
+    return None
+
+
+def _too_long(kind: str, matched: re.Match[str]) -> str | None:
+    name, most = matched["name"], _LONGEST[kind]
+    if len(name) > most:
+        return f"has a name of {len(name)} characters, and IAM takes {most}"
+    if len(matched["path"]) + 1 > _LONGEST_PATH:
+        return f"has a path of more than {_LONGEST_PATH} characters"
+    return None

@@ -1,0 +1,150 @@
+"""Rules about the system nodes: what holds for pools holds for them, and they have a task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.instances import MANY_TYPES, TYPE_TWICE, UNKNOWN_TYPE, type_faults
+from eks_gpushare.rules.registry import Runs, Scope, check
+from eks_gpushare.sharing.nodes import sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.config.environment import SystemNodes
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.rules.context import Context
+
+_SIZES = "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html"
+
+TWO_ARCHITECTURES = Rule(
+    "GPU620",
+    "error",
+    "System nodes are of one processor architecture.",
+    "A node group has one AMI, for amd64 or for arm64: types of the other are refused, or never "
+    "boot.",
+    _SIZES,
+)
+GPU_UNUSED = Rule(
+    "GPU621",
+    "error",
+    "System nodes have no GPU.",
+    "It would be paid for and lie idle: the image of system nodes has no driver, and no pool says "
+    "how the GPU is shared.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/eks-optimized-ami.html",
+)
+TOO_SMALL = Rule(
+    "GPU623",
+    "error",
+    "System nodes have room for what runs on them.",
+    "Cluster DNS and the controllers of the GPU stack would wait for ever: a node takes as many "
+    "pods as its network interfaces have addresses, and keeps memory for itself.",
+    _SIZES,
+)
+NO_SYSTEM_NODE = Rule(
+    "GPU624",
+    "error",
+    "There is a system node from the start.",
+    "CoreDNS waits for a node without a taint, the add-on is not healthy until then, and nothing "
+    "starts a first one.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/managing-coredns.html",
+    not_alone="Such nodes may be further ones of a cluster.",
+)
+
+
+@check(Scope.SYSTEM_NODES, UNKNOWN_TYPE, TYPE_TWICE, MANY_TYPES, TWO_ARCHITECTURES, GPU_UNUSED)
+def types(ctx: Context) -> Iterator[Finding]:
+    system = ctx.environment.system
+    if system is None:
+        return
+    at = ("system", "instanceTypes")
+    given = system.instance_types
+    yield from type_faults(ctx, at, given, near_types(ctx, given))
+    known = _known(ctx, system)
+    for index, found in known.items():
+        if found.gpu is not None:
+            yield GPU_UNUSED.finding(
+                (*at, index),
+                f"{found.name} has {found.gpu_count} x {found.gpu.model}, which nothing on a "
+                "system node uses.",
+                "Use a type without GPUs, such as m6i.large; GPUs belong to a pool.",
+            )
+    arches: dict[str, list[str]] = {}
+    for found in known.values():
+        arches.setdefault(found.arch, []).append(found.name)
+    if len(arches) > 1:
+        listed = "; ".join(f"{', '.join(names)}: {arch}" for arch, names in arches.items())
+        message = f"The types differ: {listed}."
+        yield TWO_ARCHITECTURES.finding(at, message, "Keep those of one architecture.")
+
+
+def near_types(ctx: Context, given: tuple[str, ...]) -> list[str]:
+    """Names that a misspelt one may have meant; none where all are known."""
+    if all(ctx.catalog.find(name) for name in given):
+        return []
+    from eks_gpushare.catalog.instances import other_instance_names
+
+    return [*other_instance_names()]
+
+
+def _known(ctx: Context, system: SystemNodes) -> dict[int, InstanceType]:
+    """The types that the catalog knows, by their place; each once."""
+    places = {name: index for index, name in reversed(list(enumerate(system.instance_types)))}
+    found = {index: ctx.catalog.find(name) for name, index in sorted(places.items(), key=_second)}
+    return {index: each for index, each in found.items() if each is not None}
+
+
+def _second(pair: tuple[str, int]) -> int:
+    return pair[1]
+
+
+@check(Scope.SYSTEM_NODES, NO_SYSTEM_NODE, runs=Runs.IN_STACKS)
+def a_node(ctx: Context) -> Iterator[Finding]:
+    """For a new cluster; the pods of an existing one have nodes already."""
+    system = ctx.environment.system
+    if system is None or ctx.new_cluster is None:
+        return
+    size = sizes(system.nodes)
+    if size.min <= size.desired <= size.max and size.max > 0 and size.desired < 1:
+        yield NO_SYSTEM_NODE.finding(
+            ("system", "nodes"),
+            f"min {size.min}, desired {size.desired} and max {size.max} begin without a node.",
+            "Set desired to 1, better to 2, in two zones.",
+        )
+
+
+@check(Scope.SYSTEM_NODES, TOO_SMALL)
+def large_enough(ctx: Context) -> Iterator[Finding]:
+    """For the smallest of the types: EKS may start any of them."""
+    from eks_gpushare.sharing.system_load import for_the_cluster, on_each_node, room
+
+    system = ctx.environment.system
+    if system is None:
+        return
+    at = ("system", "instanceTypes")
+    count = max(1, sizes(system.nodes).desired)
+    whole = for_the_cluster(ctx.environment)
+    own = on_each_node(ctx.environment)
+    for index, found in _known(ctx, system).items():
+        if found.gpu is not None:
+            continue
+        left = room(found, ctx.environment)
+        lacks = [
+            f"{max(0, has)} {what} of {needs}"
+            for has, needs, what in (
+                (left.pods * count, whole.pods, "places for pods"),
+                (left.cpu_millis * count, whole.cpu_millis, "m of CPU"),
+                (left.memory_mib * count, whole.memory_mib, "MiB of memory"),
+            )
+            if has < needs
+        ]
+        if lacks:
+            nodes = "1 node" if count == 1 else f"{count} nodes"
+            yield TOO_SMALL.finding(
+                (*at, index),
+                f"{nodes} of {found.name} have {' and '.join(lacks)} left that "
+                f"{', '.join(whole.names)} take, beside {', '.join(own.names)} on each.",
+                "Use a larger type, such as t3.large, or more nodes.",
+            )

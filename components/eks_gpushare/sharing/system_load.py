@@ -1,0 +1,115 @@
+"""What runs on nodes without GPUs, and what it takes: whether system nodes are large enough.
+
+GPU nodes are tainted, so all that a stack installs besides DaemonSets of GPUs has its place on the
+system nodes. What it requests, read 2026-11-22: of EKS's add-ons the DaemonSet of vpc-cni 25m for
+each of its two containers, kube-proxy 100m, CoreDNS 100m and 70 MiB for each of two replicas, the
+EBS CSI driver 10m and 40 MiB for each container (their manifests, as `kubectl -n kube-system get`
+shows them); eks-node-monitoring-agent 1.7.0; node-feature-discovery 0.19.0, the subchart of
+nvidia-device-plugin 0.20.0 and of gpu-operator (values.yaml of each).
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare.config.base import known_fields
+from eks_gpushare.config.cluster import NewCluster
+from eks_gpushare.config.sharing import Mig
+from eks_gpushare.sharing.nodes import allocatable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.config.cluster import Addons
+    from eks_gpushare.config.environment import Environment
+
+
+class Load(NamedTuple):
+    """What pods take."""
+
+    pods: int
+    cpu_millis: int
+    memory_mib: int
+    names: tuple[str, ...] = ()
+
+    def and_(self, other: Load) -> Load:
+        """Both together."""
+        return Load(
+            self.pods + other.pods,
+            self.cpu_millis + other.cpu_millis,
+            self.memory_mib + other.memory_mib,
+            self.names + other.names,
+        )
+
+
+_ON_EACH_NODE = (
+    Load(1, 50, 0, ("aws-node",)),
+    Load(1, 100, 0, ("kube-proxy",)),
+    Load(1, 0, 0, ("the Pod Identity agent",)),
+    Load(1, 10, 30, ("the node monitoring agent",)),
+)
+_EBS_NODE = Load(1, 30, 120, ("the EBS CSI driver",))
+_COREDNS = Load(2, 200, 140, ("CoreDNS",))
+_EBS_CONTROLLER = Load(2, 120, 480, ("the EBS CSI controller",))
+_NFD = Load(2, 110, 256, ("node feature discovery",))
+_OPERATOR = Load(1, 200, 100, ("the GPU Operator",))
+_TAINT_REMOVER = Load(1, 10, 64, ("the controller for MIG's taint",))
+_PREFIX_PODS = 110
+
+
+def on_each_node(environment: Environment) -> Load:
+    """DaemonSets of a system node."""
+    addons = _addons(environment)
+    own = (_EBS_NODE,) if addons is not None and addons.ebs_csi else ()
+    return _sum((*_ON_EACH_NODE, *own))
+
+
+def _addons(environment: Environment) -> Addons | None:
+    """What is said of the add-ons of a new cluster, None if there is none or it is not known."""
+    cluster = environment.cluster
+    known = known_fields(cluster) if isinstance(cluster, NewCluster) else {}
+    return known.get("addons")
+
+
+def for_the_cluster(environment: Environment) -> Load:
+    """What a stack puts on its system nodes, wherever among them."""
+    if "pools" not in known_fields(environment):  # nodes that stand alone
+        return Load(1, 0, 0, ("the pods of the cluster",))
+    cluster = environment.cluster
+    loads = [_NFD]
+    if isinstance(cluster, NewCluster):
+        loads.append(_COREDNS)
+        if (addons := _addons(environment)) is not None and addons.ebs_csi:
+            loads.append(_EBS_CONTROLLER)
+    if environment.gpu_stack.manager == "gpuOperator":
+        loads.append(_OPERATOR)
+        if any(
+            isinstance(pool.sharing, Mig) and pool.sharing.apply == "migManager"
+            for pool in environment.pools.values()
+        ):
+            loads.append(_TAINT_REMOVER)
+    return _sum(loads)
+
+
+def room(instance_type: InstanceType, environment: Environment) -> Load:
+    """What a node of a type has for pods besides its DaemonSets; what is not known is plenty."""
+    system, addons = environment.system, _addons(environment)
+    own = (system.kubelet or {}).get("maxPods") if system is not None else None
+    left = allocatable(instance_type)
+    pods = left.pods if left.pods is not None else _PREFIX_PODS
+    if addons is not None and addons.prefix_delegation:
+        pods = max(pods, _PREFIX_PODS)
+    if isinstance(own, int):
+        pods = own
+    taken = on_each_node(environment)
+    return Load(
+        pods - taken.pods,
+        left.cpu_millis - taken.cpu_millis,
+        left.memory_mib - taken.memory_mib,
+    )
+
+
+def _sum(loads: Iterable[Load]) -> Load:
+    return reduce(Load.and_, loads)
