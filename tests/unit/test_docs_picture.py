@@ -30,14 +30,14 @@ def test_text_stands_out_from_its_box(kind: str) -> None:
     assert (light + 0.05) / (dark + 0.05) >= 7  # AAA
 
 
-@pytest.mark.parametrize("box", picture.boxes(), ids=lambda box: " ".join(box.lines[:1]))
-def test_a_text_stays_in_its_box(box: picture.Box) -> None:
-    for number, line in enumerate(box.lines):
-        titled = number == 0 and box.titled
-        width = len(line) * (15 * BOLD if titled else 13 * WIDTH)
+def test_a_text_stays_in_its_box() -> None:
+    for box in picture.boxes():
+        for number, line in enumerate(box.lines):
+            titled = number == 0 and box.titled
+            width = len(line) * (15 * BOLD if titled else 13 * WIDTH)
 
-        assert width <= box.width - 12, line
-    assert len(box.lines) * picture.LINE + 8 <= box.height
+            assert width <= box.width - 12, line
+        assert len(box.lines) * picture.LINE + 8 <= box.height, box.lines
 
 
 def test_boxes_lie_in_the_picture_and_beside_each_other_or_within() -> None:
