@@ -46,7 +46,8 @@ SOURCES = {
 _ABOUT = (
     "Helm values that the templates of a chart read. read: one value each. whole: passed on with "
     "whatever is below it. idle: stands in values.yaml, and no template reads it. subcharts: key "
-    "in the values, and chart. hints: what to write instead. Made by tools/catalog/chart_keys.py."
+    "in the values, and chart. hints: what to write instead. types: what a value is, where its "
+    "default tells or a template has it as a condition. Made by tools/catalog/chart_keys.py."
 )
 
 
@@ -149,7 +150,42 @@ def keys(name: str, version: str, chart: Chart, hints: Mapping[str, Any]) -> dic
         "whole": _texts(place for place in whole if not _below(place, whole - {place})),
         "idle": _texts(idle),
         "hints": dict(sorted(hints["hints"].items())),
+        "types": types(chart.document("values.yaml"), read, hints.get("booleans", [])),
     }
+
+
+def types(
+    values: Mapping[str, Any], read: set[Place], booleans: Iterable[str]
+) -> dict[str, list[str]]:
+    """What the values of a chart are, by kind, as far as their defaults tell.
+
+    Args:
+        values: The defaults.
+        read: The places that templates read.
+        booleans: More places that hold true or false, whose default is null.
+    """
+    found: dict[str, set[Place]] = {"boolean": {_place(each) for each in booleans}}
+    for place, kind in _kinds(values):
+        # Keys with dots in them are names of labels, which a place in text cannot tell apart.
+        if not any("." in part for part in place) and (_below(place, read) or place in read):
+            found.setdefault(kind, set()).add(place)
+    return {kind: _texts(places) for kind, places in sorted(found.items())}
+
+
+def _kinds(values: Mapping[str, Any], above: Place = ()) -> Iterator[tuple[Place, str]]:
+    for key, value in values.items():
+        place = (*above, str(key))
+        if isinstance(value, dict):
+            yield place, "mapping"
+            yield from _kinds(value, place)
+        elif isinstance(value, bool):
+            yield place, "boolean"
+        elif isinstance(value, list):
+            yield place, "list"
+        elif isinstance(value, int | float):
+            yield place, "number"
+        elif isinstance(value, str):
+            yield place, "text"
 
 
 def alias_of(dependency: Mapping[str, str]) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Kind = Literal["read", "whole", "block", "idle"]
 """read: one value. whole: passed on with whatever is below it. block: has values below it, and is
 none itself. idle: stands in values.yaml, and no template reads it."""
+Type = Literal["boolean", "list", "mapping", "number", "text"]
+"""What a value is: its default tells, or a template has it as a condition."""
 Place = tuple[str, ...]
 
 
@@ -32,6 +34,7 @@ class ChartKeys(NamedTuple):
         blocks: the places that have others below them.
         subcharts: the charts that this one brings along, by their key in the values.
         hints: what to write instead of a value that is often tried, by place.
+        types: what the value at a place is, as far as that is known.
 
     """
 
@@ -42,6 +45,7 @@ class ChartKeys(NamedTuple):
     blocks: frozenset[Place]
     subcharts: Mapping[str, ChartKeys]
     hints: Mapping[Place, str]
+    types: Mapping[Place, Type]
 
     def kind(self, place: Place) -> Kind | None:
         """What the chart does with the value at a place; None if nothing."""
@@ -59,6 +63,16 @@ class ChartKeys(NamedTuple):
             return self.hints[place]
         inner = self.subcharts.get(place[0]) if place else None
         return inner.hint(place[1:]) if inner is not None else None
+
+    def type(self, place: Place) -> Type | None:
+        """What the value at a place is; None if that is not known."""
+        if place in self.types or not place:
+            return self.types.get(place)
+        if place[0] == "global":
+            found = (each.type(place) for each in self.subcharts.values())
+            return next((kind for kind in found if kind is not None), None)
+        inner = self.subcharts.get(place[0])
+        return inner.type(place[1:]) if inner is not None else None
 
     def below(self, block: Place) -> tuple[str, ...]:
         """The keys right below a block, sorted."""
@@ -101,6 +115,7 @@ def chart_keys(chart: str) -> ChartKeys | None:
         blocks=frozenset(place[:n] for place in places for n in range(1, len(place))),
         subcharts={key: keys for key, keys in inner.items() if keys is not None},
         hints={_place(text): hint for text, hint in table["hints"].items()},
+        types={_place(text): kind for kind, texts in table["types"].items() for text in texts},
     )
 
 

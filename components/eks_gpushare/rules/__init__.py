@@ -129,6 +129,9 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "chart_sources": _charts,
     "chart_versions": _charts,
     "chart_values": _charts,
+    "chart_types": _charts,
+    "chart_effects": _charts,
+    "chart_images": _charts,
     "efa": _efa,
     "host_engine": _operator,
 }

@@ -12,7 +12,7 @@ from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.catalog.chart_keys import ChartKeys, Place
     from eks_gpushare.config.environment import Chart
@@ -51,11 +51,23 @@ _MOST_OTHERS = 3
 @check(Scope.CHARTS, UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
 def values_read(ctx: Context) -> Iterator[Finding]:
     """For the chart that is installed."""
+    yield from of_chart(*installed(ctx))
+
+
+def installed(ctx: Context) -> tuple[str, Chart, versions.Chart]:
+    """The chart that runs the device plugin: its key, what is said of it, and what is pinned."""
     charts = ctx.environment.charts
     if ctx.environment.gpu_stack.manager == "gpuOperator":
-        yield from of_chart("gpuOperator", charts.gpu_operator, versions.GPU_OPERATOR)
-    else:
-        yield from of_chart("devicePlugin", charts.device_plugin, versions.DEVICE_PLUGIN)
+        return "gpuOperator", charts.gpu_operator, versions.GPU_OPERATOR
+    return "devicePlugin", charts.device_plugin, versions.DEVICE_PLUGIN
+
+
+def known_keys(chart: Chart, default: versions.Chart) -> ChartKeys | None:
+    """What the chart reads, None where another version or a chart on disk is installed."""
+    keys = chart_keys(default.name)
+    version = (chart.version or default.version).removeprefix("v")
+    known = keys is not None and version == keys.version.removeprefix("v")
+    return keys if known and chart.path is None else None
 
 
 def of_chart(key: str, chart: Chart, default: versions.Chart) -> Iterator[Finding]:
@@ -69,12 +81,12 @@ def of_chart(key: str, chart: Chart, default: versions.Chart) -> Iterator[Findin
     if not chart.values:
         return
     at = ("charts", key, "values")
-    keys = chart_keys(default.name)
-    version = (chart.version or default.version).removeprefix("v")
-    known = keys.version.removeprefix("v") if keys else ""
-    if keys is None or chart.path is not None or version != known:
+    keys = known_keys(chart, default)
+    if keys is None:
+        version = (chart.version or default.version).removeprefix("v")
         which = "a chart on disk" if chart.path is not None else f"version {version}"
         message = f"Which values {which} reads is not known, so they are not checked."
+        known = default.version.removeprefix("v")
         fix = f"Compare them with the chart's templates; those of {known} are known."
         yield UNCHECKED_VALUES.finding(at, message, fix)
         return
@@ -120,9 +132,17 @@ def _instead(keys: ChartKeys, place: Place) -> str | None:
     return f"{hint[0].upper()}{hint[1:]}." if hint else None
 
 
+def _nested(parts: Sequence[str]) -> str:
+    """Keys as mappings within mappings, as YAML has them on one line."""
+    first, *rest = parts
+    return f"{first}: {{{_nested(rest)}}}" if rest else f"{first}: ..."
+
+
 def _meant(keys: ChartKeys, place: Place) -> str | None:
     """What may have been meant: an environment variable, a neighbour, or the key elsewhere."""
     block, key = place[:-1], place[-1]
+    if "." in key and keys.kind((*block, *key.split("."))) is not None:
+        return f"Dots do not part keys here: write {_nested(key.split('.'))}."
     if _VARIABLE.fullmatch(key) and keys.kind((*block, "env")) is not None:
         return f"Put it into {'.'.join((*block, 'env'))} as an item {{name: {key}, value: ...}}."
     if (close := similar(key, keys.below(block))) is not None:

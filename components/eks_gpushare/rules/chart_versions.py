@@ -10,6 +10,7 @@ from eks_gpushare.catalog.chart_releases import PLUGIN_SINCE, chart_history, par
 from eks_gpushare.config.sharing import Mig, Mps
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.chart_values import installed
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.resources import mig_strategy
@@ -65,11 +66,7 @@ class _Need(NamedTuple):
 @check(Scope.CHARTS, OLD_CHART, UNPUBLISHED_CHART, NEWER_CHART)
 def chart_version(ctx: Context) -> Iterator[Finding]:
     """For the chart that is installed."""
-    charts = ctx.environment.charts
-    if ctx.environment.gpu_stack.manager == "gpuOperator":
-        key, chart, default = "gpuOperator", charts.gpu_operator, versions.GPU_OPERATOR
-    else:
-        key, chart, default = "devicePlugin", charts.device_plugin, versions.DEVICE_PLUGIN
+    key, chart, default = installed(ctx)
     at = ("charts", key)
     history = chart_history(default.name)
     # One that is no version has a finding of its own.

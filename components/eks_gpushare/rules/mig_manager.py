@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from eks_gpushare.documents.image import reference_fault
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.chart_images import BAD_IMAGE
 from eks_gpushare.rules.registry import Runs, Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
 from eks_gpushare.sharing.labels import MIG_LABEL
@@ -185,14 +187,21 @@ def freed_elsewhere(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         )
 
 
-@check(Scope.CHARTS, FLOATING_IMAGE, IDLE_IMAGE)
+@check(Scope.CHARTS, FLOATING_IMAGE, IDLE_IMAGE, BAD_IMAGE)
 def remover_image(ctx: Context) -> Iterator[Finding]:
     image = ctx.environment.gpu_stack.mig_taint_remover_image
     if image is None:
         return
     at = ("gpuStack", "migTaintRemoverImage")
     tag = _TAG.fullmatch(image)
-    if not _DIGEST.fullmatch(image) and (tag is None or tag["tag"] == "latest"):
+    fault = reference_fault(image.partition("@")[0])
+    if fault:
+        yield BAD_IMAGE.finding(
+            at,
+            f'"{image}" is not an image: {fault}.',
+            "Write it like registry.example.com/python:3.13.16-slim.",
+        )
+    elif not _DIGEST.fullmatch(image) and (tag is None or tag["tag"] == "latest"):
         yield FLOATING_IMAGE.finding(
             at,
             f'"{image}" has neither a digest nor a tag other than latest.',

@@ -1,0 +1,169 @@
+"""Rules about images in chart values, and the secrets by which they are pulled."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog import versions
+from eks_gpushare.config.base import TakesOutput, known_fields
+from eks_gpushare.documents.helm import value_at
+from eks_gpushare.documents.image import digest_fault, repository_fault, tag_fault
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.chart_values import installed
+from eks_gpushare.rules.registry import Scope, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.rules.context import Context
+
+BAD_IMAGE = Rule(
+    "GPU728",
+    "error",
+    "An image in chart values is one that a container runtime can name.",
+    "Its pods stay in InvalidImageName, and nodes share nothing.",
+    "https://github.com/distribution/reference/blob/main/regexp.go",
+)
+MOVING_IMAGE = Rule(
+    "GPU729",
+    "warning",
+    "The tag of an image stays with one image.",
+    "Nodes that pull it at different times run different programs.",
+    "https://kubernetes.io/docs/concepts/containers/images/",
+)
+BAD_PULL_SECRET = Rule(
+    "GPU730",
+    "error",
+    "Pull secrets are named as the chart has them, by names that a Secret can have.",
+    "Kubernetes refuses the chart, or pulls without the secret.",
+    "https://kubernetes.io/docs/tasks/configure-pod-container/pull-image-private-registry/",
+)
+
+_SECRET = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_SECRET = 253
+_LATER = TakesOutput().checked_as
+_MOVING = ("latest", "main", "master", "edge", "nightly", "stable", "dev")
+_OF_PLUGIN: tuple[FieldPath, ...] = (("image",), ("nfd", "image"))
+_OF_OPERATOR: tuple[FieldPath, ...] = (("node-feature-discovery", "image"),)
+"""Images with a repository and a tag; the other parts of the operator have another form."""
+
+
+@check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)
+def chart_images(ctx: Context) -> Iterator[Finding]:
+    """For the chart that is installed."""
+    key, chart, _ = installed(ctx)
+    at: FieldPath = ("charts", key, "values")
+    values = chart.values
+    for place in _OF_OPERATOR if key == "gpuOperator" else _OF_PLUGIN:
+        yield from _tagged((*at, *place), value_at(values, ".".join(place)))
+        above = place[:-1]
+        secrets = (*above, "imagePullSecrets")
+        yield from _secrets((*at, *secrets), value_at(values, ".".join(secrets)), named=True)
+    if key == "gpuOperator":
+        for place, part in _parts(values):
+            yield from _versioned((*at, *place), part)
+            listed = part.get("imagePullSecrets")
+            yield from _secrets((*at, *place, "imagePullSecrets"), listed, named=False)
+
+
+@check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)
+def efa_images(ctx: Context) -> Iterator[Finding]:
+    """For the chart of the EFA device plugin."""
+    chart = known_fields(ctx.environment.charts).get("efa_device_plugin")
+    if chart is None:
+        return
+    at: FieldPath = ("charts", "efaDevicePlugin", "values")
+    yield from _tagged((*at, "image"), chart.values.get("image"))
+    listed = chart.values.get("imagePullSecrets")
+    yield from _secrets((*at, "imagePullSecrets"), listed, named=True)
+
+
+def _tagged(at: FieldPath, image: Any) -> Iterator[Finding]:
+    """An image of `repository` and `tag`, which the chart puts a colon between."""
+    if not isinstance(image, dict):
+        return
+    repository, tag = image.get("repository"), image.get("tag")
+    if _given(repository) and (fault := repository_fault(repository)):
+        fix = "Write it like registry.example.com/nvidia/k8s-device-plugin, and the tag as tag."
+        yield BAD_IMAGE.finding((*at, "repository"), _not("a repository", repository, fault), fix)
+    if _given(tag) and tag:  # an empty one is the chart's own
+        fault = tag_fault(tag)
+        digest = digest_fault(tag) is None
+        if fault:
+            why = "the chart writes a colon before it, and not an @" if digest else fault
+            fix = f"Write a tag, such as v{versions.DEVICE_PLUGIN.version}."
+            yield BAD_IMAGE.finding((*at, "tag"), _not("a tag", tag, why), fix)
+        else:
+            yield from _moving((*at, "tag"), tag)
+
+
+def _parts(values: Mapping[str, Any], above: FieldPath = ()) -> Iterator[tuple[FieldPath, Any]]:
+    """Blocks of the operator's values that name an image in three parts."""
+    for key, value in values.items():
+        if isinstance(value, dict) and key not in {"node-feature-discovery", "nfd"}:
+            if {"repository", "image", "version", "imagePullSecrets"} & value.keys():
+                yield (*above, str(key)), value
+            yield from _parts(value, (*above, str(key)))
+
+
+def _versioned(at: FieldPath, part: Mapping[str, Any]) -> Iterator[Finding]:
+    """An image of `repository`, `image` and `version`, as the operator puts it together.
+
+    Without repository and version, `image` is the whole reference (imagePath in
+    api/nvidia/v1/clusterpolicy_types.go); the chart has defaults for both.
+    """
+    repository, image, version = (part.get(key) for key in ("repository", "image", "version"))
+    if _given(repository) and repository and (fault := repository_fault(repository)):
+        fix = "Write it like registry.example.com/nvidia, with image and version beside it."
+        yield BAD_IMAGE.finding((*at, "repository"), _not("a repository", repository, fault), fix)
+    whole = repository in {None, ""} and version in {None, ""} and "version" in part
+    if _given(image) and not whole and (fault := repository_fault(image)):
+        yield BAD_IMAGE.finding(
+            (*at, "image"),
+            _not("the name of an image", image, fault),
+            "Write the name alone, with repository and version beside it.",
+        )
+    if _given(version) and version:
+        fault = digest_fault(version) if version.startswith("sha256:") else tag_fault(version)
+        if fault:
+            fix = "Write a tag such as v0.20.0, or sha256: and the digest."
+            yield BAD_IMAGE.finding((*at, "version"), _not("a version", version, fault), fix)
+        else:
+            yield from _moving((*at, "version"), version)
+
+
+def _moving(at: FieldPath, tag: str) -> Iterator[Finding]:
+    if tag in _MOVING:
+        message = f'"{tag}" is another image tomorrow.'
+        yield MOVING_IMAGE.finding(at, message, "Write the tag of a release.")
+
+
+def _given(value: Any) -> bool:
+    """Whether a value is a text that is known; what is none has a finding of its own."""
+    return isinstance(value, str) and value != _LATER
+
+
+def _not(what: str, given: str, fault: str) -> str:
+    shown = given.partition("@")[2] if "@" in given and "://" in given else given
+    return f'"{shown}" is not {what}: {fault}.'
+
+
+def _secrets(at: FieldPath, listed: Any, *, named: bool) -> Iterator[Finding]:
+    """Pull secrets, by a key `name` or as bare names."""
+    if not isinstance(listed, list):
+        return
+    for index, each in enumerate(listed):
+        name = each.get("name") if named and isinstance(each, dict) else each
+        if name == _LATER:
+            continue
+        right = isinstance(name, str) and isinstance(each, dict) == named
+        if not right:
+            form = "{name: my-secret}" if named else "my-secret"
+            message = "This chart takes " + ("items with a name." if named else "bare names.")
+            yield BAD_PULL_SECRET.finding((*at, index), message, f"Write [{form}].")
+        elif not _SECRET.fullmatch(name) or len(name) > _LONGEST_SECRET:
+            message = f'"{name}" is not the name of a Secret.'
+            fix = "Use lower-case letters, digits, - and . between them."
+            yield BAD_PULL_SECRET.finding((*at, index), message, fix)

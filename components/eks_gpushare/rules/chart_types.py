@@ -1,0 +1,142 @@
+"""Rules about what chart values are: a template takes any text for true, the text "false" too."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog import versions
+from eks_gpushare.config.base import TakesOutput, known_fields
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.chart_values import installed, known_keys
+from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.validation.shape import format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.catalog.chart_keys import ChartKeys, Place, Type
+    from eks_gpushare.config.environment import Chart
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.rules.context import Context
+
+WRONG_VALUE = Rule(
+    "GPU727",
+    "error",
+    "A chart value is of the kind that the chart makes something of.",
+    'A template takes the text "false" for true, and Kubernetes refuses what else comes out.',
+    "https://helm.sh/docs/chart_template_guide/values_files/",
+)
+
+_WORDS: Mapping[Type, str] = {
+    "boolean": "true or false",
+    "list": "a list",
+    "mapping": "a mapping",
+    "number": "a number",
+    "text": "text",
+}
+_TEXT_MAPS = re.compile(r"(nodeSelector|labels|annotations|\w+(Annotations|Labels))", re.IGNORECASE)
+"""Mappings of Kubernetes whose values are text: a bare true or 1 is refused."""
+_LONGEST_WORD = 8
+_VERSIONS = ("tag", "version")
+_LATER = TakesOutput().checked_as
+"""What stands for an output of a program, of which nothing is known."""
+
+
+@check(Scope.CHARTS, WRONG_VALUE)
+def value_types(ctx: Context) -> Iterator[Finding]:
+    """For the chart that is installed."""
+    yield from _of(*installed(ctx))
+
+
+@check(Scope.CHARTS, WRONG_VALUE)
+def efa_value_types(ctx: Context) -> Iterator[Finding]:
+    """For the chart of the EFA device plugin."""
+    chart = known_fields(ctx.environment.charts).get("efa_device_plugin")
+    if chart is not None:
+        yield from _of("efaDevicePlugin", chart, versions.EFA_DEVICE_PLUGIN)
+
+
+def _of(key: str, chart: Chart, default: versions.Chart) -> Iterator[Finding]:
+    keys = known_keys(chart, default) if chart.values else None
+    if keys is None:
+        return
+    for place, wanted, fix in _wrong(chart.values, keys):
+        given = _said(_at(chart.values, place))
+        yield WRONG_VALUE.finding(
+            ("charts", key, "values", *place), f"{'.'.join(place)} is {wanted}, not {given}.", fix
+        )
+
+
+def _said(value: Any) -> str:
+    """What a value is, without what may be a secret in it."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    short = isinstance(value, str) and len(value) <= _LONGEST_WORD
+    return format_value(value) if short or not isinstance(value, str) else "a text"
+
+
+def _at(values: Any, place: Place) -> Any:
+    for key in place:
+        values = {str(k): v for k, v in values.items()}[key]
+    return values
+
+
+def _wrong(
+    values: Mapping[str, Any], keys: ChartKeys, above: Place = ()
+) -> Iterator[tuple[Place, str, str]]:
+    """Places with a value of another kind, what it should be, and how to get there."""
+    for key, value in values.items():
+        place = (*above, str(key))
+        kind = keys.kind(place)
+        if value is None or value == _LATER or kind is None:
+            continue
+        wanted = keys.type(place) if kind != "block" else None
+        if wanted is not None and not _fits(place, wanted, value):
+            yield place, _WORDS[wanted], _fix(place, wanted, value)
+        elif isinstance(value, dict):
+            if kind != "block" and _TEXT_MAPS.fullmatch(place[-1]):
+                yield from _not_text(value, place)
+            else:
+                yield from _wrong(value, keys, place)
+
+
+def _not_text(values: Mapping[str, Any], above: Place) -> Iterator[tuple[Place, str, str]]:
+    for key, value in values.items():
+        if value is not None and not isinstance(value, str):
+            yield (*above, str(key)), "text", "Put it in quotes."
+
+
+def _fits(place: Place, wanted: Type, value: Any) -> bool:
+    match wanted:
+        case "boolean":
+            return isinstance(value, bool)
+        case "list":
+            return isinstance(value, list | tuple)
+        case "mapping":
+            return isinstance(value, dict)
+        case "number":
+            numeric = isinstance(value, str) and value.isascii() and value.isdecimal()
+            return numeric or (isinstance(value, int | float) and not isinstance(value, bool))
+        case "text":
+            # 1.20 reaches the chart as 1.2, and 4.0 as 4.
+            numbers = () if place[-1] in _VERSIONS else (int, float)
+            return isinstance(value, (str, *numbers)) and not isinstance(value, bool)
+
+
+def _fix(place: Place, wanted: Type, value: Any) -> str:
+    if wanted == "boolean":
+        word = str(value).strip().casefold()
+        meant = "true" if word in {"true", "yes", "on", "1", "y"} else "false"
+        return (
+            f"Write {meant} without quotes." if isinstance(value, str) else "Write true or false."
+        )
+    if wanted == "list":
+        if place[-1] == "env" and isinstance(value, dict):
+            return "Write a list of {name: ..., value: ...}."
+        return "Write it as a list, in [ ]."
+    if wanted == "mapping":
+        return "Write keys with values, in { }."
+    return "Put it in quotes." if wanted == "text" else "Write a number."
