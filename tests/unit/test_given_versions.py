@@ -129,3 +129,121 @@ def test_a_release_that_is_there(fragment: dict[str, Any]) -> None:
 def test_the_day_is_given_and_not_asked_of_the_clock() -> None:
     assert found(pool("1.35.8-20260930"), date(2026, 9, 28)) == []
     assert found(pool("1.35.8-20260930"), date(2026, 9, 27)) == [("GPU646", AMI)]
+
+
+def addons(**given: Any) -> dict[str, Any]:
+    return {"cluster": {"addons": given}}
+
+
+def about_addons(fragment: dict[str, Any]) -> list[tuple[str, str, str]]:
+    report = checked(stack_file_text(merge_values(base(), fragment)))
+    return [
+        (f.severity, f.code, f.path)
+        for f in report.findings
+        if f.severity == "error" or f.path.startswith("cluster.addons")
+    ]
+
+
+NO_VERSION = (
+    *("latest", "", " ", "1.22.4", "v1.22.4", "v1.22", "1.22.4-eksbuild.3", "v1.22.4-eksbuild"),
+    *("v1.22.4-eksbuild.3 ", "V1.22.4-eksbuild.3", "v1.22.4_eksbuild.3", "v1.22.x-eksbuild.1"),
+    *("v1.22.4-eksbuild.latest", ">=v1.22.4-eksbuild.3", "v1.22.4-eksbuild.3\n", "default"),
+    "v1.22.\u0664-eksbuild.3",
+)
+
+
+@pytest.mark.parametrize("version", NO_VERSION)
+def test_what_is_no_version_of_an_addon(version: str) -> None:
+    by_name = {"metrics-server": {"version": version}}
+
+    assert about_addons(addons(versions={"vpc-cni": version})) == [
+        ("error", "GPU461", "cluster.addons.versions.vpc-cni")
+    ]
+    assert about_addons(addons(byName=by_name)) == [
+        ("error", "GPU461", "cluster.addons.byName.metrics-server.version")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("metric-server", "metrics-server"),
+        ("metrics-sever", "metrics-server"),
+        ("core-dns", "coredns"),
+        ("coreDNS", "coredns"),
+        ("kubeproxy", "kube-proxy"),
+        ("aws-vpc-cni", "vpc-cni"),
+        ("aws-ebs-csi", "aws-ebs-csi-driver"),
+        ("ebs-csi-driver", "aws-ebs-csi-driver"),
+        ("aws-efs-csi-drvier", "aws-efs-csi-driver"),
+        ("pod-identity-agent", "eks-pod-identity-agent"),
+        ("amazon-cloudwatch-observabilty", "amazon-cloudwatch-observability"),
+        ("certmanager", "cert-manager"),
+    ],
+)
+def test_an_addon_that_was_meant(name: str, meant: str) -> None:
+    report = checked(stack_file_text(merge_values(base(), addons(byName={name: {}}))))
+
+    assert [(f.code, f.path, f.fix) for f in report.findings if f.severity == "error"] == [
+        ("GPU460", f"cluster.addons.byName.{name}", f"Did you mean {meant}?")
+    ]
+
+
+def test_an_addon_that_nobody_here_knows_is_a_warning() -> None:
+    given = {"aws-quantum-tunnel": {"version": "v1.0.0-eksbuild.1"}}
+
+    assert about_addons(addons(byName=given)) == [
+        ("warning", "GPU460", "cluster.addons.byName.aws-quantum-tunnel")
+    ]
+
+
+@pytest.mark.parametrize("name", ["", "Vpc-cni", "vpc cni", "vpc-cni ", "-vpc", "vpc/cni", "vpc."])
+def test_what_is_no_name_of_an_addon(name: str) -> None:
+    report = checked(stack_file_text(merge_values(base(), addons(byName={name: {}}))))
+
+    assert [f.code for f in report.findings if f.severity == "error"] == ["GPU326"]
+
+
+OTHER_PROXIES = ("v1.36.0-eksbuild.25", "v2.0.0-eksbuild.1", "v1.31.10-eksbuild.2")
+
+
+@pytest.mark.parametrize("version", [*OTHER_PROXIES, "v1.20.4-eksbuild.2"])
+def test_kube_proxy_of_another_minor(version: str) -> None:
+    assert about_addons(addons(versions={"kube-proxy": version})) == [
+        ("error", "GPU462", "cluster.addons.versions.kube-proxy")
+    ]
+
+
+def test_coredns_of_a_later_minor_is_a_warning() -> None:
+    assert about_addons(addons(versions={"coredns": "v1.14.3-eksbuild.23"})) == [
+        ("warning", "GPU462", "cluster.addons.versions.coredns")
+    ]
+
+
+def test_a_version_of_a_misspelt_addon_says_what_was_meant() -> None:
+    fragment = addons(versions={"vpc-cin": "v1.22.4-eksbuild.3"})
+    report = checked(stack_file_text(merge_values(base(), fragment)))
+
+    assert [(f.code, f.fix) for f in report.findings if f.severity == "error"] == [
+        ("GPU325", "Did you mean vpc-cni?")
+    ]
+
+
+RIGHT_ADDONS = [
+    addons(versions={"vpc-cni": "v1.22.4-eksbuild.3"}),
+    *(addons(versions={"kube-proxy": f"v1.{n}.0-eksbuild.1"}) for n in (32, 33, 34, 35)),
+    addons(versions={"coredns": "v1.13.2-eksbuild.31", "kube-proxy": "v1.35.3-eksbuild.29"}),
+    addons(versions={"coredns": "v1.11.4-eksbuild.2"}),
+    addons(ebsCsi=True, versions={"aws-ebs-csi-driver": "v1.66.0-eksbuild.1"}),
+    addons(byName={"metrics-server": {"version": "v0.8.0-eksbuild.2"}}),
+    addons(byName={"kubecost_kubecost": {"version": "v1.103.3-eksbuild.0"}}),
+    addons(byName={"stormforge_optimize-Live": {}}),
+    addons(byName={"datadog_operator": {"version": "v0.1.9+rev.2"}}),
+    addons(byName={name: {} for name in ("cert-manager", "external-dns", "fluent-bit", "adot")}),
+    addons(byName={"aws-fsx-csi-driver": {"values": {"controller": {"replicas": 2}}}}),
+]
+
+
+@pytest.mark.parametrize("fragment", RIGHT_ADDONS)
+def test_a_right_addon_has_no_finding(fragment: dict[str, Any]) -> None:
+    assert about_addons(fragment) == []

@@ -100,6 +100,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "cluster": _any,
     "endpoint": _any,
     "addons": _addons,
+    "addon_versions": _addons,
     "partitions": _any,
     "roles": _iam,
     "network": _any,

@@ -7,7 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.arns import policy_fault, role_fault
+from eks_gpushare.catalog.addon_names import ADDON_NAMES
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.addon_versions import is_name
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.addons import (
     EBS_ACCOUNT,
@@ -17,6 +19,7 @@ from eks_gpushare.sharing.addons import (
     PREFIX_ENVIRONMENT,
     VPC_CNI,
 )
+from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +53,6 @@ BAD_IDENTITY = Rule(
     _IDENTITY,
 )
 
-_NAME = re.compile(r"[a-z0-9]([a-z0-9_-]*[a-z0-9])?")
 
 
 @check(Scope.CLUSTER, ADDON_TWICE, BAD_ADDON, BAD_IDENTITY)
@@ -66,15 +68,17 @@ def addons(ctx: Context) -> Iterator[Finding]:
     for name in given.versions:
         if name not in made:
             switch = name == EBS_CSI
+            near = None if name in ADDON_NAMES else similar(name, made)
+            add = f"Did you mean {near}?" if near else "Add it under byName."
             yield ADDON_TWICE.finding(
                 (*at, "versions", name),
                 f"The cluster gets no add-on {name}.",
-                "Set ebsCsi: true, or remove the version." if switch else "Add it under byName.",
+                "Set ebsCsi: true, or remove the version." if switch else add,
             )
 
 
 def _addon(at: FieldPath, name: str, addon: Addon, given: Addons) -> Iterator[Finding]:
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         message = f'"{name}" is not the name of an EKS add-on.'
         fix = "Take it from `aws eks describe-addon-versions`."
         yield BAD_ADDON.finding(at, message, fix)
