@@ -16,7 +16,7 @@ from eks_gpushare.rules.context import Context, catalog_with
 from eks_gpushare.rules.registry import Runs, Scope, checks_in, until_unread
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
 from eks_gpushare.sharing.labels import OWN_PREFIX
-from eks_gpushare.validation import shape_rules
+from eks_gpushare.validation import credentials, shape_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -175,8 +175,10 @@ def _module(name: str) -> ModuleType:
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by number."""
     of_checks = map(_module, _MODULES)
-    of_files = _module("local_files")
-    return rules_in(shape_rules, additions, mig_additions, *of_checks, of_files, _module("edits"))
+    of_files, of_edits = _module("local_files"), _module("edits")
+    return rules_in(
+        shape_rules, credentials, additions, mig_additions, *of_checks, of_files, of_edits
+    )
 
 
 def edit_rules() -> tuple[Rule, ...]:

@@ -13,6 +13,7 @@ from eks_gpushare.rules import check_environment
 from eks_gpushare.rules.stack import NO_REGION
 from eks_gpushare.stack_file.file import StackFile, read_stack_file, unreadable
 from eks_gpushare.stack_file.local_files import check_local_files, names_files, program_folder
+from eks_gpushare.validation.credentials import credentials
 from eks_gpushare.validation.parse import Parsed, parse
 from eks_gpushare.validation.shape_rules import SECRET_INSIDE, STRAY_KEY
 
@@ -109,6 +110,8 @@ def _checked(
             today=today,
         )
         environment = None if parsed.findings else parsed.environment
+        if environment is not None:
+            found += credentials(stack_file.environment, environment=True)
         found += of_environment
         if program is not None and parsed.environment and names_files(parsed.environment):
             found += check_local_files(parsed.environment, program())

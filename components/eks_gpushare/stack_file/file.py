@@ -10,6 +10,7 @@ from eks_gpushare.documents.reading import read_bytes
 from eks_gpushare.findings.finding import FieldPath, Finding
 from eks_gpushare.stack_file.yaml import MAX_BYTES, Document, YamlProblem, read
 from eks_gpushare.validation import shape_rules
+from eks_gpushare.validation.credentials import credentials
 from eks_gpushare.validation.shape import format_value, similar
 
 if TYPE_CHECKING:
@@ -140,6 +141,9 @@ def _of_file(value: Any) -> Iterator[Finding]:
     elsewhere = value.get("environment") is not None
     if isinstance(config, dict):
         yield from config_findings(config, elsewhere=elsewhere)
+        # Of the environment it is said where its rules are asked.
+        others = {key: inner for key, inner in config.items() if key != ENVIRONMENT_KEY}
+        yield from credentials(others, ("config",), environment=False)
     elif config is not None:
         message = f"{format_value(config)} is not a mapping of configuration keys."
         fix = f"Write {ENVIRONMENT_KEY}: and aws:region: below config."
