@@ -92,6 +92,10 @@ def _operator(environment: Environment) -> bool:
     return environment.gpu_stack.manager == "gpuOperator"
 
 
+def _taints(environment: Environment) -> bool:
+    return any("taints" in pool.model_fields_set for pool in environment.pools.values())
+
+
 def _any(_: Environment) -> bool:
     return True
 
@@ -125,6 +129,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "names": _any,
     "tags": _tags,
     "placeholders": _any,
+    "taken_taints": _taints,
     "stack": _any,
     "charts": _charts,
     "chart_sources": _charts,
