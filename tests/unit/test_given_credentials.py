@@ -84,10 +84,10 @@ def test_a_credential_is_known_by_its_key(key: str) -> None:
 
 def test_an_environment_variable_is_known_by_its_name() -> None:
     env = [{"name": "MODE", "value": "fast"}, {"name": "NGC_API_KEY", "value": "hunter2"}]
-    values = {"gpuStack": {"manager": "gpuOperator"}}
-    values["charts"] = {"gpuOperator": {"values": {"validator": {"env": env}}}}
+    charts = {"gpuOperator": {"values": {"validator": {"env": env}}}}
+    text = environment({"gpuStack": {"manager": "gpuOperator"}, "charts": charts})
 
-    assert [path for path, _ in warnings(environment(values))] == [
+    assert [path for path, _ in warnings(text)] == [
         "charts.gpuOperator.values.validator.env[1].value"
     ]
 

@@ -45,8 +45,8 @@ _SECRET = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-
 _LONGEST_SECRET = 253
 _LATER = TakesOutput().checked_as
 _MOVING = ("latest", "main", "master", "edge", "nightly", "stable", "dev")
-_OF_PLUGIN: tuple[FieldPath, ...] = (("image",), ("nfd", "image"))
-_OF_OPERATOR: tuple[FieldPath, ...] = (("node-feature-discovery", "image"),)
+_OF_PLUGIN: tuple[tuple[str, ...], ...] = (("image",), ("nfd", "image"))
+_OF_OPERATOR: tuple[tuple[str, ...], ...] = (("node-feature-discovery", "image"),)
 """Images with a repository and a tag; the other parts of the operator have another form."""
 
 
@@ -84,11 +84,11 @@ def _tagged(at: FieldPath, image: Any) -> Iterator[Finding]:
     """An image of `repository` and `tag`, which the chart puts a colon between."""
     if not isinstance(image, dict):
         return
-    repository, tag = image.get("repository"), image.get("tag")
-    if _given(repository) and (fault := repository_fault(repository)):
+    repository, tag = _text(image.get("repository")), _text(image.get("tag"))
+    if repository is not None and (fault := repository_fault(repository)):
         fix = "Write it like registry.example.com/nvidia/k8s-device-plugin, and the tag as tag."
         yield BAD_IMAGE.finding((*at, "repository"), _not("a repository", repository, fault), fix)
-    if _given(tag) and tag:  # an empty one is the chart's own
+    if tag:  # an empty one is the chart's own
         fault = tag_fault(tag)
         digest = digest_fault(tag) is None
         if fault:
@@ -114,18 +114,18 @@ def _versioned(at: FieldPath, part: Mapping[str, Any]) -> Iterator[Finding]:
     Without repository and version, `image` is the whole reference (imagePath in
     api/nvidia/v1/clusterpolicy_types.go); the chart has defaults for both.
     """
-    repository, image, version = (part.get(key) for key in ("repository", "image", "version"))
-    if _given(repository) and repository and (fault := repository_fault(repository)):
+    repository, image, version = (_text(part.get(k)) for k in ("repository", "image", "version"))
+    if repository and (fault := repository_fault(repository)):
         fix = "Write it like registry.example.com/nvidia, with image and version beside it."
         yield BAD_IMAGE.finding((*at, "repository"), _not("a repository", repository, fault), fix)
-    whole = repository in {None, ""} and version in {None, ""} and "version" in part
-    if _given(image) and not whole and (fault := repository_fault(image)):
+    whole = part.get("repository") in (None, "") and part.get("version", 0) in (None, "")
+    if image is not None and not whole and (fault := repository_fault(image)):
         yield BAD_IMAGE.finding(
             (*at, "image"),
             _not("the name of an image", image, fault),
             "Write the name alone, with repository and version beside it.",
         )
-    if _given(version) and version:
+    if version:
         fault = digest_fault(version) if version.startswith("sha256:") else tag_fault(version)
         if fault:
             fix = "Write a tag such as v0.20.0, or sha256: and the digest."
@@ -140,9 +140,9 @@ def _moving(at: FieldPath, tag: str) -> Iterator[Finding]:
         yield MOVING_IMAGE.finding(at, message, "Write the tag of a release.")
 
 
-def _given(value: Any) -> bool:
-    """Whether a value is a text that is known; what is none has a finding of its own."""
-    return isinstance(value, str) and value != _LATER
+def _text(value: Any) -> str | None:
+    """A text that is known; what is none has a finding of its own."""
+    return value if isinstance(value, str) and value != _LATER else None
 
 
 def _not(what: str, given: str, fault: str) -> str:
@@ -158,8 +158,7 @@ def _secrets(at: FieldPath, listed: Any, *, named: bool) -> Iterator[Finding]:
         name = each.get("name") if named and isinstance(each, dict) else each
         if name == _LATER:
             continue
-        right = isinstance(name, str) and isinstance(each, dict) == named
-        if not right:
+        if not isinstance(name, str) or isinstance(each, dict) != named:
             form = "{name: my-secret}" if named else "my-secret"
             message = "This chart takes " + ("items with a name." if named else "bare names.")
             yield BAD_PULL_SECRET.finding((*at, index), message, f"Write [{form}].")

@@ -99,8 +99,8 @@ def _inside(
     name = value.get("name")
     for inner, each in value.items():
         # An environment variable: {name: DB_PASSWORD, value: ...}.
-        variable = inner == "value" and isinstance(name, str)
-        yield (*at, str(inner)), name if variable else str(inner), each
+        called = name if inner == "value" and isinstance(name, str) else str(inner)
+        yield (*at, str(inner)), called, each
 
 
 def _kind(at: FieldPath, key: str, value: Any) -> str | None:
