@@ -62,10 +62,10 @@ def chart_images(ctx: Context) -> Iterator[Finding]:
         secrets = (*above, "imagePullSecrets")
         yield from _secrets((*at, *secrets), value_at(values, ".".join(secrets)), named=True)
     if key == "gpuOperator":
-        for place, part in _parts(values):
-            yield from _versioned((*at, *place), part)
+        for inner, part in _parts(values):
+            yield from _versioned((*at, *inner), part)
             listed = part.get("imagePullSecrets")
-            yield from _secrets((*at, *place, "imagePullSecrets"), listed, named=False)
+            yield from _secrets((*at, *inner, "imagePullSecrets"), listed, named=False)
 
 
 @check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)
