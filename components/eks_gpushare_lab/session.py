@@ -25,6 +25,7 @@ from eks_gpushare_lab.observing.workloads import (
     JOB,
     JOBS,
     SCALABLE,
+    at_once,
     is_about,
     is_called,
     is_over,
@@ -284,7 +285,7 @@ class Session:
             if short and not self._gets_no_more(workload) and not self.refused(workload):
                 return False
         jobs = [each for each in self.applied if each.kind in JOBS]
-        return all(self._has_begun(each) or self.refused(each) for each in jobs)
+        return all(self._is_at_rest(each) or self.refused(each) for each in jobs)
 
     def _gets_no_more(self, workload: Workload) -> bool:
         """Whether nobody makes another pod of a workload, though it has fewer than it wants."""
@@ -293,12 +294,15 @@ class Session:
         # A StatefulSet makes the next when the one before runs.
         return workload.kind == "StatefulSet" and self.observer.waiting(workload) > 0
 
-    def _has_begun(self, workload: Workload) -> bool:
-        """Whether a Job has made a pod, or will make none."""
-        if self.observer.has_seen(workload):
-            return True
+    def _is_at_rest(self, workload: Workload) -> bool:
+        """Whether a Job has as many pods as it wants now; one whose pods fail waits for longer."""
         there = self.job_of(workload)
-        return there is None or bool(there["spec"].get("suspend") or is_over(there))
+        if there is None or there["spec"].get("suspend") or is_over(there):
+            return True
+        if there.get("status", {}).get("failed"):
+            return True
+        left = at_once(there, self.observer.ended(workload))
+        return self._pods_of(workload) >= left
 
     def job_of(self, workload: Workload) -> Object | None:
         """The Job of a workload, or that by which a CronJob is tried; None if there is none."""

@@ -55,6 +55,15 @@ def is_over(job: Object) -> bool:
     return any(c["type"] in {"Complete", "Failed"} and c["status"] == "True" for c in conditions)
 
 
+def at_once(job: Object, succeeded: int) -> int:
+    """Pods that a Job wants to have at once, when so many have succeeded."""
+    spec = job["spec"]
+    parallel, completions = int(spec.get("parallelism", 1)), spec.get("completions")
+    if completions is None:  # a queue of work: when one has found it empty, no more are made
+        return 0 if succeeded else parallel
+    return max(0, min(parallel, int(completions) - succeeded))
+
+
 def is_called(workload: Workload, name: str) -> bool:
     """Whether a name, with or without namespace and kind, is that of a workload."""
     if name in {workload.name, str(workload)}:

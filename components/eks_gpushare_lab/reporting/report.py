@@ -252,6 +252,8 @@ def _of_workloads(session: Session, met: Sequence[Workload]) -> Iterator[Finding
     for workload in session.workloads():
         wanted = workload in met
         for each in waiting_findings(session, workload):
+            if workload.kind == "DaemonSet" and each.code == rules.NOT_CREATED.id:
+                continue  # told of every DaemonSet already
             known = wanted and each.code in _OF_WORKLOADS
             yield replace(each, severity="warning") if known else each
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.observing.workloads import JOBS
+from eks_gpushare_lab.observing.workloads import JOBS, at_once
 from eks_gpushare_lab.reporting.waiting import why_short
 
 if TYPE_CHECKING:
@@ -86,25 +86,24 @@ def _extent(session: Session, workload: Workload) -> tuple[int, int, int]:
     observer = session.observer
     running, waiting = observer.running(workload), observer.waiting(workload)
     if workload.kind in JOBS:
-        return _of_job(session.job_of(workload), running, waiting)
+        return _of_job(session.job_of(workload), running, waiting, observer.ended(workload))
     if workload.kind == "Pod":
         return running + observer.ended(workload), 1, waiting
     return running, session.replicas(workload) or 0, waiting
 
 
-def _of_job(job: Object | None, running: int, waiting: int) -> tuple[int, int, int]:
+def _of_job(job: Object | None, running: int, waiting: int, ended: int) -> tuple[int, int, int]:
     """Of a Job those that it wants at once, on top of those that have succeeded."""
     if job is None or job["spec"].get("suspend"):  # a CronJob that nobody starts, or a Job
         return 0, 0, 0
-    spec, status = job["spec"], job.get("status") or {}
-    succeeded, parallel = int(status.get("succeeded", 0)), int(spec.get("parallelism", 1))
-    completions = spec.get("completions")
+    status = job.get("status") or {}
+    succeeded = max(ended, int(status.get("succeeded", 0)))
     conditions = {c["type"] for c in status.get("conditions") or () if c["status"] == "True"}
     if "Complete" in conditions:
         return succeeded, succeeded, 0
-    wanted = parallel if completions is None else min(int(completions), succeeded + parallel)
+    wanted = succeeded + at_once(job, succeeded)
     if "Failed" in conditions:
-        return succeeded, max(1, wanted), waiting
+        return succeeded, max(succeeded + 1, wanted), waiting
     return min(wanted, succeeded + running), wanted, waiting
 
 
