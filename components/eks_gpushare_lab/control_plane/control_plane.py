@@ -24,7 +24,7 @@ from eks_gpushare_lab.binaries import build, cleaning
 from eks_gpushare_lab.control_plane import state
 from eks_gpushare_lab.control_plane.names import SIMULATED_NODE
 from eks_gpushare_lab.errors import NO_CRYPTOGRAPHY, AlreadyUpError, LabError
-from eks_gpushare_lab.host.folders import make_private, state_folder
+from eks_gpushare_lab.host.folders import make_state_folder, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -187,7 +187,7 @@ def launch(
         LabError: It did not become ready, or a lab of that name is alive already.
 
     """
-    directory = make_private(state_folder()) / name
+    directory = make_state_folder() / name
     order = {
         **settings,
         "directory": str(directory),

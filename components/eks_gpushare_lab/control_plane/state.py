@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -13,7 +14,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare_lab.host.folders import locked, make_private, state_folder, write_private
+from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.host.folders import (
+    locked,
+    make_private,
+    make_state_folder,
+    state_folder,
+    write_private,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,6 +33,7 @@ NAME = "default"
 KEPT_SECONDS = 24 * 60 * 60
 """How long the logs of a lab that ended badly are kept."""
 
+_NAME = re.compile(rf"{NAME}|run-\d+-[0-9a-f]{{8}}")
 _STATE, _LOCK, _LOGS = "state.json", "lock", "logs"
 
 
@@ -143,7 +152,7 @@ def stop(directory: Path, seconds: float) -> bool:
 @contextmanager
 def registry() -> Iterator[None]:
     """Keep other processes from starting, judging or removing a lab meanwhile."""
-    with locked(state_folder() / ".lock"):
+    with locked(make_state_folder() / ".lock"):
         yield
 
 
@@ -170,6 +179,8 @@ def claim(directory: Path) -> bool:
         False if the lab is alive, so that there is nothing to claim.
 
     """
+    if directory.is_symlink():
+        raise LabError(f"{directory} is a symbolic link, which the lab does not follow: remove it")
     if is_alive(directory):
         return False
     remove(directory)
@@ -190,6 +201,14 @@ def strip(directory: Path) -> None:
             entry.unlink(missing_ok=True)
 
 
+def _is_a_labs(directory: Path) -> bool:
+    """Whether a folder is that of a lab; links and what somebody else has put there are not."""
+    if directory.is_symlink() or not directory.is_dir():
+        return False
+    names = (_STATE, _LOCK, _LOGS)
+    return bool(_NAME.fullmatch(directory.name)) or any((directory / n).exists() for n in names)
+
+
 def remove(directory: Path) -> None:
     """Remove the folder of a lab altogether."""
     shutil.rmtree(directory, ignore_errors=True)
@@ -206,7 +225,7 @@ def clean() -> list[Path]:
     """
     killed = []
     for directory in state_folder().iterdir():
-        if not directory.is_dir() or is_alive(directory):
+        if not _is_a_labs(directory) or is_alive(directory):
             continue
         lab = read(directory)
         if lab is not None and lab.phase in {"starting", "ready"}:

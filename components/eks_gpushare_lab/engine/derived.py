@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.program.preview import preview
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.engine.stack import on_existing_cluster
+from eks_gpushare_lab.engine.workspace import scratch_folder
 from eks_gpushare_lab.install.desired_cluster import NodePool, desired_cluster
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def derived(
     """
     project = previewed.project
     text = on_existing_cluster(Path(previewed.report.file), lab.kubeconfig, project.program)
-    with tempfile.TemporaryDirectory(prefix="engine-", dir=lab.directory) as folder:
-        file = Path(folder) / f"Pulumi.{previewed.stack}.yaml"
+    with scratch_folder(lab.directory) as folder:
+        file = folder / f"Pulumi.{previewed.stack}.yaml"
         file.write_text(text, encoding="utf-8")
         tried = preview(project, file, known=True)
     recording = tried.recording

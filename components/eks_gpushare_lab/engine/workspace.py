@@ -7,20 +7,21 @@ stack file. Their installed plugins are used where they are.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shlex
 import shutil
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.stack_file.yaml import read
 from eks_gpushare_lab.engine.tools import PROVIDER
-from eks_gpushare_lab.host.folders import write_private
+from eks_gpushare_lab.host.folders import locked, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 STACK = "lab"
 """Name of the stack."""
 
+_PREFIX, _LOCK = "engine-", "engine.lock"
 _PROJECT_FILE = "Pulumi.yaml"
 _DROPPED = ("PULUMI_", "AWS_", "KUBE", "HELM_NAMESPACE", "HELM_KUBE")
 _HIDDEN = (".venv", ".git", _PROJECT_FILE)
@@ -54,9 +56,9 @@ class Workspace:
         """Where the engine logs its events."""
         self.output = folder / "output"
         """Where what it prints goes."""
-        home, state = folder / "home", folder / "state"
-        for each in (self.directory, home, state):
-            each.mkdir()
+        home, state, scratch = folder / "home", folder / "state", folder / "tmp"
+        for each in (self.directory, home, state, scratch):
+            each.mkdir(mode=0o700)
         _link(project, self.directory)
         python = _python(folder)
         settings = _settings(project, python)
@@ -64,7 +66,7 @@ class Workspace:
         write_private(self.directory / f"Pulumi.{STACK}.yaml", text.encode())
         if tools.plugins is not None:
             (home / "plugins").symlink_to(tools.plugins, target_is_directory=True)
-        self.environment = _environment(home, state)
+        self.environment = _environment(home, state, scratch)
         """Environment variables of `pulumi`."""
 
 
@@ -78,11 +80,40 @@ def workspace(above: Path, project: Project, text: str, tools: Tools) -> Iterato
         text: the stack file.
         tools: what runs it.
     """
-    folder = Path(tempfile.mkdtemp(prefix="engine-", dir=above))
-    try:
+    with scratch_folder(above) as folder:
         yield Workspace(folder, project, text, tools)
-    finally:
+
+
+@contextmanager
+def scratch_folder(above: Path) -> Iterator[Path]:
+    """A folder for as long as the block runs; those of runs that were killed go before.
+
+    Args:
+        above: an existing folder that nobody else can enter.
+    """
+    with ExitStack() as stack:
+        with locked(above / _LOCK):
+            for each in above.glob(f"{_PREFIX}*"):
+                _sweep(each)
+            folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=above))
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            stack.enter_context(locked(folder / _LOCK))
+        yield folder
+
+
+def _sweep(folder: Path) -> None:
+    """Remove a folder unless the run that made it is alive."""
+    try:
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(folder, ignore_errors=True)
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(descriptor)
 
 
 def _settings(project: Project, python: Path) -> dict[str, Any]:
@@ -130,7 +161,7 @@ def _location(name: str) -> str:
     return str(metadata.distribution(name).locate_file(""))
 
 
-def _environment(home: Path, state: Path) -> dict[str, str]:
+def _environment(home: Path, state: Path, scratch: Path) -> dict[str, str]:
     """What `pulumi` sees of the user's environment: nothing that leads to AWS or to a cluster."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(_DROPPED)}
     source = str(Path(__file__).parents[2])
@@ -138,6 +169,8 @@ def _environment(home: Path, state: Path) -> dict[str, str]:
     return {
         **kept,
         "PYTHONPATH": os.pathsep.join(paths),
+        # Providers write the kubeconfig there, an administrator's key in it, and may be killed.
+        **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(scratch)),
         "PULUMI_HOME": str(home),
         "PULUMI_BACKEND_URL": state.as_uri(),
         "PULUMI_CONFIG_PASSPHRASE": STACK,  # a state that lives for seconds, among own files

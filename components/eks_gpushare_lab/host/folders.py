@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _OWN = "eks-gpushare"
+_MARKER, _FORMER_MARKER = ".eks-gpushare-lab", ".lock"
+_MARKED = "Folders in here are running labs. Those of labs that have ended are removed.\n"
+_ELSEWHERE = "name another place by XDG_STATE_HOME"
 
 
 def cache_folder() -> Path:
@@ -26,10 +30,38 @@ def state_folder() -> Path:
     return _folder("XDG_STATE_HOME", ".local/state") / "lab"
 
 
+def make_state_folder() -> Path:
+    """The folder of running labs, made if it is missing.
+
+    What the lab finds there it removes when it thinks a lab has died. So it has to be its own.
+
+    Raises:
+        LabError: If something else is in its place, or it is somebody else's.
+    """
+    folder = state_folder()
+    for each in (folder.parent, folder):
+        _refuse_foreign(each)
+    make_private(folder)
+    marker = folder / _MARKER
+    if not marker.exists():
+        others = sorted(each.name for each in folder.iterdir())
+        if others and _FORMER_MARKER not in others:
+            message = f"{folder} is no folder of the lab: it holds {others[0]}"
+            raise LabError(f"{message}; move it away, or {_ELSEWHERE}")
+        write_private(marker, _MARKED.encode())
+    folder.chmod(0o700)
+    return folder
+
+
 def make_private(folder: Path) -> Path:
-    """Make a folder, and those above it, that nobody else can enter."""
+    """Make a folder, and those above it that are missing, that nobody else can enter."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        for each in reversed(missing):
+            each.mkdir(mode=0o700, exist_ok=True)
+            each.chmod(0o700)  # whatever the umask says
+        if not folder.is_dir():
+            folder.mkdir()  # which says what is wrong
     except OSError as error:
         message = f"{folder} cannot be made: {error.strerror}; XDG_CACHE_HOME and XDG_STATE_HOME"
         raise LabError(f"{message} name other places for what the lab keeps") from error
@@ -73,6 +105,23 @@ def locked(
         yield
     finally:
         os.close(descriptor)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuse what is there in place of a folder of one's own."""
+    try:
+        there = folder.lstat()
+    except OSError:
+        return  # nothing is; if it cannot be made, that is said then
+    if stat.S_ISLNK(there.st_mode):
+        what = "is a symbolic link, which the lab does not follow"
+    elif not stat.S_ISDIR(there.st_mode):
+        what = "is no folder"
+    elif there.st_uid != os.geteuid():
+        what = f"belongs to the user {there.st_uid}, and this one is {os.geteuid()}"
+    else:
+        return
+    raise LabError(f"{folder} {what}: remove it, or {_ELSEWHERE}")
 
 
 def _folder(variable: str, below_home: str) -> Path:
