@@ -178,10 +178,18 @@ def test_an_answer_that_is_missing_is_asked_for(run: Run, tmp_path: Path) -> Non
     ran = run("policy", foreign(tmp_path), "--pack", str(ROOT / "policies"))
 
     assert ran.code == 1
-    assert (
-        "give one in the file of --answers, as `functions: {aws:ec2/getElasticIp:getElasticIp: "
-        "{...}}`"
-    ) in ran.err
+    assert "name that with --answers FILE:\n\nfunctions:\n" in ran.err
+    assert "  - args:\n      publicIp: 198.51.100.1\n    result:\n" in ran.err
+    assert "\n      associationId: '...'\n" in ran.err
+
+
+def test_what_is_asked_for_can_be_given_as_it_is_printed(run: Run, tmp_path: Path) -> None:
+    file, pack = foreign(tmp_path), ("--pack", str(ROOT / "policies"))
+    asked = run("policy", file, *pack).err
+    answers = tmp_path / "answers.yaml"
+    answers.write_text("functions:\n" + asked.split("functions:\n")[1].partition("\n\n")[0])
+
+    assert run("policy", file, "--answers", str(answers), *pack).out.startswith("dev: refused, ")
 
 
 def test_answers_that_cannot_be_used_are_wrong_usage(run: Run, tmp_path: Path) -> None:

@@ -137,10 +137,26 @@ def test_the_caller_and_the_partition_are_answered() -> None:
 
 
 def test_an_unprepared_function_is_refused_by_its_token() -> None:
-    assert failing(lambda: aws.ec2.get_elastic_ip(id="eipalloc-1")) == (
-        "the function 'aws:ec2/getElasticIp:getElasticIp' has no fake, so its answer cannot be "
-        "known without its provider; give one in the file of --answers, as `functions: "
-        "{aws:ec2/getElasticIp:getElasticIp: {...}}`, or use `pulumi preview`"
+    assert failing(lambda: aws.s3.get_bucket(bucket="models")) == (
+        "the function 'aws:s3/getBucket:getBucket' has no fake, so its answer cannot be known "
+        "without its provider. Put what it would answer into a file and name that with --answers "
+        "FILE:\n\n"
+        "functions:\n"
+        "  aws:s3/getBucket:getBucket:\n"
+        "  - args:\n"
+        "      bucket: models\n"
+        "    result:\n"
+        "      arn: '...'\n"
+        "      bucket: '...'\n"
+        "      bucketDomainName: '...'\n"
+        "      bucketRegion: '...'\n"
+        "      bucketRegionalDomainName: '...'\n"
+        "      hostedZoneId: '...'\n"
+        "      id: '...'\n"
+        "      region: '...'\n"
+        "      websiteDomain: '...'\n"
+        "      websiteEndpoint: '...'\n"
+        "\nLeave out what the program does not read. `pulumi preview` asks the provider."
     )
 
 
@@ -148,7 +164,10 @@ def test_an_unprepared_component_is_refused_by_its_token() -> None:
     def program() -> None:
         pulumi.ComponentResource("demo:index:Network", "net", {"vpcId": None}, remote=True)
 
-    assert failing(program).startswith("the remote component 'demo:index:Network' has no fake")
+    said = failing(program)
+
+    assert said.startswith("the remote component 'demo:index:Network' has no fake")
+    assert "\n\ncomponents:\n  demo:index:Network:\n    id: '...'\n\n" in said
 
 
 def test_ones_own_fakes_are_used() -> None:

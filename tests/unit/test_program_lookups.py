@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_aws as aws
+import pulumi_eks as eks
 import pulumi_kubernetes as kubernetes
 import pytest
 import yaml
@@ -335,22 +336,86 @@ components:
     assert record(program, fakes=fakes).outputs == {"vpc": "vpc-theirs"}
 
 
+MAPPING = "has to be a mapping of its outputs, such as `{id: ...}`, and is"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("functions: [", "answers.yaml:"),
-        ("- functions", "holds something else than functions and components."),
-        ("function: {}", "holds something else than functions and components."),
-        ("functions: {a: b}", "functions has to be a mapping of tokens to what they answer"),
-        ("functions: {a: [{args: {}}]}", "functions has to be a mapping of tokens"),
-        ("components: []", "components has to be a mapping of tokens"),
+        ("functions: [", "answers.yaml:1: "),
+        ("- functions", "1: the file has to be a mapping with the keys functions, components, "),
+        ("function: {}", "1: 'function' is none of the keys functions, components, methods. Did "),
+        ("# one\nx: {}", "2: 'x' is none of the keys functions, components, methods."),
+        ("functions:\n  a: {}", "2: 'a' is no token. Tokens have three parts, such as `aws:ec2/"),
+        ("functions:\n  1: {}", "2: '1' is no token."),
+        ("functions:\n  a:b:c: d", f"2: what a:b:c answers {MAPPING} text."),
+        ("functions:\n  a:b:c:", f"2: what a:b:c answers {MAPPING} empty."),
+        ("functions:\n  a:b:c: 3", f"2: what a:b:c answers {MAPPING} 3."),
+        ("functions:\n  a:b:c:\n  - args: {}", "3: an answer in the list of a:b:c has to be a "),
+        ("functions:\n  a:b:c:\n  - {result: {}, x: 1}", "3: an answer in the list of a:b:c "),
+        ("functions:\n  a:b:c:\n  - result: []", f"3: what a:b:c answers {MAPPING} a list."),
+        ("functions:\n  a:b:c:\n  - result: {}\n    args: 1", "4: `args` of a:b:c has to be a "),
+        ("components: []", "1: components has to be a mapping of tokens to what they answer"),
+        ("components:\n  a:b:C: [{result: {}}]", f"2: what a:b:C answers {MAPPING} a list."),
+        ("methods: 1", "1: methods has to be a mapping of tokens to what they answer, and is 1."),
     ],
 )
 def test_answers_that_are_none_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ProjectError) as refusal:
         answers(tmp_path, text)
 
-    assert message in str(refusal.value)
+    assert f"answers.yaml:{message.removeprefix('answers.yaml:')}" in str(refusal.value)
+
+
+def test_arguments_that_no_answer_fits_are_asked_for(tmp_path: Path) -> None:
+    fakes = answers(
+        tmp_path,
+        """\
+functions:
+  aws:ec2/getVpc:getVpc:
+  - {args: {tags: {team: ml}}, result: {id: vpc-ml}}
+""",
+    )
+    found: list[str] = []
+
+    def program() -> None:
+        found.append(aws.ec2.get_vpc(tags={"team": "ml", "stage": "dev"}).id)
+        aws.ec2.get_vpc(tags={"team": "web"})
+
+    recording = run_program(
+        program, project="demo", stack="dev", config={"aws:region": "eu-west-1"}, fakes=fakes
+    )
+
+    assert found == ["vpc-ml"]
+    assert recording.error is not None
+    assert "none of the answers that --answers gives for 'aws:ec2/getVpc:getVpc' fits" in (
+        recording.error.text
+    )
+    assert "  - args:\n      tags:\n        team: web\n    result:\n" in recording.error.text
+
+
+def test_methods_are_answered(tmp_path: Path) -> None:
+    fakes = answers(tmp_path, "methods: {eks:index:Cluster/getKubeconfig: {result: mine}}")
+
+    def program() -> None:
+        made = eks.Cluster("open", version="1.35", vpc_id="vpc-1", subnet_ids=["subnet-1"])
+        pulumi.export("text", made.get_kubeconfig())
+
+    assert record(program, fakes=fakes).outputs == {"text": "mine"}
+
+
+def test_a_component_that_is_answered_is_said_not_to_be_looked_into(tmp_path: Path) -> None:
+    fakes = answers(tmp_path, "components: {demo:index:Net: {vpcId: vpc-1}}")
+
+    def program() -> None:
+        pulumi.ComponentResource("demo:index:Net", "net", {"vpcId": None}, remote=True)
+
+    assert record(program, fakes=fakes).assumptions == [
+        (
+            "What net (demo:index:Net) makes is not known here: policies miss it. Its outputs are "
+            "those of the file of --answers."
+        )
+    ]
 
 
 def test_answers_that_are_not_there_are_refused(tmp_path: Path) -> None:

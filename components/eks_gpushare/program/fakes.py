@@ -20,6 +20,7 @@ from eks_gpushare.program import (
     eks_fakes,
     kubernetes_fakes,
 )
+from eks_gpushare.program.asked import example
 from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.fake_types import ACCOUNT
 from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, Resource
@@ -70,21 +71,23 @@ class Fakes:
         """The outputs of a remote component. Raises `PlanError` if it is not prepared."""
         component = self.components.get(resource.type)
         if component is None:
-            raise _unprepared("remote component", resource.type, "components")
+            raise _unprepared(
+                "remote component", resource.type, example("components", resource.type)
+            )
         return component.construct(plan, resource)
 
     def invoke(self, plan: Plan, token: str, args: Properties, provider: str) -> Properties:
         """What the function `token` answers. Raises `PlanError` if it is not prepared."""
         function = self.functions.get(token)
         if function is None:
-            raise _unprepared("function", token, "functions")
+            raise _unprepared("function", token, example("functions", token, args))
         return function(plan, args, provider)
 
     def call(self, plan: Plan, token: str, args: Properties) -> Properties:
         """What the method `token` answers. Raises `PlanError` if it is not prepared."""
         method = self.methods.get(token)
         if method is None:
-            raise _unprepared("method", token, "methods")
+            raise _unprepared("method", token, example("methods", token, args))
         return method(plan, args)
 
 
@@ -106,11 +109,11 @@ def default_fakes() -> Fakes:
     )
 
 
-def _unprepared(kind: str, token: str, table: str) -> PlanError:
-    given = f"give one in the file of --answers, as `{table}: {{{token}: {{...}}}}`, or "
+def _unprepared(kind: str, token: str, answer: str) -> PlanError:
     return PlanError(
-        f"the {kind} {token!r} has no fake, so its answer cannot be known without its provider; "
-        f"{'' if table == 'methods' else given}use `pulumi preview`"
+        f"the {kind} {token!r} has no fake, so its answer cannot be known without its provider. "
+        f"Put what it would answer into a file and name that with --answers FILE:\n\n{answer}\n"
+        "Leave out what the program does not read. `pulumi preview` asks the provider."
     )
 
 
