@@ -127,6 +127,12 @@ def _current_region(plan: Plan, args: Properties, provider: str) -> Properties:
     }
 
 
+def _regions(plan: Plan, args: Properties, provider: str) -> Properties:
+    region = _region(plan, args, provider)
+    plan.assume(f"{region} is taken to be the only region that the account uses.")
+    return {"id": partition_of(region).id, "names": [region]}
+
+
 FUNCTIONS: Mapping[str, Function] = {
     "aws:ec2/getRouteTable:getRouteTable": _route_table,
     "aws:ec2/getRouteTables:getRouteTables": _route_tables,
@@ -137,5 +143,6 @@ FUNCTIONS: Mapping[str, Function] = {
     "aws:index/getCallerIdentity:getCallerIdentity": _caller_identity,
     "aws:index/getPartition:getPartition": _partition,
     "aws:index/getRegion:getRegion": _current_region,
+    "aws:index/getRegions:getRegions": _regions,
 }
 """Token to fake."""

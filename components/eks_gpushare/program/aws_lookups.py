@@ -63,6 +63,18 @@ def _subnets(plan: Plan, args: Properties, provider: str) -> Properties:
     return {"id": region, "region": region, "ids": ids, "tags": _tags(args)}
 
 
+def _several(what: str, prefix: str) -> Function:
+    """A look-up that finds IDs: one is taken to be there."""
+
+    def found(plan: Plan, args: Properties, provider: str) -> Properties:
+        region = region_of(plan, args, provider)
+        one = f"{prefix}-{_digest(args)}"
+        plan.assume(f"{one} is taken to be what a look-up of {what} finds in {region}.")
+        return {"id": region, "region": region, "ids": [one], "tags": _tags(args)}
+
+    return found
+
+
 def _subnet(plan: Plan, args: Properties, provider: str) -> Properties:
     region, found = region_of(plan, args, provider), args.get("id") or f"subnet-{_digest(args)}"
     zone = args.get("availabilityZone", f"{region}{'abc'[int(_digest(args, 2), 16) % 3]}")
@@ -271,10 +283,13 @@ def _one_or_more(values: list[Any]) -> Any:
 
 LOOKUPS: Mapping[str, Function] = {
     "aws:ec2/getAmi:getAmi": _ami,
+    "aws:ec2/getAmiIds:getAmiIds": _several("AMIs", "ami"),
     "aws:ec2/getSecurityGroup:getSecurityGroup": _security_group,
+    "aws:ec2/getSecurityGroups:getSecurityGroups": _several("security groups", "sg"),
     "aws:ec2/getSubnet:getSubnet": _subnet,
     "aws:ec2/getSubnets:getSubnets": _subnets,
     "aws:ec2/getVpc:getVpc": _vpc,
+    "aws:ec2/getVpcs:getVpcs": _several("VPCs", "vpc"),
     "aws:iam/getPolicy:getPolicy": _policy,
     "aws:iam/getPolicyDocument:getPolicyDocument": _policy_document,
     "aws:iam/getRole:getRole": _role,

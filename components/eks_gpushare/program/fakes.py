@@ -57,7 +57,12 @@ class Fakes:
         """Set the outputs of a resource that exists already: its state is not known here."""
         self.create(plan, replaced := replace(resource))
         if resource.type == "pulumi:pulumi:StackReference":
-            replaced.outputs |= {"outputs": UNKNOWN, "secretOutputNames": []}
+            known: Any = UNKNOWN
+            if not plan.preview:
+                # Unknown is no value outside of a preview: the SDK takes it for null and fails.
+                plan.assume(f"The outputs of the stack {resource.name} are taken to be none.")
+                known = {}
+            replaced.outputs |= {"outputs": known, "secretOutputNames": []}
         resource.outputs = replaced.outputs
 
     def parent_of(self, resource: Resource) -> str:

@@ -8,6 +8,7 @@ does not ask: the plan says so. Source: pulumi/pulumi-kubernetes 4.34, ``provide
 
 from __future__ import annotations
 
+import json
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -174,8 +175,11 @@ def _default_namespace(plan: Plan, component: Resource) -> Any:
 
 
 def _not_rendered(plan: Plan, args: Properties, _provider: str) -> Properties:
-    options = args.get("jsonOpts") or args.get("directory") or "?"
-    plan.assume(f"What is rendered from {str(options)[:80]} is not known here: policies miss it.")
+    what = f"the kustomization {args.get('directory')}"
+    if "jsonOpts" in args:
+        options = json.loads(str(args["jsonOpts"]))
+        what = f"the chart {options.get('chart') or options.get('path') or 'without a name'}"
+    plan.assume(f"What {what} renders is not known here: policies miss it.")
     return {"result": []}
 
 
