@@ -53,6 +53,7 @@ HANDMADE: dict[str, Any] = {
     "nvml": {"T4": [{"ec2_mib": 16384, "mib": 15360, "source": "driver"}]},
     "quotas": {"g": {"onDemand": "L-1", "spot": "L-2"}},
     "families": {"g4dn": {"quota": "g"}},
+    "regionalPrices": {},
     "retired": {},
     "types": {},
 }
@@ -171,6 +172,17 @@ def test_a_type_gets_its_figures(packages: Packages) -> None:
         "retired": False,
         "notes": [],
     }
+
+
+@pytest.mark.parametrize(("home", "kept"), [(0.5, True), (0.4, False)])
+def test_prices_copied_by_hand_are_kept_while_the_known_one_is_the_same(
+    packages: Packages, home: float, kept: bool
+) -> None:
+    packages.handmade["regionalPrices"] = {"g4dn.xlarge": {"us-east-1": home, "eu-west-1": 0.7}}
+
+    prices = packages.made()["types"]["g4dn.xlarge"]["prices"]
+
+    assert prices == ({"us-east-1": 0.5, "eu-west-1": 0.7} if kept else {"us-east-1": 0.5})
 
 
 def test_prices_of_govcloud_stand_beside_the_public_ones(packages: Packages) -> None:

@@ -134,7 +134,23 @@ def test_p3_8xlarge_costs_the_same_in_oregon() -> None:
 
 
 def test_a_region_without_a_known_price_has_none() -> None:
-    assert gpu_instance_types()["p4d.24xlarge"].price("us-west-2") is None
+    assert gpu_instance_types()["p4d.24xlarge"].price("sa-east-1") is None
+
+
+def test_prices_that_were_cut_are_known_elsewhere_too() -> None:
+    """P4 and P5 cost a third to almost half less since June 2025, in all regions alike."""
+    types = gpu_instance_types()
+
+    assert types["p4d.24xlarge"].price("us-west-2") == 21.95764
+    assert types["p5.48xlarge"].price("eu-north-1") == 58.8928
+
+
+def test_types_without_a_gpu_have_prices_by_region() -> None:
+    found = other_instance_type("t3.large")
+
+    assert found is not None
+    assert (found.price("us-west-2"), found.price("eu-central-1")) == (0.0832, 0.096)
+    assert found.price("eu-nowhere-1") is None
 
 
 def test_a_type_that_is_not_sold_by_the_hour_has_no_price_and_not_zero() -> None:

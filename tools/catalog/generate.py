@@ -56,6 +56,7 @@ def generate(options: argparse.Namespace) -> dict[str, str]:
         prices=readers.read_karpenter_prices(karpenter),
         bandwidth=readers.read_karpenter_bandwidth(karpenter),
         older_prices=readers.read_vantage_prices(vantage),
+        later_prices=handmade["regionalPrices"],
     )
     return {
         "instances.json": tables.render_gpu(tables.gpu_table(handmade, public)),

@@ -49,6 +49,7 @@ class Public:
         prices: USD per hour by region by type, recent; of few regions, us-east-1 among them.
         bandwidth: baseline Mbit/s by type.
         older_prices: USD per hour by region by type, of an earlier date.
+        later_prices: the same of types whose price has moved since, copied by hand.
 
     """
 
@@ -57,6 +58,7 @@ class Public:
     prices: Mapping[str, Mapping[str, float]]
     bandwidth: Mapping[str, int]
     older_prices: Mapping[str, Mapping[str, float]]
+    later_prices: Mapping[str, Mapping[str, float]]
 
 
 def gpu_table(handmade: Mapping[str, Any], public: Public) -> dict[str, Any]:
@@ -259,18 +261,21 @@ def _prices(name: str, public: Public) -> tuple[dict[str, float | None], str]:
     found: dict[str, float | None] = {_HOME: None, **price_by_region(name, public)}
     if found[_HOME] is None:
         return found, "price-none"
+    if name in public.later_prices:
+        return found, "price-later"
     return found, "price-regions" if len(found) > 1 else "price"
 
 
 def price_by_region(name: str, public: Public) -> dict[str, float]:
     """USD per hour of a type in every region that the packages tell it of.
 
-    An older table is believed only where its us-east-1 price has not moved since.
+    Another table is believed only where its us-east-1 price is that of the recent one.
     """
     found = dict(public.prices.get(name, {}))
-    older = public.older_prices.get(name, {})
-    if _HOME in found and older.get(_HOME) == found[_HOME]:
-        found = {r: older[r] for r in older if _REGION.fullmatch(r)} | found
+    for table in (public.later_prices, public.older_prices):
+        other = table.get(name, {})
+        if _HOME in found and other.get(_HOME) == found[_HOME]:
+            found = {r: other[r] for r in other if _REGION.fullmatch(r)} | found
     return {region: found[region] for region in sorted(found, key=lambda r: (r != _HOME, r))}
 
 

@@ -164,8 +164,17 @@ def _side(given: Any, block: str, before: Side | None = None) -> Side:
     report = checked(text)
     old, new = before and before.report.environment, report.environment
     if old and new:
-        report = report._replace(findings=(*report.findings, *check_edit(old, new)))
+        edited = check_edit(old, new, (_region(before), _region(text)))
+        report = report._replace(findings=(*report.findings, *edited))
     return Side(given if whole else block, whole, report)
+
+
+def _region(side: Side | str | None) -> str | None:
+    """The region of a stack file; a fragment is merged over the base, which is in `REGION`."""
+    if isinstance(side, Side):
+        return _region(side.text) if side.whole else REGION
+    config = yaml.safe_load(side).get("config", {}) if side else {}
+    return config.get("aws:region")
 
 
 def _block(text: str, key: str) -> str:

@@ -33,8 +33,10 @@ def cost_lines(cost: Mapping[str, Any], width: int) -> list[str]:
     where = f" in {cost['region']}" if cost["region"] else ""
     said = [
         *cost["unknown"],
-        f"On-demand list prices{where}, for months of {cost['hoursPerMonth']} hours, before taxes "
-        "and discounts.",
+        (
+            f"On-demand list prices{where}, for months of {cost['hoursPerMonth']} hours, before "
+            "taxes and discounts."
+        ),
     ]
     if cost["notIncluded"]:
         said.append(f"Not included: {', '.join(cost['notIncluded'])}.")

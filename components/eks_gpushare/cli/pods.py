@@ -38,7 +38,8 @@ def pod_of(pools: Mapping[str, Any], name: str, resource: str | None = None) -> 
         raise NoSuchPodError(
             f"pool {name} advertises no {wanted}; pods there ask for {' or '.join(known)}"
         )
-    return pod_manifest(name, wanted, pool["nodeSelector"], pool["tolerations"])
+    called = name if wanted == next(iter(pool["request"])) else f"{name}-{wanted.split('/')[-1]}"
+    return pod_manifest(called, wanted, pool["nodeSelector"], pool["tolerations"])
 
 
 def pod_text(pools: Mapping[str, Any], name: str, resource: str | None = None) -> str:
@@ -52,7 +53,7 @@ def pod_text(pools: Mapping[str, Any], name: str, resource: str | None = None) -
     others = [each for each in _resources(pools[name]) if each != asked]
     said = f"Pool {name}: one {asked}."
     if others:
-        said += f" Other sizes are {', '.join(others)}: --pod {name} --resource {others[0]}"
+        said += f" With --resource it asks for {' or '.join(others)}."
     comment = wrapped(said, _WIDTH, "# ", "# ")
     return "\n".join([*comment, as_yaml(pod)])
 

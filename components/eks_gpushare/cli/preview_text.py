@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from eks_gpushare.cli.columns import wrapped
 from eks_gpushare.cli.changes import change_lines
+from eks_gpushare.cli.columns import wrapped
 from eks_gpushare.cli.cost_table import cost_lines
 from eks_gpushare.cli.pods import node_commands, pods_text
 from eks_gpushare.cli.pool_table import pool_lines

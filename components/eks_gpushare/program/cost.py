@@ -18,8 +18,8 @@ from eks_gpushare.catalog.service_prices import (
     control_plane_price,
     service_prices,
 )
-from eks_gpushare.program.cost_of_nodes import node_items
 from eks_gpushare.program.cost_items import CostItem, Count, per_month
+from eks_gpushare.program.cost_of_nodes import node_items
 from eks_gpushare.program.values import to_json
 
 if TYPE_CHECKING:
@@ -166,9 +166,7 @@ def _services(recording: Recording, region: str | None) -> Iterator[CostItem]:
         count = len([each for each in recording.of_type(token) if not each.existing])
         if count:
             unknown = "" if price is not None else _no_price(words, region)
-            yield CostItem(
-                kind, "", words, Count(count, count), price, SOURCES[kind], unknown
-            )
+            yield CostItem(kind, "", words, Count(count, count), price, SOURCES[kind], unknown)
 
 
 def _no_price(what: str, region: str | None) -> str:

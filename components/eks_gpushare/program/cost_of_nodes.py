@@ -44,8 +44,13 @@ def _volumes(groups: list[_Group], region: str | None) -> Iterator[CostItem]:
     unknown = "" if price is not None else f"No price of gp3 volumes {where} is known."
     if most:
         yield CostItem(
-            *("rootVolumes", "", "root volumes (gp3), GiB"),
-            *(Count(desired, most), price, SOURCES["rootVolume"], unknown),
+            kind="rootVolumes",
+            name="",
+            words="root volumes (gp3), GiB",
+            count=Count(desired, most),
+            price=price,
+            source=SOURCES["rootVolume"],
+            unknown=unknown,
         )
 
 

@@ -1,4 +1,4 @@
-"""The GPU pools that a program makes: what they advertise, what pods ask for, and what they cost."""
+"""The GPU pools of a program: what they advertise, what pods ask for, and what they cost."""
 
 from __future__ import annotations
 
@@ -68,9 +68,7 @@ def pools_of(recording: Recording, region: str | None) -> dict[str, Any]:
     return found
 
 
-def region_of_resource(
-    recording: Recording, resource: Resource, region: str | None
-) -> str | None:
+def region_of_resource(recording: Recording, resource: Resource, region: str | None) -> str | None:
     """The region that the provider of a resource names, or that of the stack."""
     provider = recording.by_urn.get(resource.provider.rpartition("::")[0])
     named = to_json(provider.inputs).get("region") if provider else None

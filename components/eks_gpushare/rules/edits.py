@@ -69,8 +69,8 @@ IMAGE_BEHIND = Rule(
     "GPU816",
     "warning",
     "Nodes from an image of one's own follow the control plane to a new Kubernetes version.",
-    "EKS changes no image of yours: its kubelet stays where it is, and a control plane that is more "
-    "than three minor versions ahead of it is not upgraded.",
+    "EKS changes no image of yours: its kubelet stays where it is, and a control plane that is "
+    "more than three minor versions ahead of it is not upgraded.",
     "https://kubernetes.io/releases/version-skew-policy",
 )
 

@@ -211,7 +211,7 @@ def still_offered(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 
 
 def _instead(ctx: Context, pool: Pool, found: InstanceType) -> list[str]:
-    """Types with as many GPUs that the stack's region has, and that can be cut where that is asked."""
+    """Types with as many GPUs that the region has, and that can be cut where that is asked."""
     types = gpu_instance_types()
     names = alternatives(found, ctx.region) if ctx.region else alternatives(found)
     if pool.sharing.mode != "mig":

@@ -55,9 +55,7 @@ def edits(before: Recording, after: Recording) -> list[Edit]:
     ]
 
 
-_ELSEWHERE = (
-    "everything is made anew in {now}, and what is in {was} goes, with all that runs on it"
-)
+_ELSEWHERE = "everything is made anew in {now}, and what is in {was} goes, with all that runs on it"
 _HELD = (
     "it is protected from deletion, so Pulumi refuses to replace it with one in {now}; the update "
     "stops there"

@@ -73,7 +73,9 @@ def pool_changes(before: Mapping[str, Pool], after: Mapping[str, Pool]) -> list[
         if name not in after:
             found.append(PoolChange(name, "removed", old, None, (_moved(old, after),)))
     found += [
-        PoolChange(name, "added", None, new, ()) for name, new in after.items() if name not in before
+        PoolChange(name, "added", None, new, ())
+        for name, new in after.items()
+        if name not in before
     ]
     return found
 
@@ -100,8 +102,10 @@ def _to_do(name: str, old: Pool, new: Pool) -> list[str]:
     if not said:
         return []
     return [
-        f"Manifests written for pool {name} stay Pending from their next start on: change "
-        f"{'; '.join(said)}."
+        (
+            f"Manifests written for pool {name} stay Pending from their next start on: change "
+            f"{'; '.join(said)}."
+        )
     ]
 
 

@@ -72,7 +72,9 @@ def _of_group(
     if nodes is None or nodes[0] != now[0]:
         return
     if nodes > now:
-        yield edit(group.name, "refused", ("version",), _TOO_NEW.format(nodes=_text(nodes), now=_text(now)))
+        yield edit(
+            group.name, "refused", ("version",), _TOO_NEW.format(nodes=_text(nodes), now=_text(now))
+        )
         return
     stay = old is not None and nodes == (_minor(old, "version") or _minor(old, "releaseVersion"))
     if upgraded and stay and now[1] - nodes[1] > BEHIND:
@@ -82,7 +84,7 @@ def _of_group(
 
 def _groups_of(cluster: Resource, run: Recording) -> list[Resource]:
     """Node groups that join a cluster of this program."""
-    own = {each.urn for each in run.resources if each.urn == cluster.urn or each.parent == cluster.urn}
+    own = {each.urn for each in run.resources if cluster.urn in {each.urn, each.parent}}
     name = inputs(cluster).get("name")
     return [
         group
