@@ -35,9 +35,7 @@ def pod_manifest(
     """
     spec: dict[str, Any] = {"nodeSelector": dict(node_selector)}
     if tolerations:
-        spec["tolerations"] = [
-            {key: each[key] for key in sorted(each, key=_ORDER.index)} for each in tolerations
-        ]
+        spec["tolerations"] = [in_order(each) for each in tolerations]
     limits = {"limits": {resource: 1}}
     spec["containers"] = [{"name": "main", "image": _IMAGE, "resources": limits}]
     spec["restartPolicy"] = "OnFailure"
@@ -48,6 +46,11 @@ def pod_manifest(
         "metadata": {"name": named or "gpu"},
         "spec": spec,
     }
+
+
+def in_order(toleration: Mapping[str, Any]) -> dict[str, Any]:
+    """A toleration with its keys in the order in which people write them."""
+    return {key: toleration[key] for key in _ORDER if key in toleration}
 
 
 def as_yaml(document: Mapping[str, Any]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from eks_gpushare.documents.pod import in_order
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -92,11 +94,11 @@ def _to_do(name: str, old: Pool, new: Pool) -> list[str]:
         said.append(f"the nodeSelector to {_mapping(new['nodeSelector'])}")
     lacking = [each for each in new["tolerations"] if not _tolerated(each, old["tolerations"])]
     if lacking:
-        said.append(f"tolerations, to which belong now {' and '.join(map(_mapping, lacking))}")
+        said.append(f"tolerations, to which belong now {_tolerations(lacking)}")
     given = [each for each in new["tolerations"] if each["key"] in gone and each not in lacking]
     if given and not {each["key"] for each in given} & {*wanted}:
         said.append(
-            f"tolerations, which need {' and '.join(map(_mapping, given))} in the manifest itself: "
+            f"tolerations, which need {_tolerations(given)} in the manifest itself: "
             f"EKS adds it to pods that ask for {given[0]['key']} alone"
         )
     if not said:
@@ -133,6 +135,10 @@ def _tolerated(wanted: Mapping[str, str], given: list[Mapping[str, str]]) -> boo
         and (each.get("operator") == "Exists" or each.get("value", "") == wanted.get("value", ""))
         for each in given
     )
+
+
+def _tolerations(given: list[Mapping[str, Any]]) -> str:
+    return " and ".join(_mapping(in_order(each)) for each in given)
 
 
 def _same_order(value: object) -> object:
