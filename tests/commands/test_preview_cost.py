@@ -186,3 +186,49 @@ def test_without_a_region_no_price_is_known(run: Run, own: Path) -> None:
 
     assert {item["usdPerHour"]["atDesired"] for item in cost["items"]} == {None}
     assert "one: the stack names no aws:region." in cost["unknown"]
+
+
+ODD = """import pulumi
+import pulumi_aws as aws
+
+late = aws.ec2.Vpc("v", cidr_block="10.0.0.0/16").id
+template = aws.ec2.LaunchTemplate("t", instance_type=late, block_device_mappings=[late],
+    opts=pulumi.ResourceOptions(protect=True))
+cluster = aws.eks.Cluster("c", name=late, version=late, role_arn=late,
+    vpc_config={"subnet_ids": [late]}, encryption_config=None)
+for name, more in {
+    "late": {"instance_types": [late], "labels": {"a": late}, "capacity_type": late},
+    "secret": {"instance_types": pulumi.Output.secret(["m5.large"])},
+    "template": {"launch_template": {"id": template.id, "version": late}},
+    "nothing": {},
+}.items():
+    sizes = {"min_size": 1, "desired_size": late.apply(len), "max_size": 2}
+    aws.eks.NodeGroup(name, cluster_name=cluster.name, node_role_arn=late, subnet_ids=[late],
+        scaling_config=sizes, **more)
+"""
+
+
+def test_what_is_not_known_yet_costs_an_unknown_amount_and_stops_nothing(
+    run: Run, own: Path
+) -> None:
+    (own / "__main__.py").write_text(ODD)
+
+    ran = run("preview", "dev", "--json", cwd=own)
+    text = run("preview", "dev", cwd=own)
+
+    assert (ran.code, text.code) == (0, 0), ran.err
+    groups = {i["name"]: i["usdPerHour"]["atMax"] for i in ran.json["cost"]["items"]}
+    assert groups["late"] is None
+    assert groups["secret"] is None
+    assert groups["template"] is None
+    # EKS takes two t3.medium where nothing is said.
+    assert groups["nothing"] == 0.096
+    assert ran.json["cost"]["usdPerHour"] == {"atDesired": None, "atMax": None}
+
+
+def test_of_a_program_that_stopped_there_is_no_cost(run: Run, own: Path) -> None:
+    (own / "__main__.py").write_text(f"{PROGRAM}\nraise RuntimeError('no')\n")
+
+    ran = run("preview", "dev", "--json", cwd=own)
+
+    assert (ran.code, ran.json["cost"]) == (1, None)

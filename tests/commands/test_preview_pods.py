@@ -128,8 +128,13 @@ def test_nodes_of_somebody_else_get_their_labels_and_taints_by_kubectl(
         for line in commands.replace("\\\n", "").splitlines()
         if not line.startswith("#")
     ]
-    document = run("preview", str(file), "--program", str(ROOT), "--json").json["pools"]["gpu"]
-    labels = [f"{key}={value}" for key, value in document["nodeLabels"].items()]
+    document = run("preview", str(file), "--program", str(ROOT), "--json").json
+    labels = [f"{key}={value}" for key, value in document["pools"]["gpu"]["nodeLabels"].items()]
+    assert document["cost"]["items"] == []
+    assert document["cost"]["notIncluded"] == [
+        "nodes of pools that somebody else makes",
+        "the cluster, which is not made here",
+    ]
     assert words == [
         ["kubectl", "label", "nodes", "NODE", *labels],
         ["kubectl", "taint", "nodes", "NODE", "nvidia.com/gpu=true:NoSchedule", "own:NoExecute"],

@@ -20,6 +20,7 @@ from eks_gpushare.catalog.service_prices import (
 )
 from eks_gpushare.program.cost_items import CostItem, Count, per_month
 from eks_gpushare.program.cost_of_nodes import node_items
+from eks_gpushare.program.pools import ENVIRONMENT_TYPE
 from eks_gpushare.program.values import to_json
 
 if TYPE_CHECKING:
@@ -180,8 +181,16 @@ def _not_included(recording: Recording) -> Iterator[str]:
     yield from dict.fromkeys(words for token, words in _UNCOUNTED.items() if token in tokens)
     if any(_charged(each.inputs.get("vpcEndpointType")) for each in recording.of_type(_ENDPOINT)):
         yield "interface endpoints"
+    if _nodes_elsewhere(recording):
+        yield "nodes of pools that somebody else makes"
     if not any(token in tokens for token in _CLUSTERS):
-        yield "the cluster and the network that are there already"
+        yield "the cluster, which is not made here"
+
+
+def _nodes_elsewhere(recording: Recording) -> bool:
+    found = (to_json(each.outputs).get("pools") for each in recording.of_type(ENVIRONMENT_TYPE))
+    pools = [pool for each in found if isinstance(each, dict) for pool in each.values()]
+    return any(pool.get("provisioner") == "existing" for pool in pools)
 
 
 def _charged(kind: object) -> bool:

@@ -80,7 +80,8 @@ class _Group:
     def instances(self) -> CostItem:
         """The line of the group's instances: of types that differ, the dearest."""
         kind = "gpuNodes" if self.gpus else "systemNodes"
-        words = f"{'GPU nodes' if self.gpus else 'nodes'} {self._called} ({', '.join(self._types)})"
+        types = ", ".join(self._types) or "type not known"
+        words = f"{'GPU nodes' if self.gpus else 'nodes'} {self._called} ({types})"
         price, source, unknown = self._price()
         return CostItem(kind, self.name, words, self.count, price, source, unknown)
 
@@ -93,7 +94,7 @@ class _Group:
         prices = [t.price(self.region) if t else None for t in self._known()]
         lacking = [n for n, p in zip(self._types, prices, strict=True) if p is None]
         if lacking or not prices:
-            which = ", ".join(lacking)
+            which = ", ".join(lacking) or "its instance types"
             return None, "", f"{self._called}: no price of {which} in {self.region} is known."
         price, found = max(
             (p, t) for p, t in zip(prices, map(_sources, self._known()), strict=True) if p
@@ -132,5 +133,7 @@ def _template(recording: Recording, group: Resource) -> dict[str, Any]:
 def _disks(template: dict[str, Any]) -> int:
     """GiB of the volumes whose size a launch template names."""
     devices = template.get("blockDeviceMappings")
-    volumes = [each.get("ebs") or {} for each in devices] if isinstance(devices, list) else []
-    return sum(_whole(volume.get("volumeSize")) or 0 for volume in volumes)
+    given = devices if isinstance(devices, list) else []
+    volumes = [each.get("ebs") for each in given if isinstance(each, dict)]
+    sizes = [each.get("volumeSize") for each in volumes if isinstance(each, dict)]
+    return sum(_whole(size) or 0 for size in sizes)

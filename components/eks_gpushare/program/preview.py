@@ -130,7 +130,7 @@ def preview(
         findings,
         recording,
         pools_of(recording, region),
-        cost_of(recording, region),
+        None if recording.error else cost_of(recording, region),
     )
 
 
