@@ -229,3 +229,59 @@ def test_limits_hold_the_size_in_the_state(
             ),
         )
     ]
+
+
+OWN_IMAGE: dict[str, Any] = {
+    "amiFamily": "custom",
+    "customAmi": {"id": "ami-0123456789abcdef0", "family": "al2023", "driverIncluded": True},
+}
+OTHER_IMAGE = {
+    **OWN_IMAGE,
+    "customAmi": {**OWN_IMAGE["customAmi"], "id": "ami-0fedcba9876543210"},
+}
+
+
+def at(version: str, image: Fragment) -> Fragment:
+    return {"cluster": {"version": version}, "pools": {"gpu": image}}
+
+
+def test_an_image_of_ones_own_is_reminded_of() -> None:
+    [(code, path, message, _)] = found(at("1.34", OWN_IMAGE), at("1.35", OWN_IMAGE))
+
+    assert (code, path) == ("GPU816", "pools.gpu.customAmi.id")
+    assert message == (
+        "The control plane goes to 1.35, and the pool keeps ami-0123456789abcdef0 with the kubelet "
+        "that is in it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (at("1.34", OWN_IMAGE), at("1.35", OTHER_IMAGE)),
+        (at("1.35", OWN_IMAGE), at("1.35", OWN_IMAGE)),
+        (at("1.34", {}), at("1.35", {})),
+        (at("1.34", {}), at("1.35", OWN_IMAGE)),
+    ],
+)
+def test_an_image_that_goes_along_is_not(before: Fragment, after: Fragment) -> None:
+    assert found(before, after) == []
+
+
+@pytest.mark.parametrize(
+    ("protected", "regions", "codes"),
+    [
+        (True, ("us-west-2", "eu-west-1"), ["GPU815"]),
+        (False, ("us-west-2", "eu-west-1"), []),
+        (True, ("us-west-2", "us-west-2"), []),
+        (True, (None, "us-west-2"), []),
+        (True, ("us-west-2", None), []),
+    ],
+)
+def test_a_region_is_kept_where_it_is_known(
+    protected: bool, regions: tuple[str | None, str | None], codes: list[str]
+) -> None:
+    environment = parse(merge_values(BASE, cluster(deletionProtection=protected))).environment
+    assert environment is not None
+
+    assert [f.code for f in check_edit(environment, environment, regions)] == codes
