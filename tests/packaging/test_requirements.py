@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import tomllib
 from pathlib import Path
 
@@ -103,3 +104,16 @@ def test_the_lab_is_of_the_same_version_as_the_library_and_both_ask_for_each_oth
 @pytest.mark.parametrize("name", FILES[1:])
 def test_further_requirements_start_from_the_programs_own(name: str) -> None:
     assert statements(name)[0] == "-r requirements.txt"
+
+
+def test_the_file_with_hashes_has_the_pins_and_a_hash_for_each() -> None:
+    text = (ROOT / "requirements-hashes.txt").read_text(encoding="utf-8")
+    logical = text.replace(" \\\n", " ").splitlines()
+    lines = [line.split() for line in logical if not line.startswith("#")]
+    digest = re.compile(r"--hash=sha256:[0-9a-f]{64}")
+
+    assert {words[0] for words in lines} == {str(pin) for pin in pins("requirements.txt").values()}
+    assert [
+        words for words in lines if len(words) < 2 or not all(map(digest.fullmatch, words[1:]))
+    ] == []
+    assert "://" not in text

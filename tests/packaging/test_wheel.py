@@ -170,6 +170,19 @@ def test_a_wheel_says_what_its_project_says(wheels: dict[str, Path], built: Dist
     assert str(said.get_payload()).strip()
 
 
+def test_both_distributions_say_where_they_come_from(wheels: dict[str, Path]) -> None:
+    said = []
+    for wheel in wheels.values():
+        with zipfile.ZipFile(wheel) as archive:
+            (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+            said.append(email.message_from_bytes(archive.read(name)).get_all("Project-URL"))
+
+    assert said[0] == said[1]
+    assert [each.partition(",")[0] for each in said[0] or ()] == [
+        *("Repository", "Documentation", "Changelog", "Issues"),
+    ]
+
+
 def test_the_package_comes_from_the_wheel(program: Path) -> None:
     statement = "import eks_gpushare; print(eks_gpushare.__file__)"
     done = run(program / "venv/bin/python", "-c", statement, cwd=program)

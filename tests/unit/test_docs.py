@@ -5,6 +5,8 @@ knows from the text around it:
 
 * ``<!-- file: NAME -->``: the reader saved the block under this name; later commands may use it;
 * ``<!-- edit: A to B: OLD => NEW -->``: the reader copied file A to B and replaced a text in it;
+* ``<!-- ran: WORDS -->``: the reader ran eks-gpushare with these words before;
+* ``<!-- in: FOLDER -->``: the reader has gone to this folder;
 * ``<!-- refused -->``: the stack file in the block is wrong on purpose;
 * ``<!-- exit: N -->``: the commands of the block end with this exit code;
 * ``<!-- module -->``: the Python in the block is no program; its page is tried by pytest;
@@ -186,12 +188,19 @@ def test_three_dots_stand_for_any_lines(shown: list[str], printed: list[str], sa
 
 
 @pytest.mark.parametrize("block", of("console", "$ eks-gpushare") + of("console", "$ make demo"))
-def test_a_command_prints_what_the_page_shows(block: Block, clone: Path, run: Run) -> None:
+def test_a_command_prints_what_the_page_shows(
+    block: Block, clone: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):  # what a reader has said in the page only
+        monkeypatch.delenv(name, raising=False)
     prepare(block, clone)
+    if words := block.note("ran"):
+        assert run(*words.split(), cwd=clone).code == 0
+    folder = clone / (block.note("in") or "")
     expected = int(block.note("exit") or 0)
 
     for command, shown in sessions(block.text):
-        code, out, err = run_line(command, clone, run)
+        code, out, err = run_line(command, folder, run)
         if block.note("json") is not None:
             json.loads(out)
         wanted = [line for line in shown if line.strip()]

@@ -1,8 +1,8 @@
 """Write `requirements-hashes.txt`: the pins of requirements.txt with the hash of every wheel.
 
-`python tools/packaging/hashes.py` lets pip download the wheels for each platform and Python that the
-project is for, and takes their SHA-256. The file names no index: pip takes the packages from where
-it takes them always, and refuses what is not the same, byte for byte.
+`python tools/packaging/hashes.py` lets pip download the wheels for each platform and Python that
+the project is for, and takes their SHA-256. The file names no index: pip takes the packages from
+where it takes them always, and refuses what is not the same, byte for byte.
 """
 
 from __future__ import annotations
