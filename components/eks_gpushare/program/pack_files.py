@@ -85,7 +85,8 @@ def _virtualenv(directory: Path) -> str | None:
     except ProjectError:
         return None
     file = project.directory / "Pulumi.yaml"
-    runtime = read(file.read_bytes(), str(file)).value["runtime"]
+    content = read(file.read_bytes(), str(file)).value
+    runtime = content.get("runtime") if isinstance(content, dict) else None
     options = runtime.get("options") if isinstance(runtime, dict) else None
     name = options.get("virtualenv") if isinstance(options, dict) else None
     if not isinstance(name, str):
