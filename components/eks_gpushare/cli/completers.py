@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import argcomplete
 from argcomplete.completers import DirectoriesCompleter, FilesCompleter
+from argcomplete.lexers import split_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def words_so_far() -> list[str]:
     """The words of the line that is being completed, without the command."""
     line = os.environ.get("COMP_LINE", "")
-    *_, words, _ = argcomplete.split_line(line, int(os.environ.get("COMP_POINT", len(line))))
+    *_, words, _ = split_line(line, int(os.environ.get("COMP_POINT", len(line))))
     return list(words[1:])
 
 

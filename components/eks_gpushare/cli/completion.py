@@ -31,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the script. On each TAB it asks the command itself, in the environment of then."""
-    import argcomplete
+    from argcomplete.shell_integration import shellcode
 
-    script = argcomplete.shellcode([COMMAND], shell=options.shell).strip()
+    script = shellcode([COMMAND], shell=options.shell).strip()
     if options.json:
         import json
 

@@ -12,8 +12,6 @@ from eks_gpushare.catalog import Catalog, why_no_mig
 from eks_gpushare.cli import init_words as words_of
 from eks_gpushare.scaffold import choices as known
 from eks_gpushare.scaffold.choices import (
-    MANAGERS,
-    MODES,
     default_layout,
     layouts_of,
     suitable_types,
@@ -21,7 +19,7 @@ from eks_gpushare.scaffold.choices import (
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from eks_gpushare.scaffold.choices import Choices, Manager, Mode
 
@@ -102,8 +100,7 @@ def _region(text: str) -> str:
 
 
 def _ask_mode(now: Choices) -> Choices:
-    words = {mode: _MODE_WORDS[mode] for mode in MODES}
-    return replace(now, mode=cast("Mode", _choose("Sharing", words, now.mode)))
+    return replace(now, mode=cast("Mode", _choose("Sharing", _MODE_WORDS, now.mode)))
 
 
 def _ask_type(now: Choices) -> Choices:
@@ -167,9 +164,8 @@ def _count(text: str) -> str:
 
 
 def _ask_manager(now: Choices) -> Choices:
-    words = {manager: _MANAGER_WORDS[manager] for manager in MANAGERS}
     default = now.manager or known.default_manager(now)
-    return replace(now, manager=cast("Manager", _choose("Device plugin", words, default)))
+    return replace(now, manager=cast("Manager", _choose("Device plugin", _MANAGER_WORDS, default)))
 
 
 def _ask_public_cidr(now: Choices) -> Choices:
@@ -197,7 +193,7 @@ _QUESTIONS: tuple[tuple[str, Callable[[Choices], Choices]], ...] = (
 )
 
 
-def _choose(title: str, words: dict[str, str], default: str) -> str:
+def _choose(title: str, words: Mapping[str, str], default: str) -> str:
     _say(f"{title}\n")
     for number, (word, meaning) in enumerate(words.items(), 1):
         _say(f"  {number} {word:12} {meaning}\n")
