@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import signal
 import sys
 import time
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli.streams import print_json
 from eks_gpushare.findings.rule import rules_in
 from eks_gpushare_lab import rules
 
@@ -231,8 +231,7 @@ def _print_connection(lab: Lab) -> None:
 
 
 def _print_json(document: object) -> None:
-    json.dump(document, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    print_json(document)
 
 
 def _terminate(number: int, _: object) -> None:

@@ -9,14 +9,21 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from eks_gpushare.cli.streams import OutputError, end, guarded
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
+    from eks_gpushare.cli.streams import Stream
     from eks_gpushare.cli.verbs import Verb
 
 FINE, FOUND, WRONG_USAGE = 0, 1, 2
-"""Exit codes: nothing wrong, error findings, wrong usage or input that cannot be read."""
+"""Exit codes: nothing wrong, error findings, wrong usage or input that cannot be read. The last one
+is also that of output that cannot be written."""
+DEFECT, INTERRUPTED, READER_GONE = 70, 130, 141
+"""Exit codes: a defect of this package (`EX_SOFTWARE` of sysexits.h); the signals SIGINT and
+SIGPIPE, as a shell has them. Whose output was not read to its end has not been told everything."""
 
 _VERBS = {
     "init": "write a first project: Pulumi program, stack file and pods to try",
@@ -44,11 +51,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Words after the command's name. Default: those of this process.
 
     Returns:
-        0 if all is well, 1 with error findings, 2 for wrong usage or unreadable input.
+        0 if all is well, 1 with error findings, 2 for wrong usage, unreadable input or output that
+        cannot be written; 70 for a defect, 130 and 141 for an interrupt and for output whose reader
+        has gone.
     """
+    own_process = arguments is None
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    with guarded(own_process=own_process) as out:
+        try:
+            code = _run(words)
+            out.flush()
+        except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+            code = READER_GONE
+        except OutputError as error:
+            print(f"eks-gpushare: the output cannot be written: {error}", file=sys.stderr)
+            code = WRONG_USAGE
+        if code in {READER_GONE, WRONG_USAGE}:
+            _give_up(out)
+        return end(code, out) if own_process else code
+
+
+def _run(words: Sequence[str]) -> int:
     # One short process: collecting cycles costs a quarter of its time and frees nothing it needs.
     gc.disable()
-    words = list(sys.argv[1:] if arguments is None else arguments)
     if _COMPLETING in os.environ:
         _complete_line()
     try:
@@ -62,10 +87,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ended.code if isinstance(ended.code, int) else WRONG_USAGE
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
+        return INTERRUPTED
+    except (BrokenPipeError, OutputError):
+        raise
+    except Exception as error:  # noqa: BLE001  (whatever it is, it is not what a user did)
+        from eks_gpushare.findings.defects import in_one_line
+
+        message = f"this is a defect of eks-gpushare; report it: {in_one_line(error)}"
+        print(f"eks-gpushare: {message}", file=sys.stderr)
+        return DEFECT
     gc.freeze()  # nor does the last collection, at the end of the process
     return code
 
@@ -75,6 +105,14 @@ def _complete_line() -> None:
     from eks_gpushare.cli.completers import complete, words_so_far
 
     complete(_parser(words_so_far()))
+
+
+def _give_up(out: Stream) -> None:
+    """Let what is still held back go nowhere; at the end of the process it would fail again."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+    except (OSError, ValueError, AttributeError):  # no stream of a process
+        return
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:

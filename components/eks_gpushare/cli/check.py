@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli.streams import print_json
 from eks_gpushare.findings.text import counted, print_findings, printable
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
     reports = [check_file(file, local_files=not options.no_files) for file in options.files]
     if options.json:
-        json.dump({"files": [report.as_json() for report in reports]}, sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        print_json({"files": [report.as_json() for report in reports]})
     else:
         for report in reports:
             _print(report, quiet=options.quiet)

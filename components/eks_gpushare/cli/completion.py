@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE
+from eks_gpushare.cli.streams import print_json
 
 if TYPE_CHECKING:
     import argparse
@@ -35,10 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
     script = shellcode([COMMAND], shell=options.shell).strip()
     if options.json:
-        import json
-
-        json.dump({"shell": options.shell, "script": script}, sys.stdout, indent=2)
+        print_json({"shell": options.shell, "script": script})
     else:
-        sys.stdout.write(script)
-    sys.stdout.write("\n")
+        print(script)
     return FINE

@@ -7,6 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, WRONG_USAGE
+from eks_gpushare.cli.streams import print_json
 from eks_gpushare.cli.verbs import added_verbs
 from eks_gpushare.findings.text import line_width
 
@@ -40,11 +41,8 @@ def run(options: argparse.Namespace) -> int:
         return WRONG_USAGE
     chosen = {name: known[name] for name in wanted}
     if options.json:
-        import json
-
         found = [_as_json(reported_by, rule) for reported_by, rule in chosen.values()]
-        json.dump({"findings": found}, sys.stdout, indent=2)
-        print()
+        print_json({"findings": found})
     elif options.codes:
         print("\n\n".join(_explained(reported_by, rule) for reported_by, rule in chosen.values()))
     else:

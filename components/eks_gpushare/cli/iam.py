@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli.preview import add_answers_argument, add_stack_arguments, load
+from eks_gpushare.cli.streams import print_json
 from eks_gpushare.findings.text import print_findings
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ def run(options: argparse.Namespace) -> int:
     file = previewed.report.stack_file
     region = file.region if file else None
     policy = deploy_policy(previewed.recording, region=region or "", account=options.account)
-    json.dump(policy.document, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    print_json(policy.document)
     if not options.json:
         _explain(previewed.stack, policy)
     for token in policy.unknown:
@@ -97,8 +97,7 @@ def _refuse(previewed: Preview, *, as_json: bool) -> None:
     """What a stack needs is told by what its program registers, so it has to get that far."""
     errors = [f for f in previewed.findings if f.severity == "error"]
     if as_json:
-        json.dump({"findings": [f.as_json() for f in errors]}, sys.stdout)
-        sys.stdout.write("\n")
+        print_json({"findings": [f.as_json() for f in errors]})
     print(f"{previewed.stack}: the stack cannot be planned, so it has no policy", file=sys.stderr)
     print_findings([(previewed.report.line_of(f), f) for f in errors], sys.stderr)
     if previewed.recording is not None and previewed.recording.error is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli import init_words as words
+from eks_gpushare.cli.streams import print_json
 from eks_gpushare.findings.text import print_findings
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def _refuse(project: FirstProject, choices: Choices, *, as_json: bool) -> None:
     errors = [each for each in report.findings if each.severity == "error"]
     if as_json:
         document = {"files": [], "findings": [each.as_json() for each in errors]}
-        print(json.dumps(document, indent=2))
+        print_json(document)
     print(f"The stack {choices.stack} would be refused, so nothing is written.", file=sys.stderr)
     print_findings([(None, each) for each in errors], sys.stderr)
 
@@ -282,7 +282,7 @@ def _write(
     if options.json:
         found = [each.as_json() for each in project.report.findings]
         document = {"files": [str(file) for file in written], "findings": found}
-        print(json.dumps(document, indent=2))
+        print_json(document)
     else:
         from eks_gpushare.cli.init_report import print_written
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli.streams import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -247,8 +247,7 @@ def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None
 
 
 def _print_json(document: object) -> None:
-    json.dump(document, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    print_json(document)
 
 
 _SUMMARIES = {

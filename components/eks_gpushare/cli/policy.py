@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli.preview import add_answers_argument, add_stack_arguments, load
+from eks_gpushare.cli.streams import aside, print_json
+from eks_gpushare.documents.reading import read_bytes, reason
 from eks_gpushare.findings.text import print_findings
+
+_MOST_BYTES = 1024 * 1024
 
 if TYPE_CHECKING:
     import argparse
@@ -69,13 +73,13 @@ def _judge(options: argparse.Namespace, config: dict[str, Any]) -> int:
         return WRONG_USAGE
     if options.json:
         where = {"path": str(pack.directory), "bundled": pack.bundled}
-        document = {
-            "violations": [v.as_json() for v in violations],
-            "assumptions": previewed.recording.assumptions,
-            "pack": where,
-        }
-        json.dump(document, sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        print_json(
+            {
+                "violations": [v.as_json() for v in violations],
+                "assumptions": previewed.recording.assumptions,
+                "pack": where,
+            }
+        )
     else:
         _print(previewed.stack, violations)
         print(f"\nThe pack is {_named(pack)}.")
@@ -102,11 +106,17 @@ def _config(path: str | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        config = json.loads(Path(path).read_text(encoding="utf-8"))
+        config = json.loads(read_bytes(path, _MOST_BYTES).decode("utf-8-sig"))
+    except RecursionError:
+        raise _UsageError(f"{path} cannot be used: it is nested too deeply") from None
     except (OSError, ValueError) as error:
-        raise _UsageError(f"{path} cannot be used: {error}") from error
+        raise _UsageError(f"{path} cannot be used: {reason(error)}") from error
     if not isinstance(config, dict):
         raise _UsageError(f"{path} cannot be used: it is not a JSON object of policy names")
+    for name, each in config.items():
+        if not isinstance(each, str | dict):
+            wrong = f"{name} has to be a level or an object, and is {json.dumps(each)[:40]}"
+            raise _UsageError(f"{path} cannot be used: {wrong}")
     return config
 
 
@@ -139,8 +149,7 @@ def _write_pack(directory: Path, *, force: bool, as_json: bool) -> int:
         print(f"eks-gpushare: {message}", file=sys.stderr)
         return WRONG_USAGE
     if as_json:
-        json.dump({"files": [str(file) for file in written]}, sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        print_json({"files": [str(file) for file in written]})
     else:
         print(f"{len(written)} files written to {directory}. Go on with")
         print(f"  eks-gpushare policy STACK --pack {directory}")
@@ -151,30 +160,36 @@ def _write_pack(directory: Path, *, force: bool, as_json: bool) -> int:
 def _violations(
     previewed: Preview, directory: Path, config: dict[str, Any]
 ) -> list[Violation] | None:
+    from eks_gpushare.findings.defects import in_one_line
     from eks_gpushare.program.analyzer import run_pack
+    from eks_gpushare.program.endings import ProcessEndedError, kept_alive
     from eks_gpushare.program.packs import PackError, load_pack
+    from eks_gpushare.program.policy_config import PolicyConfigError
 
     try:
-        loaded = load_pack(directory)
-        return run_pack(
-            loaded.policies,
-            previewed.recording,  # type: ignore[arg-type]  # the caller has seen that it is there
-            config=config,
-            initial_config=loaded.initial_config,
-            pack=loaded.name,
-            level=loaded.level,
-        )
-    except (PackError, ValueError) as error:
+        with aside(), kept_alive():
+            loaded = load_pack(directory)
+            return run_pack(
+                loaded.policies,
+                previewed.recording,  # type: ignore[arg-type]  # the caller has seen that it is there
+                config=config,
+                initial_config=loaded.initial_config,
+                pack=loaded.name,
+                level=loaded.level,
+            )
+    except (PackError, PolicyConfigError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
-        return None
+    except (Exception, SystemExit, ProcessEndedError) as error:  # noqa: BLE001  (the pack's, of any kind)
+        told = in_one_line(error, placed=False)
+        print(f"eks-gpushare: a policy of {directory} stopped: {told}", file=sys.stderr)
+    return None
 
 
 def _refuse(previewed: Preview, *, as_json: bool) -> None:
     """The pack looks at what a program registers, so the program has to get that far."""
     errors = [f for f in previewed.findings if f.severity == "error"]
     if as_json:
-        json.dump({"violations": [], "findings": [f.as_json() for f in errors]}, sys.stdout)
-        sys.stdout.write("\n")
+        print_json({"violations": [], "findings": [f.as_json() for f in errors]})
     print(f"{previewed.stack}: the stack cannot be planned, so no policy was run", file=sys.stderr)
     print_findings([(previewed.report.line_of(f), f) for f in errors], sys.stderr)
     if previewed.recording is not None and previewed.recording.error is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli.streams import aside, print_json
 
 if TYPE_CHECKING:
     import argparse
@@ -74,8 +74,7 @@ def run(options: argparse.Namespace) -> int:
     if options.pod:
         return _print_pod(previewed, options)
     if options.json:
-        json.dump(previewed.as_json(), sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        print_json(previewed.as_json())
     else:
         from eks_gpushare.cli.preview_text import print_preview
 
@@ -96,8 +95,9 @@ def load(options: argparse.Namespace) -> Preview | None:
 
     before = getattr(options, "before", None)
     try:
-        previewed = preview(*locate(options.stack, options.program), answers=options.answers)
-        return compared(previewed, Path(before), options.answers) if before else previewed
+        with aside():
+            previewed = preview(*locate(options.stack, options.program), answers=options.answers)
+            return compared(previewed, Path(before), options.answers) if before else previewed
     except (ProjectError, FileNotFoundError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return None
@@ -113,8 +113,7 @@ def _print_pod(previewed: Preview, options: argparse.Namespace) -> int:
         return _code(previewed)
     try:
         if options.json:
-            json.dump(pod_of(previewed.pools, options.pod, options.resource), sys.stdout, indent=2)
-            sys.stdout.write("\n")
+            print_json(pod_of(previewed.pools, options.pod, options.resource))
         else:
             sys.stdout.write(pod_text(previewed.pools, options.pod, options.resource))
     except NoSuchPodError as error:

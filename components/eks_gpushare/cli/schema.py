@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, WRONG_USAGE
+from eks_gpushare.cli.streams import print_json
 
 if TYPE_CHECKING:
     import argparse
@@ -32,20 +33,20 @@ def run(options: argparse.Namespace) -> int:
     from eks_gpushare.config.schema import environment_schema, stack_file_schema
 
     schema = stack_file_schema() if options.stack_file else environment_schema()
-    text = json.dumps(schema, indent=2) + "\n"
     if options.output is None:
-        sys.stdout.write(text)
+        print_json(schema)
         return FINE
     from eks_gpushare.cli.writing import write_files
 
     try:
+        text = json.dumps(schema, indent=2) + "\n"
         write_files({Path(options.output): text}, force=True)
     except OSError as error:
         message = f"{options.output} cannot be written to: {error.strerror}"
         print(f"eks-gpushare: {message}", file=sys.stderr)
         return WRONG_USAGE
     if options.json:
-        print(json.dumps({"files": [options.output]}, indent=2))
+        print_json({"files": [options.output]})
     else:
         print(f"{options.output} written")
     return FINE

@@ -38,14 +38,19 @@ def defect(error: BaseException, rules: Iterable[Rule] = (), at: FieldPath = ())
     return CHECK_FAILED.finding(at, message, fix)
 
 
-def in_one_line(error: BaseException) -> str:
-    """An exception as a line: its class, what it says, and where in this package it was raised."""
+def in_one_line(error: BaseException, *, placed: bool = True) -> str:
+    """An exception as a line: its class, what it says, and where in this package it was raised.
+
+    Args:
+        error: The exception.
+        placed: Whether to say where: of an error that is not ours it helps nobody.
+    """
     try:
         said = " ".join(str(error).split())
     except Exception:  # noqa: BLE001  (the error of an error helps nobody)
         said = ""
     said = said if len(said) <= _LONGEST else f"{said[: _LONGEST - 3]}..."
-    where = _place(error)
+    where = _place(error) if placed else ""
     return f"{type(error).__name__}{f': {said}' if said else ''}{f' ({where})' if where else ''}"
 
 

@@ -27,6 +27,7 @@ def isolated(directory: Path | None) -> Iterator[None]:
     """
     environment = dict(os.environ)
     path, argv = list(sys.path), list(sys.argv)
+    hooks, deepest = (sys.excepthook, sys.displayhook), sys.getrecursionlimit()
     before = Path.cwd()
     for name in environment:
         if name in _HIDDEN_VARIABLES or name.startswith(_HIDDEN_PREFIXES):
@@ -45,6 +46,8 @@ def isolated(directory: Path | None) -> Iterator[None]:
     finally:
         os.chdir(before)
         sys.path[:], sys.argv[:] = path, argv
+        sys.excepthook, sys.displayhook = hooks
+        sys.setrecursionlimit(deepest)
         _restore_environment(environment)
 
 

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi_policy
 
+from eks_gpushare.findings.defects import in_one_line
+from eks_gpushare.program.endings import ProcessEndedError, kept_alive
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
@@ -64,12 +67,12 @@ def load_pack(directory: Path) -> Pack:
     if not main.is_file():
         raise PackError(f"{directory} holds no policy pack: there is no __main__.py in it.")
     try:
-        with _recording_packs(directory):
+        with kept_alive(), _recording_packs(directory):
             runpy.run_path(str(main), run_name="__main__")
     except _Assembled as assembled:
         return assembled.pack
-    except Exception as error:
-        why = f"{type(error).__name__}: {error}"
+    except (Exception, SystemExit, ProcessEndedError) as error:
+        why = in_one_line(error, placed=False)
         raise PackError(f"The policy pack in {directory} cannot be loaded. {why}") from error
     raise PackError(f"{main} makes no PolicyPack.")
 

@@ -110,7 +110,7 @@ def _given(
             continue
         properties = {_LEVEL_KEY: value} if isinstance(value, str) else dict(value)
         spelling = properties.pop(_LEVEL_KEY, None)
-        if spelling is not None and spelling not in LEVELS:
+        if spelling is not None and not (isinstance(spelling, str) and spelling in LEVELS):
             allowed = ", ".join(LEVELS)
             problems.append(f"{name}: {spelling!r} is no enforcement level; allowed are {allowed}")
             continue

@@ -23,6 +23,7 @@ from pulumi.runtime import set_all_config
 from pulumi.runtime.settings import SETTINGS, reset_options
 from pulumi.runtime.stack import run_in_stack
 
+from eks_gpushare.program.endings import ProcessEndedError, kept_alive, own_signals
 from eks_gpushare.program.engine import Engine
 from eks_gpushare.program.fakes import Fakes, default_fakes
 from eks_gpushare.program.isolation import calm_collector, isolated
@@ -124,11 +125,14 @@ def _guarded(body: Callable[[], None], directory: Path | None) -> BaseException 
 
     def run() -> None:
         _RUNNING.set(True)
-        try:
-            with isolated(directory), calm_collector(), lean_packages():
-                body()
-        except BaseException as error:  # noqa: BLE001  (handed to the caller or raised there)
-            raised.append(error)
+        with own_signals(), kept_alive() as tried:
+            try:
+                with isolated(directory), calm_collector(), lean_packages():
+                    body()
+            except BaseException as error:  # noqa: BLE001  (handed to the caller or raised there)
+                raised.append(error)
+            # First of all: whoever ends the process wants nothing else to be seen.
+            raised[:0] = tried[:1]
 
     context = contextvars.copy_context()
     with _ONE_AT_A_TIME:
@@ -231,11 +235,26 @@ def _cancel_rest(loop: asyncio.AbstractEventLoop) -> None:
     loop.run_until_complete(loop.shutdown_asyncgens())
 
 
+def _said(error: BaseException) -> str:
+    """What an exception says of itself, if its class can tell."""
+    try:
+        return str(error) or type(error).__name__
+    except Exception as broken:  # noqa: BLE001  (of any kind)
+        return f"{type(error).__name__}, whose text cannot be told: {type(broken).__name__}"
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001  (of any kind)
+        return f"a {type(value).__name__}"
+
+
 def _program_error(error: BaseException, monitor: Monitor, directory: Path | None) -> ProgramError:
     is_run_error = isinstance(error, RunError)
-    text = str(error) or type(error).__name__
-    if isinstance(error, SystemExit):
-        text = f"the program called sys.exit({error.code!r})"
+    text = _said(error)
+    if isinstance(error, SystemExit) and not isinstance(error, ProcessEndedError):
+        text = f"the program called sys.exit({_shown(error.code)})"
     source = line_of_error(error, directory) or monitor.failure_lines.get(text, "")
     trace = "" if is_run_error else "".join(traceback.format_exception(error))
     name = "RunError" if is_run_error else type(error).__name__
