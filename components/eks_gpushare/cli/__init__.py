@@ -63,10 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             out.flush()
         except BrokenPipeError:  # the reader of our output has gone, as with `| head`
             code = READER_GONE
+            _give_up(out)
         except OutputError as error:
             print(f"eks-gpushare: the output cannot be written: {error}", file=sys.stderr)
             code = WRONG_USAGE
-        if code in {READER_GONE, WRONG_USAGE}:
             _give_up(out)
         return end(code, out) if own_process else code
 

@@ -58,14 +58,16 @@ def read_bytes(path: str | Path, most: int) -> bytes:
         if error.errno == errno.ENXIO:
             _refused("a socket")
         raise
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
+    try:
         status = os.fstat(descriptor)
         for is_kind, what in _KINDS:
             if is_kind(status.st_mode):
                 _refused(what)
         if status.st_size > most:
             _too_large(f"{status.st_size:,}", most)
-        return _up_to(file.fileno(), most)
+        return _up_to(descriptor, most)
+    finally:
+        os.close(descriptor)
 
 
 def _stream(descriptor: int, most: int) -> bytes:
