@@ -220,7 +220,7 @@ def test_without_settings_roles_have_none(environment: Callable[..., Run]) -> No
 
 
 def test_a_log_group_is_there_before_the_cluster(cluster: Callable[..., Run]) -> None:
-    key = "arn:aws:kms:us-west-2:111122223333:key/1234"
+    key = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
     made = cluster(log_retention_days=90, log_key_arn=key, tags={"team": "a"})
 
     assert made.inputs("LogGroup") == {

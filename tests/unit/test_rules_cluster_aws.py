@@ -60,7 +60,7 @@ def test_other_days_are_refused(days: int, near: int) -> None:
 
 
 def test_a_key_for_a_log_group_that_nobody_makes_is_refused() -> None:
-    key = "arn:aws:kms:us-west-2:111122223333:key/1234"
+    key = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 
     assert messages({"cluster": {"logKeyArn": key}}, "GPU324") == [
         "The stack makes no log group, which the key would be for."

@@ -14,7 +14,7 @@ from eks_gpushare.validation.shape import similar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from eks_gpushare.catalog import Ami, Gpu, InstanceType
+    from eks_gpushare.catalog import Ami, Catalog, Gpu, InstanceType
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
@@ -104,7 +104,7 @@ _EXAMPLE_RELEASE = "1.35.8-20260930"
 @check(Scope.POOL, UNKNOWN_TYPE, NO_GPU, TYPE_TWICE, MANY_TYPES)
 def known_gpu_types(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     at = ("pools", name, "instanceTypes")
-    yield from type_faults(ctx, at, pool.instance_types, ctx.catalog.gpu_types())
+    yield from type_faults(at, pool.instance_types, ctx.catalog, ctx.catalog.gpu_types())
     for index, wanted in enumerate(pool.instance_types):
         found = ctx.catalog.find(wanted)
         if found is not None and found.gpu is None and wanted not in pool.instance_types[:index]:
@@ -119,14 +119,14 @@ def known_gpu_types(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 
 
 def type_faults(
-    ctx: Context, at: FieldPath, given: Sequence[str], near: Iterable[str]
+    at: FieldPath, given: Sequence[str], catalog: Catalog, near: Iterable[str]
 ) -> Iterator[Finding]:
     """What is wrong with a list of instance types, of a pool or of the system nodes.
 
     Args:
-        ctx: The stack.
         at: Where the list is.
         given: The types.
+        catalog: The types that there are.
         near: Names among which the one is that a misspelt one may have meant.
     """
     if not given:
@@ -136,7 +136,7 @@ def type_faults(
             yield TYPE_TWICE.finding(
                 (*at, index), f"{wanted} stands twice.", "Remove one of the two."
             )
-        elif ctx.catalog.find(wanted) is None:
+        elif catalog.find(wanted) is None:
             meant = similar(wanted, near)
             guess = f"Did you mean {meant}? " if meant else ""
             yield UNKNOWN_TYPE.finding(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.config.environment import SystemNodes
+    from eks_gpushare.config.network import NewNetwork
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
@@ -81,6 +82,7 @@ FEW_ADDRESSES = Rule(
     "https://docs.aws.amazon.com/eks/latest/best-practices/ip-opt.html",
     not_alone="A network is not told of its nodes.",
 )
+_IPV4 = 4
 _DIGITS = "and 8 or 17 hexadecimal digits"
 _DOCKER = IPv4Network("172.17.0.0/16")
 
@@ -121,7 +123,7 @@ def cidr(ctx: Context) -> Iterator[Finding]:
 def addresses(ctx: Context) -> Iterator[Finding]:
     """For a new network whose nodes are at their most and full of pods."""
     network = ctx.new_network
-    if network is None or list(cidr(ctx)) or list(zones(ctx)):
+    if network is None or not _is_cut(network):
         return
     made = range(network.zones) if isinstance(network.zones, int) else network.zones
     left = dict.fromkeys(map(str, made), of_subnet(network.cidr))
@@ -141,6 +143,18 @@ def addresses(ctx: Context) -> Iterator[Finding]:
             f"the nodes take {whole} in all, and {-left[zone]} more {named} than there are.",
             "Use a /16, fewer nodes, or kubelet: {maxPods: ...} where they run fewer pods.",
         )
+
+
+def _is_cut(network: NewNetwork) -> bool:
+    """Whether a network has a range and zones that subnets can be cut for."""
+    zones = network.zones
+    try:
+        given = read_cidr(network.cidr)
+    except CidrError:
+        return False
+    sized = LARGEST_PREFIX <= given.prefixlen <= SMALLEST_PREFIX
+    count = zones if isinstance(zones, int) else len(zones)
+    return given.version == _IPV4 and sized and FEWEST_ZONES <= count <= MOST_ZONES
 
 
 def _groups(ctx: Context) -> Iterator[tuple[Pool | SystemNodes, list[tuple[InstanceType, _How]]]]:

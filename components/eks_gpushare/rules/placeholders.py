@@ -67,7 +67,7 @@ def _of(at: FieldPath, given: str) -> Iterator[Finding]:
 
 
 @check(Scope.CLUSTER, NETWORK_OF_MANUALS)
-def public_cidrs(ctx: Context) -> Iterator[Finding]:
+def example_networks(ctx: Context) -> Iterator[Finding]:
     """For networks that may use the public endpoint."""
     cluster = ctx.new_cluster
     if cluster is None or not cluster.endpoint.public:

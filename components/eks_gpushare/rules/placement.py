@@ -50,7 +50,8 @@ ZONE_REGION = Rule(
     "GPU408",
     "error",
     "A zone is one of the stack's region.",
-    "AWS does not know it there.",
+    "AWS does not know it there. A zone that the region has got since this release is used where "
+    "network.zones is a number, for which AWS is asked.",
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-regions-availability-zones.html",
 )
 NO_EFA = Rule(
@@ -91,7 +92,6 @@ EFA_ZONES = Rule(
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html",
 )
 _RESERVED = {"reserved", "capacityBlock"}
-_ZONE_FIX = "Correct the zone, or write zones of the network as a number: then AWS is asked."
 
 
 @check(Scope.POOL, BLOCK_SHAPE, RESERVATION_ZONE)
@@ -175,7 +175,7 @@ def _pinned_zones(ctx: Context, at: FieldPath, zones: Sequence[str] | None) -> I
     known = network.zones if network is not None else 0
     for index, zone in enumerate(zones or ()):
         if fault := zone_fault(zone, ctx.region):
-            yield ZONE_REGION.finding((*at, index), fault, _ZONE_FIX)
+            yield ZONE_REGION.finding((*at, index), fault, "Correct the zone.")
         elif zone in (zones or ())[:index]:
             message = f"{zone} stands twice."
             yield ZONE_TWICE.finding((*at, index), message, "Remove one of the two.")
@@ -231,7 +231,7 @@ def network_zones(ctx: Context) -> Iterator[Finding]:
         return
     for index, zone in enumerate(network.zones):
         if fault := zone_fault(zone, ctx.region):
-            yield ZONE_REGION.finding(("network", "zones", index), fault, _ZONE_FIX)
+            yield ZONE_REGION.finding(("network", "zones", index), fault, "Correct the zone.")
 
 
 @check(Scope.POOL, NO_EFA)

@@ -61,7 +61,7 @@ def types(ctx: Context) -> Iterator[Finding]:
         return
     at = ("system", "instanceTypes")
     given = system.instance_types
-    yield from type_faults(ctx, at, given, near_types(ctx, given))
+    yield from type_faults(at, given, ctx.catalog, _near(ctx, given))
     known = _known(ctx, system)
     for index, found in known.items():
         if found.gpu is not None:
@@ -80,7 +80,7 @@ def types(ctx: Context) -> Iterator[Finding]:
         yield TWO_ARCHITECTURES.finding(at, message, "Keep those of one architecture.")
 
 
-def near_types(ctx: Context, given: tuple[str, ...]) -> list[str]:
+def _near(ctx: Context, given: tuple[str, ...]) -> list[str]:
     """Names that a misspelt one may have meant; none where all are known."""
     if all(ctx.catalog.find(name) for name in given):
         return []
