@@ -369,6 +369,7 @@ BROKEN: list[tuple[str, str, dict[str, Any]]] = [
         | {"gpuStack": {"manager": "gpuOperator"}, "cluster": {"addons": {"ebsCsi": True}}},
     ),
     ("GPU623", "system.instanceTypes[0]", system(kubelet={"maxPods": 4})),
+    ("GPU107", "system.instanceTypes[0]", system(instanceTypes=["hpc6id.32xlarge"])),
     ("GPU505", "system.rootVolumeGiB", system(rootVolumeGiB=0)),
     ("GPU505", "system.rootVolumeGiB", system(rootVolumeGiB=-20)),
     ("GPU505", "system.rootVolumeGiB", system(rootVolumeGiB=19)),
@@ -426,7 +427,7 @@ BROKEN: list[tuple[str, str, dict[str, Any]]] = [
     ("GPU630", "pools.gpu.nodeRepair", pool(provisioner="existing", nodeRepair=False)),
     ("GPU422", "pools.gpu.nodeRole", pool(provisioner="existing", nodeRole=ROLE)),
 ]
-WARNINGS = {"GPU332", "GPU434", "GPU626", "GPU627", "GPU630"}
+WARNINGS = {"GPU107", "GPU332", "GPU434", "GPU626", "GPU627", "GPU630"}
 
 RIGHT: list[dict[str, Any]] = [
     cidr("8.8.8.8/32"),

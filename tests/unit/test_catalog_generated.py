@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.catalog import gpu_instance_types, other_instance_type
+from eks_gpushare.catalog.instances import other_instance_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,8 @@ HOW = (
     "moto's wheel is not here: run `python tools/catalog/generate.py --out FOLDER` once, or set "
     f"EKS_GPUSHARE_CATALOG_CACHE to a folder with {WHEEL}"
 )
+
+NAMES = ("instances.json", "other-types.json", "other-prices.json", "other-zones.json")
 
 # Absent from the newest moto: three retired types, and one that EC2 describes to few.
 NOT_IN_MOTO = {"p3.2xlarge", "p3.8xlarge", "p3.16xlarge", "p6e-gb200.36xlarge"}
@@ -174,6 +177,11 @@ def test_the_other_table_has_no_type_that_ec2_lacks(described: dict[str, dict[st
     assert set(names) - set(described) == set()
 
 
+def every_type() -> dict[str, InstanceType]:
+    others = {name: other_instance_type(name) for name in other_instance_names()}
+    return {**gpu_instance_types(), **{name: found for name, found in others.items() if found}}
+
+
 def test_zones_are_those_that_ec2_offers(resources: Path) -> None:
     folder = resources / "instance_type_offerings" / "availability-zone-id"
     offered: dict[str, dict[str, list[str]]] = {}
@@ -184,7 +192,7 @@ def test_zones_are_those_that_ec2_offers(resources: Path) -> None:
             zones.setdefault(region, []).append(offer["Location"])
     differences = [
         f"{name}: offered in {theirs} by EC2, in {ours} here"
-        for name, found in gpu_instance_types().items()
+        for name, found in every_type().items()
         if (theirs := {r: sorted(z) for r, z in offered.get(name, {}).items()})
         != (ours := {r: list(z) for r, z in found.zones.items()})
     ]
@@ -210,5 +218,4 @@ def test_the_generator_makes_the_committed_files(wheel: Path, tmp_path: Path) ->
     made = {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()}
     committed = {file.name: file.read_text(encoding="utf-8") for file in DATA.glob("*.json")}
 
-    names = ("instances.json", "other-types.json", "other-prices.json")
-    assert made == {name: committed[name] for name in names}
+    assert made == {name: committed[name] for name in NAMES}

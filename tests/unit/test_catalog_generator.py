@@ -337,13 +337,14 @@ def test_a_failure_leaves_the_old_files_as_they_were(packages: Packages) -> None
     assert [(f.name, f.read_text()) for f in packages.out.iterdir()] == [("instances.json", "old")]
 
 
-def test_nothing_but_the_three_files_is_left_behind(packages: Packages) -> None:
+def test_nothing_but_the_files_is_left_behind(packages: Packages) -> None:
     packages.run()
 
     assert sorted(f.name for f in packages.out.iterdir()) == [
         "instances.json",
         "other-prices.json",
         "other-types.json",
+        "other-zones.json",
     ]
 
 

@@ -62,6 +62,7 @@ def generate(options: argparse.Namespace) -> dict[str, str]:
         "instances.json": tables.render_gpu(tables.gpu_table(handmade, public)),
         "other-types.json": tables.render_other(tables.other_table(public.current)),
         "other-prices.json": tables.render_prices(tables.other_prices(public)),
+        "other-zones.json": tables.render_zones(tables.other_zones(public.current)),
     }
 
 

@@ -143,6 +143,29 @@ def other_prices(public: Public) -> dict[str, Any]:
     }
 
 
+def other_zones(current: Moto) -> dict[str, Any]:
+    """Other-zones.json: zone ids by region, and for each type a number whose bits are its zones.
+
+    The lowest bit is the first zone of the first region. A type that is offered nowhere is left
+    out: nothing is known of where it is.
+    """
+    by_region: dict[str, set[str]] = {}
+    for regions in current.zones.values():
+        for region, zones in regions.items():
+            by_region.setdefault(region, set()).update(zones)
+    regions = {region: sorted(zones) for region, zones in sorted(by_region.items())}
+    places = [(region, zone) for region, zones in regions.items() for zone in zones]
+    offered = {}
+    for name in other_table(current):
+        here = current.zones.get(name, {})
+        bits = sum(
+            1 << at for at, (region, zone) in enumerate(places) if zone in here.get(region, ())
+        )
+        if bits:
+            offered[name] = f"{bits:x}"
+    return {"zones": regions, "offered": offered}
+
+
 def hardware(name: str, description: Mapping[str, Any]) -> dict[str, Any]:
     """The HARDWARE fields of a type with NVIDIA GPUs from EC2's description of it."""
     gpu = _nvidia(description)
@@ -216,6 +239,12 @@ def render_prices(table: Mapping[str, Any]) -> str:
     """Other-prices.json: the regions in one line, then one line for each type."""
     regions = json.dumps(table["regions"], separators=(",", ":"))
     return f'{{\n"regions": {regions},\n"types": {{\n{_lines(table["types"].items())}\n}}\n}}\n'
+
+
+def render_zones(table: Mapping[str, Any]) -> str:
+    """Other-zones.json: one line for each region and type."""
+    blocks = [f'"{key}": {{\n{_lines(value.items())}\n}}' for key, value in table.items()]
+    return "{\n" + ",\n".join(blocks) + "\n}\n"
 
 
 def _lines(items: Iterable[tuple[str, Any]]) -> str:

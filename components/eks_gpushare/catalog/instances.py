@@ -1,8 +1,9 @@
 """EC2 instance types: what a node of each has, costs and may be bought as.
 
-The figures are in data/instances.json (types with NVIDIA GPUs) and data/other-types.json (the
-rest), both made by tools/catalog/generate.py from public packages. A type is built when it is
-first asked for: reading the first file takes about a millisecond, building a type microseconds.
+The figures are in data/instances.json (types with NVIDIA GPUs), data/other-types.json and
+data/other-zones.json (the rest), all made by tools/catalog/generate.py from public packages. A type
+is built when it is first asked for: reading the first file takes about a millisecond, building a
+type microseconds.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def gpu_instance_types() -> Mapping[str, InstanceType]:
 def other_instance_type(name: str) -> InstanceType | None:
     """The EC2 type `name` if it exists and has no NVIDIA GPU, else None.
 
-    Size, architecture, pods and prices are known of these types; zones and the rest are not.
+    Size, architecture, pods, zones and prices are known of these types; the rest is not.
     """
     row = load("other-types.json").get(name)
     if row is None:
@@ -146,10 +147,28 @@ def other_instance_type(name: str) -> InstanceType | None:
         max_pods=eks_max_pods(eni_pods, vcpus),
         eni_pods=eni_pods,
         prices=_OtherPrices(name),
+        zones=_other_zones(name),
         sources=MappingProxyType(
-            {"*": references["moto"], "prices": references["price-regions"]},
+            {
+                "*": references["moto"],
+                "prices": references["price-regions"],
+                "zones": references["moto-zones"],
+            }
         ),
     )
+
+
+def _other_zones(name: str) -> Mapping[str, tuple[str, ...]]:
+    """Zone ids by region in which EC2 offers a type without NVIDIA GPUs."""
+    table = load("other-zones.json")
+    bits = int(table["offered"].get(name, "0"), 16)
+    found: dict[str, tuple[str, ...]] = {}
+    for region, zones in table["zones"].items():
+        here = tuple(zone for at, zone in enumerate(zones) if bits >> at & 1)
+        bits >>= len(zones)
+        if here:
+            found[region] = here
+    return MappingProxyType(found)
 
 
 def other_instance_names() -> Iterator[str]:

@@ -199,15 +199,30 @@ def still_offered(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 f"EC2 offers {found.name} ({found.gpu_count} x {gpu.model}) in no region any more.",
                 f"Types with {gpus} are {', '.join(others[:_MOST_ALTERNATIVES])}.",
             )
-        elif ctx.region and found.zones and _lacking(ctx.region, found):
-            regions = _some(by_distance(ctx.region, found.zones), _MOST_REGIONS)
+        elif _lacking(ctx.region, found):
             others = _instead(ctx, pool, found)[:_MOST_ALTERNATIVES]
             here = f" Types with {gpus} in {ctx.region} are {', '.join(others)}." if others else ""
-            yield NOT_IN_REGION.finding(
-                at,
-                f"{found.name} was not offered in {ctx.region} when the catalog was made.",
-                f"It was in {regions}.{here} Ask EC2 for its offerings before you rely on it.",
-            )
+            yield from not_in_region(at, found, ctx.region, here)
+
+
+def not_in_region(
+    at: FieldPath, found: InstanceType, region: str | None, instead: str = ""
+) -> Iterator[Finding]:
+    """For an instance type that EC2 does not offer in a region, as far as the catalog knows.
+
+    Args:
+        at: Where it is named.
+        found: The type.
+        region: Of the stack. None: not known.
+        instead: A sentence, with a space before it, on what the region has in its place.
+    """
+    if region and _lacking(region, found):
+        regions = _some(by_distance(region, found.zones), _MOST_REGIONS)
+        yield NOT_IN_REGION.finding(
+            at,
+            f"{found.name} was not offered in {region} when the catalog was made.",
+            f"It was in {regions}.{instead} Ask EC2 for its offerings before you rely on it.",
+        )
 
 
 def _instead(ctx: Context, pool: Pool, found: InstanceType) -> list[str]:
@@ -219,8 +234,10 @@ def _instead(ctx: Context, pool: Pool, found: InstanceType) -> list[str]:
     return [name for name in names if (gpu := types[name].gpu) is not None and gpu.mig_capable]
 
 
-def _lacking(region: str, found: InstanceType) -> bool:
+def _lacking(region: str | None, found: InstanceType) -> bool:
     """Whether a region is without a type: the catalog has offerings of some partitions only."""
+    if not region or not found.zones:
+        return False
     partition = partition_of(region)
     known = {partition_of(each) for kind in gpu_instance_types().values() for each in kind.zones}
     return region not in found.zones and partition in known

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.catalog import Catalog
+    from eks_gpushare.config.environment import SystemNodes
+    from eks_gpushare.config.network import NewNetwork
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
 ZONE_WITHOUT_EKS = Rule(
@@ -75,14 +77,29 @@ def enough_zones(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     network = ctx.new_network
     if network is None or pool.provisioner != "managedNodeGroup" or ctx.region is None:
         return
-    wanted = network.zones if pool.zones is None else pool.zones
+    yield from _too_many_zones(ctx, ("pools", name), pool, network, ctx.region)
+
+
+@check(Scope.SYSTEM_NODES, NOT_IN_ZONE)
+def enough_zones_for_system(ctx: Context) -> Iterator[Finding]:
+    """For system nodes in more zones than offer their types."""
+    network, system = ctx.new_network, ctx.environment.system
+    if network is not None and system is not None and ctx.region is not None:
+        yield from _too_many_zones(ctx, ("system",), system, network, ctx.region)
+
+
+def _too_many_zones(
+    ctx: Context, at: FieldPath, nodes: Pool | SystemNodes, network: NewNetwork, region: str
+) -> Iterator[Finding]:
+    wanted = network.zones if nodes.zones is None else nodes.zones
     count = wanted if isinstance(wanted, int) else len({*wanted})
-    offered = _offered(ctx.catalog, pool, ctx.region)
-    if offered and most_zones(ctx.region) >= count > len(offered):
+    offered = _offered(ctx.catalog, nodes, region)
+    if offered and most_zones(region) >= count > len(offered):
         known = ", ".join(sorted(offered))
+        what = "pool is" if at[0] == "pools" else "system nodes are"
         yield NOT_IN_ZONE.finding(
-            ("pools", name, "zones"),
-            f"The pool is in {count} zones of {ctx.region}; {_types(pool)} offered in "
+            (*at, "zones"),
+            f"The {what} in {count} zones of {region}; {_types(nodes)} offered in "
             f"{len(offered)} of them: {known}.",
             f"Set zones to {'that one' if len(offered) == 1 else 'those'}: your account's names "
             "for them are in `aws ec2 describe-availability-zones`. If EC2 offers more by now, say "
@@ -119,13 +136,13 @@ def types_not_in_zones(
             )
 
 
-def _offered(catalog: Catalog, pool: Pool, region: str) -> set[str]:
+def _offered(catalog: Catalog, nodes: Pool | SystemNodes, region: str) -> set[str]:
     """IDs of zones that offer a type of the pool; empty where that is not known of each type."""
-    types = [catalog.find(name) for name in pool.instance_types]
+    types = [catalog.find(name) for name in nodes.instance_types]
     zones = [found.zones.get(region, ()) if found is not None else () for found in types]
     return {zone for each in zones for zone in each} if all(zones) else set()
 
 
-def _types(pool: Pool) -> str:
-    verb = "is" if len(pool.instance_types) == 1 else "are"
-    return f"{', '.join(pool.instance_types)} {verb}"
+def _types(nodes: Pool | SystemNodes) -> str:
+    verb = "is" if len(nodes.instance_types) == 1 else "are"
+    return f"{', '.join(nodes.instance_types)} {verb}"

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.rules.instances import MANY_TYPES, TYPE_TWICE, UNKNOWN_TYPE, type_faults
+from eks_gpushare.rules.instances import (
+    MANY_TYPES,
+    NOT_IN_REGION,
+    TYPE_TWICE,
+    UNKNOWN_TYPE,
+    not_in_region,
+    type_faults,
+)
 from eks_gpushare.rules.registry import Runs, Scope, check
 from eks_gpushare.sharing.nodes import sizes
 
@@ -54,7 +61,10 @@ NO_SYSTEM_NODE = Rule(
 )
 
 
-@check(Scope.SYSTEM_NODES, UNKNOWN_TYPE, TYPE_TWICE, MANY_TYPES, TWO_ARCHITECTURES, GPU_UNUSED)
+@check(
+    Scope.SYSTEM_NODES,
+    *(UNKNOWN_TYPE, TYPE_TWICE, MANY_TYPES, TWO_ARCHITECTURES, GPU_UNUSED, NOT_IN_REGION),
+)
 def types(ctx: Context) -> Iterator[Finding]:
     system = ctx.environment.system
     if system is None:
@@ -71,6 +81,7 @@ def types(ctx: Context) -> Iterator[Finding]:
                 "system node uses.",
                 "Use a type without GPUs, such as m6i.large; GPUs belong to a pool.",
             )
+        yield from not_in_region((*at, index), found, ctx.region)
     arches: dict[str, list[str]] = {}
     for found in known.values():
         arches.setdefault(found.arch, []).append(found.name)
