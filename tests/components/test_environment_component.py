@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tests.components.conftest import Run
 
+SUBNETS = ["subnet-7c1f29d6", "subnet-4e6a8d1b"]
 ADMIN = "arn:aws:iam::111122223333:role/Platform"
 CLUSTER = {"name": "demo", "version": "1.35"}
 POOL: Any = {"instance_types": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 2}}
@@ -284,25 +285,25 @@ def test_zones_that_come_up_later_do_not_show_the_environment_as_changed(
 
 
 def test_an_existing_network_is_used_as_it_is(environment: Callable[..., Run]) -> None:
-    network = {"vpc_id": "vpc-there", "private_subnet_ids": ["subnet-1", "subnet-2"]}
+    network = {"vpc_id": "vpc-7c1f29d6", "private_subnet_ids": SUBNETS}
 
     made = environment(network=network)
 
     assert made.all("Vpc") == []
-    assert made.inputs("NodeGroup", "demo-gpu")["subnetIds"] == ["subnet-1", "subnet-2"]
+    assert made.inputs("NodeGroup", "demo-gpu")["subnetIds"] == SUBNETS
     plane = next(each for each in made.all("Cluster") if each.type == "eks:index:Cluster")
-    assert plane.inputs["privateSubnetIds"] == ["subnet-1", "subnet-2"]
+    assert plane.inputs["privateSubnetIds"] == SUBNETS
     assert "publicSubnetIds" not in plane.inputs
 
 
 def test_a_pool_in_an_existing_network_can_name_its_subnets(
     environment: Callable[..., Run],
 ) -> None:
-    network = {"vpc_id": "vpc-there", "private_subnet_ids": ["subnet-1", "subnet-2"]}
+    network = {"vpc_id": "vpc-7c1f29d6", "private_subnet_ids": SUBNETS}
 
-    made = environment(network=network, pools={"gpu": {**POOL, "subnet_ids": ["subnet-2"]}})
+    made = environment(network=network, pools={"gpu": {**POOL, "subnet_ids": SUBNETS[1:]}})
 
-    assert made.inputs("NodeGroup", "demo-gpu")["subnetIds"] == ["subnet-2"]
+    assert made.inputs("NodeGroup", "demo-gpu")["subnetIds"] == SUBNETS[1:]
 
 
 def test_an_existing_cluster_by_name(

@@ -149,6 +149,7 @@ def test_nobody_is_asked_where_there_are_no_admins() -> None:
 
 
 THERE = {"cluster": {"existing": {"name": "there"}}, "pools": {"gpu": POOL}}
+SUBNET = "subnet-7c1f29d6"
 IDS = {"id": "vpc-assumed", "ids": ["rtb-1", "rtb-2"]}
 
 
@@ -195,8 +196,8 @@ def test_a_cluster_with_public_subnets_only_asks_for_others() -> None:
 @pytest.mark.parametrize(
     "named",
     [
-        {"network": {"vpcId": "vpc-1", "privateSubnetIds": ["subnet-a", "subnet-b"]}},
-        {"pools": {"gpu": {**POOL, "subnetIds": ["subnet-a"]}}},
+        {"network": {"vpcId": "vpc-7c1f29d6", "privateSubnetIds": [SUBNET, "subnet-4e6a8d1b"]}},
+        {"pools": {"gpu": {**POOL, "subnetIds": [SUBNET]}}},
     ],
 )
 def test_subnets_that_are_named_are_taken(named: dict[str, Any]) -> None:
@@ -207,7 +208,7 @@ def test_subnets_that_are_named_are_taken(named: dict[str, Any]) -> None:
     recording = run({**THERE, **named}, getRouteTables=asked)
 
     assert recording.error is None, recording.error
-    assert inputs(recording, "NodeGroup")[0]["subnetIds"][0] == "subnet-a"
+    assert inputs(recording, "NodeGroup")[0]["subnetIds"][0] == SUBNET
 
 
 def test_route_tables_that_aws_does_not_tell_of_ask_for_the_network(

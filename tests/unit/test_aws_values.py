@@ -454,6 +454,7 @@ RIGHT: list[dict[str, Any]] = [
     vpc(vpcId="vpc-7c1f29d6"),
     vpc(privateSubnetIds=["subnet-7c1f29d6", "subnet-4e6a8d1b"]),
     vpc(publicSubnetIds=[]),
+    vpc(vpcId="vpc-assumed", privateSubnetIds=["subnet-assumed-1", "subnet-assumed-2"]),
     vpc(publicSubnetIds=["subnet-0d9e8c7b6a5f40312"]),
     vpc() | pool(subnetIds=SUBNETS[:1]),
     pool(**reserved()),

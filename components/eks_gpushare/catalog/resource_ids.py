@@ -19,7 +19,12 @@ EXAMPLE_ACCOUNTS = ("111122223333", "444455556666", "123456789012", "01234567890
 
 
 def is_id(prefix: str, text: str) -> bool:
-    """Whether a text is the ID of a resource whose IDs begin with `prefix` and a dash."""
+    """Whether a text is the ID of a resource whose IDs begin with `prefix` and a dash.
+
+    What stands for an ID while a program is run in this process counts as one: `vpc-assumed`.
+    """
+    if re.fullmatch(rf"{prefix}-assumed(-[0-9]+)?", text):
+        return True
     matched = _ID.fullmatch(text)
     return matched is not None and matched[1] == prefix
 
