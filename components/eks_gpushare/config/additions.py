@@ -46,7 +46,9 @@ def catalog_of(additions: CatalogAdditions, region: str | None) -> tuple[Catalog
         at = ("catalog", "instanceTypes", name)
         if missing:
             message = f"{name} is not in the catalog, so {', '.join(missing)} must be given."
-            fix = "Add them, as ec2 describe-instance-types shows them."
+            without = base is None and entry.gpu is None
+            more = ", and gpu unless the type is for system nodes" if without else ""
+            fix = f"Add them, as ec2 describe-instance-types shows them{more}."
             found.append(INCOMPLETE_TYPE.finding(at, message, fix))
         elif wrong:
             found.append(INCOMPLETE_TYPE.finding((*at, *wrong[0]), wrong[1], "Correct it."))
