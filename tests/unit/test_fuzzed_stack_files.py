@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-
 from tests.unit.fuzzed_stack_files import SLOW, Fuzzer, built_many, checked
 
 FILES = 250

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.arns import policy_fault, role_fault
 from eks_gpushare.catalog.addon_names import ADDON_NAMES
+from eks_gpushare.catalog.arns import policy_fault, role_fault
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.addon_versions import is_name
 from eks_gpushare.rules.registry import Scope, check
@@ -52,7 +51,6 @@ BAD_IDENTITY = Rule(
     "The add-on would run without permissions, or with others than are meant.",
     _IDENTITY,
 )
-
 
 
 @check(Scope.CLUSTER, ADDON_TWICE, BAD_ADDON, BAD_IDENTITY)

@@ -6,8 +6,8 @@ from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, TypedDict
 
 from eks_gpushare.catalog.cidrs import CidrError, read_cidr
-from eks_gpushare.catalog.zones import ZONE_LETTERS
 from eks_gpushare.catalog.resource_ids import is_id
+from eks_gpushare.catalog.zones import ZONE_LETTERS
 from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.zones import ZONE_LETTERS
 from eks_gpushare.catalog.resource_ids import is_id
+from eks_gpushare.catalog.zones import ZONE_LETTERS
 from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.network import BAD_ID, subnet_faults
