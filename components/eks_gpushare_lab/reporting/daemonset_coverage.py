@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog import Catalog
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import RUNNING, state_of, workload_of
 from eks_gpushare_lab.observing.placement import mismatches, untolerated
@@ -113,6 +114,7 @@ def coverage_of(session: Session) -> list[Coverage]:
 def coverage_findings(session: Session, coverages: Sequence[Coverage]) -> Iterator[Finding]:
     """Pools that a DaemonSet they need does not reach."""
     yield from _without_efa(session, coverages)
+    yield from _foreign(session, coverages)
     pools: dict[str, LabNode] = {}
     for node in session.nodes:
         if node.declared and node.joins and not serves_itself(node.object):
@@ -125,7 +127,25 @@ def coverage_findings(session: Session, coverages: Sequence[Coverage]) -> Iterat
                 fix = "Install NVIDIA's chart for the pool."
                 yield rules.NOT_REACHED.finding(("pools", pool), message, fix)
             for coverage in of_role:
-                yield from _missed(session, pool, coverage, harm)
+                yield from _missed(session, pool, coverage, harm, coverages)
+
+
+def _foreign(session: Session, coverages: Sequence[Coverage]) -> Iterator[Finding]:
+    """GPU nodes that no pool of ours declares, where the program's device plugin reaches none."""
+    plugins = [coverage for coverage in coverages if coverage.role == PLUGIN]
+    pools = {
+        node.pool
+        for node in session.nodes
+        if node.joins and not node.declared and _has_gpus(node) and not serves_itself(node.object)
+    }
+    for pool in sorted(pools) if plugins else ():
+        nearest = max(plugins, key=lambda each: each.pools[pool].desired)
+        yield from _missed(session, pool, nearest, _NEEDED[PLUGIN], coverages)
+
+
+def _has_gpus(node: LabNode) -> bool:
+    found = Catalog().find(node.instance_type)
+    return found is not None and found.gpu_count > 0
 
 
 def _without_efa(session: Session, coverages: Sequence[Coverage]) -> Iterator[Finding]:
@@ -141,7 +161,13 @@ def _without_efa(session: Session, coverages: Sequence[Coverage]) -> Iterator[Fi
             yield from _missed(session, pool, coverage, harm)
 
 
-def _missed(session: Session, pool: str, coverage: Coverage, harm: str) -> Iterator[Finding]:
+def _missed(
+    session: Session,
+    pool: str,
+    coverage: Coverage,
+    harm: str,
+    others: Sequence[Coverage] = (),
+) -> Iterator[Finding]:
     in_pool = coverage.pools[pool]
     if in_pool.desired >= in_pool.nodes:
         return
@@ -154,7 +180,30 @@ def _missed(session: Session, pool: str, coverage: Coverage, harm: str) -> Itera
     count = f"{in_pool.desired} of {in_pool.nodes} nodes"
     title = _TITLES[coverage.role]
     message = f"{title[0].upper()}{title[1:]} ({coverage.name}) reaches {count}, so {harm}. {why}"
-    yield rules.NOT_REACHED.finding(("pools", pool), message, _fix(coverage, node))
+    fix = _fix(coverage, node)
+    worker = _worker_that_misses(session, others, node) if "affinity" in why else None
+    if worker is not None:
+        taint = untolerated(worker.template, node)[0]
+        message = (
+            f"{message} Such labels come from {_TITLES[_WORKER]} ({worker.name}), which does not "
+            f"tolerate the taint {taint} and is not there either."
+        )
+        fix = (
+            f"Add a toleration for {taint} to the worker too (nfd.worker.tolerations in the values "
+            "of NVIDIA's charts), or give the nodes the label nvidia.com/gpu.present=true."
+        )
+    yield rules.NOT_REACHED.finding(("pools", pool), message, fix)
+
+
+def _worker_that_misses(
+    session: Session, coverages: Sequence[Coverage], node: Object
+) -> Coverage | None:
+    """The worker that would label a node, if taints keep every one off it."""
+    name = node["metadata"]["name"]
+    workers = [coverage for coverage in coverages if coverage.role == _WORKER]
+    if any(_has_pod(session, worker, name) for worker in workers):
+        return None
+    return next((each for each in workers if untolerated(each.template, node)), None)
 
 
 def why_not(session: Session, coverage: Coverage, node: Object) -> str:

@@ -128,7 +128,8 @@ def _daemon_sets(report: Report) -> Table:
     for coverage in report.daemon_sets:
         name = coverage.name
         for pool, in_pool in coverage.pools.items():
-            if pool not in gpu_pools and not in_pool.desired:
+            hidden = gpu_pools or any(each.desired for each in coverage.pools.values())
+            if hidden and pool not in gpu_pools and not in_pool.desired:
                 continue
             table.add_row(name, pool, *map(str, (in_pool.nodes, in_pool.desired, in_pool.ready)))
             name = ""
