@@ -225,6 +225,13 @@ NO_ENGINE = Rule(
     "It reports every GPU as broken otherwise, and node repair replaces the node.",
     "https://github.com/aws/containers-roadmap/issues/2555",
 )
+NOT_KNOWN = Rule(
+    "GPU954",
+    "info",
+    "What the lab installs is known before an update.",
+    "A value that AWS makes up is not; the lab leaves it out, and what needs it may be refused.",
+    "https://www.pulumi.com/docs/iac/concepts/inputs-outputs/",
+)
 ENGINE_FAILED = Rule(
     "GPU951",
     "error",

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         given, unreadable = manifests.read(list(options.apply or ()))
         if unreadable:  # before anything is started; what is wrong with the stack is told after
             return _refuse(unreadable, options)
-        previewed = preview(*locate(options.stack, options.program), known=True)
+        previewed = _previewed(options)
     except OSError as error:
         sys.stderr.write(f"eks-gpushare: {error.filename} cannot be read: {error.strerror}\n")
         return WRONG_USAGE
@@ -79,6 +79,23 @@ def run(options: argparse.Namespace) -> int:
     if not previewed.report.readable:
         return WRONG_USAGE
     return FINE if report.ok else FOUND
+
+
+def _previewed(options: argparse.Namespace) -> Preview:
+    """The program's run with made-up answers, or where it does not bear them, with none."""
+    where = locate(options.stack, options.program)
+    made_up = preview(*where, known=True)
+    if made_up.recording is None or made_up.recording.error is None:
+        return made_up
+    plainly = preview(*where)
+    stopped = plainly.recording is None or plainly.recording.error is not None
+    return made_up if stopped else plainly
+
+
+def _unknown(desired: DesiredCluster) -> Iterator[Finding]:
+    fix = "Nothing, if it does not matter here; else give it a value in the program."
+    for each in desired.unknown:
+        yield rules.NOT_KNOWN.finding(("program",), each, fix)
 
 
 @contextmanager
@@ -115,7 +132,7 @@ def _on(
             return _run_engine(session, desired, engine, given, options)
         with _live_table(session, options) as (show, _):
             session.install(desired)
-            found = _use(session, given, options, show)
+            found = [*_unknown(desired), *_use(session, given, options, show)]
         return report_of(session, dict(map(_pair, options.expect or ())), found)
 
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.program.values import plain
+from eks_gpushare.program.values import COMPUTED_TEXT, plain
 from eks_gpushare_lab.install import node_monitoring
 from eks_gpushare_lab.install.release import Release, chart_at
+from eks_gpushare_lab.install.unknown_values import known_of, unknown_in
 from eks_gpushare_lab.simulated_node import efa
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ _EFFECTS = {
     "NO_EXECUTE": "NoExecute",
 }
 _CAPACITY = {"SPOT": "SPOT", "CAPACITY_BLOCK": "CAPACITY_BLOCK"}
+_NO_NAMES = ("", "None", COMPUTED_TEXT)
+_READ = ("kubernetes:", _NODE_GROUP, "aws:ec2/launchTemplate:LaunchTemplate")
 _DISK_GIB = 200
 _NO_REGION = "us-east-1"
 
@@ -93,6 +96,8 @@ class DesiredCluster:
     """Helm releases."""
     pools: tuple[NodePool, ...]
     """Nodes."""
+    unknown: tuple[str, ...] = ()
+    """Values of them that only an update would tell, each with what it stands for."""
 
 
 def desired_cluster(recording: Recording, program: Path | None = None) -> DesiredCluster:
@@ -105,6 +110,10 @@ def desired_cluster(recording: Recording, program: Path | None = None) -> Desire
     """
     objects: list[Object] = []
     releases: list[Release] = []
+    unknown: list[str] = []
+    for resource in recording.resources:
+        if not resource.existing and resource.type.startswith(_READ):
+            unknown += unknown_in(resource)
     for addon in recording.of_type(_ADDON):
         given = plain(addon.inputs)
         if given.get("addonName") == node_monitoring.ADDON:
@@ -116,20 +125,22 @@ def desired_cluster(recording: Recording, program: Path | None = None) -> Desire
             releases.append(_release(resource, program or Path()))
         elif resource.custom and not resource.type.startswith(_NOT_OBJECTS):
             objects.append(_object(resource))
-    return DesiredCluster(tuple(objects), tuple(releases), tuple(_pools(recording)))
+    pools = tuple(_pools(recording))
+    return DesiredCluster(tuple(objects), tuple(releases), pools, tuple(unknown))
 
 
 def _object(resource: Resource) -> Object:
-    given: Object = plain(resource.inputs)
+    given: Object = known_of(resource)
     metadata = {**given.get("metadata", {})}
     if not metadata.get("name") and not metadata.get("generateName"):
         # What the provider would call it, as the fake of the provider did.
-        metadata["name"] = str(resource.id).rpartition("/")[2]
+        made_up = str(resource.id).rpartition("/")[2]
+        metadata["name"] = resource.name.lower() if made_up in _NO_NAMES else made_up
     return {**given, "metadata": metadata}
 
 
 def _release(resource: Resource, program: Path) -> Release:
-    given = plain(resource.inputs)
+    given = known_of(resource)
     address = str(given.get("chart", ""))
     chart, version = _packed(address) or (address.rstrip("/").rpartition("/")[2], "")
     on_disk = chart_at(program / Path(address).expanduser()) if address else None
@@ -157,11 +168,11 @@ def _pools(recording: Recording) -> Iterator[NodePool]:
         for subnet in recording.of_type("aws:ec2/subnet:Subnet")
     }
     templates = {
-        str(template.id): plain(template.inputs)
+        str(template.id): known_of(template)
         for template in recording.of_type("aws:ec2/launchTemplate:LaunchTemplate")
     }
     for group in recording.of_type(_NODE_GROUP):
-        given = plain(group.inputs)
+        given = known_of(group)
         environment = _above(recording, group, _ENVIRONMENT)
         pool = _above(recording, group, _POOL)
         name = _name(recording, group, pool)
@@ -171,7 +182,7 @@ def _pools(recording: Recording) -> Iterator[NodePool]:
         yield NodePool(
             name=f"{environment.name}/{name}" if several and environment else name,
             instance_types=tuple(given.get("instanceTypes") or declared.get("instanceTypes", ())),
-            nodes=int((given.get("scalingConfig") or {}).get("desiredSize", 0)),
+            nodes=_nodes(given),
             labels=given.get("labels") or {},
             taints=tuple(_taint(each) for each in given.get("taints") or ()),
             group=str(group.id).rpartition(":")[2],
@@ -188,6 +199,14 @@ def _pools(recording: Recording) -> Iterator[NodePool]:
         )
     for environment in environments:
         yield from _existing(environment, several=several)
+
+
+def _nodes(group: Mapping[str, Any]) -> int:
+    """Nodes of a group; one where their number is not known."""
+    try:
+        return int((group.get("scalingConfig") or {}).get("desiredSize", 1))
+    except (TypeError, ValueError):
+        return 1
 
 
 def _name(recording: Recording, group: Resource, pool: Resource | None) -> str:

@@ -62,7 +62,8 @@ def comparison_findings(session: Session, coverages: Sequence[Coverage]) -> Iter
     for node in session.nodes:
         there = session.watches.nodes.get(node.name)
         advertised = advertised_by(there)
-        if there is None or not differs(node.declared, advertised):
+        # Of nodes that no pool of ours has, nothing is declared: whatever they advertise is right.
+        if there is None or not node.declared or not differs(node.declared, advertised):
             continue
         edge, fix = _efa_edge(session, coverages, node, there) or _broken_edge(
             session, coverages, node, there
