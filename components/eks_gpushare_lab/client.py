@@ -13,7 +13,7 @@ import ssl
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import urllib3
 from urllib3.util import Retry, Timeout
@@ -80,8 +80,10 @@ class Resource:
 
     def path(self, namespace: str | None = None, name: str | None = None) -> str:
         """Path of an object, or of all of them; in all namespaces if none is named."""
-        inside = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
-        return f"{self.base}{inside}/{self.plural}" + (f"/{name}" if name else "")
+        # Names are whatever a manifest says, `a/../b` too; those of RBAC have colons.
+        space, called = (quote(given or "", safe=":") for given in (namespace, name))
+        inside = f"/namespaces/{space}" if self.namespaced and space else ""
+        return f"{self.base}{inside}/{self.plural}" + (f"/{called}" if called else "")
 
 
 class Client:

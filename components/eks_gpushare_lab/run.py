@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -55,6 +56,10 @@ def run(options: argparse.Namespace) -> int:
         NoEngineError: If the engine is wanted and not there; nothing has been started then.
         LabError: If there is no control plane to be had.
     """
+    twice = _expected_twice(options)
+    if twice:
+        sys.stderr.write(f"eks-gpushare: --expect says two numbers of {twice}\n")
+        return WRONG_USAGE
     engine = tools.find() if options.engine else None
     try:
         given, unreadable = manifests.read(list(options.apply or ()))
@@ -212,6 +217,13 @@ def _print(report: Report, options: argparse.Namespace) -> None:
         tables.print_report(console, report)
     else:
         tables.print_findings(console, report.findings)
+
+
+def _expected_twice(options: argparse.Namespace) -> str:
+    """A name of which two numbers of pods are expected; `""` if there is none."""
+    given = dict.fromkeys(map(_pair, options.expect or ()))
+    counted = Counter(name for name, _ in given)
+    return next((name for name, times in counted.items() if times > 1), "")
 
 
 def _refuse(unreadable: Sequence[Finding], options: argparse.Namespace) -> int:

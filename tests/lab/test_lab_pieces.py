@@ -12,6 +12,7 @@ import pytest
 
 from eks_gpushare.findings.rule import rules_in
 from eks_gpushare_lab import rules
+from eks_gpushare_lab.client import Resource
 from eks_gpushare_lab.install import manifests
 from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.dropped_keys import dropped, looks_like_one
@@ -261,3 +262,12 @@ def test_the_documentation_lists_every_finding_of_the_lab() -> None:
         why = f"{rule.why} [Source]({rule.source})"
         row = f"| {rule.id} | {rule.severity} | {rule.title} | {why} |"
         assert row in page
+
+
+def test_a_name_cannot_lead_to_another_path() -> None:
+    pods = Resource("/api/v1", "pods", namespaced=True)
+
+    assert pods.path("a/../b", "c?d#e") == "/api/v1/namespaces/a%2F..%2Fb/pods/c%3Fd%23e"
+    assert Resource("/apis/x/v1", "roles", namespaced=False).path("", "system:node") == (
+        "/apis/x/v1/roles/system:node"
+    )

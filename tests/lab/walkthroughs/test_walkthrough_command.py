@@ -102,3 +102,8 @@ def test_a_manifest_that_is_not_there_ends_with_2(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == (
         "eks-gpushare: nowhere.yaml cannot be read: No such file or directory\n"
     )
+
+
+def test_two_numbers_of_one_workload_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(given(stack="exclusive", expect=[("app", 1), ("app", 1), ("app", 2)])) == 2
+    assert capsys.readouterr().err == "eks-gpushare: --expect says two numbers of app\n"
