@@ -19,7 +19,7 @@ from gpushare_policies.tokens import (
     NODE_GROUP,
     RELEASE,
 )
-from gpushare_policies.words import Fix
+from gpushare_policies.words import Fix, is_of_pulumi_eks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -132,6 +132,8 @@ def _refuse_blanks(args: StackValidationArgs) -> None:
     `Create` in sdk/go/common/resource/plugin/provider_plugin.go.
     """
     for resource in args.resources:
+        if is_of_pulumi_eks(resource.urn):  # aws-auth, which configures no device plugin
+            continue
         if resource.resource_type in (RELEASE, CONFIG_MAP) and not list(resource.props):
             args.not_applicable(f"a preview without the cluster does not show {resource.name}")
 

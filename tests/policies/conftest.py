@@ -209,6 +209,7 @@ def resource() -> Callable[..., PolicyResource]:
         *,
         provider: dict[str, Any] | None = None,
         uses: Mapping[str, Sequence[PolicyResource]] | None = None,
+        below: str = "",
     ) -> PolicyResource:
         provided = None
         if provider is not None:
@@ -219,7 +220,7 @@ def resource() -> Callable[..., PolicyResource]:
         return PolicyResource(
             token,
             unknown_checking_proxy(copy.deepcopy(props)),
-            _urn("prod", token, name),
+            _urn("prod", f"{below}${token}" if below else token, name),
             name,
             OPTIONS,
             provided,

@@ -278,6 +278,19 @@ def test_a_preview_that_does_not_show_what_runs_in_the_cluster_is_not_judged(
     assert refusal.value.reason == "a preview without the cluster does not show plugin"
 
 
+def test_aws_auth_of_a_cluster_that_is_yet_to_be_made_hides_nothing(
+    resource: Callable[..., PolicyResource],
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    node_group: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    aws_auth = resource(CONFIG_MAP, "open-nodeAccess", {}, below="eks:index:Cluster")
+    resources = [aws_auth, node_group("gpu"), release(), config_map("other")]
+
+    assert [name for name, _ in stack_violations(SHARING_CONFIG_EXISTS, resources)] == ["nodes"]
+
+
 def _small(found: str, least: int = 100) -> str:
     return (
         f"The launch template template gives the GPU nodes of nodes {found}. There must be at "

@@ -58,12 +58,13 @@ def _outputs(block: str, token: str) -> dict[str, Any]:
     found = vars(file).get(wanted) if file is not None else None
     if found is None:
         return {}
-    getters = (getattr(each, "fget", None) for each in vars(found).values())
-    return {
-        getter._pulumi_name: _empty(str(getter.__annotations__.get("return")))  # noqa: SLF001  (set by pulumi.getter)
-        for getter in getters
-        if hasattr(getter, "_pulumi_name")
-    }
+    outputs: dict[str, Any] = {}
+    for member in vars(found).values():
+        getter = getattr(member, "fget", None)
+        name = getattr(getter, "_pulumi_name", None)
+        if getter is not None and isinstance(name, str):
+            outputs[name] = _empty(str(getter.__annotations__.get("return")))
+    return outputs
 
 
 def _empty(annotation: str) -> Any:
