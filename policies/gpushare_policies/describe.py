@@ -51,25 +51,25 @@ by the rule's name. A level is `advisory`, `mandatory` or `disabled`; `all` sets
 ## Programs of your own
 
 The pack needs no component of this project. A cluster or node group is judged as AWS gets it, below
-whatever component it comes from, so each fact is said once. How to comply is in the words of what was
-written: keys of the stack file below this project's components, properties of `pulumi_eks` below
-`eks.*`, those of `pulumi_aws` and `pulumi_kubernetes` elsewhere.
+whatever component it comes from, so each fact is said once. How to comply is in the words of what
+was written: keys of the stack file below this project's components, properties of `pulumi_eks`
+below `eks.*`, those of `pulumi_aws` and `pulumi_kubernetes` elsewhere.
 
 | written as | is judged at | by the engine | by `eks-gpushare policy` |
 |---|---|---|---|
-| `eks.Cluster`, with its default node group, network and roles | `aws.eks.Cluster`, launch template, access entries | yes | yes |
+| `eks.Cluster`, with its default nodes | `aws.eks.Cluster`, launch template | yes | yes |
 | `eks.ManagedNodeGroup` | `aws.eks.NodeGroup`, launch template | yes | yes |
-| `eks.NodeGroupV2`, `eks.NodeGroup` | launch template; labels and taints at the component | without labels and taints | yes |
+| `eks.NodeGroupV2`, `eks.NodeGroup` | launch template, component | without taints | yes |
 | `aws.eks.*`, `aws.ec2.LaunchTemplate`, `aws.ebs.Volume` | itself | yes | yes |
 | `helm.v3.Release` | itself | once the cluster is there | yes |
 | `helm.v4.Chart` | itself | no | its arguments |
 | `helm.v3.Chart` | its objects | its objects | no, and said |
-| `yaml.v2.*`, `yaml.ConfigFile`, `yaml.ConfigGroup` | their objects | yes | yes, but of addresses, which is said |
+| `ConfigFile`, `ConfigGroup` | their objects | yes | but of addresses, and said |
 | `kustomize.v2.Directory` | its objects | yes | no, and said |
 
-What a plugin would make or a look-up would find, `eks-gpushare policy` makes up; `assumed:` lines say
-what, and which objects the rules did not see. A look-up or component that nobody stands in for stops
-with the YAML to [answer it with](commands.md#answers).
+What a plugin would make or a look-up would find, `eks-gpushare policy` makes up; `assumed:` lines
+say what, and which objects the rules did not see. A look-up or component that nobody stands in for
+stops with the YAML to [answer it with](commands.md#answers).
 
 What the rules do not see:
 

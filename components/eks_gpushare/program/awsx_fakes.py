@@ -268,7 +268,8 @@ def _get_default_vpc(plan: Plan, _args: Properties, provider: str) -> Properties
     vpc = plan.ask("aws:ec2/getVpc:getVpc", {"default": True}, provider)["id"]
     filters = [{"name": "vpc-id", "values": [vpc]}]
     ids = plan.ask("aws:ec2/getSubnets:getSubnets", {"filters": filters}, provider)["ids"]
-    public, private = [], []
+    public: list[str] = []
+    private: list[str] = []
     for each in ids:
         found = plan.ask("aws:ec2/getSubnet:getSubnet", {"id": each}, provider)
         (public if found.get("mapPublicIpOnLaunch") else private).append(each)

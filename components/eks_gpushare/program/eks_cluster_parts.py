@@ -195,7 +195,31 @@ def complete(
         outputs["defaultNodeGroup"] = group
         scaling = plan.resource(group["autoScalingGroup"].urn)
         outputs["defaultNodeGroupAsgName"] = scaling.outputs.get("name", UNKNOWN)
-    made.outputs = {**outputs, "core": core}
+    outputs["core"] = core
+    made.outputs = {key: outputs[key] for key in sorted(outputs, key=_place)}
+
+
+_ORDER = (
+    "eksCluster",
+    "core",
+    "kubeconfig",
+    "kubeconfigJson",
+    "instanceRoles",
+    "clusterSecurityGroupId",
+    "nodeSecurityGroupId",
+    "clusterIngressRuleId",
+    "defaultNodeGroupAsgName",
+    "fargateProfileId",
+    "fargateProfileStatus",
+    "oidcProviderArn",
+    "oidcProviderUrl",
+    "oidcIssuer",
+    "autoModeNodeRoleName",
+)
+
+
+def _place(key: str) -> int:
+    return _ORDER.index(key) if key in _ORDER else len(_ORDER)
 
 
 _NODE_OPTIONS = {

@@ -56,8 +56,8 @@ def managed_node_group(plan: Plan, component: Resource) -> Properties:
         inputs["version"] = output(cluster, "version")
     placement = None
     if is_on(args.get("enableEfaSupport")):
-        group = {"strategy": "cluster", "tags": args.get("tags")}
-        placement = children.add("aws:ec2/placementGroup:PlacementGroup", children.name, group)
+        given = {"strategy": "cluster", "tags": args.get("tags")}
+        placement = children.add("aws:ec2/placementGroup:PlacementGroup", children.name, given)
     types = known(args.get("instanceTypes"), [])
     types = [unwrap(each) for each in types] if isinstance(types, list) else [UNKNOWN]
     own_image = any(args.get(key) is not None for key in (*_USER_DATA, "userData", "amiId"))

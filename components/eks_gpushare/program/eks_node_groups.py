@@ -93,7 +93,9 @@ def _volume(args: Properties, *, as_text: bool) -> Properties:
     return given
 
 
-def _v2(plan: Plan, children: Children, args: Properties, core: Properties) -> Properties:
+def _v2(
+    plan: Plan, children: Children, args: Properties, core: Properties
+) -> tuple[Properties, Any]:
     profile = _instance_profile(plan, args, core)
     cluster = cluster_of(plan, core)
     group, group_id = _groups(plan, children, args, core)

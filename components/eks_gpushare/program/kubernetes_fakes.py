@@ -150,7 +150,9 @@ def _register(plan: Plan, component: Resource, prefix: str, given: Properties) -
         metadata = {**metadata, "namespace": namespace}
     inputs = {**given, "apiVersion": version, "metadata": metadata}
     if (version, kind) == ("v1", "Secret"):
-        secret = {key: Secret(given[key]) for key in ("data", "stringData") if key in given}
+        secret: Properties = {
+            key: Secret(given[key]) for key in ("data", "stringData") if key in given
+        }
         inputs |= secret
     token = f"kubernetes:{version if '/' in version else f'core/{version}'}:{kind}"
     path = f"{namespace}/{name}" if namespace else str(name)
