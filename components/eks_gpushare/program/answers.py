@@ -122,7 +122,8 @@ def _outputs_wanted(token: str, given: Any) -> str:
 def _kind(value: Any) -> str:
     if value is None:
         return "empty"
-    return {list: "a list", dict: "a mapping", str: "text"}.get(type(value), f"{value!r}")
+    kinds = {"list": "a list", "dict": "a mapping", "str": "text"}
+    return kinds.get(type(value).__name__, f"{value!r}")
 
 
 def _function(token: str, answer: Any) -> Function:

@@ -61,9 +61,9 @@ def _outputs(block: str, token: str) -> dict[str, Any]:
     outputs: dict[str, Any] = {}
     for member in vars(found).values():
         getter = getattr(member, "fget", None)
-        name = getattr(getter, "_pulumi_name", None)
-        if getter is not None and isinstance(name, str):
-            outputs[name] = _empty(str(getter.__annotations__.get("return")))
+        output = getattr(getter, "_pulumi_name", None)
+        if getter is not None and isinstance(output, str):
+            outputs[output] = _empty(str(getter.__annotations__.get("return")))
     return outputs
 
 
