@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 KUBECONFIG = Path("/lab/kubeconfig")
+LAB = {
+    "clusters": [{"name": "lab", "cluster": {"server": "https://127.0.0.1:1"}}],
+    "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "admin"}}],
+    "current-context": "lab",
+    "users": [{"name": "admin", "user": {}}],
+}
+"""A kubeconfig as the lab writes them."""
 
 
 def derived(name: str) -> dict[str, Any]:
@@ -71,7 +78,7 @@ def test_a_stack_for_the_engine_configures_the_device_plugin_alike(
     name: str, tmp_path: Path
 ) -> None:
     kubeconfig, file = tmp_path / "kubeconfig", tmp_path / f"Pulumi.{name}.yaml"
-    kubeconfig.write_text("{}", encoding="utf-8")
+    kubeconfig.write_text(json.dumps(LAB), encoding="utf-8")
     given = ROOT / "stacks" / f"Pulumi.{name}.yaml"
     file.write_text(on_existing_cluster(given, kubeconfig, ROOT), encoding="utf-8")
     project = find_project(ROOT)
