@@ -128,6 +128,7 @@ HARMLESS: list[dict[str, Any]] = [
     {"podAnnotations": {"publicKey": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA", "key": "value"}},
     {"podAnnotations": {"prose": "ask-for-the-long-description-of-this", "id": "hf_model"}},
     {"imagePullSecrets": [{"name": "registry-token"}]},
+    {"podAnnotations": {"x": "y"}, "resources": {"limits": {"example.com/token": 4}}},
     {"podAnnotations": {"certificate": "-----BEGIN CERTIFICATE-----\nMIIC"}},
 ]
 

@@ -127,7 +127,7 @@ def _old(
     if not lacking:
         return
     worst = max(lacking, key=lambda need: parse_version(since[need.ability]) or version)
-    needed = since[worst.ability]
+    needed = since[worst.ability].partition("-")[0]  # what came in a candidate is in the release
     names = list(dict.fromkeys(n.pool for n in lacking if n.ability == worst.ability))
     who = f"pool {names[0]} needs" if len(names) == 1 else f"pools {', '.join(names)} need"
     yield OLD_CHART.finding(

@@ -58,6 +58,7 @@ _ENDS = (
 """What the names of keys with credentials end with, by their words."""
 _NAMES_ONLY = {"existing", "pull", "name", "ref", "from", "file", "path", "use", "enable", "mount"}
 """Words that make of such a key one for the name or place of a credential."""
+_PASSWORDS = ("password", "passwd", "pwd", "passphrase")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _ELSEWHERE = re.compile(
     r"(\$|\{\{|<|/|arn:|ref\+|vault:|ssm:|secretsmanager:|file:|\*+$|x{3,}$)", re.IGNORECASE
@@ -115,6 +116,8 @@ def _kind(at: FieldPath, key: str, value: Any) -> str | None:
                 own = kind == "a password in an address" and at[-1:] == ("repository",)
                 return None if own else kind
     if any(part in _CHOSEN for part in at) or not _names_credential(key):
+        return None
+    if isinstance(value, int) and not key.casefold().endswith(_PASSWORDS):  # maxToken: 4096
         return None
     plain = (
         text.strip() and not _ELSEWHERE.match(text.strip()) and not re.search(r"\s", text.strip())
