@@ -26,30 +26,67 @@ _ASSIGNED = (
 )
 """A line of a script or a document that gives a value to such a name."""
 _FORMS = (
-    ("a private key", r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"),
-    ("an AWS access key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    ("a token of GitHub", r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
-    ("a token of GitLab", r"\bgl(?:pat|dt|rt|cbt|ptt)-[A-Za-z0-9_-]{20,}"),
-    ("a token of Slack", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T\w+/B\w+/"),
-    ("a token of Hugging Face", r"\bhf_[A-Za-z0-9]{20,}"),
-    ("a key of NVIDIA NGC", r"\bnvapi-[A-Za-z0-9_-]{20,}"),
-    ("an access token of Pulumi", r"\bpul-[0-9a-f]{40}\b"),
-    ("a JSON web token", r"\beyJ[\w-]{8,2000}\.eyJ[\w-]{8,4000}\.[\w-]{8,}"),
-    ("an API key", r"\b(?:sk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}|AIza[A-Za-z0-9_-]{35})"),
-    ("an API key", r"\b(?:[sr]k_live_[A-Za-z0-9]{16,}|SG\.[\w-]{16,}\.[\w-]{16,})"),
-    ("a token of a package index", r"\b(?:npm_[A-Za-z0-9]{36}|pypi-AgEI[A-Za-z0-9_-]{20,})"),
-    ("a token of a registry", r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}"),
-    ("a token of Databricks", r"\bdapi[0-9a-f]{32}\b"),
-    ("a login of a registry", r'"auth"\s*:\s*"[A-Za-z0-9+/]{8,}={0,2}"'),
-    ("a password in an address", r"\b[a-z][a-z0-9+.-]{0,20}://[^/\s:@'\"$<{]*:[^/\s@'\"$<{]+@"),
+    (
+        "a private key",
+        ("private key",),
+        r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----",
+    ),
+    (
+        "an AWS access key",
+        ("akia", "asia", "abia", "acca"),
+        r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
+    ),
+    (
+        "a token of GitHub",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})",
+    ),
+    (
+        "a token of GitLab",
+        ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-"),
+        r"\bgl(?:pat|dt|rt|cbt|ptt)-[A-Za-z0-9_-]{20,}",
+    ),
+    (
+        "a token of Slack",
+        ("xox", "hooks.slack.com"),
+        r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T\w+/B\w+/",
+    ),
+    ("a token of Hugging Face", ("hf_",), r"\bhf_[A-Za-z0-9]{20,}"),
+    ("a key of NVIDIA NGC", ("nvapi-",), r"\bnvapi-[A-Za-z0-9_-]{20,}"),
+    ("an access token of Pulumi", ("pul-",), r"\bpul-[0-9a-f]{40}\b"),
+    ("a JSON web token", (".eyj",), r"\beyJ[\w-]{8,2000}\.eyJ[\w-]{8,4000}\.[\w-]{8,}"),
+    (
+        "an API key",
+        ("sk-", "aiza"),
+        r"\b(?:sk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}|AIza[A-Za-z0-9_-]{35})",
+    ),
+    (
+        "an API key",
+        ("k_live_", "sg."),
+        r"\b(?:[sr]k_live_[A-Za-z0-9]{16,}|SG\.[\w-]{16,}\.[\w-]{16,})",
+    ),
+    (
+        "a token of a package index",
+        ("npm_", "pypi-"),
+        r"\b(?:npm_[A-Za-z0-9]{36}|pypi-AgEI[A-Za-z0-9_-]{20,})",
+    ),
+    ("a token of a registry", ("dckr_",), r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}"),
+    ("a token of Databricks", ("dapi",), r"\bdapi[0-9a-f]{32}\b"),
+    ("a login of a registry", ('"auth"',), r'"auth"\s*:\s*"[A-Za-z0-9+/]{8,}={0,2}"'),
+    (
+        "a password in an address",
+        ("://",),
+        r"\b[a-z][a-z0-9+.-]{0,20}://[^/\s:@'\"$<{]*:[^/\s@'\"$<{]+@",
+    ),
     (
         "an authorization",
+        ("authorization",),
         r"(?i)\bauthorization['\"]?\s*[:=]\s*['\"]?(?:bearer|basic)\s+[\w.+/=-]{8,}",
     ),
-    ("a password or token", _ASSIGNED),
+    ("a password or token", ("passw", "passphrase", "key", "token"), _ASSIGNED),
 )
-"""What credentials look like, wherever they stand in a text."""
-_PATTERNS = tuple((name, re.compile(pattern)) for name, pattern in _FORMS)
+"""What credentials look like wherever they stand in a text, and what of them is quick to look for,
+in lower case: to compile every pattern for every file would take longer than to read the file."""
 _ENDS = (
     *(("password",), ("passwd",), ("pwd",), ("passphrase",), ("token",), ("credentials",)),
     *(("api", "key"), ("apikey",), ("secret", "key"), ("access", "key"), ("private", "key")),
@@ -110,8 +147,9 @@ def _kind(at: FieldPath, key: str, value: Any) -> str | None:
         return None
     text = str(value)[:_LONGEST]
     if isinstance(value, str):
-        for kind, pattern in _PATTERNS:
-            if pattern.search(text):
+        folded = text.casefold()
+        for kind, hints, pattern in _FORMS:
+            if any(hint in folded for hint in hints) and re.search(pattern, text):
                 # The address of a chart repository has a finding of its own.
                 own = kind == "a password in an address" and at[-1:] == ("repository",)
                 return None if own else kind
