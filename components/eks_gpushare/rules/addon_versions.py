@@ -26,7 +26,7 @@ _ADDONS = "https://docs.aws.amazon.com/eks/latest/userguide/workloads-add-ons-av
 
 UNKNOWN_ADDON = Rule(
     "GPU460",
-    "warning",
+    "error",
     "An add-on has the name of one that EKS offers.",
     "EKS refuses it when the cluster is there.",
     _ADDONS,
@@ -70,7 +70,7 @@ def addon_names(ctx: Context) -> Iterator[Finding]:
             f"Did you mean {near}?"
             if near
             else "See whether `aws eks describe-addon-versions` has it.",
-            "error" if near else None,
+            None if near else "warning",  # AWS may offer it by now
         )
 
 
