@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, cast, get_args
 import pulumi
 
 from eks_gpushare.config.base import AnyInput, Model, TakesOutput, forget
+from eks_gpushare.config.pools import Pool
+from eks_gpushare.config.sharing import Mig
+from eks_gpushare.sharing.resources import mig_strategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -194,12 +197,28 @@ def dump(model: Model, **options: Any) -> dict[str, Any]:
     """
     late = dict(late_in(model))
     if not late:
-        return model.model_dump(mode="json", **options)
+        return _with_strategies(model, model.model_dump(mode="json", **options))
     plain = put_back(model, {at: _stand_in(type(model), at) for at in late})
     dumped = plain.model_dump(mode="json", **options)
     for at, value in late.items():
         place = _as_dumped(type(model), at) if options.get("by_alias") else at
         _place(dumped, place, value)
+    return _with_strategies(model, dumped)
+
+
+def _with_strategies(model: Model, dumped: dict[str, Any]) -> dict[str, Any]:
+    """What was dumped, with the MIG strategy that each pool has, by default too.
+
+    It stands in the state of every stack with MIG, where it was before its default was chosen by
+    the pool.
+    """
+    sharing, pools = model.__dict__.get("sharing"), model.__dict__.get("pools")
+    if isinstance(model, Pool) and isinstance(sharing, Mig) and "sharing" in dumped:
+        dumped["sharing"]["strategy"] = mig_strategy(sharing, model)
+    if isinstance(pools, dict) and "pools" in dumped:  # some dumps leave them out
+        for name, pool in pools.items():
+            if isinstance(pool, Pool):
+                _with_strategies(pool, dumped["pools"][name])
     return dumped
 
 
