@@ -68,6 +68,6 @@ def _lines(name: str, row: Sequence[Box], width: int, drawn: str) -> Iterator[Te
 
 
 def _edge(corners: str, along: str, row: Sequence[Box], width: int) -> Text:
-    left, between, right = corners
+    left, between, right = tuple(corners)
     runs = between.join(along * (box.size * width - 1) for box in row)
     return Text(f"  {'':{_NAME_WIDTH}}{left}{runs}{right}")

@@ -139,9 +139,13 @@ def guarded(*, own_process: bool) -> Iterator[Stream]:
     """
     if own_process:
         _open_all()
+    for name in ("COLUMNS", "LINES"):
+        given = os.environ.get(name)
+        if given is not None and not re.fullmatch("[0-9]{1,5}", given):
+            del os.environ[name]  # a number to no terminal, and an error to those who read it
     before = sys.stdout, sys.stderr
     out, err = Stream(sys.stdout), Stream(sys.stderr, lossy=True)
-    sys.stdout, sys.stderr = out, err  # type: ignore[assignment]  # as good as a TextIO
+    sys.stdout, sys.stderr = out, err
     try:
         yield out
     finally:
@@ -157,9 +161,9 @@ def _open_all() -> None:
         except OSError:
             os.open(os.devnull, os.O_WRONLY if number == _STDERR else os.O_RDONLY)
     if sys.stdout is None:
-        sys.stdout = open(_STDOUT, "w", encoding="utf-8", closefd=False)  # type: ignore[unreachable]  # noqa: SIM115
+        sys.stdout = open(_STDOUT, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if sys.stderr is None:
-        sys.stderr = open(_STDERR, "w", encoding="utf-8", closefd=False)  # type: ignore[unreachable]  # noqa: SIM115
+        sys.stderr = open(_STDERR, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 @contextmanager

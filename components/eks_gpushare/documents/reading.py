@@ -94,8 +94,7 @@ def _up_to(descriptor: int, most: int) -> bytes:
         if not chunk:
             return bytes(content)
         content += chunk
-    _too_large(f"more than {most:,}", most)
-    return None
+    return _too_large(f"more than {most:,}", most)
 
 
 def _refused(what: str) -> NoReturn:
