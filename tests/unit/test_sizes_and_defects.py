@@ -244,3 +244,12 @@ def test_system_nodes_without_a_type_are_refused() -> None:
 
     told = "The list is empty. Name at least one, or remove the key."
     assert errors == [f"error GPU110 system.instanceTypes: {told}"]
+
+
+def test_a_pool_without_a_type_is_refused_for_that_alone() -> None:
+    """Also where its user data would be made from its type."""
+    mig = {"mode": "mig", "layout": "all-1g.5gb"}
+    parts = [{"contentType": "text/x-shellscript", "content": "#!/bin/sh"}]
+    errors = found(gpu(instanceTypes=[], sharing=mig, userData=parts))
+
+    assert {each.code for each in errors if each.severity == "error"} == {"GPU110"}

@@ -41,9 +41,10 @@ def boot_script(pool: Pool, catalog: Catalog) -> str | None:
     """
     if not isinstance(pool.sharing, Mig) or not boots(pool):
         return None
-    found = catalog.find(pool.instance_types[0])
+    name = next(iter(pool.instance_types), "")
+    found = catalog.find(name)
     if found is None:
-        raise KeyError(pool.instance_types[0])
+        raise KeyError(name)
     return mig_boot_part(mig_boot(node_layout(pool.sharing.layout, found, catalog)))
 
 
