@@ -171,6 +171,7 @@ def test_a_program_may_print_what_and_how_it_likes(
 
 
 @pytest.mark.parametrize(("source", "said"), BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.filterwarnings("ignore")  # of what these programs leave open
 def test_what_ends_a_program_is_said_and_is_no_success(
     source: str, said: str, program: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
