@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stack_files import write_stack_file
 
-from eks_gpushare.cli.tables import print_preview
+from eks_gpushare.cli.preview_text import print_preview
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.program.preview import Preview, locate, preview
 from eks_gpushare.rules import check_environment
@@ -67,7 +67,7 @@ def steps(project: Project, file: Path) -> dict[str, float]:
 def show(previewed: Preview) -> None:
     """Print a preview both ways, into nothing."""
     with redirect_stdout(io.StringIO()):
-        print_preview(previewed)
+        print_preview(previewed, quiet=False)
         json.dumps(previewed.as_json())
 
 

@@ -145,16 +145,16 @@ def test_the_first_stacks_take_the_cheapest_type_with_four_gpus_of_24_gb(name: s
     (taken,) = environment["pools"]["gpu"]["instanceTypes"]
     region = config["aws:region"]
     fitting = {
-        each.name: each.prices[region]
+        each.name: price
         for each in gpu_instance_types().values()
         if each.gpu_count == 4
         and each.gpu_fraction == 1
         and each.gpu is not None
-        and each.gpu.memory_mib >= 23_000
-        and each.prices.get(region)
+        and (each.gpu.memory_mib or 0) >= 23_000
+        and (price := each.prices.get(region)) is not None
     }
 
-    assert taken == min(fitting, key=lambda each: fitting[each] or 0)
+    assert taken == min(fitting, key=lambda each: fitting[each])
     assert len(gpu_instance_types()[taken].zones[region]) >= 4
     assert f"{fitting[taken]:.2f} USD an hour here, g5.12xlarge {fitting['g5.12xlarge']:.2f}" in (
         stack_text(name)

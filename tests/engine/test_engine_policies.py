@@ -13,6 +13,7 @@ from eks_gpushare.program.analyzer import run_pack
 from eks_gpushare.program.packs import load_pack
 from eks_gpushare.program.preview import record
 from eks_gpushare.program.project import find_project
+from eks_gpushare.stack_file.check import check_file
 
 if TYPE_CHECKING:
     from tests.engine.conftest import Engine, Project, Result, StackFile
@@ -85,7 +86,7 @@ def _engines(project: Project, stack: str, levels: StackFile, **fails: bool) -> 
 
 def _ours(project: Project, stack: str, levels: StackFile) -> set[Verdict]:
     found = find_project(project.directory)
-    recording = record(found, found.stack_file(stack), stack)
+    recording = record(found, check_file(found.stack_file(stack)), stack)
     pack = load_pack(project.directory / "policies")
     violations = run_pack(
         pack.policies,

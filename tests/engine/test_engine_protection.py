@@ -9,6 +9,7 @@ import pytest
 
 from eks_gpushare.program.preview import record
 from eks_gpushare.program.project import find_project
+from eks_gpushare.stack_file.check import check_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +72,7 @@ def test_the_plan_of_registrations_protects_what_the_engine_protects(
 ) -> None:
     """Also among the children of a component that a plugin builds, who inherit it."""
     assert created.code == 0
-    plan = record(find_project(project.directory), project.stack_file(LIVE), LIVE)
+    plan = record(find_project(project.directory), check_file(project.stack_file(LIVE)), LIVE)
     planned = [resource.as_json() for resource in plan.resources]
 
     assert protected_urns(planned) == protected_urns(project.state(LIVE)["deployment"]["resources"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_aws as aws
@@ -49,7 +49,7 @@ def careless() -> None:
     )
     provider = k8s.Provider("k8s", kubeconfig=cluster.kubeconfig_json)
     inside = pulumi.ResourceOptions(provider=provider)
-    metadata = {"name": "plugin", "namespace": "nvidia"}
+    metadata: Any = {"name": "plugin", "namespace": "nvidia"}
     k8s.core.v1.ConfigMap("plugin", metadata=metadata, data={"any": SHARING}, opts=inside)
     k8s.helm.v3.Release(
         "nvdp",

@@ -110,7 +110,7 @@ class Fuzzer:
         if pick.random() < 0.12:
             return self._mangled(pick.choice(_texts()))
         region: Any = "us-west-2" if pick.random() < 0.9 else pick.choice(_ODD)
-        config = {"aws:region": region, ENVIRONMENT_KEY: self.environment()}
+        config: Any = {"aws:region": region, ENVIRONMENT_KEY: self.environment()}
         if pick.random() < 0.03:
             config = pick.choice((None, [], {}, {ENVIRONMENT_KEY: pick.choice(_ODD)}, config))
         text: str = yaml.dump({"config": config}, Dumper=_DUMPER, sort_keys=False)
@@ -143,7 +143,8 @@ class Fuzzer:
     def _key(self) -> str:
         definitions = _schema()["$defs"].values()
         keys = sorted({key for each in definitions for key in each.get("properties", ())})
-        return self._random.choice([*keys, "x", "", "a/b", "a.b", "\u202e", "k" * 400])
+        others = ["x", "", "a/b", "a.b", "\u202e", "k" * 400]
+        return str(self._random.choice([*keys, *others]))
 
     def _of_schema(self, schema: Any, depth: int) -> Any:
         pick = self._random

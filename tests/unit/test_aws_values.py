@@ -400,7 +400,7 @@ BROKEN: list[tuple[str, str, dict[str, Any]]] = [
     ("GPU627", "pools.gpu.zones", pool(**(EFA | {"zones": None}))),
     *(
         (
-            "GPU626",
+            "GPU655",
             "pools.gpu.taints[1]",
             pool(taints=[TAINT, {"key": key, "effect": "NoSchedule"}]),
         )
@@ -427,7 +427,7 @@ BROKEN: list[tuple[str, str, dict[str, Any]]] = [
     ("GPU630", "pools.gpu.nodeRepair", pool(provisioner="existing", nodeRepair=False)),
     ("GPU422", "pools.gpu.nodeRole", pool(provisioner="existing", nodeRole=ROLE)),
 ]
-WARNINGS = {"GPU107", "GPU332", "GPU434", "GPU626", "GPU627", "GPU630"}
+WARNINGS = {"GPU107", "GPU332", "GPU434", "GPU655", "GPU627", "GPU630"}
 
 RIGHT: list[dict[str, Any]] = [
     cidr("8.8.8.8/32"),

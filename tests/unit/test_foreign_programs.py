@@ -158,7 +158,8 @@ def security_group_of_nodes() -> None:
 
 
 def add_ons() -> None:
-    cluster = eks.Cluster("c", authentication_mode="API", use_default_vpc_cni=True)
+    mode = eks.AuthenticationMode.API
+    cluster = eks.Cluster("c", authentication_mode=mode, use_default_vpc_cni=True)
     eks.Addon("csi", cluster=cluster, addon_name="aws-ebs-csi-driver")
     eks.VpcCniAddon("cni", cluster_name="other", cluster_version="1.35")
 
@@ -170,7 +171,7 @@ def fargate() -> None:
 
 def auto_mode() -> None:
     mode = eks.AutoModeOptionsArgs(enabled=True)
-    cluster = eks.Cluster("c", auto_mode=mode, authentication_mode="API")
+    cluster = eks.Cluster("c", auto_mode=mode, authentication_mode=eks.AuthenticationMode.API)
     pulumi.export("role", cluster.auto_mode_node_role_name)
 
 
@@ -212,13 +213,15 @@ def of_awsx_with_specs() -> None:
 
 def of_a_default_network() -> None:
     vpc = aws.ec2.get_vpc(default=True)
-    subnets = aws.ec2.get_subnets(filters=[{"name": "vpc-id", "values": [vpc.id]}])
+    of_vpc: Any = {"name": "vpc-id", "values": [vpc.id]}
+    subnets = aws.ec2.get_subnets(filters=[of_vpc])
     eks.Cluster("c", vpc_id=vpc.id, subnet_ids=subnets.ids, skip_default_node_group=True)
 
 
 def of_outputs() -> None:
     vpc = aws.ec2.get_vpc_output(default=True)
-    subnets = aws.ec2.get_subnets_output(filters=[{"name": "vpc-id", "values": [vpc.id]}])
+    of_vpc: Any = {"name": "vpc-id", "values": [vpc.id]}
+    subnets = aws.ec2.get_subnets_output(filters=[of_vpc])
     zone = subnets.ids.apply(lambda ids: aws.ec2.get_subnet(id=ids[0]).availability_zone)
     pulumi.export("zone", zone)
     pulumi.export("account", aws.get_caller_identity_output().account_id)

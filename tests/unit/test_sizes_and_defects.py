@@ -159,8 +159,8 @@ class UntellableError(Exception):
 
 def raises(error: BaseException) -> Any:
     def look(*_: object) -> Iterator[Finding]:
+        yield from ()
         raise error
-        yield
 
     return look
 

@@ -70,9 +70,9 @@ everything that is wrong with it at once. Unknown keys are refused everywhere.
 The first line names the [JSON Schema](stack-file.schema.json), with which an editor completes and
 checks the file. `eks-gpushare schema --stack-file` prints it.
 
-What holds without any key, such as logs, encrypted secrets and volumes, IMDSv2 and sign-in by access
-entries, is in [security](security.md#always-on); what an edit of a key does to running nodes in
-[upgrades](upgrades.md#what-an-edit-does).
+What holds without any key, such as logs, encrypted secrets and volumes, IMDSv2 and sign-in by
+access entries, is in [security](security.md#always-on); what an edit of a key does to running nodes
+in [upgrades](upgrades.md#what-an-edit-does).
 """
 
 _ABBREVIATIONS = {

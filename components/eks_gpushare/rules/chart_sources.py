@@ -152,7 +152,7 @@ def _path(at: FieldPath, path: str) -> Iterator[Finding]:
         yield BAD_PATH.finding(at, *fault)
         return
     parts = re.split(r"[\\/]", path)
-    absolute = path.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", path)
+    absolute = path.startswith(("/", "\\", "~")) or re.match(r"[A-Za-z]:", path)
     if absolute or ".." in parts:
         why = "is a place on this machine only" if absolute else "leads out of its folder"
         yield FAR_PATH.finding(
@@ -176,7 +176,6 @@ def _path_fault(path: str) -> tuple[str, str] | None:
             "This is an address.",
             "Give it as repository, and the chart's version beside it.",
         ),
-        (path.startswith("~"), "Helm does not know ~.", from_project),
         (bool(_VARIABLE.search(path)), "Variables in a path are not replaced.", from_project),
         (
             path.endswith((".yaml", ".yml")),

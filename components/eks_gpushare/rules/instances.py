@@ -152,15 +152,6 @@ def type_faults(
         )
 
 
-@check(Scope.SYSTEM_NODES, TYPE_TWICE)
-def system_types(ctx: Context) -> Iterator[Finding]:
-    """For the system nodes."""
-    system = ctx.environment.system
-    if system is not None and not system.instance_types:
-        at = ("system", "instanceTypes")
-        yield TYPE_TWICE.finding(at, "The list is empty.", "Name at least one, or remove the key.")
-
-
 @check(Scope.POOL, MIXED_TYPES)
 def same_gpus(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if pool.provisioner != "managedNodeGroup":

@@ -79,14 +79,6 @@ BAD_NAMESPACE = Rule(
 )
 
 
-PASSING_TAINT = Rule(
-    "GPU626",
-    "warning",
-    "A taint is none that a controller takes away again.",
-    "Nodes lose it as soon as they are ready, and pods without a toleration follow.",
-    "https://kubernetes.io/docs/reference/labels-annotations-taints/",
-)
-
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
@@ -190,24 +182,7 @@ def value_fault(value: str) -> str | None:
     return None
 
 
-_NODE_LIFECYCLE = "the node lifecycle controller"
-_CONDITIONS = (
-    *("not-ready", "unreachable", "memory-pressure", "disk-pressure", "pid-pressure"),
-    *("network-unavailable", "unschedulable"),
-)
-_PASSING = {
-    **{f"node.kubernetes.io/{name}": _NODE_LIFECYCLE for name in _CONDITIONS},
-    "node.alpha.kubernetes.io/notReady": _NODE_LIFECYCLE,
-    "node.alpha.kubernetes.io/unreachable": _NODE_LIFECYCLE,
-    "node.cloudprovider.kubernetes.io/uninitialized": "AWS's cloud controller manager",
-    "node.cloudprovider.kubernetes.io/shutdown": "AWS's cloud controller manager",
-    "ToBeDeletedByClusterAutoscaler": "the Cluster Autoscaler",
-    "DeletionCandidateOfClusterAutoscaler": "the Cluster Autoscaler",
-}
-"""Taints by the controller that sets them and takes them away, as the nodes' condition is."""
-
-
-@check(Scope.POOL, BAD_TAINT, TAINT_TWICE, NO_TAINT, PASSING_TAINT)
+@check(Scope.POOL, BAD_TAINT, TAINT_TWICE, NO_TAINT)
 def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(pool.taints):
@@ -222,12 +197,6 @@ def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 at,
                 f"{taint.key} with {taint.effect} stands twice.",
                 "Remove one of the two.",
-            )
-        elif owner := _PASSING.get(taint.key):
-            yield PASSING_TAINT.finding(
-                at,
-                f"{taint.key} is set and taken away by {owner}.",
-                "Use a key of your own, such as nvidia.com/gpu.",
             )
         seen.add((taint.key, taint.effect))
     startup = _startup_taints(pool)

@@ -33,6 +33,8 @@ _TAKEN: Mapping[str, str] = {
             *("memory-pressure", "disk-pressure", "pid-pressure"),
         )
     },
+    "node.alpha.kubernetes.io/notReady": _LIFECYCLE,
+    "node.alpha.kubernetes.io/unreachable": _LIFECYCLE,
     "node.cloudprovider.kubernetes.io/uninitialized": _CLOUD,
     "node.cloudprovider.kubernetes.io/shutdown": _CLOUD,
     "karpenter.sh/unregistered": "Karpenter",
