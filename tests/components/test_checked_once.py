@@ -232,7 +232,7 @@ def test_a_cluster_that_is_of_no_use_is_one_clean_error(
 
 
 def test_a_warning_of_a_checked_stack_is_given_once(run_stack: Callable[..., Run]) -> None:
-    found = run_stack("time-slicing", edit=as_it_is).warnings
+    found = run_stack("time-slicing-v100", edit=as_it_is).warnings
 
     assert [(name, text.split()[0]) for name, text in found] == [
         ("gpushare", "GPU104"),

@@ -31,7 +31,7 @@ TEACHES = {
     "mig-uniform": set(),
     "mps": set(),
     "multi-tenant": set(),
-    "prod": set(),
+    "prod": {"GPU434"},  # its reservation stands for one of yours
     "time-slicing": set(),
     "time-slicing-v100": {"GPU104", "GPU210"},  # p3 is retired
 }

@@ -114,7 +114,9 @@ def _checked(
             found += credentials(stack_file.environment, environment=True)
         found += of_environment
         if program is not None and parsed.environment and names_files(parsed.environment):
-            found += check_local_files(parsed.environment, program())
+            refused = {each.at for each in found if each.severity == "error"}
+            missing = check_local_files(parsed.environment, program())
+            found += [each for each in missing if each.at not in refused]
     found.sort(key=lambda each: stack_file.line_of(each) or 0)
     return Report(stack_file.name, tuple(found), stack_file.readable, stack_file, environment)
 
