@@ -19,7 +19,7 @@ LINES = {
     "eks-gpushare pre": ["preview"],
     "eks-gpushare preview mp": ["mps"],
     "eks-gpushare preview mi": ["mig-balanced", "mig-time-slicing", "mig-uniform"],
-    "eks-gpushare policy --program . ti": ["time-slicing"],
+    "eks-gpushare policy --program . ti": ["time-slicing", "time-slicing-v100"],
     "eks-gpushare lab run mu": ["multi-tenant"],
     "eks-gpushare preview dev --bef": ["--before"],
     "eks-gpushare init --mode ": ["exclusive", "mig", "mps", "timeSlicing"],

@@ -5,6 +5,7 @@ Each program is run in this process, with its descriptors caught as a shell woul
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -20,8 +21,20 @@ from eks_gpushare.cli import main
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of what these programs leave open
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_is_left_open_is_closed_here() -> Iterator[None]:
+    yield
+    gc.collect()
+
 
 FINE = {
     "print": "print('NOISE')",
@@ -252,7 +265,7 @@ def test_a_policy_pack_may_do_so_too(
     if code:
         assert (out, bool(err)) == ("", True)
     else:
-        assert one_document(out) == {"violations": []}
+        assert one_document(out)["violations"] == []
 
 
 LEFT = {

@@ -123,7 +123,9 @@ def test_a_folder_that_is_not_there_is_said_to_be_missing(project: Path, run: Ru
     ran = run("policy", "mps", "--pack", "nowhere", cwd=project)
 
     assert ran.code == 2
-    assert ran.err == ("eks-gpushare: There is no folder nowhere to take a policy pack from.\n")
+    assert ran.err == (
+        "eks-gpushare: The policy pack nowhere is not there. Name the directory of a pack with --pack.\n"
+    )
 
 
 def test_without_the_sdk_the_command_says_what_to_install(

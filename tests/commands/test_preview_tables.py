@@ -108,7 +108,9 @@ def test_errors_come_before_warnings_before_notes(
 
 
 def test_json_keeps_the_order_of_the_file(run: Run) -> None:
-    found = run("check", "stacks/Pulumi.time-slicing.yaml", "--json").json["files"][0]["findings"]
+    found = run("check", "stacks/Pulumi.time-slicing-v100.yaml", "--json").json["files"][0][
+        "findings"
+    ]
 
     severities = [finding["severity"] for finding in found]
     assert severities != sorted(severities, key=["error", "warning", "info"].index)

@@ -40,6 +40,9 @@ COMMANDS = {
     "findings one": ["findings", "GPU201"],
     "--help": ["--help"],
     "check --help": ["check", "--help"],
+    "init --help": ["init", "--help"],
+    "completion": ["completion", "bash"],
+    "completion --json": ["completion", "bash", "--json"],
     "--version": ["--version"],
 }
 FOUND = {"mig check": 1}

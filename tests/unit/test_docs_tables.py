@@ -177,7 +177,7 @@ def test_no_page_pins_a_release_of_the_future() -> None:
     named = {
         date
         for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-        if page.name != "0014-differences.md"
+        if page.name not in {"0014-differences.md", "GPU646.md"}  # the latter is about such dates
         for date in _RELEASE.findall(page.read_text(encoding="utf-8"))
     }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import base, checked, stack_file_text
+from finding_examples import TODAY, base, checked, stack_file_text
 
 from eks_gpushare.catalog.chart_releases import chart_history, parse_version
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.stack_file.check import check_stack_file
+from eks_gpushare.stack_file.file import stack_file_of
 
 OPERATOR = {"gpuStack": {"manager": "gpuOperator"}}
 TIME_SLICING = {"mode": "timeSlicing", "replicas": 4}
@@ -19,7 +21,8 @@ MIG = {"mode": "mig", "layout": "all-1g.10gb"}
 
 def found(fragment: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Errors, and warnings about charts; how a pool shares has warnings of its own."""
-    report = checked(stack_file_text(merge_values(base(), fragment)))
+    file = stack_file_of(stack_file_text(merge_values(base(), fragment)), "Pulumi.dev.yaml")
+    report = check_stack_file(file, today=TODAY)
     return [
         (f.severity, f.code, f.path)
         for f in report.findings

@@ -165,7 +165,7 @@ def test_a_kubeconfig_that_is_not_there_is_refused_with_where_it_was_looked_for(
     ((code, at, message, said),) = found(project, given)
 
     assert (code, at, said) == ("GPU470", "kubeconfig", fix)
-    assert message.startswith(given) or "\0" in given
+    assert message.startswith(given[:3000]) or "\0" in given
 
 
 def test_the_message_says_where_a_path_leads(project: Path) -> None:

@@ -242,7 +242,7 @@ def test_no_shares_at_all_are_refused_once(
 def test_system_nodes_without_a_type_are_refused() -> None:
     errors = [str(e) for e in found(environment(system={"instanceTypes": []})) if "error" in str(e)]
 
-    told = "The list is empty. Name at least one, or remove the key."
+    told = "The list is empty. Name at least one instance type."
     assert errors == [f"error GPU110 system.instanceTypes: {told}"]
 
 

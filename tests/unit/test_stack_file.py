@@ -333,7 +333,7 @@ def test_a_missing_file_is_unreadable(tmp_path: Path) -> None:
 
 def test_a_directory_is_unreadable(tmp_path: Path) -> None:
     assert check_file(tmp_path).findings[0].message == (
-        f"{tmp_path} cannot be read: is a directory."
+        f"{tmp_path} cannot be read: it is a directory, not a file."
     )
 
 

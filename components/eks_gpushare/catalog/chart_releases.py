@@ -63,7 +63,7 @@ def parse_version(text: str) -> Version | None:
 
 def _identifier(text: str) -> tuple[int, int, str]:
     """Numbers come before words, and in their own order."""
-    return (0, int(text), "") if text.isdecimal() else (1, 0, text)
+    return (0, int(text), "") if text.isascii() and text.isdecimal() else (1, 0, text)
 
 
 @cache

@@ -82,9 +82,9 @@ def _judge(options: argparse.Namespace, config: dict[str, Any]) -> int:
         )
     else:
         _print(previewed.stack, violations)
-        print(f"\nThe pack is {_named(pack)}.")
         for assumption in previewed.recording.assumptions:
             print(f"assumed: {assumption}")
+        print(f"\nThe pack is {_named(pack)}.")
     return FOUND if any(v.level == "mandatory" for v in violations) else FINE
 
 

@@ -61,7 +61,8 @@ def print_what_is_wrong(previewed: Preview, out: TextIO) -> None:
 
 def _width() -> int:
     console = Console()
-    known = console.is_terminal or os.environ.get("COLUMNS", "").isdecimal()
+    columns = os.environ.get("COLUMNS", "")
+    known = console.is_terminal or (columns.isascii() and columns.isdecimal())
     return max(console.width, 1) if known else _WIDTH_OF_A_FILE
 
 

@@ -47,7 +47,8 @@ def read_bytes(path: str | Path, most: int) -> bytes:
     name = str(path)
     if name in {STDIN, _STREAM}:
         return _stream(0, most)
-    if name.startswith(_DESCRIPTORS) and (number := name.rpartition("/")[2]).isdecimal():
+    number = name.rpartition("/")[2]
+    if name.startswith(_DESCRIPTORS) and number.isascii() and number.isdecimal():
         return _stream(int(number), most)
     try:
         # Without a writer a pipe would keep us waiting before it could be looked at.

@@ -88,7 +88,7 @@ _OCI_PART = re.compile(r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*")
 _PATH_LIKE = re.compile(r"(/|\.{1,2}(/|$)|~|\\|[A-Za-z]:[\\/]|file:)")
 _SOURCES = re.compile(r"(www\.)?(github|gitlab|bitbucket)\.(com|org)")
 _SOURCE_PAGE = re.compile(r"/[^/]+/[^/]+/?(/(tree|blob)/.*)?")
-_VARIABLE = re.compile(r"\$\{?[A-Za-z_]|%\w+%")
+_VARIABLE = re.compile(r"\$\{?[A-Za-z_]|%[A-Za-z0-9_]+%")
 _EXAMPLE = "https://charts.example.com/nvidia"
 
 

@@ -35,7 +35,9 @@ _WORDS: Mapping[Type, str] = {
     "number": "a number",
     "text": "text",
 }
-_TEXT_MAPS = re.compile(r"(nodeSelector|labels|annotations|\w+(Annotations|Labels))", re.IGNORECASE)
+_TEXT_MAPS = re.compile(
+    r"(nodeSelector|labels|annotations|[A-Za-z0-9_]+(Annotations|Labels))", re.IGNORECASE
+)
 """Mappings of Kubernetes whose values are text: a bare true or 1 is refused."""
 _LONGEST_WORD = 8
 _VERSIONS = ("tag", "version")

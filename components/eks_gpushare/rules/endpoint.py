@@ -164,6 +164,6 @@ def only_inside(ctx: Context) -> Iterator[Finding]:
         ("cluster", "endpoint"),
         "The API server can be reached from within the VPC only, and `pulumi up` has to reach it "
         "to install the charts.",
-        "Run it inside the VPC or through a VPN, or set endpoint: {public: true, publicCidrs: "
-        "[<your network>]}.",
+        "Run it inside the VPC or through a VPN, or set endpoint.public to true and "
+        "endpoint.publicCidrs to your network.",
     )

@@ -215,4 +215,10 @@ _PROJECT_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 def project_name(folder: str) -> str:
     """A name for a project in a folder of this name."""
     name = _PROJECT_NAME.sub("-", folder).strip("-._")
-    return name if name[:1].isalpha() else f"gpu-{name}".rstrip("-") if name else "gpu-sharing"
+    return (
+        name
+        if re.match(r"[A-Za-z]", name)
+        else f"gpu-{name}".rstrip("-")
+        if name
+        else "gpu-sharing"
+    )

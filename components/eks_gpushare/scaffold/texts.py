@@ -220,7 +220,7 @@ def flow(items: Iterable[str]) -> str:
 
 def _item(text: str) -> str:
     """A CIDR begins with a digit and is text all the same."""
-    return text if re.fullmatch(r"[0-9.]+/\d+", text) else scalar(text)
+    return text if re.fullmatch(r"[0-9.]+/[0-9]+", text) else scalar(text)
 
 
 def _comment(text: str) -> list[str]:

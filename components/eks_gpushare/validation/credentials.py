@@ -21,7 +21,7 @@ CREDENTIALS = Rule(
 )
 
 _ASSIGNED = (
-    r"(?i)(?<![\w-])[\w-]*(?:password|passwd|passphrase|secret[_-]?access[_-]?key|api[_-]?key"
+    r"(?i)(?<![A-Za-z0-9_-])[A-Za-z0-9_-]*(?:password|passwd|passphrase|secret[_-]?access[_-]?key|api[_-]?key"
     r"|secret[_-]?key|token)['\"]?\s*(?:=|:\s)\s*['\"]?[^\s'\"$`<{([%,;|&/]{6,200}(?:['\"\s;]|$)"
 )
 """A line of a script or a document that gives a value to such a name."""
@@ -49,12 +49,16 @@ _FORMS = (
     (
         "a token of Slack",
         ("xox", "hooks.slack.com"),
-        r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T\w+/B\w+/",
+        r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T[A-Za-z0-9_]+/B[A-Za-z0-9_]+/",
     ),
     ("a token of Hugging Face", ("hf_",), r"\bhf_[A-Za-z0-9]{20,}"),
     ("a key of NVIDIA NGC", ("nvapi-",), r"\bnvapi-[A-Za-z0-9_-]{20,}"),
     ("an access token of Pulumi", ("pul-",), r"\bpul-[0-9a-f]{40}\b"),
-    ("a JSON web token", (".eyj",), r"\beyJ[\w-]{8,2000}\.eyJ[\w-]{8,4000}\.[\w-]{8,}"),
+    (
+        "a JSON web token",
+        (".eyj",),
+        r"\beyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,}",
+    ),
     (
         "an API key",
         ("sk-", "aiza"),
@@ -63,7 +67,7 @@ _FORMS = (
     (
         "an API key",
         ("k_live_", "sg."),
-        r"\b(?:[sr]k_live_[A-Za-z0-9]{16,}|SG\.[\w-]{16,}\.[\w-]{16,})",
+        r"\b(?:[sr]k_live_[A-Za-z0-9]{16,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})",
     ),
     (
         "a token of a package index",
@@ -81,7 +85,7 @@ _FORMS = (
     (
         "an authorization",
         ("authorization",),
-        r"(?i)\bauthorization['\"]?\s*[:=]\s*['\"]?(?:bearer|basic)\s+[\w.+/=-]{8,}",
+        r"(?i)\bauthorization['\"]?\s*[:=]\s*['\"]?(?:bearer|basic)\s+[A-Za-z0-9_.+/=-]{8,}",
     ),
     ("a password or token", ("passw", "passphrase", "key", "token"), _ASSIGNED),
 )

@@ -6,6 +6,7 @@ part of it. Beyond these limits nothing is looked at but the size.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -59,7 +60,9 @@ class _Sizes:
             if len(value) > LONGEST_TEXT:
                 yield too_large(at, f"A text of {len(value):,} characters", LONGEST_TEXT)
         elif isinstance(value, int | float):
-            if not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:  # so is what is no number at all
+            # What is no number, or infinite, is refused with what it stands for.
+            finite = isinstance(value, int) or math.isfinite(value)
+            if finite and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
                 yield too_large(at, _number(value), LARGEST_NUMBER)
         elif isinstance(value, Mapping | list | tuple):
             entries = len(value)

@@ -33,7 +33,7 @@ NAME = "default"
 KEPT_SECONDS = 24 * 60 * 60
 """How long the logs of a lab that ended badly are kept."""
 
-_NAME = re.compile(rf"{NAME}|run-\d+-[0-9a-f]{{8}}")
+_NAME = re.compile(rf"{NAME}|run-[0-9]+-[0-9a-f]{{8}}")
 _STATE, _LOCK, _LOGS = "state.json", "lock", "logs"
 
 

@@ -24,7 +24,7 @@ _DOMAIN = (
 )
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _IMAGE = re.compile(
-    rf"{_DOMAIN}{_PART}(?:/{_PART})*(?::[\w][\w.-]{{0,127}})?"
+    rf"{_DOMAIN}{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?"
     r"(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
     re.ASCII,
 )

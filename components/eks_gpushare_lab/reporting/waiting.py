@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "nvidia.com/"
 _MOST_NAMES = 4
-_COUNT = re.compile(r"\d+ (?=\S)")
+_COUNT = re.compile(r"[0-9]+ (?=\S)")
 _LOOKED_AT = ("Insufficient", "node(s) had untolerated", "node(s) didn't match Pod's node")
 """How the scheduler begins what is explained here node by node."""
 _BUILT_IN = {"cpu", "memory", "pods", "ephemeral-storage"}

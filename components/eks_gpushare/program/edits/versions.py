@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RAW_CLUSTER = "aws:eks/cluster:Cluster"
 BEHIND = 3
 """Minor versions that nodes may be behind their control plane."""
-_VERSION = re.compile(r"(\d+)\.(\d+)")
+_VERSION = re.compile(r"([0-9]+)\.([0-9]+)")
 
 _DOWN = "EKS refuses it: the control plane is at {was}, and {now} is earlier"
 _TWO = "EKS refuses it: from {was} to {now} the control plane would skip {between}"
