@@ -124,7 +124,8 @@ def test_a_folder_that_is_not_there_is_said_to_be_missing(project: Path, run: Ru
 
     assert ran.code == 2
     assert ran.err == (
-        "eks-gpushare: The policy pack nowhere is not there. Name the directory of a pack with --pack.\n"
+        "eks-gpushare: The policy pack nowhere is not there. Name the directory of a pack "
+        "with --pack.\n"
     )
 
 
