@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,7 +14,7 @@ from hypothesis import settings
 from eks_gpushare.cli import main
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
@@ -84,7 +82,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     """The command in this process, in the repository unless told otherwise."""
 
     def call(*words: str, cwd: Path = ROOT) -> Ran:
-        with monkeypatch.context() as patch, _same_collector():
+        with monkeypatch.context() as patch:
             patch.chdir(cwd)
             patch.setenv("NO_COLOR", "1")
             capsys.readouterr()
@@ -92,17 +90,3 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return Ran(code, *capsys.readouterr())
 
     return call
-
-
-@contextmanager
-def _same_collector() -> Iterator[None]:
-    """Put the garbage collector back: the command switches it off, for it is a short process."""
-    collects, frozen, thresholds = gc.isenabled(), gc.get_freeze_count(), gc.get_threshold()
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-        if collects:
-            gc.enable()
-        if not frozen:
-            gc.unfreeze()

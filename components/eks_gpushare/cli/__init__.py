@@ -57,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     own_process = arguments is None
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if own_process:
+        # A short one: collecting cycles costs a quarter of its time and frees nothing it needs.
+        gc.disable()
     with guarded(own_process=own_process) as out:
         try:
             code = _run(words)
@@ -68,12 +71,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"eks-gpushare: the output cannot be written: {error}", file=sys.stderr)
             code = WRONG_USAGE
             _give_up(out)
-        return end(code, out) if own_process else code
+        if own_process:
+            gc.freeze()  # nor does the last collection, at the end of the process
+            end(code, out)
+        return code
 
 
 def _run(words: Sequence[str]) -> int:
-    # One short process: collecting cycles costs a quarter of its time and frees nothing it needs.
-    gc.disable()
     if _COMPLETING in os.environ:
         _complete_line()
     try:
@@ -96,7 +100,6 @@ def _run(words: Sequence[str]) -> int:
         message = f"this is a defect of eks-gpushare; report it: {in_one_line(error)}"
         print(f"eks-gpushare: {message}", file=sys.stderr)
         return DEFECT
-    gc.freeze()  # nor does the last collection, at the end of the process
     return code
 
 
