@@ -75,13 +75,13 @@ def test_objects_and_releases_come_from_the_registrations() -> None:
         ("mine", ("nvidia-device-plugin", "0.19.3")),  # as its Chart.yaml says
         ("nvidia-device-plugin-0.20.0.tgz", ("nvidia-device-plugin", "0.20.0")),
         ("gpu-operator-v26.7.0-rc.1.tgz", ("gpu-operator", "v26.7.0-rc.1")),
-        ("absent/nvidia-device-plugin", ("nvidia-device-plugin", "")),
     ],
 )
 def test_a_chart_on_disk_is_known_by_what_it_says_of_itself(
     path: str, found: tuple[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "mine").mkdir()
+    (tmp_path / path).touch()
     chart = "name: nvidia-device-plugin\nversion: 0.19.3\n"
     (tmp_path / "mine" / "Chart.yaml").write_text(chart, encoding="utf-8")
     text = Path(stack("time-slicing")).read_text(encoding="utf-8")
