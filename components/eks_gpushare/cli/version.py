@@ -21,4 +21,5 @@ class VersionAction(argparse.Action):
             number = version("eks-gpushare")
         except PackageNotFoundError:  # run from the sources
             number = "(not installed)"
-        parser.exit(0, f"eks-gpushare {number}\n")
+        print(f"eks-gpushare {number}")
+        parser.exit(0)
