@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,6 +23,11 @@ GOLDEN = Path(__file__).parent / "golden"
 # What runs the tests on several processors tells each part the width of its terminal; the commands
 # under test would take it for their own.
 os.environ.pop("COLUMNS", None)
+
+# A shell that starts tests in the background has them ignore interrupts, and with them all that they
+# start: what is tried with Ctrl-C would never end.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: times on shared machines say nothing about the code. In CI the examples are the same
 # in every run, so that a change is never blamed for what another one brought in.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pty
-import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -434,8 +433,6 @@ def _own_terminal() -> None:
     import termios
 
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    # Tests in the background of a shell are told to ignore it, and so would be what they start.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_on_a_terminal_enter_takes_every_default(tmp_path: Path) -> None:
