@@ -24,8 +24,8 @@ GOLDEN = Path(__file__).parent / "golden"
 # under test would take it for their own.
 os.environ.pop("COLUMNS", None)
 
-# A shell that starts tests in the background has them ignore interrupts, and with them all that they
-# start: what is tried with Ctrl-C would never end.
+# A shell that starts tests in the background has them ignore interrupts, and with them all that
+# they start: what is tried with Ctrl-C would never end.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
