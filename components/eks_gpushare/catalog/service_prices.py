@@ -50,8 +50,8 @@ def service_prices(region: str | None) -> ServicePrices:
 def control_plane_price(region: str | None, support: Support) -> float | None:
     """USD per hour of an EKS control plane, by the support that its version has.
 
-    The same in all regions: https://aws.amazon.com/eks/pricing, read 2026-11-22. Extended support
-    costs six times as much, whatever the version.
+    The same in all regions (https://aws.amazon.com/eks/pricing). Extended support costs six times
+    as much, whatever the version.
     """
     if region is None or partition_of(region) is not COMMERCIAL:
         return None
@@ -60,14 +60,15 @@ def control_plane_price(region: str | None, support: Support) -> float | None:
 
 SOURCES: Mapping[str, str] = MappingProxyType(
     {
-        "controlPlane": "https://aws.amazon.com/eks/pricing, read 2026-11-22",
+        "controlPlane": "https://aws.amazon.com/eks/pricing as quoted in "
+        "https://cloudburn.io/blog/amazon-eks-pricing of March 2026",
         "natGateway": "https://aws.amazon.com/vpc/pricing as copied in "
         "github.com/pipetail/cloudlint, pkg/worker/nat_gw_unused.go of 2022-08-20",
-        "publicIpv4": "https://aws.amazon.com/vpc/pricing: 0.005 per hour since 2024-02-01, "
-        "read 2026-11-22",
+        "publicIpv4": "https://aws.amazon.com/blogs/aws/"
+        "new-aws-public-ipv4-address-charge-public-ip-insights: since 2024-02-01",
         "rootVolume": "https://aws.amazon.com/ebs/pricing as copied in public code of 2021-07-14 "
         "(a table of SotoEC2's users); eu-central-1 and us-east-1 seen again in 2026",
-        "kmsKey": "https://aws.amazon.com/kms/pricing, read 2026-11-22",
+        "kmsKey": "https://aws.amazon.com/kms/pricing as commonly quoted; not read there",
     }
 )
 """Where the prices of services come from, and of when they are."""
