@@ -416,3 +416,15 @@ def test_wires_have_their_types(make: Callable[..., Run], wires: dict[str, Any],
     error = make("GpuPool", lambda: {**ALONE, **wires}, preview=True, fails=True).error
 
     assert error.splitlines()[1:] == [f"  {line}"]
+
+
+def test_a_key_of_the_same_program_is_one_that_is_taken(record: Callable[..., Run]) -> None:
+    """Also in a run that makes up what only an update tells."""
+
+    def program() -> None:
+        from pulumi_aws.kms import Key
+
+        key = Key("secrets")
+        eks_gpushare.EksCluster("demo", {**CLUSTER, "secrets_key_arn": key.arn})
+
+    assert not record(program, preview=False).error

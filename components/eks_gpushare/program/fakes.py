@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, field, replace
 from hashlib import blake2s, sha256
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.program import (
@@ -244,7 +245,7 @@ def _launch_template(_resource: Resource, _name: str, _region: str) -> Propertie
 
 
 def _kms_key(resource: Resource, _name: str, region: str) -> Properties:
-    key = digest(resource, 32)
+    key = str(UUID(digest(resource, 32)))
     return {"keyId": key, "arn": f"arn:{partition_of(region).id}:kms:{region}:{ACCOUNT}:key/{key}"}
 
 
