@@ -424,7 +424,7 @@ def test_a_key_of_the_same_program_is_one_that_is_taken(record: Callable[..., Ru
     def program() -> None:
         from pulumi_aws.kms import Key
 
-        key = Key("secrets")
-        eks_gpushare.EksCluster("demo", {**CLUSTER, "secrets_key_arn": key.arn})
+        args: Any = {**CLUSTER, "secrets_key_arn": Key("secrets").arn}
+        eks_gpushare.EksCluster("demo", args)
 
     assert not record(program, preview=False).error
