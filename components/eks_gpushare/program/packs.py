@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pulumi_policy
 
 from eks_gpushare.findings.defects import in_one_line
-from eks_gpushare.program.endings import ProcessEndedError, kept_alive
+from eks_gpushare.program.endings import kept_alive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,8 +62,6 @@ def load_pack(directory: Path) -> Pack:
             f"The policy pack {directory} {what}. Name the directory of a pack with --pack."
         )
     main = directory / "__main__.py"
-    if not directory.is_dir():
-        raise PackError(f"There is no folder {directory} to take a policy pack from.")
     if not main.is_file():
         raise PackError(f"{directory} holds no policy pack: there is no __main__.py in it.")
     try:
@@ -71,7 +69,7 @@ def load_pack(directory: Path) -> Pack:
             runpy.run_path(str(main), run_name="__main__")
     except _Assembled as assembled:
         return assembled.pack
-    except (Exception, SystemExit, ProcessEndedError) as error:
+    except (Exception, SystemExit) as error:
         why = in_one_line(error, placed=False)
         raise PackError(f"The policy pack in {directory} cannot be loaded. {why}") from error
     raise PackError(f"{main} makes no PolicyPack.")
