@@ -28,6 +28,7 @@ _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _ONLY_HEAD = re.compile(r"(?:[ \t]*(?:#.*)?\n?|%.*\n?)*")
 _ONLY_BLANK = re.compile(r"(?:[ \t\r]*(?:#.*)?\n?)*")
+_CONTENT = re.compile(r"\S")
 _OPENS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _CLOSES = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 _MANY_DIGITS = "Exceeds the limit"
@@ -57,7 +58,7 @@ def parts_of(text: str) -> list[Part]:
     """The documents of a text; those without content are left out."""
     if text.lstrip().startswith(("{", "[")):
         try:
-            return list(_json_parts(text))
+            return _json_parts(text)
         except ValueError:
             pass  # YAML in its flow style, or broken: then YAML's parser says where
         except RecursionError:
@@ -79,22 +80,20 @@ def _part(number: int, value: Any) -> Part:
     return Part(number, wrong=wrong) if wrong else Part(number, value)
 
 
-def _json_parts(text: str) -> Iterator[Part]:
+def _json_parts(text: str) -> list[Part]:
     """Values one after the other, as kubectl takes them.
 
     Raises:
         ValueError: If it is no JSON.
     """
     decoder = json.JSONDecoder(object_pairs_hook=_json_object, parse_constant=_no_constant)
-    found, at, number = [], 0, 0
-    while at < len(text):
-        rest = len(text) - len(text[at:].lstrip())
-        if rest >= len(text):
-            break
-        value, at = decoder.raw_decode(text, rest)
-        number += 1
-        found.append(_part(number, value))
-    yield from found
+    found: list[Part] = []
+    start = _CONTENT.search(text)
+    while start:
+        value, end = decoder.raw_decode(text, start.start())
+        found.append(_part(len(found) + 1, value))
+        start = _CONTENT.search(text, end)
+    return found
 
 
 def _json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
