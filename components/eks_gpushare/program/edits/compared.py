@@ -36,8 +36,13 @@ def dropped(old: Resource, new: Resource) -> set[str]:
 def inputs(resource: Resource) -> dict[str, Any]:
     """Inputs as plain data, each set in one order."""
     given: dict[str, Any] = to_json(resource.inputs)
-    sets = {name for name in _SETS.get(resource.type, ()) if isinstance(given.get(name), list)}
-    return given | {name: sorted(given[name], key=str) for name in sets}
+    sets = _SETS.get(resource.type, frozenset()) & set(given)
+    return given | {name: same_order(given[name]) for name in sets}
+
+
+def same_order(value: object) -> object:
+    """A list in one order, of which it says nothing; anything else as it is."""
+    return sorted(value, key=str) if isinstance(value, list) else value
 
 
 def by_urn(recording: Recording, token: str) -> dict[str, Resource]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from eks_gpushare.documents.pod import in_order
+from eks_gpushare.program.edits.compared import same_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +70,7 @@ def pool_changes(before: Mapping[str, Pool], after: Mapping[str, Pool]) -> list[
     found = []
     for name, new in after.items():
         old = before.get(name)
-        if old is not None and any(_same_order(old[k]) != _same_order(new[k]) for k in _COMPARED):
+        if old is not None and any(same_order(old[k]) != same_order(new[k]) for k in _COMPARED):
             found.append(PoolChange(name, "changed", old, new, tuple(_to_do(name, old, new))))
     for name, old in before.items():
         if name not in after:
@@ -139,10 +140,6 @@ def _tolerated(wanted: Mapping[str, str], given: list[Mapping[str, str]]) -> boo
 
 def _tolerations(given: list[Mapping[str, Any]]) -> str:
     return " and ".join(_mapping(in_order(each)) for each in given)
-
-
-def _same_order(value: object) -> object:
-    return sorted(value, key=str) if isinstance(value, list) else value
 
 
 def _mapping(value: Mapping[str, Any]) -> str:

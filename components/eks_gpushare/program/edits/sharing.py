@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.program.edits.compared import RELEASE, by_urn, changed
+from eks_gpushare.program.edits.compared import RELEASE, by_urn, changed, same_order
 from eks_gpushare.program.edits.kinds import Edit, edit
+from eks_gpushare.program.pools import ENVIRONMENT_TYPE, POOL_TYPE
 from eks_gpushare.program.values import to_json
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare.program.recording import Recording
 
-_ENVIRONMENT = "eks-gpushare:index:GpuSharingEnvironment"
-_POOL = "eks-gpushare:index:GpuPool"
 _MANAGERS = {
     "eks-gpushare:index:DevicePlugin": "the device plugin's chart",
     "eks-gpushare:index:GpuOperator": "the GPU Operator",
@@ -89,7 +88,7 @@ def of_requests(before: Recording, after: Recording) -> Iterator[Edit]:
     olds = _pools(before)
     for name, new in _pools(after).items():
         old = olds.get(name, {})
-        differing = [k for k in _ASKED if k in old and _same_order(old[k]) != _same_order(new[k])]
+        differing = [k for k in _ASKED if k in old and same_order(old[k]) != same_order(new[k])]
         if not differing:
             continue
         asks = [
@@ -107,16 +106,12 @@ def of_requests(before: Recording, after: Recording) -> Iterator[Edit]:
 def _pools(run: Recording) -> dict[str, dict[str, Any]]:
     """What pools offer, by the name of their node group."""
     found: dict[str, dict[str, Any]] = {}
-    for environment in run.of_type(_ENVIRONMENT):
+    for environment in run.of_type(ENVIRONMENT_TYPE):
         pools = to_json(environment.outputs.get("pools", {}))
         found |= {f"{environment.name}-{name}": pool for name, pool in pools.items()}
-    for pool in run.of_type(_POOL):
+    for pool in run.of_type(POOL_TYPE):
         found.setdefault(pool.name, to_json(pool.outputs))
     return found
-
-
-def _same_order(value: object) -> object:
-    return sorted(value, key=str) if isinstance(value, list) else value
 
 
 def _advertised(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
