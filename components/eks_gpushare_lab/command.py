@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         code: int = _VERBS[options.lab_verb](options)
     except LabError as error:
         if options.json:
-            _print_json({"error": str(error)})
+            print_json({"error": str(error)})
         else:
             print(f"eks-gpushare: {error}", file=sys.stderr)
         return WRONG_USAGE if isinstance(error, NoEngineError) else FOUND
@@ -135,7 +135,7 @@ def _up(options: argparse.Namespace) -> int:
 
     lab, started = lifecycle.up()
     if options.json:
-        _print_json({**lifecycle.status().as_json(), "reused": not started})
+        print_json({**lifecycle.status().as_json(), "reused": not started})
         return FINE
     if started:
         print(f"The lab is up; it took {lab.ready_seconds:.1f} s.")
@@ -150,7 +150,7 @@ def _status(options: argparse.Namespace) -> int:
 
     status = lifecycle.status()
     if options.json:
-        _print_json(status.as_json())
+        print_json(status.as_json())
     else:
         _print_status(status)
     return FINE if status.healthy else FOUND
@@ -163,7 +163,7 @@ def _down(options: argparse.Namespace) -> int:
     lab = lifecycle.down()
     seconds = time.monotonic() - begun
     if options.json:
-        _print_json({"stopped": lab is not None, "logs": str(lab.logs) if lab else None})
+        print_json({"stopped": lab is not None, "logs": str(lab.logs) if lab else None})
     elif lab is None:
         print("No lab is up.")
     else:
@@ -193,7 +193,7 @@ def _clean(options: argparse.Namespace) -> int:
             "running": [{"name": e.name, "bytes": e.size} for e in cleaned.running],
             "freedBytes": freed,
         }
-        _print_json(shown)
+        print_json(shown)
         return FINE
     for each in cleaned.removed:
         print(f"Removed {each.name}, {each.size >> 20} MB.")
@@ -228,10 +228,6 @@ def _print_connection(lab: Lab) -> None:
     print(f"  versions    {', '.join(f'{name} {number}' for name, number in lab.versions.items())}")
     print(f"  API server  {lab.url}")
     print(f"  kubeconfig  {lab.kubeconfig}")
-
-
-def _print_json(document: object) -> None:
-    print_json(document)
 
 
 def _terminate(number: int, _: object) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from eks_gpushare.cli.streams import print_json
 from eks_gpushare.program.preview import locate, preview
 from eks_gpushare.program.project import ProjectError
 from eks_gpushare_lab import rules
@@ -207,8 +207,7 @@ def _live_table(
 
 def _print(report: Report, options: argparse.Namespace) -> None:
     if options.json:
-        json.dump(report.as_json(), sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        print_json(report.as_json())
         return
     from eks_gpushare_lab.reporting import tables
 
