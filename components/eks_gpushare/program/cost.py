@@ -18,7 +18,7 @@ from eks_gpushare.catalog.service_prices import (
     control_plane_price,
     service_prices,
 )
-from eks_gpushare.program.cost_items import CostItem, Count, per_month
+from eks_gpushare.program.cost_items import CostItem, Count, no_price, per_month
 from eks_gpushare.program.cost_of_nodes import node_items
 from eks_gpushare.program.pools import ENVIRONMENT_TYPE
 from eks_gpushare.program.values import to_json
@@ -130,7 +130,7 @@ def _control_planes(recording: Recording, region: str | None, today: date) -> It
         price = control_plane_price(region, how)
         words = f"{how} support" if how in {"standard", "extended"} else "support unknown"
         name = given.get("name")
-        unknown = "" if price else _no_price("a control plane", region)
+        unknown = "" if price else no_price("a control plane", region)
         yield CostItem(
             "controlPlane",
             name if isinstance(name, str) and not name.startswith("<") else cluster.name,
@@ -166,13 +166,8 @@ def _services(recording: Recording, region: str | None) -> Iterator[CostItem]:
     for kind, token, words, price in kinds:
         count = len([each for each in recording.of_type(token) if not each.existing])
         if count:
-            unknown = "" if price is not None else _no_price(words, region)
+            unknown = "" if price is not None else no_price(words, region)
             yield CostItem(kind, "", words, Count(count, count), price, SOURCES[kind], unknown)
-
-
-def _no_price(what: str, region: str | None) -> str:
-    where = f"in {region}" if region else "without aws:region"
-    return f"No price of {what} {where} is known."
 
 
 def _not_included(recording: Recording) -> Iterator[str]:

@@ -27,6 +27,12 @@ def per_month(usd_per_hour: Count[float | None]) -> Count[float | None]:
     return Count(_month(usd_per_hour.at_desired), _month(usd_per_hour.at_max))
 
 
+def no_price(what: str, region: str | None) -> str:
+    """That the price of something is unknown, as an item's `unknown` says it."""
+    where = f"in {region}" if region else "without aws:region"
+    return f"No price of {what} {where} is known."
+
+
 def _month(per_hour: float | None) -> float | None:
     return None if per_hour is None else round(per_hour * HOURS_PER_MONTH, 2)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.catalog.service_prices import HOURS_PER_MONTH, SOURCES, service_prices
-from eks_gpushare.program.cost_items import CostItem, Count
+from eks_gpushare.program.cost_items import CostItem, Count, no_price
 from eks_gpushare.program.pools import POOL_TYPE, catalog_of_pool, region_of_resource
 from eks_gpushare.program.values import to_json
 from eks_gpushare.sharing.labels import POOL_LABEL
@@ -40,8 +40,7 @@ def _volumes(groups: list[_Group], region: str | None) -> Iterator[CostItem]:
     most = sum(group.disk_gib * group.count.at_max for group in groups)
     monthly = service_prices(region).gp3
     price = None if monthly is None else monthly / HOURS_PER_MONTH
-    where = f"in {region}" if region else "without aws:region"
-    unknown = "" if price is not None else f"No price of gp3 volumes {where} is known."
+    unknown = "" if price is not None else no_price("gp3 volumes", region)
     if most:
         yield CostItem(
             kind="rootVolumes",
