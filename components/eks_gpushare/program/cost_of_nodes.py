@@ -65,7 +65,8 @@ class _Group:
         pool = recording.by_urn.get(group.parent)
         ours = pool is not None and pool.type == POOL_TYPE
         self._catalog = catalog_of_pool(pool, self.region) if pool and ours else Catalog()
-        template = _template(recording, group)
+        made_from = recording.needed_by(group, "launchTemplate", _TEMPLATE)
+        template: dict[str, Any] = to_json(made_from.inputs) if made_from else {}
         self._capacity = str(given.get("capacityType") or "ON_DEMAND")
         in_template = template.get("instanceType")
         self._types = _texts(given.get("instanceTypes") or [in_template or _EKS_TYPE])
@@ -121,12 +122,6 @@ def _whole(value: Any) -> int | None:
 
 def _texts(value: Any) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _template(recording: Recording, group: Resource) -> dict[str, Any]:
-    urns = group.property_dependencies.get("launchTemplate", ())
-    found = (t for t in recording.of_type(_TEMPLATE) if t.urn in urns)
-    return next((to_json(t.inputs) for t in found), {})
 
 
 def _disks(template: dict[str, Any]) -> int:

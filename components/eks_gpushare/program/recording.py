@@ -142,6 +142,11 @@ class Recording:
         """The resources of this type, for example ``aws:eks/nodeGroup:NodeGroup``."""
         return [resource for resource in self.resources if resource.type == token]
 
+    def needed_by(self, resource: Resource, key: str, token: str) -> Resource | None:
+        """The first resource of a type that a property of another depends on."""
+        urns = resource.property_dependencies.get(key, ())
+        return next((found for found in self.of_type(token) if found.urn in urns), None)
+
     def as_json(self) -> dict[str, Any]:
         """The recording as JSON data: secrets masked, unknowns as ``"<computed>"``."""
         return {

@@ -176,13 +176,9 @@ def _template_changes(
     old: Resource, before: Recording, new: Resource, after: Recording
 ) -> list[str]:
     """Changed properties of the group's launch template that make a new version of it."""
-    templates = [_template_of(group, run) for group, run in ((old, before), (new, after))]
-    if templates[0] is None or templates[1] is None:
+    was = before.needed_by(old, "launchTemplate", _TEMPLATE)
+    now = after.needed_by(new, "launchTemplate", _TEMPLATE)
+    if was is None or now is None:
         return []
-    names = set(changed(templates[0], templates[1])) - _NO_NEW_VERSION
+    names = set(changed(was, now)) - _NO_NEW_VERSION
     return [f"launchTemplate.{name}" for name in sorted(names)]
-
-
-def _template_of(group: Resource, recording: Recording) -> Resource | None:
-    urns = group.property_dependencies.get("launchTemplate", ())
-    return next((t for t in recording.of_type(_TEMPLATE) if t.urn in urns), None)
