@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.eks_children import Children, is_on, json_text, output, reference, unwrap
-from eks_gpushare.program.eks_roles import auto_mode
+from eks_gpushare.program.eks_roles import in_auto_mode
 from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties, is_unknown
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 def kube_proxy(children: Children, cluster: Resource, args: Properties) -> None:
     """kube-proxy, which every cluster but one in Auto Mode has."""
     options = unwrap(args.get("kubeProxyAddonOptions")) or {}
-    default = not is_on(auto_mode(args).get("enabled"))
-    if is_on(options.get("enabled"), default=default):
+    if is_on(options.get("enabled"), default=not in_auto_mode(args)):
         _addon(children, "kube-proxy", cluster, args, options)
 
 
@@ -33,11 +32,7 @@ def coredns(
     """CoreDNS, where there are nodes for it or it is asked for."""
     options = unwrap(args.get("corednsAddonOptions")) or {}
     fargate = is_on(args.get("fargate"))
-    somewhere = (
-        fargate
-        or not is_on(args.get("skipDefaultNodeGroup"))
-        or is_on(auto_mode(args).get("enabled"))
-    )
+    somewhere = fargate or not is_on(args.get("skipDefaultNodeGroup")) or in_auto_mode(args)
     asked = is_on(options.get("enabled")) or "configurationValues" in options
     if asked or (somewhere and is_on(options.get("enabled"), default=True)):
         if fargate:
@@ -76,8 +71,7 @@ def vpc_cni(
     children: Children, cluster: Resource, args: Properties, depends_on: Sequence[str]
 ) -> Children | None:
     """The component of vpc-cni, where the cluster does not go without."""
-    default = is_on(auto_mode(args).get("enabled"))
-    if is_on(args.get("useDefaultVpcCni"), default=default):
+    if is_on(args.get("useDefaultVpcCni"), default=in_auto_mode(args)):
         return None
     name = f"{children.name}-vpc-cni"
     options = {**(unwrap(args.get("vpcCniOptions")) or {}), "tags": args.get("tags")}

@@ -34,7 +34,7 @@ def construct(plan: Plan, component: Resource) -> Properties:
     partition = partition_of(plan.region())
     network = _network(plan, component)
     own_role = "serviceRole" not in args
-    auto_mode = is_on(eks_roles.auto_mode(args).get("enabled"))
+    auto_mode = eks_roles.in_auto_mode(args)
     role = (
         reference(eks_roles.cluster_role(children, args, partition, auto_mode=auto_mode))
         if own_role
@@ -218,9 +218,9 @@ def _network_config(args: Properties, *, auto_mode: bool) -> Properties | None:
 
 
 def _auto_mode(args: Properties, nodes: Resource | None) -> Properties:
-    options = eks_roles.auto_mode(args)
-    if not is_on(options.get("enabled")):
+    if not eks_roles.in_auto_mode(args):
         return {}
+    options = eks_roles.auto_mode(args)
     compute = {"enabled": True, "nodePools": ["general-purpose", "system"]}
     if nodes is not None:
         compute["nodeRoleArn"] = output(nodes, "arn")

@@ -177,8 +177,8 @@ def complete(
     }
     if made.group:
         core["clusterSecurityGroup"] = outputs["clusterSecurityGroup"] = made.group
-    auto_mode = is_on(eks_roles.auto_mode(args).get("enabled"))
-    if made.group and not is_on(args.get("skipDefaultSecurityGroups"), default=auto_mode):
+    skipped = is_on(args.get("skipDefaultSecurityGroups"), default=eks_roles.in_auto_mode(args))
+    if made.group and not skipped:
         nodes, rule = node_security_group(plan, children, core)
         core["nodeGroupOptions"] |= {
             "nodeSecurityGroup": reference(nodes),

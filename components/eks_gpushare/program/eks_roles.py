@@ -136,7 +136,12 @@ def instance_roles(
 
 def has_no_nodes(args: Properties) -> bool:
     """Whether the cluster gets no node group of its own whatever else is asked for."""
-    return bool(is_on(args.get("fargate")) or is_on(auto_mode(args).get("enabled")))
+    return is_on(args.get("fargate")) or in_auto_mode(args)
+
+
+def in_auto_mode(args: Properties) -> bool:
+    """Whether EKS Auto Mode makes the nodes."""
+    return is_on(auto_mode(args).get("enabled"))
 
 
 def auto_mode(args: Properties) -> Properties:
