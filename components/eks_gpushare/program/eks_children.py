@@ -40,6 +40,11 @@ def output(resource: Resource, key: str) -> OutputValue:
     return OutputValue(value, dependencies=(resource.urn,))
 
 
+def id_of(referred: ResourceRef) -> OutputValue:
+    """The ID of a resource that is referred to, as an input that depends on it."""
+    return OutputValue(referred.id, dependencies=(referred.urn,))
+
+
 def reference(resource: Resource) -> ResourceRef:
     """A reference to a resource, of whatever version its SDK is."""
     return ResourceRef(resource.urn, resource.id)

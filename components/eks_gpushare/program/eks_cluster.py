@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.program import eks_access, eks_addons, eks_roles
-from eks_gpushare.program.eks_children import Children, is_on, output, reference, unwrap
+from eks_gpushare.program.eks_children import Children, id_of, is_on, output, reference, unwrap
 from eks_gpushare.program.eks_cluster_parts import (
     Made,
     complete,
@@ -18,6 +18,7 @@ from eks_gpushare.program.eks_cluster_parts import (
     storage_classes,
 )
 from eks_gpushare.program.eks_kubeconfig import kubeconfig
+from eks_gpushare.program.eks_security_groups import to_the_internet
 from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties, ResourceRef
 
@@ -139,19 +140,7 @@ def _security_group(
             "tags": tags,
         },
     )
-    children.add(
-        "aws:ec2/securityGroupRule:SecurityGroupRule",
-        f"{children.name}-eksClusterInternetEgressRule",
-        {
-            "description": "Allow internet access.",
-            "type": "egress",
-            "fromPort": 0,
-            "toPort": 0,
-            "protocol": "-1",
-            "cidrBlocks": ["0.0.0.0/0"],
-            "securityGroupId": output(group, "id"),
-        },
-    )
+    to_the_internet(children, "eksClusterInternetEgressRule", group)
     return reference(group)
 
 
@@ -175,7 +164,7 @@ def _eks_cluster(
     access = {"authenticationMode": mode, "bootstrapClusterCreatorAdminPermissions": True}
     vpc_config = {
         "subnetIds": network["subnetIds"],
-        "securityGroupIds": [OutputValue(group.id, dependencies=(group.urn,))] if group else None,
+        "securityGroupIds": [id_of(group)] if group else None,
         "endpointPrivateAccess": args.get("endpointPrivateAccess"),
         "endpointPublicAccess": args.get("endpointPublicAccess"),
         "publicAccessCidrs": args.get("publicAccessCidrs"),

@@ -14,7 +14,7 @@ from eks_gpushare.program import eks_roles
 from eks_gpushare.program.eks_children import Children, is_on, output, reference, unwrap
 from eks_gpushare.program.eks_kubeconfig import kubeconfig
 from eks_gpushare.program.eks_node_groups import default_node_group
-from eks_gpushare.program.eks_security_groups import node_security_group
+from eks_gpushare.program.eks_security_groups import group_of_eks, node_security_group
 from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties, ResourceRef, is_unknown
 
 if TYPE_CHECKING:
@@ -140,10 +140,7 @@ def complete(
     text = kubeconfig(plan, cluster, args.get("providerCredentialOpts"), with_profile=False)
     parsed = text if text is UNKNOWN else json.loads(text)
     issuer = issuer_of(cluster)
-    vpc_config = cluster.outputs.get("vpcConfig")
-    made_by_eks = (vpc_config if isinstance(vpc_config, dict) else {}).get(
-        "clusterSecurityGroupId", UNKNOWN
-    )
+    made_by_eks = group_of_eks(cluster)
     core: Properties = {
         **made.core,
         "cluster": reference(cluster),

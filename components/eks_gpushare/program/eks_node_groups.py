@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.program.eks_children import Children, is_on, known, output, reference, unwrap
+from eks_gpushare.program.eks_children import (
+    Children,
+    id_of,
+    is_on,
+    known,
+    output,
+    reference,
+    unwrap,
+)
 from eks_gpushare.program.eks_core import cluster_of, core_of, waits_for
 from eks_gpushare.program.eks_images import AL2, BOTTLEROCKET, image_of, operating_system
 from eks_gpushare.program.eks_security_groups import node_security_group
@@ -37,7 +45,7 @@ def _groups(plan: Plan, children: Children, args: Properties, core: Properties) 
     """The nodes' security group, as a reference or None, and its ID."""
     group = unwrap(args.get("nodeSecurityGroup"))
     if isinstance(group, ResourceRef):
-        return group, OutputValue(group.id, dependencies=(group.urn,))
+        return group, id_of(group)
     if args.get("nodeSecurityGroupId") is not None:
         return None, args["nodeSecurityGroupId"]
     made, _ = node_security_group(plan, children, core)
@@ -47,7 +55,7 @@ def _groups(plan: Plan, children: Children, args: Properties, core: Properties) 
 def _extra_groups(args: Properties) -> tuple[list[ResourceRef], list[Any]]:
     given = unwrap(args.get("extraNodeSecurityGroups")) or []
     found = [each for each in map(unwrap, given) if isinstance(each, ResourceRef)]
-    return found, [OutputValue(each.id, dependencies=(each.urn,)) for each in found]
+    return found, [id_of(each) for each in found]
 
 
 def _subnets(args: Properties, core: Properties) -> Any:

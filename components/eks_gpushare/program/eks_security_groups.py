@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.program.eks_children import Children, output, reference, unwrap
+from eks_gpushare.program.eks_children import Children, id_of, output, reference, unwrap
 from eks_gpushare.program.eks_core import cluster_of
 from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties, ResourceRef
 
@@ -30,6 +30,26 @@ def _rule(
     )
 
 
+def to_the_internet(children: Children, name: str, group: Resource) -> None:
+    """The rule that lets everything out of a security group."""
+    _rule(
+        children,
+        name,
+        "Allow internet access.",
+        (0, 0),
+        type="egress",
+        cidrBlocks=["0.0.0.0/0"],
+        securityGroupId=output(group, "id"),
+    )
+
+
+def group_of_eks(cluster: Resource) -> Any:
+    """The ID of the security group that EKS itself makes for a cluster."""
+    vpc_config = cluster.outputs.get("vpcConfig")
+    made = vpc_config if isinstance(vpc_config, dict) else {}
+    return made.get("clusterSecurityGroupId", UNKNOWN)
+
+
 def node_security_group(
     plan: Plan, children: Children, core: Properties
 ) -> tuple[Resource, Resource]:
@@ -37,13 +57,9 @@ def node_security_group(
     cluster = cluster_of(plan, core)
     own = core.get("clusterSecurityGroup")
     if isinstance(own, ResourceRef):
-        control_plane: Any = OutputValue(own.id, dependencies=(own.urn,))
+        control_plane = id_of(own)
     else:
-        vpc_config = cluster.outputs.get("vpcConfig")
-        made_by_eks = vpc_config if isinstance(vpc_config, dict) else {}
-        control_plane = OutputValue(
-            made_by_eks.get("clusterSecurityGroupId", UNKNOWN), dependencies=(cluster.urn,)
-        )
+        control_plane = OutputValue(group_of_eks(cluster), dependencies=(cluster.urn,))
     cluster_name = cluster.outputs.get("name", UNKNOWN)
     tags: Any = UNKNOWN
     if isinstance(cluster_name, str):
@@ -92,15 +108,7 @@ def node_security_group(
         securityGroupId=nodes,
         sourceSecurityGroupId=control_plane,
     )
-    _rule(
-        children,
-        "eksNodeInternetEgressRule",
-        "Allow internet access.",
-        (0, 0),
-        type="egress",
-        cidrBlocks=["0.0.0.0/0"],
-        securityGroupId=nodes,
-    )
+    to_the_internet(children, "eksNodeInternetEgressRule", group)
     ingress = _rule(
         children,
         "eksClusterIngressRule",
