@@ -7,6 +7,11 @@ import os
 import select
 import stat
 import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 MAX_BYTES = 16 * 1024 * 1024
 """Largest file that is read. All custom resource definitions of a big operator have a quarter."""
@@ -40,37 +45,34 @@ def text_of(file: str) -> str:
     try:
         kind = os.fstat(descriptor).st_mode
         if stat.S_ISREG(kind):
-            return _decoded(_read(descriptor))
+            return _decoded(_whole(iter(partial(os.read, descriptor, _PART), b""), "larger"))
         if stat.S_ISFIFO(kind) and _is_own(file):
-            return _decoded(_read_pipe(descriptor))
+            return _decoded(_whole(_written_to(descriptor), "longer"))
     finally:
         os.close(descriptor)
     raise UnreadableError(_what(kind))
 
 
-def _read(descriptor: int) -> bytes:
-    parts, size = [], 0
-    while part := os.read(descriptor, _PART):
-        parts.append(part)
-        size += len(part)
-        if size > MAX_BYTES:
-            raise UnreadableError(f"it is larger than the {MAX_BYTES >> 20} MiB that are read")
-    return b"".join(parts)
+def _whole(parts: Iterable[bytes], how: str) -> bytes:
+    """All parts together, unless that is larger, or longer, than what is read."""
+    content = bytearray()
+    for part in parts:
+        content += part
+        if len(content) > MAX_BYTES:
+            raise UnreadableError(f"it is {how} than the {MAX_BYTES >> 20} MiB that are read")
+    return bytes(content)
 
 
-def _read_pipe(descriptor: int) -> bytes:
-    parts: list[bytes] = []
-    size, end = 0, time.monotonic() + PIPE_SECONDS
+def _written_to(pipe: int) -> Iterator[bytes]:
+    """What comes through a pipe until its writer closes it."""
+    end = time.monotonic() + PIPE_SECONDS
     while True:
-        if not select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]:
+        if not select.select([pipe], [], [], max(0.0, end - time.monotonic()))[0]:
             raise UnreadableError(f"nobody has ended it within {PIPE_SECONDS:.0f} s")
-        part = os.read(descriptor, _PART)
+        part = os.read(pipe, _PART)
         if not part:
-            return b"".join(parts)
-        parts.append(part)
-        size += len(part)
-        if size > MAX_BYTES:
-            raise UnreadableError(f"it is longer than the {MAX_BYTES >> 20} MiB that are read")
+            return
+        yield part
 
 
 def _is_own(file: str) -> bool:
