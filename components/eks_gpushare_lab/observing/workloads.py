@@ -49,10 +49,15 @@ def wanted_by(given: Object) -> tuple[Workload, int | None] | None:
     return (workload, None) if kind in {*JOBS, "DaemonSet"} else None
 
 
+def outcomes(job: Object) -> dict[str, Object]:
+    """What has become of a Job, by type of condition: Complete or Failed, if it is over."""
+    conditions = job.get("status", {}).get("conditions") or ()
+    return {each["type"]: each for each in conditions if each["status"] == "True"}
+
+
 def is_over(job: Object) -> bool:
     """Whether a Job has come to its end, well or not."""
-    conditions = job.get("status", {}).get("conditions") or ()
-    return any(c["type"] in {"Complete", "Failed"} and c["status"] == "True" for c in conditions)
+    return not outcomes(job).keys().isdisjoint({"Complete", "Failed"})
 
 
 def at_once(job: Object, succeeded: int) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import Workload, used_by_node
+from eks_gpushare_lab.observing.workloads import JOBS
 from eks_gpushare_lab.reporting.comparing import (
     advertised_by,
     comparison_findings,
@@ -39,7 +40,7 @@ _FOLLOW_NO_CHART = {
     rules.NOT_WHOLE.id,
 }
 """What goes without saying where a chart is missing that the lab knows in other versions only."""
-_ENDING = ("Pod", "Job", "CronJob")
+_ENDING = ("Pod", *JOBS)
 _OF_WORKLOADS = {
     rules.NOT_CREATED.id,
     rules.NOT_ADMITTED.id,

@@ -23,7 +23,7 @@ from eks_gpushare_lab.observing.placement import (
     shortages,
     untolerated,
 )
-from eks_gpushare_lab.observing.workloads import SCALABLE
+from eks_gpushare_lab.observing.workloads import JOBS, SCALABLE, outcomes
 from eks_gpushare_lab.simulated_node.mps_server import CLIENT, WAITS, annotation, sets_no_user
 
 if TYPE_CHECKING:
@@ -110,11 +110,10 @@ def _of_the_whole(session: Session, workload: Workload, pods: Sequence[Object]) 
         said = [each.get("message", "") for each in (gone or {}).get("items") or ()]
         evicted = f"evicted for a pod of higher priority ({said[-1]})" if said else "deleted"
         yield f"the pod was {evicted}, and nobody makes another"
-    if workload.kind in {"Job", "CronJob"}:
-        job = session.job_of(workload) or {}
-        for each in job.get("status", {}).get("conditions") or ():
-            if each["type"] == "Failed" and each["status"] == "True":
-                yield f"the Job has failed: {each.get('message') or each.get('reason', '')}"
+    if workload.kind in JOBS:
+        failed = outcomes(session.job_of(workload) or {}).get("Failed")
+        if failed:
+            yield f"the Job has failed: {failed.get('message') or failed.get('reason', '')}"
 
 
 def _misses(session: Session, workload: Workload) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.observing.workloads import JOBS, at_once
+from eks_gpushare_lab.observing.workloads import JOBS, at_once, outcomes
 from eks_gpushare_lab.reporting.waiting import why_short
 
 if TYPE_CHECKING:
@@ -98,11 +98,11 @@ def _of_job(job: Object | None, running: int, waiting: int, ended: int) -> tuple
         return 0, 0, 0
     status = job.get("status") or {}
     succeeded = max(ended, int(status.get("succeeded", 0)))
-    conditions = {c["type"] for c in status.get("conditions") or () if c["status"] == "True"}
-    if "Complete" in conditions:
+    ended_as = outcomes(job)
+    if "Complete" in ended_as:
         return succeeded, succeeded, 0
     wanted = succeeded + at_once(job, succeeded)
-    if "Failed" in conditions:
+    if "Failed" in ended_as:
         return succeeded, max(succeeded + 1, wanted), waiting
     return min(wanted, succeeded + running), wanted, waiting
 
