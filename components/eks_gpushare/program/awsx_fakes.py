@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, ip_network
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.program.eks_children import Children, known, output, reference, unwrap
+from eks_gpushare.program.eks_children import (
+    Children,
+    default_vpc,
+    known,
+    output,
+    reference,
+    subnets_of,
+    unwrap,
+)
 from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.fake_types import ACCOUNT, Component
 from eks_gpushare.program.values import UNKNOWN, Properties, ResourceRef
@@ -265,12 +273,10 @@ def _default_vpc(plan: Plan, component: Resource) -> Properties:
 
 
 def _get_default_vpc(plan: Plan, _args: Properties, provider: str) -> Properties:
-    vpc = plan.ask("aws:ec2/getVpc:getVpc", {"default": True}, provider)["id"]
-    filters = [{"name": "vpc-id", "values": [vpc]}]
-    ids = plan.ask("aws:ec2/getSubnets:getSubnets", {"filters": filters}, provider)["ids"]
+    vpc = default_vpc(plan, provider)
     public: list[str] = []
     private: list[str] = []
-    for each in ids:
+    for each in subnets_of(plan, vpc, provider):
         found = plan.ask("aws:ec2/getSubnet:getSubnet", {"id": each}, provider)
         (public if found.get("mapPublicIpOnLaunch") else private).append(each)
     return {"vpcId": vpc, "publicSubnetIds": public, "privateSubnetIds": private}

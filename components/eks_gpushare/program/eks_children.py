@@ -1,4 +1,4 @@
-"""What the fakes for ``pulumi_eks`` are written with."""
+"""What the fakes for components of plugins, such as ``pulumi_eks``, are written with."""
 
 from __future__ import annotations
 
@@ -48,6 +48,17 @@ def id_of(referred: ResourceRef) -> OutputValue:
 def reference(resource: Resource) -> ResourceRef:
     """A reference to a resource, of whatever version its SDK is."""
     return ResourceRef(resource.urn, resource.id)
+
+
+def default_vpc(plan: Plan, provider: str) -> Any:
+    """The ID of the default VPC, as a plugin asks for it."""
+    return plan.ask("aws:ec2/getVpc:getVpc", {"default": True}, provider)["id"]
+
+
+def subnets_of(plan: Plan, vpc: Any, provider: str) -> Any:
+    """The IDs of the subnets of a VPC."""
+    filters = [{"name": "vpc-id", "values": [vpc]}]
+    return plan.ask("aws:ec2/getSubnets:getSubnets", {"filters": filters}, provider)["ids"]
 
 
 class Children:

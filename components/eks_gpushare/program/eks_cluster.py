@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.program import eks_access, eks_addons, eks_roles
-from eks_gpushare.program.eks_children import Children, id_of, is_on, output, reference, unwrap
+from eks_gpushare.program.eks_children import (
+    Children,
+    default_vpc,
+    id_of,
+    is_on,
+    output,
+    reference,
+    subnets_of,
+    unwrap,
+)
 from eks_gpushare.program.eks_cluster_parts import (
     Made,
     complete,
@@ -96,11 +105,10 @@ def _network(plan: Plan, component: Resource) -> Properties:
     args, provider = component.inputs, component.providers.get("aws", "")
     if "vpcId" in args:
         return {"vpcId": args["vpcId"], "subnetIds": _subnets(args)}
-    vpc = plan.ask("aws:ec2/getVpc:getVpc", {"default": True}, provider)["id"]
+    vpc = default_vpc(plan, provider)
     found = _subnets(args)
     if found == []:
-        filters = [{"name": "vpc-id", "values": [vpc]}]
-        found = plan.ask("aws:ec2/getSubnets:getSubnets", {"filters": filters}, provider)["ids"]
+        found = subnets_of(plan, vpc, provider)
     return {"vpcId": vpc, "subnetIds": found}
 
 
