@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli import init_words as words
 from eks_gpushare.cli.streams import print_json
+from eks_gpushare.cli.version import installed_version
 from eks_gpushare.findings.text import print_findings
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     project = first_project(
         choices,
         folder=folder,
-        version=_version(),
+        version=installed_version(),
         workload_file=_workload_file(folder, choices.stack),
     )
     if not project.files:
@@ -236,15 +237,6 @@ def _workload_file(folder: Path, stack: str) -> str:
     there = (folder / "workload.yaml").exists()
     added = there and not (folder / f"stacks/Pulumi.{stack}.yaml").exists()
     return own if added or (folder / own).exists() else "workload.yaml"
-
-
-def _version() -> str | None:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("eks-gpushare")
-    except PackageNotFoundError:  # run from the sources
-        return None
 
 
 def _refuse(project: FirstProject, choices: Choices, *, as_json: bool) -> None:

@@ -65,7 +65,7 @@ def _profiles(options: argparse.Namespace, target: Target) -> int:
     model = target.model
     profiles = model.profiles.values() if model else ()
     if options.json:
-        _print_json(
+        print_json(
             {
                 **target.as_json(),
                 "profiles": [
@@ -108,7 +108,7 @@ def _layouts(options: argparse.Namespace, target: Target) -> int:
     model = target.model
     if model is None:
         if options.json:
-            _print_json({**target.as_json(), "named": {}, "layouts": []})
+            print_json({**target.as_json(), "named": {}, "layouts": []})
         return _without_mig(target)
     names = [name for name, p in model.profiles.items() if options.all or not p.attributes]
     found = [
@@ -126,7 +126,7 @@ def _layouts(options: argparse.Namespace, target: Target) -> int:
             }
             for devices in found
         ]
-        _print_json({**target.as_json(), "named": named, "layouts": lists})
+        print_json({**target.as_json(), "named": named, "layouts": lists})
         return _without_mig(target)
     print(f"{target.heading()}\n")
     names_of = {_key(devices): name for name, devices in named.items()}
@@ -160,7 +160,7 @@ def _check(options: argparse.Namespace, target: Target) -> int:
     results = [check_layout(target, text) for text in options.layouts]
     drawn = _draw(target, results, options.svg) if options.svg else FINE
     if options.json:
-        _print_json([result.as_json() for result in results])
+        print_json([result.as_json() for result in results])
     else:
         _print_checked(target, results)
     return drawn if all(result.fits for result in results) else max(drawn, FOUND)
@@ -244,10 +244,6 @@ def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None
             for cell, width, heading in zip(row, widths, headings, strict=True)
         ]
         print(("  " + "  ".join(cells)).rstrip())
-
-
-def _print_json(document: object) -> None:
-    print_json(document)
 
 
 _SUMMARIES = {

@@ -236,15 +236,13 @@ def _of_program(err: Any) -> io.TextIOWrapper:
     )
 
 
-def end(code: int, out: Stream) -> int:
+def end(code: int, out: Stream) -> None:
     """End a process of the command's own with `code`, whatever a program has left behind in it.
 
-    Returns:
-        The code, where no program was run: then the process ends as any.
+    Where no program was run, it does nothing: then the process ends as any.
     """
     if out.moved:
         _end_now(code)
-    return code
 
 
 def _end_now(code: int) -> NoReturn:

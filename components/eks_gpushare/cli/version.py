@@ -15,11 +15,15 @@ class VersionAction(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         """Print the version and stop."""
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            number = version("eks-gpushare")
-        except PackageNotFoundError:  # run from the sources
-            number = "(not installed)"
-        print(f"eks-gpushare {number}")
+        print(f"eks-gpushare {installed_version() or '(not installed)'}")
         parser.exit(0)
+
+
+def installed_version() -> str | None:
+    """The version of this package; None if it is run from its sources."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("eks-gpushare")
+    except PackageNotFoundError:
+        return None

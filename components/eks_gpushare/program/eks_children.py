@@ -45,6 +45,14 @@ def id_of(referred: ResourceRef) -> OutputValue:
     return OutputValue(referred.id, dependencies=(referred.urn,))
 
 
+def latest_version(template: Resource) -> OutputValue:
+    """The newest version of a launch template, as node groups take it."""
+    version = template.outputs.get("latestVersion", UNKNOWN)
+    return OutputValue(
+        UNKNOWN if version is UNKNOWN else str(version), dependencies=(template.urn,)
+    )
+
+
 def reference(resource: Resource) -> ResourceRef:
     """A reference to a resource, of whatever version its SDK is."""
     return ResourceRef(resource.urn, resource.id)

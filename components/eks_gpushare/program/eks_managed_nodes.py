@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.program.eks_children import Children, is_on, known, output, reference, unwrap
+from eks_gpushare.program.eks_children import (
+    Children,
+    is_on,
+    known,
+    latest_version,
+    output,
+    reference,
+    unwrap,
+)
 from eks_gpushare.program.eks_core import cluster_of, core_of, waits_for
 from eks_gpushare.program.eks_images import BOTTLEROCKET, ami_type, image_of, operating_system
 from eks_gpushare.program.errors import PlanError
@@ -65,11 +73,9 @@ def managed_node_group(plan: Plan, component: Resource) -> Properties:
         template = _managed_template(
             plan, children, core, placement, own_image=own_image, types=types
         )
-        latest = template.outputs.get("latestVersion", UNKNOWN)
-        version = UNKNOWN if latest is UNKNOWN else str(latest)
         inputs["launchTemplate"] = {
             "id": output(template, "id"),
-            "version": OutputValue(version, dependencies=(template.urn,)),
+            "version": latest_version(template),
         }
         inputs.pop("diskSize", None)
     if own_image:

@@ -13,6 +13,7 @@ from eks_gpushare.program.eks_children import (
     id_of,
     is_on,
     known,
+    latest_version,
     output,
     reference,
     unwrap,
@@ -141,7 +142,6 @@ def _v2(
             "monitoring": None if monitoring is None else {"enabled": monitoring},
         },
     )
-    version = template.outputs.get("latestVersion", UNKNOWN)
     scaling = children.add(
         "aws:autoscaling/group:Group",
         children.name,
@@ -151,9 +151,7 @@ def _v2(
             "desiredCapacity": args.get("desiredCapacity", 2),
             "launchTemplate": {
                 "name": output(template, "name"),
-                "version": OutputValue(
-                    UNKNOWN if version is UNKNOWN else str(version), dependencies=(template.urn,)
-                ),
+                "version": latest_version(template),
             },
             "vpcZoneIdentifiers": _subnets(args, core),
             "instanceRefresh": {

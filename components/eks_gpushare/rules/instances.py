@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import alternatives, gpu_instance_types, memory_text, nvidia_ami
 from eks_gpushare.catalog.partitions import partition_of
-from eks_gpushare.catalog.regions import by_distance
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from eks_gpushare.catalog import Ami, Catalog, Gpu, InstanceType
     from eks_gpushare.config.pools import Pool
@@ -104,7 +103,7 @@ _EXAMPLE_RELEASE = "1.35.8-20260930"
 @check(Scope.POOL, UNKNOWN_TYPE, NO_GPU, TYPE_TWICE, MANY_TYPES)
 def known_gpu_types(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     at = ("pools", name, "instanceTypes")
-    yield from type_faults(at, pool.instance_types, ctx.catalog, ctx.catalog.gpu_types())
+    yield from type_faults(at, pool.instance_types, ctx.catalog, ctx.catalog.gpu_types)
     for index, wanted in enumerate(pool.instance_types):
         found = ctx.catalog.find(wanted)
         if found is not None and found.gpu is None and wanted not in pool.instance_types[:index]:
@@ -119,7 +118,7 @@ def known_gpu_types(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 
 
 def type_faults(
-    at: FieldPath, given: Sequence[str], catalog: Catalog, near: Iterable[str]
+    at: FieldPath, given: Sequence[str], catalog: Catalog, near: Callable[[], Iterable[str]]
 ) -> Iterator[Finding]:
     """What is wrong with a list of instance types, of a pool or of the system nodes.
 
@@ -127,7 +126,7 @@ def type_faults(
         at: Where the list is.
         given: The types.
         catalog: The types that there are.
-        near: Names among which the one is that a misspelt one may have meant.
+        near: Gives the names among which the one is that a misspelt one may have meant.
     """
     if not given:
         yield TYPE_TWICE.finding(at, "The list is empty.", "Name at least one instance type.")
@@ -137,7 +136,7 @@ def type_faults(
                 (*at, index), f"{wanted} stands twice.", "Remove one of the two."
             )
         elif catalog.find(wanted) is None:
-            meant = similar(wanted, near)
+            meant = similar(wanted, near())
             guess = f"Did you mean {meant}? " if meant else ""
             yield UNKNOWN_TYPE.finding(
                 (*at, index),
@@ -208,6 +207,8 @@ def not_in_region(
         instead: A sentence, with a space before it, on what the region has in its place.
     """
     if region and _lacking(region, found):
+        from eks_gpushare.catalog.regions import by_distance
+
         regions = _some(by_distance(region, found.zones), _MOST_REGIONS)
         yield NOT_IN_REGION.finding(
             at,
@@ -227,11 +228,10 @@ def _instead(ctx: Context, pool: Pool, found: InstanceType) -> list[str]:
 
 def _lacking(region: str | None, found: InstanceType) -> bool:
     """Whether a region is without a type: the catalog has offerings of some partitions only."""
-    if not region or not found.zones:
+    if not region or not found.zones or region in found.zones:
         return False
-    partition = partition_of(region)
     known = {partition_of(each) for kind in gpu_instance_types().values() for each in kind.zones}
-    return region not in found.zones and partition in known
+    return partition_of(region) in known
 
 
 def _some(names: list[str], most: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.instances import other_instance_names
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.instances import (
     MANY_TYPES,
@@ -71,7 +72,7 @@ def types(ctx: Context) -> Iterator[Finding]:
         return
     at = ("system", "instanceTypes")
     given = system.instance_types
-    yield from type_faults(at, given, ctx.catalog, _near(ctx, given))
+    yield from type_faults(at, given, ctx.catalog, other_instance_names)
     known = _known(ctx, system)
     for index, found in known.items():
         if found.gpu is not None:
@@ -91,24 +92,14 @@ def types(ctx: Context) -> Iterator[Finding]:
         yield TWO_ARCHITECTURES.finding(at, message, "Keep those of one architecture.")
 
 
-def _near(ctx: Context, given: tuple[str, ...]) -> list[str]:
-    """Names that a misspelt one may have meant; none where all are known."""
-    if all(ctx.catalog.find(name) for name in given):
-        return []
-    from eks_gpushare.catalog.instances import other_instance_names
-
-    return [*other_instance_names()]
-
-
 def _known(ctx: Context, system: SystemNodes) -> dict[int, InstanceType]:
     """The types that the catalog knows, by their place; each once."""
-    places = {name: index for index, name in reversed(list(enumerate(system.instance_types)))}
-    found = {index: ctx.catalog.find(name) for name, index in sorted(places.items(), key=_second)}
-    return {index: each for index, each in found.items() if each is not None}
-
-
-def _second(pair: tuple[str, int]) -> int:
-    return pair[1]
+    given = system.instance_types
+    return {
+        index: found
+        for index, name in enumerate(given)
+        if name not in given[:index] and (found := ctx.catalog.find(name)) is not None
+    }
 
 
 @check(Scope.SYSTEM_NODES, NO_SYSTEM_NODE, runs=Runs.IN_STACKS)

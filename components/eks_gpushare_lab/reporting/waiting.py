@@ -45,22 +45,57 @@ _BUILT_IN = {"cpu", "memory", "pods", "ephemeral-storage"}
 
 def reasons_of(session: Session, workload: Workload) -> list[str]:
     """Why pods of a workload wait or fail, each reason once, the scheduler's words first."""
-    pods = [pod for pod in session.watches.pods.all() if workload_of(pod) == workload]
-    held = Counter(each.what for pod in pods for each in obstacles_of(session, pod))
+    return _reasons(session, workload, _pods_held(session, workload))
+
+
+def why_short(session: Session, workload: Workload) -> tuple[list[str], str]:
+    """Why a workload does not run whole, in a few clauses, and what to do about it."""
+    pods = _pods_held(session, workload)
+    if workload.kind == "DaemonSet" and not pods:
+        reasons = _misses(session, workload)
+    else:
+        reasons = _reasons(session, workload, pods)
+    shown = [_without_preemption(each) for each in reasons]
+    found = [each.fix for _, obstacles in pods for each in obstacles]
+    return shown, (found or ["See why its pods wait; with --expect NAME=N fewer will do."])[0]
+
+
+def _pods_held(session: Session, workload: Workload) -> list[tuple[Object, list[Obstacle]]]:
+    """The pods of a workload, each with what keeps it from running that no node would help.
+
+    To find out asks the API server, so it is done once for each.
+    """
+    return [(pod, _obstacles(session, pod)) for pod in _pods_of(session, workload)]
+
+
+def _obstacles(session: Session, pod: Object) -> list[Obstacle]:
+    if pod["status"].get("phase") not in {None, "Pending", "Running"}:
+        return []
+    before = list(before_a_node(pod, session.client.get, session.watches.nodes.get))
+    return before or session.obstacles_on_node(pod)
+
+
+def _pods_of(session: Session, workload: Workload) -> list[Object]:
+    return [pod for pod in session.watches.pods.all() if workload_of(pod) == workload]
+
+
+def _reasons(
+    session: Session, workload: Workload, pods: Sequence[tuple[Object, Sequence[Obstacle]]]
+) -> list[str]:
+    held = Counter(each.what for _, obstacles in pods for each in obstacles)
+    pending = [(pod, obstacles) for pod, obstacles in pods if state_of(pod) == PENDING]
     said: Counter[str] = Counter()
     lab: dict[str, None] = {}
-    for pod in pods:
-        if state_of(pod) == PENDING:
-            scheduled = condition(pod, "PodScheduled") or {}
-            if "message" in scheduled or not held:
-                said[scheduled.get("message", "the scheduler has said nothing yet")] += 1
-    sample = next((pod for pod in pods if state_of(pod) == PENDING), None)
-    if sample is not None and not obstacles_of(session, sample):
-        lab = dict.fromkeys(_explained(session, sample))
-    waits = Counter(why for pod in pods if (why := annotation(pod, WAITS)))
+    for pod, _ in pending:
+        scheduled = condition(pod, "PodScheduled") or {}
+        if "message" in scheduled or not held:
+            said[scheduled.get("message", "the scheduler has said nothing yet")] += 1
+    if pending and not pending[0][1]:
+        lab = dict.fromkeys(_explained(session, pending[0][0]))
+    waits = Counter(why for pod, _ in pods if (why := annotation(pod, WAITS)))
     failed = Counter(
         f"{pod['status']['reason']}: {pod['status'].get('message', '')}"
-        for pod in pods
+        for pod, _ in pods
         if pod["status"].get("phase") == "Failed" and pod["status"].get("reason")
     )
     refused = dict.fromkeys(_ended(event["message"]) for event in session.refused(workload))
@@ -71,38 +106,18 @@ def reasons_of(session: Session, workload: Workload) -> list[str]:
         *(f"{_pods(count)}: {text}" for text, count in waits.most_common()),
         *(f"{_pods(count)} failed: {text}" for text, count in failed.most_common()),
         *(f"not created: {text}" for text in refused),
-        *_of_the_whole(session, workload, pods),
+        *_of_the_whole(session, workload, is_there=bool(pods)),
     ]
 
 
-def obstacles_of(session: Session, pod: Object) -> list[Obstacle]:
-    """What keeps a pod from running that no other node would help."""
-    if pod["status"].get("phase") not in {None, "Pending", "Running"}:
-        return []
-    before = list(before_a_node(pod, session.client.get, session.watches.nodes.get))
-    return before or session.obstacles_on_node(pod)
-
-
-def why_short(session: Session, workload: Workload) -> tuple[list[str], str]:
-    """Why a workload does not run whole, in a few clauses, and what to do about it."""
-    reasons = reasons_of(session, workload)
-    pods = [pod for pod in session.watches.pods.all() if workload_of(pod) == workload]
-    found = [each for pod in pods for each in obstacles_of(session, pod)]
-    if workload.kind == "DaemonSet" and not pods:
-        reasons = _misses(session, workload)
-    shown = [_without_preemption(each) for each in reasons]
-    fix = found[0].fix if found else "See why its pods wait; with --expect NAME=N fewer will do."
-    return shown, fix
-
-
-def _of_the_whole(session: Session, workload: Workload, pods: Sequence[Object]) -> Iterator[str]:
+def _of_the_whole(session: Session, workload: Workload, *, is_there: bool) -> Iterator[str]:
     """What is not about a pod that is there."""
     at = {"namespace": workload.namespace, "name": workload.name}
     if workload.kind == "Deployment":
         there = session.client.get(SCALABLE["Deployment"].format(*at.values()))
         if there and there["spec"].get("paused"):
             yield "the Deployment is paused, so nobody makes its pods"
-    if workload.kind == "Pod" and not pods and workload in session.applied:
+    if workload.kind == "Pod" and not is_there and workload in session.applied:
         gone = session.client.get(
             f"/api/v1/namespaces/{workload.namespace}/events?fieldSelector="
             f"reason%3DPreempted%2CinvolvedObject.name%3D{workload.name}"
@@ -138,7 +153,7 @@ def _without_preemption(reason: str) -> str:
 def waiting_findings(session: Session, workload: Workload) -> Iterator[Finding]:
     """What of a workload's waiting will not end by itself."""
     at = ("workloads", str(workload))
-    pods = [pod for pod in session.watches.pods.all() if workload_of(pod) == workload]
+    pods = _pods_of(session, workload)
     yield from uncreated_findings(session, workload, at)
     refused = [pod for pod in pods if pod["status"].get("reason") == REFUSED]
     if refused:

@@ -37,21 +37,22 @@ def controller(kind: str, name: str, replicas: int, spec: str = "", more: str = 
     )
 
 
-def job(name: str, more: str = "", resources: str = "") -> str:
+def work(resources: str) -> str:
     container = f"{{name: app, image: app{resources}}}"
-    template = f"{{spec: {{restartPolicy: Never, containers: [{container}]}}}}"
+    return f"template: {{spec: {{restartPolicy: Never, containers: [{container}]}}}}"
+
+
+def job(name: str, more: str = "", resources: str = "") -> str:
     return (
         f"---\napiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}}}\n"
-        f"spec: {{template: {template}{more}}}\n"
+        f"spec: {{{work(resources)}{more}}}\n"
     )
 
 
 def cron_job(name: str, more: str = "", resources: str = "") -> str:
-    container = f"{{name: app, image: app{resources}}}"
-    template = f"{{spec: {{restartPolicy: Never, containers: [{container}]}}}}"
     return (
         f"---\napiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: {name}}}\n"
-        f'spec: {{schedule: "0 0 1 1 *", jobTemplate: {{spec: {{template: {template}}}}}{more}}}\n'
+        f'spec: {{schedule: "0 0 1 1 *", jobTemplate: {{spec: {{{work(resources)}}}}}{more}}}\n'
     )
 
 
@@ -163,12 +164,11 @@ WHOLE = (
 
 
 @pytest.fixture(scope="module")
-def report(request: pytest.FixtureRequest) -> dict[str, Any]:
+def report(module_walk: Walk) -> dict[str, Any]:
     """Of one lab with all of it."""
-    walk: Walk = request.getfixturevalue("module_walk")
-    walk.install("exclusive")
-    walk.apply(text=WHOLE + "".join(text for text, _, _ in SHORT.values()))
-    return {**walk.see(), "walk": walk}
+    module_walk.install("exclusive")
+    module_walk.apply(text=WHOLE + "".join(text for text, _, _ in SHORT.values()))
+    return {**module_walk.see(), "walk": module_walk}
 
 
 @pytest.mark.parametrize("name", SHORT)
