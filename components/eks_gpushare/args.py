@@ -13,6 +13,13 @@ from typing import Any, NotRequired, TypedDict
 
 from pulumi import Input
 
+from eks_gpushare.autoscaling_args import (
+    ClusterAutoscaler,
+    DisruptionBudget,
+    Karpenter,
+    KarpenterPool,
+    WarmRoom,
+)
 from eks_gpushare.catalog_args import (
     CatalogAdditions,
     CatalogGpu,
@@ -29,6 +36,7 @@ from eks_gpushare.cluster_args import (
     NetworkBlock,
     PodIdentity,
 )
+from eks_gpushare.node_args import Nodes, Taint
 
 __all__ = [
     "Addon",
@@ -41,12 +49,16 @@ __all__ = [
     "Chart",
     "Charts",
     "Cluster",
+    "ClusterAutoscaler",
     "ClusterFacts",
     "CustomAmi",
+    "DisruptionBudget",
     "Endpoint",
     "ExistingCluster",
     "GpuStack",
     "Iam",
+    "Karpenter",
+    "KarpenterPool",
     "NetworkBlock",
     "Nodes",
     "PodIdentity",
@@ -58,29 +70,8 @@ __all__ = [
     "SystemBlock",
     "Taint",
     "UserDataPart",
+    "WarmRoom",
 ]
-
-
-class Taint(TypedDict):
-    """A taint of the nodes of a pool."""
-
-    key: str
-    """Label-like key, for example `nvidia.com/gpu`."""
-    value: NotRequired[str]
-    """Value. Default: empty."""
-    effect: str
-    """NoSchedule, PreferNoSchedule or NoExecute."""
-
-
-class Nodes(TypedDict):
-    """How many nodes a pool may have."""
-
-    min: NotRequired[int]
-    """Fewest nodes. Default: 0."""
-    desired: NotRequired[int]
-    """Nodes at the start. Default: `min`, but at least 1 if `max` allows it."""
-    max: NotRequired[int]
-    """Most nodes. Default: `desired`."""
 
 
 class SharedMigDevices(TypedDict):
@@ -182,6 +173,10 @@ class Pool(TypedDict):
     """How the GPUs are shared."""
     scaled_by: NotRequired[str]
     """stack or autoscaler: who decides the desired size after creation. Default: stack."""
+    karpenter: NotRequired[KarpenterPool]
+    """Only with `provisioner` karpenter: limits, weight and how nodes go."""
+    warm: NotRequired[WarmRoom]
+    """Room to keep free, of a pool that an autoscaler scales. Default: none."""
     node_repair: NotRequired[bool]
     """Let EKS replace nodes with a broken GPU. Default: true."""
     wait_for_driver: NotRequired[bool]
@@ -301,5 +296,7 @@ class Charts(TypedDict):
     """gpu-operator."""
     karpenter: NotRequired[Chart]
     """karpenter."""
+    cluster_autoscaler: NotRequired[Chart]
+    """cluster-autoscaler."""
     efa_device_plugin: NotRequired[Chart]
     """aws-efa-k8s-device-plugin."""

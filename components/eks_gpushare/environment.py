@@ -37,6 +37,10 @@ class GpuSharingEnvironmentArgs(TypedDict):
     """Who runs the device plugin."""
     pools: dict[str, plain.Pool]
     """GPU pools by name."""
+    karpenter: NotRequired[plain.Karpenter]
+    """Karpenter. Default: installed if a pool has `provisioner` karpenter."""
+    cluster_autoscaler: NotRequired[plain.ClusterAutoscaler]
+    """Cluster Autoscaler. Default: not installed; pools with `scaled_by` autoscaler need one."""
     charts: NotRequired[plain.Charts]
     """Chart versions, mirrors and values."""
     catalog: NotRequired[plain.CatalogAdditions]

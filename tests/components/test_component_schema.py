@@ -15,6 +15,7 @@ from pulumi.provider.experimental.component import ComponentProvider
 import eks_gpushare
 from eks_gpushare import args
 from eks_gpushare.config import (
+    autoscaling,
     cluster,
     component_specs,
     environment,
@@ -68,12 +69,16 @@ BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.Chart, (environment.Chart,)),
     (args.Charts, (environment.Charts,)),
     (args.Cluster, (cluster.NewCluster, cluster.ExistingCluster)),
+    (args.ClusterAutoscaler, (autoscaling.ClusterAutoscaler,)),
     (args.ClusterFacts, (component_specs.ClusterFacts,)),
     (args.CustomAmi, (pools.CustomAmi,)),
+    (args.DisruptionBudget, (autoscaling.DisruptionBudget,)),
     (args.Endpoint, (cluster.Endpoint,)),
     (args.ExistingCluster, (cluster.ClusterByName, cluster.ClusterByKubeconfig)),
     (args.GpuStack, (environment.GpuStack,)),
     (args.Iam, (iam.Iam,)),
+    (args.Karpenter, (autoscaling.Karpenter,)),
+    (args.KarpenterPool, (autoscaling.KarpenterPool,)),
     (args.NetworkBlock, (network.NewNetwork, network.ExistingNetwork)),
     (args.Nodes, (pools.Nodes,)),
     (args.PodIdentity, (cluster.PodIdentity,)),
@@ -85,6 +90,7 @@ BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.SystemBlock, (environment.SystemNodes,)),
     (args.Taint, (taints.Taint,)),
     (args.UserDataPart, (pools.UserDataPart,)),
+    (args.WarmRoom, (autoscaling.WarmRoom,)),
 ]
 """Each typed dictionary with the models it stands for; of several, the `mode` or the keys tell."""
 

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from eks_gpushare.config.autoscaling import ClusterAutoscaler, Karpenter
 from eks_gpushare.config.base import AnyInput, Items, Model, TextInput
 from eks_gpushare.config.cluster import Cluster
 from eks_gpushare.config.iam import Iam
@@ -74,6 +75,8 @@ class Charts(Model):
     """gpu-operator."""
     karpenter: Chart = Chart.model_construct()
     """karpenter."""
+    cluster_autoscaler: Chart | None = None
+    """cluster-autoscaler. Default: as this release has it."""
     efa_device_plugin: Chart | None = None
     """aws-efa-k8s-device-plugin. Default: as this release has it."""
 
@@ -160,6 +163,10 @@ class Environment(Model):
     """Who runs the device plugin."""
     pools: dict[str, Pool]
     """GPU pools by name."""
+    karpenter: Karpenter | None = None
+    """Karpenter. Default: installed if a pool has `provisioner: karpenter`."""
+    cluster_autoscaler: ClusterAutoscaler | None = None
+    """Cluster Autoscaler. Default: not installed; pools with `scaledBy: autoscaler` need one."""
     charts: Charts = Charts.model_construct()
     """Chart versions, mirrors and values."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()

@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticKnownError
 
+from eks_gpushare.config.autoscaling import CapacityType, KarpenterPool, WarmRoom
 from eks_gpushare.config.base import Items, Model, TextInput
 from eks_gpushare.config.sharing import Sharing
 from eks_gpushare.config.taints import DEFAULT_TAINT, Taint
 
 Provisioner: TypeAlias = Literal["managedNodeGroup", "karpenter", "existing"]
-CapacityType: TypeAlias = Literal["onDemand", "spot", "reserved", "capacityBlock"]
 AmiFamily: TypeAlias = Literal["al2023", "bottlerocket", "custom"]
 
 
@@ -117,6 +117,10 @@ class Pool(Model):
     """How the GPUs are shared."""
     scaled_by: Literal["stack", "autoscaler"] = "stack"
     """Who decides the desired size after creation; with `autoscaler`, updates leave it alone."""
+    karpenter: KarpenterPool | None = None
+    """Only with `provisioner: karpenter`: limits, weight and how nodes go."""
+    warm: WarmRoom | None = None
+    """Room to keep free, of a pool that an autoscaler scales. Default: none."""
     node_repair: bool = True
     """Let EKS replace nodes with a broken GPU."""
     wait_for_driver: bool | None = None
