@@ -11,10 +11,7 @@ from pulumi_aws.ec2 import SecurityGroup
 from pulumi_aws.vpc import SecurityGroupEgressRule, SecurityGroupIngressRule
 
 from eks_gpushare.catalog import InstanceType
-
-_FIRST_CARD_WITHOUT_EFA = frozenset({"p6-b300"})
-"""Families whose network card 0 is for IP traffic alone, and whose EFA begins at card 1:
-https://github.com/aws/aws-parallelcluster/issues/7143."""
+from eks_gpushare.sharing.efa import FIRST_CARD_WITHOUT_EFA
 
 
 def efa_interfaces(
@@ -27,7 +24,7 @@ def efa_interfaces(
         groups: Security groups of every interface.
     """
     count = instance_type.efa_interfaces
-    if instance_type.family in _FIRST_CARD_WITHOUT_EFA:
+    if instance_type.family in FIRST_CARD_WITHOUT_EFA:
         rest = [_interface(card, 0, "efa-only", groups) for card in range(1, count + 1)]
         return [_interface(0, 0, "interface", groups), *rest]
     rest = [_interface(card, 1, "efa-only", groups) for card in range(1, count)]

@@ -76,6 +76,16 @@ SET_ELSEWHERE: Mapping[str, str] = MappingProxyType(
 """Fields that are not the user's to set, and why: awslabs/amazon-eks-ami,
 nodeadm/internal/kubelet/config.go (81fec2e8), writes most of them."""
 
+KARPENTER_FIELDS = frozenset(
+    {
+        *("cpuCFSQuota", "evictionHard", "evictionMaxPodGracePeriod", "evictionSoft"),
+        *("evictionSoftGracePeriod", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent"),
+        *("kubeReserved", "maxPods", "podsPerCore", "systemReserved"),
+    }
+)
+"""Fields that an EC2NodeClass has below `spec.kubelet`: github.com/aws/karpenter-provider-aws
+v1.14.1, pkg/apis/v1/ec2nodeclass.go; `clusterDNS`, which it has too, is in SET_ELSEWHERE."""
+
 BOTTLEROCKET_SETTINGS: Mapping[str, str] = MappingProxyType(
     {
         "allowedUnsafeSysctls": "allowed-unsafe-sysctls",

@@ -25,7 +25,7 @@ def waits_for_driver(pool: Pool, manager: str) -> bool:
 
 def why_no_gate(pool: Pool) -> str | None:
     """Why waiting makes no sense on the nodes of a pool, None if it does."""
-    if pool.provisioner != "managedNodeGroup":
+    if pool.provisioner == "existing":
         return "this stack does not make these nodes"
     family = pool.custom_ami.family if pool.custom_ami else pool.ami_family
     if family == "bottlerocket":

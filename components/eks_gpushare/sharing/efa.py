@@ -23,11 +23,25 @@ if TYPE_CHECKING:
 
 EFA = "vpc.amazonaws.com/efa"
 """The resource of one EFA interface."""
+FIRST_CARD_WITHOUT_EFA = frozenset({"p6-b300"})
+"""Families whose network card 0 is for IP traffic alone, and whose EFA begins at card 1."""
 
 
 def advertised_interfaces(pool: Pool, instance_type: InstanceType) -> dict[str, int]:
     """What the EFA device plugin makes a node of the pool advertise."""
     return {EFA: instance_type.efa_interfaces} if pool.efa else {}
+
+
+def efa_cards(instance_type: InstanceType) -> list[tuple[int, int]]:
+    """Network card and device index of each EFA interface that carries no IP traffic.
+
+    One per card. Card 0 has the interface for IP traffic at index 0, and EFA beside it, except on
+    families whose EFA begins at card 1: https://github.com/aws/aws-parallelcluster/issues/7143.
+    """
+    count = instance_type.efa_interfaces
+    if instance_type.family in FIRST_CARD_WITHOUT_EFA:
+        return [(card, 0) for card in range(1, count + 1)]
+    return [(card, 1) for card in range(count)]
 
 
 def pools_with_efa(environment: Environment) -> dict[str, Pool]:

@@ -150,12 +150,17 @@ def _mig_labels(pool: Pool, catalog: Catalog) -> Mapping[str, str]:
 
 
 def startup_taints(pool: Pool) -> tuple[Taint, ...]:
-    """Taints that nodes join with and lose once their MIG layout is there; pods tolerate none."""
+    """Taints that nodes join with and lose once they are ready for pods, which tolerate none.
+
+    One goes when the MIG layout is there; what else a pool of Karpenter's names, something of the
+    user's own takes away.
+    """
+    own = pool.karpenter.startup_taints if pool.karpenter else ()
     if not isinstance(pool.sharing, Mig):
-        return ()
+        return own
     from eks_gpushare.sharing import mig_manager
 
-    return mig_manager.startup_taints(pool)
+    return (*mig_manager.startup_taints(pool), *own)
 
 
 def plan_environment(
