@@ -21,7 +21,6 @@ from eks_gpushare.late_values import (
     takes_outputs_inside,
 )
 from eks_gpushare.python_words import in_python, python_names
-from eks_gpushare.rules.deploying import as_deploy_errors
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.limits import oversized
@@ -106,7 +105,7 @@ def validate_args(
     found += [f for f in shape if not any(f.at[: len(at)] == at for at in explained)]
     forget(spec, *meant_fields(unknown, fields_by_key(model, by_alias=False), given))
     known = hidden(put_back(spec, late))
-    ruled = as_deploy_errors([*until_unread(rules, known), *until_unread(of_program, known)])
+    ruled = [*until_unread(rules, known), *until_unread(of_program, known)]
     found += [f for f in ruled if f.severity == "error"] if found else ruled
     if has_errors(found):
         refuse(component, found)

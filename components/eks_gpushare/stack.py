@@ -28,7 +28,6 @@ from eks_gpushare.documents.kubeconfig import KubeconfigError, read_kubeconfig
 from eks_gpushare.engine_config import EngineConfig, engine_config
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.rules import lookups
-from eks_gpushare.rules.deploying import as_deploy_errors
 from eks_gpushare.stack_file.check import check_given
 from eks_gpushare.stack_file.local_files import check_local_files
 from eks_gpushare.validation.parse import Parsed
@@ -68,7 +67,7 @@ def _checked(given: EngineConfig) -> tuple[Environment, list[Finding]]:
     if parsed.environment is not None:
         # The engine runs a program in its own folder.
         of_environment += check_local_files(parsed.environment, Path.cwd())
-    found = as_deploy_errors([*given.findings, *of_environment])
+    found = [*given.findings, *of_environment]
     if parsed.environment is None or has_errors(found):
         raise pulumi.RunError(_text(f for f in found if f.severity == "error"))
     return parsed.environment, found

@@ -104,20 +104,22 @@ def test_a_wrong_stack_is_refused_before_its_program_runs(
     assert document.json["resources"] == []
 
 
-def test_what_cannot_be_built_yet_is_an_error_here(
+def test_a_pool_that_karpenter_scales_has_its_range(
     run: Run, tmp_path: Path, time_slicing: str
 ) -> None:
-    """`check` lets such a file through with a warning; a preview would be of half a stack."""
     file = tmp_path / "Pulumi.karpenter.yaml"
-    text = time_slicing.replace("instanceTypes: [g6.12xlarge]", "instanceTypes: [g5.xlarge]")
-    text = text.replace("nodes: {min: 1, desired: 1, max: 1}", "nodes: {max: 1}")
+    types = "instanceTypes: [g5.xlarge, g5.12xlarge]"
+    text = time_slicing.replace("instanceTypes: [g6.12xlarge]", types)
+    text = text.replace("nodes: {min: 1, desired: 1, max: 1}", "nodes: {max: 2}")
     file.write_text(text.replace("sharing:", "provisioner: karpenter\n        sharing:"))
 
-    ran = run("preview", str(file), "--program", str(ROOT), "--json")
+    pool = run("preview", str(file), "--program", str(ROOT), "--json").json["pools"]["gpu"]
 
-    errors = [(f["code"], f["path"]) for f in ran.json["findings"] if f["severity"] == "error"]
-    assert run("check", str(file)).code == 0
-    assert (ran.code, errors) == (1, [("GPU701", "pools.gpu.provisioner")])
+    assert pool["nodes"] == {"min": 0, "desired": 0, "max": 2}
+    assert pool["atDesired"] == {"nvidia.com/gpu.shared": 0}
+    assert pool["scaling"]["nodes"] == [0, 8]
+    assert pool["scaling"]["shares"] == [0, 80]
+    assert pool["scaling"]["usdPerHour"][0] == 0
 
 
 def test_an_unreadable_stack_file_is_exit_code_two(run: Run, tmp_path: Path) -> None:

@@ -205,14 +205,14 @@ RULES: dict[str, tuple[str, dict[str, Any]]] = {
             "pools": {"gpu": {**G6, "zones": ["us-west-2c"]}},
         },
     ),
-    "environment-not-built": (
+    "environment-karpenter": (
         "GpuSharingEnvironment",
         {
             "cluster": NEW,
             "network": {"zones": ["us-west-2a", "us-west-2b"]},
             "region": "us-west-2",
             "pools": {
-                "spare": {**G6, "provisioner": "karpenter", "nodes": {"max": 2}},
+                "spare": {**G6, "provisioner": "karpenter", "nodes": {"min": 1, "max": 2}},
                 "mig": {
                     "instance_types": ["p4d.24xlarge"],
                     "sharing": {"mode": "mig", "layout": {"3g.20gb": 3}},

@@ -124,3 +124,26 @@ packages/kubernetes-1.31/kubelet-config (October 2024) and kubernetes-1.35/kubel
 218c5bf1), the templates that Bottlerocket writes the kubelet's configuration from. What is in the
 newer one alone is left out: an older release refuses all user data for a setting that it does not
 know."""
+
+KARPENTER_BOTTLEROCKET_SETTINGS = frozenset(
+    {
+        *("api-server", "cloud-provider", "cluster-certificate", "cluster-name"),
+        *("cluster-dns-ip", "credential-providers", "node-labels", "node-taints", "max-pods"),
+        *("static-pods", "eviction-hard", "eviction-soft", "eviction-soft-grace-period"),
+        *("eviction-max-pod-grace-period", "kube-reserved", "system-reserved"),
+        *("allowed-unsafe-sysctls", "server-tls-bootstrap", "registry-qps", "registry-burst"),
+        *("event-qps", "event-burst", "kube-api-qps", "kube-api-burst", "container-log-max-size"),
+        *("container-log-max-files", "cpu-manager-policy", "cpu-manager-policy-options"),
+        *("cpu-manager-reconcile-period", "memory-manager-policy", "topology-manager-scope"),
+        *("topology-manager-policy", "topology-manager-policy-options"),
+        *("image-gc-high-threshold-percent", "image-gc-low-threshold-percent", "ids-per-pod"),
+        *("cpu-cfs-quota-enforced", "shutdown-grace-period"),
+        *("shutdown-grace-period-for-critical-pods", "cluster-domain", "seccomp-default"),
+        *("pod-pids-limit", "device-ownership-from-security-context", "single-process-oom-kill"),
+        *("container-log-max-workers", "container-log-monitor-interval"),
+        *("hostname-override-source", "log-level"),
+    }
+)
+"""What Karpenter keeps of `settings.kubernetes` in the user data of a Bottlerocket node: it writes
+the table anew from those that it knows (BottlerocketKubernetes in github.com/aws/
+karpenter-provider-aws v1.14.1, pkg/providers/amifamily/bootstrap/bottlerocketsettings.go)."""

@@ -146,6 +146,18 @@ class Pool(Model):
     """Put images and pods' files on the instance store, all its disks as one. Default: unused."""
 
     @property
+    def bought_as(self) -> tuple[CapacityType, ...]:
+        """Ways to buy the instances: Karpenter may have several to choose from."""
+        own = self.karpenter if self.provisioner == "karpenter" else None
+        return (own and own.capacity_types) or (self.capacity_type,)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether Karpenter keeps a number of nodes, whatever pods there are."""
+        own = self.karpenter if self.provisioner == "karpenter" else None
+        return own is not None and own.static
+
+    @property
     def runs_bottlerocket(self) -> bool:
         """Whether the nodes run Bottlerocket, EKS's or an image of the user's own."""
         if self.ami_family == "custom":

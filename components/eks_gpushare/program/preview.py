@@ -13,7 +13,6 @@ from eks_gpushare.program.cost import StackCost, cost_of
 from eks_gpushare.program.pools import pools_of
 from eks_gpushare.program.project import Project, ProjectError, find_project, stack_name
 from eks_gpushare.program.values import to_json
-from eks_gpushare.rules.deploying import as_deploy_errors
 from eks_gpushare.stack_file.check import Report, check_file
 from eks_gpushare.validation import shape_rules
 
@@ -118,7 +117,7 @@ def preview(
         answers: File with answers to what there are no fakes for. Default: none.
     """
     report = check_file(file)
-    findings = tuple(as_deploy_errors(_relevant(report, project)))
+    findings = tuple(_relevant(report, project))
     if not report.readable or has_errors(findings):
         return Preview(stack_name(file), project, report, findings, None)
     recording = record(project, report, stack_name(file), known=known, answers=answers)

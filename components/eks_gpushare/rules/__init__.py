@@ -81,6 +81,15 @@ def _addons(environment: Environment) -> bool:
     return isinstance(cluster, NewCluster) and bool(cluster.addons.model_fields_set)
 
 
+def _karpenter(environment: Environment) -> bool:
+    if environment.karpenter is not None or "karpenter" in environment.charts.model_fields_set:
+        return True
+    return any(
+        pool.provisioner == "karpenter" or pool.karpenter is not None
+        for pool in environment.pools.values()
+    )
+
+
 def _node_boot(environment: Environment) -> bool:
     return _operator(environment) or any(
         isinstance(pool.sharing, Mig) or pool.wait_for_driver is not None
@@ -124,6 +133,11 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "capacity": _any,
     "images": _any,
     "ami_releases": _any,
+    "karpenter": _karpenter,
+    "karpenter_limits": _karpenter,
+    "karpenter_disruption": _karpenter,
+    "karpenter_nodes": _karpenter,
+    "karpenter_chart": _karpenter,
     "node_settings": _node_settings,
     "user_data": _node_settings,
     "names": _any,

@@ -55,11 +55,12 @@ _USAGE_CLASS = {"onDemand": "on-demand", "spot": "spot", "capacityBlock": "capac
 @check(Scope.POOL, NO_RESERVATION, IDLE_RESERVATION)
 def reservations(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     at = ("pools", name, "reservation")
-    if pool.capacity_type in _RESERVED:
+    drawn = [way for way in pool.bought_as if way in _RESERVED]
+    if drawn:
         if pool.reservation is None:
             yield NO_RESERVATION.finding(
                 at,
-                f"capacityType: {pool.capacity_type} needs the reservation it draws on.",
+                f"capacityType: {drawn[0]} needs the reservation it draws on.",
                 "Add reservation: {id: cr-...}.",
             )
         elif not is_id("cr", pool.reservation.id):
@@ -72,25 +73,33 @@ def reservations(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     elif pool.reservation is not None:
         yield IDLE_RESERVATION.finding(
             at,
-            f"capacityType: {pool.capacity_type} does not draw on a reservation.",
+            f"capacityType: {', '.join(pool.bought_as)} does not draw on a reservation.",
             "Set capacityType: reserved or capacityBlock, or remove the reservation.",
         )
 
 
 @check(Scope.POOL, NOT_SOLD_SO)
 def sold_so(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    wanted = _USAGE_CLASS.get(pool.capacity_type)
+    ways = pool.bought_as
+    classes = {_USAGE_CLASS.get(way) for way in ways}
     for found, _ in ctx.gpu_types(pool):
         if found.family.startswith("p6e-gb"):  # has a rule of its own
             continue
-        if wanted is not None and found.usage_classes and wanted not in found.usage_classes:
+        # A reservation may be of any type; of several ways, one that there is will do.
+        if None not in classes and found.usage_classes and not classes & {*found.usage_classes}:
             words = {sold: key for key, sold in _USAGE_CLASS.items()}
             sold = " and ".join(words.get(kind, kind) for kind in found.usage_classes)
             yield NOT_SOLD_SO.finding(
-                ("pools", name, "capacityType"),
-                f"{found.name} can be had as {sold}, not as {pool.capacity_type}.",
+                ("pools", name, *_key_of_ways(pool)),
+                f"{found.name} can be had as {sold}, not as {' or '.join(ways)}.",
                 "Choose another capacityType or instance type.",
             )
+
+
+def _key_of_ways(pool: Pool) -> tuple[str, ...]:
+    """The key that says how the instances are bought."""
+    own = pool.karpenter if pool.provisioner == "karpenter" else None
+    return ("karpenter", "capacityTypes") if own and own.capacity_types else ("capacityType",)
 
 
 @check(Scope.ENVIRONMENT, TORN_RESERVATION)
@@ -98,16 +107,18 @@ def torn_reservations(ctx: Context) -> Iterator[Finding]:
     """For several types in a reservation, and for one that several pools draw on."""
     first: dict[str, tuple[str, Pool]] = {}
     for name, pool in ctx.environment.pools.items():
-        if pool.capacity_type not in _RESERVED or pool.reservation is None:
+        if not _RESERVED & {*pool.bought_as} or pool.reservation is None:
             continue
         types = {*pool.instance_types}
-        if pool.capacity_type == "reserved" and len(types) > 1:
+        if {*pool.bought_as} == {"reserved"} and len(types) > 1:
             yield TORN_RESERVATION.finding(
                 ("pools", name, "instanceTypes"),
                 f"A reservation is of one instance type; {len(types)} are given.",
                 "Name the type of the reservation alone.",
             )
             continue
+        if not {*pool.bought_as} <= _RESERVED:
+            continue  # what else it has, it has of what does not match the reservation
         other, before = first.setdefault(pool.reservation.id, (name, pool))
         for key, here, there in (
             ("instanceTypes", pool.instance_types, before.instance_types),

@@ -176,6 +176,11 @@ def ami_version(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if pool.ami_family != "custom":
             message = "No amiVersion is given, so the newest AMI at the time of creation is taken."
             version = ctx.new_cluster.version if ctx.new_cluster else "1.35"
+            if pool.provisioner == "karpenter":
+                message = (
+                    "No amiVersion is given, so the image is the one that this release of "
+                    "eks-gpushare knows as the newest; a later one exchanges the nodes."
+                )
             fix = f"Pin amiVersion in production{_example(pool.ami_family, version)}."
             yield FLOATING_AMI.finding(at, message, fix)
         return

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
+_MOST_TYPES = 20
 _EC2_TYPES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html"
 
 UNKNOWN_TYPE = Rule(
@@ -94,7 +95,6 @@ MANY_TYPES = Rule(
     "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html",
 )
 
-_MOST_TYPES = 20
 _MOST_ALTERNATIVES = 4
 _MOST_REGIONS = 6
 _EXAMPLE_RELEASE = "1.35.8-20260930"
@@ -103,7 +103,8 @@ _EXAMPLE_RELEASE = "1.35.8-20260930"
 @check(Scope.POOL, UNKNOWN_TYPE, NO_GPU, TYPE_TWICE, MANY_TYPES)
 def known_gpu_types(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     at = ("pools", name, "instanceTypes")
-    yield from type_faults(at, pool.instance_types, ctx.catalog, ctx.catalog.gpu_types)
+    most = None if pool.provisioner == "karpenter" else _MOST_TYPES
+    yield from type_faults(at, pool.instance_types, ctx.catalog, ctx.catalog.gpu_types, most)
     for index, wanted in enumerate(pool.instance_types):
         found = ctx.catalog.find(wanted)
         if found is not None and found.gpu is None and wanted not in pool.instance_types[:index]:
@@ -118,7 +119,11 @@ def known_gpu_types(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 
 
 def type_faults(
-    at: FieldPath, given: Sequence[str], catalog: Catalog, near: Callable[[], Iterable[str]]
+    at: FieldPath,
+    given: Sequence[str],
+    catalog: Catalog,
+    near: Callable[[], Iterable[str]],
+    most: int | None = _MOST_TYPES,
 ) -> Iterator[Finding]:
     """What is wrong with a list of instance types, of a pool or of the system nodes.
 
@@ -127,6 +132,7 @@ def type_faults(
         given: The types.
         catalog: The types that there are.
         near: Gives the names among which the one is that a misspelt one may have meant.
+        most: How many there may be. None: as many as anybody likes.
     """
     if not given:
         yield TYPE_TWICE.finding(at, "The list is empty.", "Name at least one instance type.")
@@ -143,11 +149,11 @@ def type_faults(
                 f"{wanted} is not an instance type that the catalog knows.",
                 f"{guess}A type newer than this release is added under catalog.instanceTypes.",
             )
-    if len(given) > _MOST_TYPES and len({*given}) == len(given):
+    if most is not None and len(given) > most and len({*given}) == len(given):
         yield MANY_TYPES.finding(
             at,
-            f"{len(given)} instance types are more than the {_MOST_TYPES} that EKS takes.",
-            f"Keep the {_MOST_TYPES} best ones.",
+            f"{len(given)} instance types are more than the {most} that EKS takes.",
+            f"Keep the {most} best ones.",
         )
 
 
@@ -303,7 +309,9 @@ def fractional_gpus(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 ("pools", name, "instanceTypes", index),
                 f"{found.name} has {found.gpu_fraction:g} of one {gpu.model}: the node advertises "
                 f"it as 1 GPU, the EC2 API counts {found.api_gpu_count}.",
-                "Nothing to change for a fixed number of nodes; an autoscaler has to be told.",
+                "Nothing to change: the stack tells Karpenter by a NodeOverlay."
+                if pool.provisioner == "karpenter"
+                else "Nothing to change for a fixed number of nodes; an autoscaler has to be told.",
             )
 
 

@@ -149,8 +149,10 @@ def own_startup_taint(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
 
 @check(Scope.POOL, REBOOT_REPAIRED)
 def reboot_repaired(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    if not applies(pool) or pool.provisioner != "managedNodeGroup" or not pool.node_repair:
+    if not applies(pool) or pool.provisioner == "existing" or not pool.node_repair:
         return
+    if pool.provisioner == "karpenter" and "node_repair" not in pool.model_fields_set:
+        return  # which repairs only where that is asked for
     rebooting = [(t.name, gpu.model) for t, gpu in ctx.gpu_types(pool) if needs_reboot(gpu)]
     for instance_type, model in rebooting[:1]:
         yield REBOOT_REPAIRED.finding(

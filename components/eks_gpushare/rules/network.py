@@ -163,7 +163,7 @@ def _groups(ctx: Context) -> Iterator[tuple[Pool | SystemNodes, list[tuple[Insta
     prefixes = cluster is not None and cluster.addons.prefix_delegation
     system = ctx.environment.system
     pools = ctx.environment.pools.values()
-    for nodes in (*(p for p in pools if p.provisioner == "managedNodeGroup"), system):
+    for nodes in (*(p for p in pools if p.provisioner != "existing"), system):
         if nodes is None:
             continue
         own = (nodes.kubelet or {}).get("maxPods")

@@ -122,6 +122,14 @@ _WORDS = {
 def idle_keys(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if pool.provisioner == "managedNodeGroup":
         return
+    if pool.provisioner == "karpenter":
+        if pool.max_unavailable is not None:
+            message = (
+                "Karpenter exchanges nodes by its budgets, so maxUnavailable would be ignored."
+            )
+            fix = 'Remove it, and set karpenter: {budgets: [{nodes: "10%", reasons: [Drifted]}]}.'
+            yield IDLE_NODE_KEY.finding(("pools", name, "maxUnavailable"), message, fix)
+        return
     for field, key in _KEYS.items():
         if getattr(pool, field) is not None:
             message = f"{pool.provisioner} leaves the nodes to others, so {key} would be ignored."

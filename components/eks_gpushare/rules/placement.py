@@ -96,16 +96,17 @@ _RESERVED = {"reserved", "capacityBlock"}
 
 @check(Scope.POOL, BLOCK_SHAPE, RESERVATION_ZONE)
 def reservation_place(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    if pool.capacity_type not in _RESERVED:
+    if not {*pool.bought_as} <= _RESERVED:
         return
-    block = pool.capacity_type == "capacityBlock"
+    block = "capacityBlock" in pool.bought_as
     if block and len(pool.instance_types) > 1:
         yield BLOCK_SHAPE.finding(
             ("pools", name, "instanceTypes"),
             f"A capacity block has one instance type; {len(pool.instance_types)} are given.",
             "Name the type of the block alone.",
         )
-    if _places(ctx, pool) != 1:
+    # Karpenter asks EC2 where a reservation lies.
+    if pool.provisioner != "karpenter" and _places(ctx, pool) != 1:
         yield (BLOCK_SHAPE if block else RESERVATION_ZONE).finding(
             ("pools", name, _place_key(ctx)),
             f"A reservation lies in one zone; this pool {_reach(ctx, pool)}.",
@@ -254,7 +255,7 @@ def efa(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 @check(Scope.POOL, EFA_ZONES)
 def efa_zones(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """For EFA in several zones; a placement group says so as an error."""
-    made = pool.provisioner == "managedNodeGroup" and not ctx.nodes_elsewhere
+    made = pool.provisioner != "existing" and not ctx.nodes_elsewhere
     if pool.efa and made and not pool.placement_group and _places(ctx, pool) > 1:
         yield EFA_ZONES.finding(
             ("pools", name, _place_key(ctx)),
@@ -268,7 +269,7 @@ def placement(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if not pool.placement_group:
         return
     at = ("pools", name, "placementGroup")
-    if pool.capacity_type in _RESERVED:
+    if _RESERVED & {*pool.bought_as}:
         yield GROUP_PLACEMENT.finding(
             at,
             "A reservation has its own placement.",

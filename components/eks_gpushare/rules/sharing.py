@@ -272,6 +272,8 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if not count:
             continue
         room = allocatable(instance_type)
+        if pool.provisioner == "karpenter":  # which keeps to what the network interfaces allow
+            room = room._replace(pods=instance_type.eni_pods or room.pods)
         given = (pool.kubelet or {}).get("maxPods")
         if isinstance(given, int):
             room = room._replace(pods=given)

@@ -25,8 +25,9 @@ SIZE_ORDER = Rule(
 KARPENTER_SIZES = Rule(
     "GPU402",
     "error",
-    "A Karpenter pool has a maximum only.",
-    "Karpenter starts nodes for pods; a minimum or desired size would be ignored.",
+    "A Karpenter pool has a maximum only, and a static one a desired size.",
+    "Karpenter starts nodes for pods, or keeps as many as a static pool says; another size would "
+    "be ignored.",
     "https://karpenter.sh/docs/concepts/nodepools/",
 )
 
@@ -39,15 +40,35 @@ def pool_sizes(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if most is not None and most < 1:
             message = f"max {most} lets the pool have no node."
             yield SIZE_ORDER.finding((*at, "max"), message, "Set max to 1 or more.")
-        given = [key for key in ("min", "desired") if getattr(pool.nodes, key) is not None]
-        for key in given:
+        yield from _static(at, pool.nodes) if pool.is_static else _dynamic(at, pool.nodes)
+    else:
+        yield from size_order(at, pool.nodes)
+
+
+def _dynamic(at: FieldPath, nodes: Nodes) -> Iterator[Finding]:
+    """For a pool that grows and shrinks with its pods."""
+    for key in ("min", "desired"):
+        if getattr(nodes, key) is not None:
             yield KARPENTER_SIZES.finding(
                 (*at, key),
                 f"{key} means nothing to Karpenter, which starts nodes when pods need them.",
-                f"Remove {key}.",
+                f"Remove {key}; for nodes that are always there set karpenter: {{static: true}} "
+                "with desired, or warm.",
             )
-    else:
-        yield from size_order(at, pool.nodes)
+
+
+def _static(at: FieldPath, nodes: Nodes) -> Iterator[Finding]:
+    """For a pool of which Karpenter keeps so many nodes."""
+    desired, most = nodes.desired, nodes.max
+    if nodes.min is not None:
+        message = "min means nothing to a static pool, which has as many nodes as desired says."
+        yield KARPENTER_SIZES.finding((*at, "min"), message, "Remove min, and set desired.")
+    if desired is not None and desired < 0:
+        message = f"desired {desired} is less than 0."
+        yield SIZE_ORDER.finding((*at, "desired"), message, "Set desired to 0 or more.")
+    elif most is not None and 1 <= most < (1 if desired is None else desired):
+        message = f"desired {desired} and max {most} are not in this order."
+        yield SIZE_ORDER.finding(at, message, "Make desired <= max.")
 
 
 @check(Scope.SYSTEM_NODES, SIZE_ORDER)

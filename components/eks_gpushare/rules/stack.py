@@ -1,7 +1,8 @@
-"""Rules about the stack as a whole: pools, quotas, and what cannot be built yet."""
+"""Rules about the stack as a whole: pools, quotas and prices."""
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import bucket
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
 
 NO_POOL = Rule(
@@ -38,13 +39,6 @@ ANY_SUBNET = Rule(
     "Without them the nodes go into every subnet of the cluster that has no route to an internet "
     "gateway, and another one that somebody adds replaces the pool.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/subnets.html",
-)
-NOT_BUILT = Rule(
-    "GPU701",
-    "warning",
-    "Everything a stack asks for can be built by this version.",
-    "The file is checked as far as it goes; building it is refused, so that nothing is half-built.",
-    "https://github.com/NVIDIA/k8s-device-plugin",
 )
 VCPU_DEMAND = Rule(
     "GPU801",
@@ -83,24 +77,12 @@ def any_subnet(ctx: Context) -> Iterator[Finding]:
     if ctx.named_cluster is None or isinstance(network, ExistingNetwork):
         return
     for name, pool in ctx.environment.pools.items():
-        if pool.provisioner == "managedNodeGroup" and pool.subnet_ids is None:
+        if pool.provisioner != "existing" and pool.subnet_ids is None:
             yield ANY_SUBNET.finding(
                 ("pools", name, "subnetIds"),
                 "The nodes of this pool go into every private subnet that the cluster has.",
                 "Give subnetIds, or network with privateSubnetIds for all pools.",
             )
-
-
-@check(Scope.POOL, NOT_BUILT)
-def not_built(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    if pool.provisioner == "karpenter" and not ctx.nodes_elsewhere:
-        at: FieldPath = ("pools", name, "provisioner")
-        yield _not_yet(at, "build Karpenter pools", "managedNodeGroup")
-
-
-def _not_yet(at: FieldPath, what: str, instead: str) -> Finding:
-    message = f"This version cannot {what} yet."
-    return NOT_BUILT.finding(at, message, f"Use {instead} to build the stack with this version.")
 
 
 @check(Scope.ENVIRONMENT, VCPU_DEMAND)
@@ -110,11 +92,11 @@ def vcpu_demand(ctx: Context) -> Iterator[Finding]:
         if pool.provisioner == "existing":
             continue
         needs: dict[tuple[str, str], int] = {}
-        for found, _ in ctx.gpu_types(pool):
-            quota = bucket(found, pool.capacity_type)
+        for (found, _), way in product(ctx.gpu_types(pool), pool.bought_as):
+            quota = bucket(found, way)
             if quota is not None:
                 key = (quota.code, quota.name)
-                vcpus = found.vcpus * sizes(pool.nodes).max
+                vcpus = found.vcpus * _most_nodes(ctx, name, pool, found.name)
                 needs[key] = max(needs.get(key, 0), vcpus)
         for key, vcpus in needs.items():
             demand.setdefault(key, []).append((name, vcpus))
@@ -130,14 +112,25 @@ def vcpu_demand(ctx: Context) -> Iterator[Finding]:
         )
 
 
+def _most_nodes(ctx: Context, name: str, pool: Pool, instance_type: str) -> int:
+    """Most nodes of a type, and one where nothing limits them."""
+    if pool.provisioner != "karpenter":
+        return sizes(pool.nodes).max
+    from eks_gpushare.rules.planned import planned
+    from eks_gpushare.sharing.scaling import most_by_type
+
+    plan = planned(ctx, name, pool)
+    return (plan and most_by_type(pool, plan.per_node)[instance_type]) or 1
+
+
 @check(Scope.ENVIRONMENT, NO_PRICE)
 def prices(ctx: Context) -> Iterator[Finding]:
     if ctx.region is None:
         return
     for name, pool in ctx.environment.pools.items():
         at = ("pools", name)
-        if pool.capacity_type in {"spot", "capacityBlock"}:
-            message = f"The price of {pool.capacity_type} capacity is not in the catalog."
+        if not {"onDemand", "reserved"} & {*pool.bought_as}:
+            message = f"The price of {' and '.join(pool.bought_as)} capacity is not in the catalog."
             fix = "Nothing to change; ask the EC2 console for today's price."
             yield NO_PRICE.finding((*at, "capacityType"), message, fix)
             continue

@@ -56,6 +56,11 @@ _STARTUP = (
 _FIX = "Use a key of your own, or remove taints to get nvidia.com/gpu=true:NoSchedule."
 
 
+def taken_by(key: str) -> str | None:
+    """Who sets a taint of this key and takes it away; None where nobody is known."""
+    return _LIFECYCLE if key == _OUT_OF_SERVICE else _TAKEN.get(key)
+
+
 @check(Scope.POOL, TAKEN_TAINT)
 def taken_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     gone = {*_TAKEN, *_STARTUP}

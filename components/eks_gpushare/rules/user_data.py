@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import tomllib
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -186,7 +187,8 @@ def _settings_faults(at: FieldPath, part: UserDataPart, pool: Pool) -> Iterator[
         message = f"settings.{place} is set by this project, or by EKS."
         fix = "Remove it, and use the pool's keys instead: labels, taints, sharing, kubelet."
         yield TAKEN_SETTING.finding(at, message, fix)
-    if pool.custom_ami is None and _QUOTED_HEADER.search(
+    merged_by_eks = pool.custom_ami is None and pool.provisioner != "karpenter"
+    if merged_by_eks and _QUOTED_HEADER.search(
         bottlerocket.bottlerocket_document({}, read["settings"])
     ):
         message = "EKS cannot merge quoted keys in headers, nor quotes within values."
@@ -215,6 +217,9 @@ def _set_by_both(ours: Mapping[str, Any], theirs: Mapping[str, Any], above: str 
 def pool_size(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if not pool.user_data and not pool.kubelet and pool.custom_ami is None:
         return  # a MIG layout alone has a rule of its own
+    if pool.provisioner == "karpenter":
+        yield from _too_long(("pools", name), pool, _of_karpenter(ctx, name, pool))
+        return
     labels = node_labels(name, pool)
     try:
         given = node_user_data(pool, ctx.catalog, labels, pool.taints)
@@ -223,6 +228,19 @@ def pool_size(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     except (KeyError, ValueError):  # which has findings of its own
         return
     yield from _too_long(("pools", name), pool, text)
+
+
+def _of_karpenter(ctx: Context, name: str, pool: Pool) -> str | None:
+    """User data that Karpenter adds its own part to, whoever made the image; base64."""
+    from eks_gpushare.rules.planned import planned
+    from eks_gpushare.sharing.karpenter.node_class import user_data_of
+
+    plan = planned(ctx, name, pool)
+    try:
+        text = plan and user_data_of(plan, ctx.catalog)
+    except (KeyError, ValueError):  # which has findings of its own
+        return None
+    return base64.b64encode(text.encode()).decode() if text else None
 
 
 @check(Scope.SYSTEM_NODES, LONG_USER_DATA)

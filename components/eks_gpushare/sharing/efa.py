@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 EFA = "vpc.amazonaws.com/efa"
 """The resource of one EFA interface."""
 FIRST_CARD_WITHOUT_EFA = frozenset({"p6-b300"})
-"""Families whose network card 0 is for IP traffic alone, and whose EFA begins at card 1."""
+"""Families whose network card 0 is for IP traffic alone, and whose EFA begins at card 1:
+https://github.com/aws/aws-parallelcluster/issues/7143."""
 
 
 def advertised_interfaces(pool: Pool, instance_type: InstanceType) -> dict[str, int]:
@@ -33,15 +34,15 @@ def advertised_interfaces(pool: Pool, instance_type: InstanceType) -> dict[str, 
 
 
 def efa_cards(instance_type: InstanceType) -> list[tuple[int, int]]:
-    """Network card and device index of each EFA interface that carries no IP traffic.
+    """Network card and device index of each EFA interface of a type, none of which carries IP.
 
-    One per card. Card 0 has the interface for IP traffic at index 0, and EFA beside it, except on
-    families whose EFA begins at card 1: https://github.com/aws/aws-parallelcluster/issues/7143.
+    One per card, at device index 0, but 1 on card 0 beside the interface for IP traffic:
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html (read 2026-11-22).
     """
     count = instance_type.efa_interfaces
     if instance_type.family in FIRST_CARD_WITHOUT_EFA:
         return [(card, 0) for card in range(1, count + 1)]
-    return [(card, 1) for card in range(count)]
+    return [(card, 0 if card else 1) for card in range(count)]
 
 
 def pools_with_efa(environment: Environment) -> dict[str, Pool]:

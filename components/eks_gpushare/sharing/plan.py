@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.sharing import Mig
@@ -32,6 +32,8 @@ class Cost:
     by_share: Mapping[str, float]
     """One share of each kind, by its resource; what a MIG layout leaves unused is in the price of
     the devices beside it."""
+    by_type: Mapping[str, float] = field(default_factory=dict)
+    """One node, by its instance type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class PoolPlan:
     def as_json(self) -> dict[str, Any]:
         """The pool as `preview --json` and the stack's outputs show it."""
         cost = self.cost
+        scaled = {"scaling": self._scaling()} if self.pool.provisioner == "karpenter" else {}
         return {
             "provisioner": self.pool.provisioner,
             "instanceTypes": list(self.pool.instance_types),
@@ -88,6 +91,31 @@ class PoolPlan:
             "shares": self._kinds(),
             "nodeSelector": dict(self.node_selector),
             "tolerations": [dict(toleration) for toleration in self.tolerations],
+            **scaled,
+        }
+
+    def _scaling(self) -> dict[str, Any]:
+        """From what to what Karpenter scales the pool; null where nothing limits it.
+
+        Nodes and shares are counted by the types of which there may be most of each, and dollars
+        by the dearest type, on demand.
+        """
+        from eks_gpushare.sharing import scaling
+
+        most = scaling.most_by_type(self.pool, self.per_node)
+        nodes = scaling.node_range(self.pool, self.per_node)
+        shares = {name: sum(s.per_node for s in found) for name, found in self.shares.items()}
+        prices = self.cost.by_type if self.cost else None
+        dearest = max(prices.values(), default=0) if prices else 0
+        return {
+            "nodes": list(nodes),
+            "shares": [
+                nodes.least * min(shares.values(), default=0),
+                scaling.most_of(most, shares),
+            ],
+            "usdPerHour": None
+            if prices is None
+            else [round(nodes.least * dearest, 4), scaling.most_of(most, prices)],
         }
 
     def _kinds(self) -> list[dict[str, Any]]:
@@ -121,16 +149,17 @@ def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None
     """
     types = [_known(catalog, instance_type) for instance_type in pool.instance_types]
     shares = {t.name: resources.shares(pool, t, catalog) for t in types}
-    size = sizes(pool.nodes)
+    per_node = {
+        t.name: {**resources.advertised(pool, t, catalog), **advertised_interfaces(pool, t)}
+        for t in types
+    }
+    size = _sizes(pool, per_node)
     return PoolPlan(
         name=name,
         pool=pool,
         sizes=size,
         gpus_per_node={t.name: t.gpu_count for t in types},
-        per_node={
-            t.name: {**resources.advertised(pool, t, catalog), **advertised_interfaces(pool, t)}
-            for t in types
-        },
+        per_node=per_node,
         request={shares[types[0].name][0].resource: 1},
         shares=shares,
         labels={**node_labels(name, pool), **_mig_labels(pool, catalog)},
@@ -139,6 +168,14 @@ def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None
         tolerations=tuple(taint.toleration() for taint in pool.taints),
         cost=_cost(pool, types, shares, size, region),
     )
+
+
+def _sizes(pool: Pool, per_node: Mapping[str, Mapping[str, int]]) -> Sizes:
+    if pool.provisioner != "karpenter":
+        return sizes(pool.nodes)
+    from eks_gpushare.sharing.scaling import sizes_of
+
+    return sizes_of(pool, per_node)
 
 
 def _mig_labels(pool: Pool, catalog: Catalog) -> Mapping[str, str]:
@@ -192,7 +229,7 @@ def _cost(
     region: str | None,
 ) -> Cost | None:
     """The dearest type of the pool, for any of them may be what is launched."""
-    if region is None or pool.capacity_type in {"spot", "capacityBlock"}:
+    if region is None or not {"onDemand", "reserved"} & {*pool.bought_as}:
         return None
     prices = [(t.price(region), t.gpu_count, t.name) for t in types]
     known = [(price, gpus, name) for price, gpus, name in prices if price is not None and gpus]
@@ -200,4 +237,6 @@ def _cost(
         return None
     price, _, name = max(known)
     by_share = {share.resource: round(price * share.of_node, 6) for share in shares[name]}
-    return Cost(round(price * size.desired, 4), by_share[shares[name][0].resource], by_share)
+    per_share = by_share[shares[name][0].resource]
+    by_type = {each: price for price, _, each in known}
+    return Cost(round(price * size.desired, 4), per_share, by_share, by_type)

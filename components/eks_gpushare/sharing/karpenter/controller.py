@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.autoscaling import Karpenter
 from eks_gpushare.documents.helm import merge_values
-from eks_gpushare.sharing.karpenter.limits import is_static
 from eks_gpushare.sharing.karpenter.node_overlay import needs_overlays, price_overlays
 from eks_gpushare.sharing.plan import plan_pool
 
@@ -57,7 +56,7 @@ def feature_gates(
     overlays = any(needs_overlays(plan, known) for plan in plans)
     return {
         "nodeOverlay": overlays or bool(price_overlays(plans, known, region)),
-        "staticCapacity": any(is_static(pool) for pool in pools.values()),
+        "staticCapacity": any(pool.is_static for pool in pools.values()),
         "nodeRepair": any(asks_for_repair(pool) for pool in pools.values()),
     }
 

@@ -1,20 +1,16 @@
-"""How much a pool of Karpenter's may grow."""
+"""How much a pool of Karpenter's may grow, in the units that Karpenter counts in."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.sharing.autoscaling import promised
+from eks_gpushare.sharing.scaling import limits_by_type
+
 if TYPE_CHECKING:
-    from eks_gpushare.config.pools import Pool
+    from collections.abc import Mapping
+
     from eks_gpushare.sharing.plan import PoolPlan
-
-NODES = "nodes"
-"""The limit of a static pool: Karpenter counts nodes for those alone."""
-
-
-def is_static(pool: Pool) -> bool:
-    """Whether Karpenter keeps a number of nodes, whatever pods there are."""
-    return pool.karpenter is not None and pool.karpenter.static
 
 
 def limits_of(plan: PoolPlan) -> dict[str, str]:
@@ -24,18 +20,9 @@ def limits_of(plan: PoolPlan) -> dict[str, str]:
     resource, by what it believes a node to have. So the units are those of the plan: shares, by the
     name that pods ask for. A limit of `nodes` counts in a static pool only.
     """
-    pool = plan.pool
-    given = pool.karpenter.limits if pool.karpenter else None
-    if given is not None:
-        return {name: str(most) for name, most in given.items()}
-    if pool.nodes.max is None:
-        return {}
-    if is_static(pool):
-        return {NODES: str(plan.sizes.max)}
-    from eks_gpushare.sharing.autoscaling import promised
+    return limits_by_type(plan.pool, promised_by_type(plan))
 
-    largest: dict[str, int] = {}
-    for instance_type in plan.per_node:
-        for name, count in promised(plan, instance_type).items():
-            largest[name] = max(largest.get(name, 0), count)
-    return {name: str(count * pool.nodes.max) for name, count in largest.items() if count}
+
+def promised_by_type(plan: PoolPlan) -> dict[str, Mapping[str, int]]:
+    """What Karpenter believes a node of each type to have of GPUs."""
+    return {name: promised(plan, name) for name in plan.per_node}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.autoscaling import KarpenterPool
-from eks_gpushare.sharing.karpenter.limits import is_static, limits_of
+from eks_gpushare.sharing.karpenter.limits import limits_of
 from eks_gpushare.sharing.karpenter.node_overlay import INSTANCE_TYPE
 from eks_gpushare.sharing.plan import startup_taints
+from eks_gpushare.sharing.scaling import static_nodes
 
 if TYPE_CHECKING:
     from eks_gpushare.catalog import Catalog
@@ -36,8 +37,7 @@ def settings_of(pool: Pool) -> KarpenterPool:
 
 def capacity_types(pool: Pool) -> list[str]:
     """Ways to buy an instance, as Karpenter calls them."""
-    given = settings_of(pool).capacity_types or (pool.capacity_type,)
-    return sorted({_CAPACITY_TYPES[each] for each in given})
+    return sorted({_CAPACITY_TYPES[each] for each in pool.bought_as})
 
 
 def node_pool(plan: PoolPlan, catalog: Catalog) -> dict[str, Any]:
@@ -59,8 +59,8 @@ def node_pool(plan: PoolPlan, catalog: Catalog) -> dict[str, Any]:
     }
     if limits := limits_of(plan):
         spec["limits"] = limits
-    if is_static(pool):
-        spec["replicas"] = plan.sizes.desired
+    if pool.is_static:
+        spec["replicas"] = static_nodes(pool)
     elif settings.weight is not None:
         spec["weight"] = settings.weight
     return {

@@ -1,0 +1,259 @@
+"""Rules about pools of Karpenter's: what their keys say, and what a NodePool takes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.config.autoscaling import KarpenterPool
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.names import key_fault, value_fault
+from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.rules.taken_taints import taken_by
+from eks_gpushare.sharing.labels import OWN_PREFIX
+from eks_gpushare.sharing.mig_manager import STARTUP_TAINT_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.rules.context import Context
+
+NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
+_NODE_CLASSES = "https://karpenter.sh/docs/concepts/nodeclasses/"
+_STATIC = f"{NODE_POOLS}#specreplicas"
+
+OTHER_SCALER = Rule(
+    "GPU740",
+    "error",
+    "A pool says of scaling what is read by who makes its nodes.",
+    "Nothing reads it: no limit holds, no node goes, and an autoscaler has no node group to scale.",
+    NODE_POOLS,
+)
+STATIC_KEY = Rule(
+    "GPU742",
+    "error",
+    "A static pool says how many nodes, and nothing about pods.",
+    "Karpenter refuses a static NodePool with a weight or with any limit but that of nodes.",
+    _STATIC,
+)
+IDLE_ON_STATIC = Rule(
+    "GPU743",
+    "warning",
+    "A static pool has no consolidation.",
+    "Its nodes stay whether pods run on them or not; Karpenter ignores the key.",
+    _STATIC,
+)
+STARTUP_TAINT = Rule(
+    "GPU752",
+    "error",
+    "A startup taint is one that goes, and no taint that stays.",
+    "With a startup taint that is an ordinary one too, Karpenter launches no node at all.",
+    f"{NODE_POOLS}#cilium-startup-taint",
+)
+LABEL_OF_KARPENTER = Rule(
+    "GPU753",
+    "error",
+    "A label of a Karpenter pool is none of Karpenter's own.",
+    "The NodePool is refused, or is never ready.",
+    "https://karpenter.sh/docs/concepts/scheduling/#well-known-labels",
+)
+WAYS_TO_BUY = Rule(
+    "GPU755",
+    "error",
+    "Ways to buy an instance stand once each, and agree with capacityType.",
+    "One of the two would be ignored, and what is launched is not what the file says.",
+    f"{NODE_POOLS}#capacity-type",
+)
+NODE_REPAIR = Rule(
+    "GPU765",
+    "error",
+    "All Karpenter pools say the same of node repair.",
+    "It is a feature gate of Karpenter, for all of its nodes at once.",
+    "https://karpenter.sh/docs/concepts/disruption/#node-auto-repair",
+    not_alone="A pool is not told of other pools.",
+)
+ALPHA_REPAIR = Rule(
+    "GPU766",
+    "warning",
+    "Node repair by Karpenter is asked for with care.",
+    "Its feature gate is alpha: it deletes nodes by force, past budgets and do-not-disrupt.",
+    "https://karpenter.sh/docs/concepts/disruption/#node-auto-repair",
+)
+STARTS_BY_AMI = Rule(
+    "GPU769",
+    "error",
+    "All types of a Karpenter pool can start from its AMI.",
+    "Of a type with the other architecture the launch fails, again and again.",
+    f"{_NODE_CLASSES}#specamiselectorterms",
+)
+
+_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
+_MOST_LABELS = 100
+_OURS = 4
+"""Labels that the plan adds at most."""
+_MANAGED = "Remove it, or set provisioner: karpenter."
+_CONSOLIDATION = {
+    "consolidation_policy": "consolidationPolicy",
+    "consolidate_after": "consolidateAfter",
+}
+
+
+@check(Scope.POOL, OTHER_SCALER)
+def whose_pool(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    if pool.provisioner != "karpenter":
+        if pool.karpenter is not None:
+            message = f"The provisioner is {pool.provisioner}, so nothing reads this block."
+            yield OTHER_SCALER.finding(("pools", name, "karpenter"), message, _MANAGED)
+    elif pool.scaled_by == "autoscaler":
+        message = "Karpenter decides how many nodes this pool has, and no autoscaler beside it."
+        fix = "Remove scaledBy."
+        yield OTHER_SCALER.finding(("pools", name, "scaledBy"), message, fix)
+
+
+@check(Scope.POOL, STATIC_KEY, IDLE_ON_STATIC)
+def static_pools(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    own = pool.karpenter if pool.is_static else None
+    if own is None:
+        return
+    at = ("pools", name, "karpenter")
+    if own.weight is not None:
+        message = "A static pool is not chosen for pods, so it has no weight."
+        yield STATIC_KEY.finding((*at, "weight"), message, "Remove weight.")
+    for resource in own.limits or {}:
+        if resource != "nodes":
+            yield STATIC_KEY.finding(
+                (*at, "limits", resource),
+                f"A static pool is limited in nodes, not in {resource}.",
+                "Remove it, and set nodes: {max: ...}.",
+            )
+    if pool.warm is not None:
+        message = "A static pool keeps its nodes; nothing would make room by another one."
+        fix = "Remove warm, and raise nodes.desired."
+        yield STATIC_KEY.finding(("pools", name, "warm"), message, fix)
+    for field, key in _CONSOLIDATION.items():
+        if getattr(own, field) != KarpenterPool.model_fields[field].default:
+            message = f"Karpenter reads no {key} of a static pool, whose nodes stay."
+            yield IDLE_ON_STATIC.finding((*at, key), message, "Remove it.")
+
+
+@check(Scope.POOL, STARTUP_TAINT)
+def startup_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    own = pool.karpenter if pool.provisioner == "karpenter" else None
+    seen: set[tuple[str, str]] = set()
+    staying = {taint.key for taint in pool.taints}
+    for index, taint in enumerate(own.startup_taints if own else ()):
+        at = ("pools", name, "karpenter", "startupTaints", index)
+        if fault := key_fault(taint.key) or value_fault(taint.value):
+            yield STARTUP_TAINT.finding(at, fault, "Correct the taint.")
+        elif taint.key in staying:
+            yield STARTUP_TAINT.finding(
+                at,
+                f"{taint.key} is a taint of the pool too, which stays: pods would wait for ever.",
+                "Remove it from one of the two, or use another key.",
+            )
+        elif taint.key == STARTUP_TAINT_KEY or taint.key.startswith(OWN_PREFIX):
+            message = f"{taint.key} is this project's own."
+            fix = "Remove it: where a pool needs it, the stack sets it and takes it away."
+            yield STARTUP_TAINT.finding(at, message, fix)
+        elif (owner := taken_by(taint.key)) is not None:
+            message = f"{taint.key} is set by {owner}."
+            yield STARTUP_TAINT.finding(at, message, "Use a key of your own.")
+        elif (taint.key, taint.effect) in seen:
+            message = f"{taint.key} with {taint.effect} stands twice."
+            yield STARTUP_TAINT.finding(at, message, "Remove one of the two.")
+        seen.add((taint.key, taint.effect))
+
+
+@check(Scope.POOL, LABEL_OF_KARPENTER)
+def labels(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    if pool.provisioner != "karpenter":
+        return
+    for key in pool.labels:
+        domain = key.rpartition("/")[0]
+        owner = next((d for d in _DOMAINS if domain == d or domain.endswith(f".{d}")), None)
+        if owner is not None:
+            message = f"{owner} is Karpenter's: it sets such labels itself, or refuses them."
+            fix = "Use a key of your own."
+            yield LABEL_OF_KARPENTER.finding(("pools", name, "labels", key), message, fix)
+    if len(pool.labels) > _MOST_LABELS - _OURS:
+        yield LABEL_OF_KARPENTER.finding(
+            ("pools", name, "labels"),
+            f"{len(pool.labels)} labels, and those of the plan, are more than the {_MOST_LABELS} "
+            "that a NodePool takes.",
+            "Remove some.",
+        )
+
+
+@check(Scope.POOL, WAYS_TO_BUY)
+def ways_to_buy(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    own = pool.karpenter if pool.provisioner == "karpenter" else None
+    ways = own.capacity_types if own else None
+    if ways is None:
+        return
+    at = ("pools", name, "karpenter", "capacityTypes")
+    if not ways:
+        yield WAYS_TO_BUY.finding(at, "The list is empty.", "Name a way, or remove the key.")
+    for index, way in enumerate(ways):
+        if way in ways[:index]:
+            yield WAYS_TO_BUY.finding((*at, index), f"{way} stands twice.", "Remove one.")
+    if {"reserved", "capacityBlock"} <= {*ways}:
+        yield WAYS_TO_BUY.finding(
+            at,
+            "A pool has one reservation, which is a capacity reservation or a capacity block.",
+            "Keep the one that it is.",
+        )
+    if ways and "capacity_type" in pool.model_fields_set and pool.capacity_type not in ways:
+        yield WAYS_TO_BUY.finding(
+            ("pools", name, "capacityType"),
+            f"capacityType is {pool.capacity_type}, and karpenter.capacityTypes has "
+            f"{', '.join(ways)}.",
+            "Remove capacityType, or add it to the list.",
+        )
+
+
+@check(Scope.ENVIRONMENT, NODE_REPAIR)
+def one_repair(ctx: Context) -> Iterator[Finding]:
+    """For a switch that is one for all pools."""
+    said = {
+        name: pool.node_repair
+        for name, pool in ctx.environment.pools.items()
+        if pool.provisioner == "karpenter" and "node_repair" in pool.model_fields_set
+    }
+    wanted = [name for name, repair in said.items() if repair]
+    for name, repair in said.items():
+        if wanted and not repair:
+            yield NODE_REPAIR.finding(
+                ("pools", name, "nodeRepair"),
+                f"Karpenter repairs the nodes of all its pools or of none, and {wanted[0]} wants "
+                "it.",
+                "Set the same in both.",
+            )
+
+
+@check(Scope.POOL, ALPHA_REPAIR)
+def alpha_repair(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    asked = "node_repair" in pool.model_fields_set and pool.node_repair
+    if pool.provisioner == "karpenter" and asked:
+        yield ALPHA_REPAIR.finding(
+            ("pools", name, "nodeRepair"),
+            "The stack turns on Karpenter's feature gate NodeRepair for it, which is alpha and "
+            "deletes nodes by force.",
+            "Remove the key, unless this is meant: by default Karpenter replaces no broken node.",
+        )
+
+
+@check(Scope.POOL, STARTS_BY_AMI)
+def one_architecture(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    if pool.provisioner != "karpenter" or pool.custom_ami is None:
+        return
+    kinds: dict[str, list[str]] = {}
+    for found, _ in ctx.gpu_types(pool):
+        kinds.setdefault(found.arch, []).append(found.name)
+    if len(kinds) > 1:
+        listed = "; ".join(f"{', '.join(names)}: {arch}" for arch, names in kinds.items())
+        yield STARTS_BY_AMI.finding(
+            ("pools", name, "instanceTypes"),
+            f"An AMI is for one architecture, and the types have two: {listed}.",
+            "Make a pool of each architecture.",
+        )

@@ -1,0 +1,104 @@
+"""Rules about Karpenter itself: the values of its chart, and the cluster it is installed in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.documents.helm import value_at
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.charts import IDLE_CHART
+from eks_gpushare.rules.planned import planned
+from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.karpenter.controller import (
+    asks_for_repair,
+    karpenter_pools,
+    uses_karpenter,
+)
+from eks_gpushare.sharing.karpenter.node_overlay import needs_overlays
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.rules.context import Context
+
+GATE_OFF = Rule(
+    "GPU757",
+    "error",
+    "Values of Karpenter's chart leave on what the pools need.",
+    "Karpenter would believe that every pod needs a GPU of its own, and launch a node for each, or "
+    "none at all.",
+    "https://karpenter.sh/docs/reference/settings/#feature-gates",
+    not_alone="Karpenter is not told of its pools' sharing.",
+)
+
+_SETTINGS = ("charts", "karpenter", "values", "settings")
+_GATES = "featureGates"
+_NOTHING = object()
+
+
+@check(Scope.ENVIRONMENT, GATE_OFF)
+def gates(ctx: Context) -> Iterator[Finding]:
+    given = ctx.environment.charts.karpenter.values
+    if not given:
+        return
+    for gate, (name, why) in _needed(ctx).items():
+        said = _said(given, ("settings", _GATES, gate))
+        if said is not _NOTHING and str(said).lower() != "true":
+            yield GATE_OFF.finding(
+                (*_SETTINGS, _GATES, gate),
+                f"The pool {name} needs the feature gate {gate}: {why}.",
+                f"Remove it; the stack turns {gate} on where a pool needs it.",
+            )
+    if _said(given, ("settings", "ignoreDRARequests")) is False:
+        yield GATE_OFF.finding(
+            (*_SETTINGS, "ignoreDRARequests"),
+            "Karpenter on AWS launches nothing for pods that ask for GPUs by ResourceClaims.",
+            "Remove it, and let pods request what the pool advertises.",
+        )
+    env = value_at(given, "controller.env")
+    for index, each in enumerate(env if isinstance(env, list) else ()):
+        if isinstance(each, dict) and each.get("name") == "FEATURE_GATES":
+            yield GATE_OFF.finding(
+                ("charts", "karpenter", "values", "controller", "env", index),
+                "FEATURE_GATES would win over all gates that the stack turns on.",
+                "Remove it, and give others under settings.featureGates.",
+            )
+
+
+def _needed(ctx: Context) -> dict[str, tuple[str, str]]:
+    """Gates that the stack needs, each with a pool that needs it and why."""
+    needed: dict[str, tuple[str, str]] = {}
+    for name, pool in karpenter_pools(ctx.environment).items():
+        plan = planned(ctx, name, pool)
+        if plan is not None and needs_overlays(plan, ctx.catalog):
+            why = "without it no NodeOverlay says what a node of it advertises"
+            needed.setdefault("nodeOverlay", (name, why))
+        if pool.is_static:
+            needed.setdefault("staticCapacity", (name, "it is static"))
+        if {"reserved", "capacityBlock"} & {*pool.bought_as}:
+            needed.setdefault("reservedCapacity", (name, "it draws on a reservation"))
+        if asks_for_repair(pool):
+            needed.setdefault("nodeRepair", (name, "it has nodeRepair"))
+    return needed
+
+
+def _said(values: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """What values say at a path: a null above it removes what is below."""
+    found: Any = values
+    for key in path:
+        if not isinstance(found, dict) or key not in found:
+            return _NOTHING if isinstance(found, dict) else None
+        found = found[key]
+    return found
+
+
+@check(Scope.ENVIRONMENT, IDLE_CHART)
+def idle_chart(ctx: Context) -> Iterator[Finding]:
+    """For Karpenter's chart, where no pool is Karpenter's."""
+    environment = ctx.environment
+    changed = environment.charts.karpenter.model_dump(exclude_defaults=True)
+    if changed and not uses_karpenter(environment):
+        message = "No pool has provisioner: karpenter, so the chart is not installed."
+        fix = "Remove the block, or add karpenter: {} to install it without a pool."
+        yield IDLE_CHART.finding(("charts", "karpenter"), message, fix)

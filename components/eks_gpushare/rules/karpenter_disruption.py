@@ -1,0 +1,206 @@
+"""Rules about how nodes of Karpenter's go: durations, budgets, consolidation."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from eks_gpushare.documents.cron import cron_fault
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Scope, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.config.autoscaling import DisruptionBudget
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.rules.context import Context
+
+_DISRUPTION = "https://karpenter.sh/docs/concepts/disruption/"
+_BUDGETS = f"{_DISRUPTION}#nodepool-disruption-budgets"
+
+BAD_DURATION = Rule(
+    "GPU748",
+    "error",
+    "A duration is in hours, minutes and seconds.",
+    "The NodePool is refused. A day is 24h: there is no letter for it.",
+    _DISRUPTION,
+)
+BAD_BUDGET = Rule(
+    "GPU749",
+    "error",
+    "A disruption budget is one that Karpenter can follow.",
+    "The NodePool is refused; or Karpenter cannot read the schedule and disrupts no node at all.",
+    _BUDGETS,
+)
+NODES_STAY = Rule(
+    "GPU750",
+    "warning",
+    "Karpenter may remove nodes that nothing runs on.",
+    "Empty nodes with GPUs stay, and are paid for.",
+    _DISRUPTION,
+)
+EVICTS = Rule(
+    "GPU751",
+    "warning",
+    "Consolidation evicts no pod that computes.",
+    "To save a node, Karpenter evicts the pods on it and starts them elsewhere: what they have "
+    "computed and loaded into a GPU is lost.",
+    f"{_DISRUPTION}#consolidation",
+)
+DRIFT_STUCK = Rule(
+    "GPU759",
+    "warning",
+    "A static pool has room to exchange a node.",
+    "Karpenter starts the new node before the old one goes. At the limit it cannot, so nodes keep "
+    "an old image for ever.",
+    "https://karpenter.sh/docs/concepts/nodepools/#specreplicas",
+)
+
+_LONGEST_HOURS = 2**63 // (3600 * 10**9)
+"""Hours in the longest duration that Go knows, 2^63 nanoseconds."""
+_DURATION = re.compile(r"([0-9]+(s|m|h))+")
+_PART = re.compile(r"([0-9]+)(s|m|h)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+_BUDGET_DURATION = re.compile(r"(([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?")
+_NODES = re.compile(r"(100|[0-9]{1,2})%|[0-9]+")
+_MOST_BUDGETS = 50
+_MOST_NODES = 100_000
+_LIKE = "Write it like 300s, 5m, 24h or 1h30m"
+
+
+@check(Scope.POOL, BAD_DURATION)
+def durations(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    own = pool.karpenter if pool.provisioner == "karpenter" else None
+    if own is None:
+        return
+    for key, given, never in (
+        ("consolidateAfter", own.consolidate_after, True),
+        ("expireAfter", own.expire_after, True),
+        ("terminationGracePeriod", own.termination_grace_period, False),
+    ):
+        if given is None or (never and given == "Never"):
+            continue
+        at = ("pools", name, "karpenter", key)
+        seconds = _seconds(given)
+        or_never = ", or Never." if never else "; without the key there is no end."
+        if seconds is None:
+            message = f'"{given}" is no duration.{_days(given)}'
+            yield BAD_DURATION.finding(at, message, f"{_LIKE}{or_never}")
+        elif seconds > _LONGEST_HOURS * 3600:
+            message = f"{given} is longer than the {_LONGEST_HOURS}h that Karpenter can count."
+            yield BAD_DURATION.finding(at, message, f"{_LIKE}{or_never}")
+        elif seconds == 0 and key == "expireAfter":
+            message = f"After {given} every node would be replaced as soon as it is there."
+            yield BAD_DURATION.finding(at, message, f"{_LIKE}{or_never}")
+
+
+def _seconds(text: str) -> int | None:
+    if not text.isascii() or not _DURATION.fullmatch(text):
+        return None
+    return sum(int(count) * _SECONDS[unit] for count, unit in _PART.findall(text))
+
+
+def _days(text: str) -> str:
+    """A word on days, where somebody meant them."""
+    found = re.fullmatch(r"([0-9]{1,6}) ?(d|days?)", text, re.IGNORECASE)
+    return f" {found[1]} days are {int(found[1]) * 24}h." if found else ""
+
+
+@check(Scope.POOL, BAD_BUDGET)
+def budgets(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    own = pool.karpenter if pool.provisioner == "karpenter" else None
+    if own is None or own.budgets is None:
+        return
+    at = ("pools", name, "karpenter", "budgets")
+    if not own.budgets:
+        message = "Without any budget all nodes may go at once."
+        yield BAD_BUDGET.finding(
+            at, message, 'Remove the key for one in ten, or write nodes: "100%".'
+        )
+    elif len(own.budgets) > _MOST_BUDGETS:
+        message = f"{len(own.budgets)} budgets are more than the {_MOST_BUDGETS} of a NodePool."
+        yield BAD_BUDGET.finding(at, message, "Remove some.")
+    for index, budget in enumerate(own.budgets):
+        yield from _budget((*at, index), budget)
+
+
+def _budget(at: FieldPath, budget: DisruptionBudget) -> Iterator[Finding]:
+    nodes = str(budget.nodes)
+    if not nodes.isascii() or not _NODES.fullmatch(nodes):
+        yield BAD_BUDGET.finding(
+            (*at, "nodes"),
+            f'"{nodes}" is neither a number of nodes nor a percentage from 0% to 100%.',
+            'Write a number such as 1, or a percentage such as "10%".',
+        )
+    elif not nodes.endswith("%") and int(nodes) > _MOST_NODES:
+        message = f"{nodes} nodes are more than any cluster has."
+        yield BAD_BUDGET.finding((*at, "nodes"), message, f"Write at most {_MOST_NODES}.")
+    reasons = budget.reasons
+    if reasons is not None and not reasons:
+        message = "The list is empty: the budget would hold for no reason."
+        yield BAD_BUDGET.finding((*at, "reasons"), message, "Remove the key for all reasons.")
+    elif reasons is not None and len({*reasons}) < len(reasons):
+        twice = next(each for n, each in enumerate(reasons) if each in reasons[:n])
+        yield BAD_BUDGET.finding((*at, "reasons"), f"{twice} stands twice.", "Remove one.")
+    if (budget.schedule is None) != (budget.duration is None):
+        given, lacking = (
+            ("schedule", "duration") if budget.duration is None else ("duration", "schedule")
+        )
+        message = f"{given} is given without {lacking}: the one says when, the other how long."
+        yield BAD_BUDGET.finding((*at, given), message, f"Add {lacking}, or remove {given}.")
+    if budget.duration is not None and not (
+        budget.duration.isascii() and _BUDGET_DURATION.fullmatch(budget.duration)
+    ):
+        yield BAD_BUDGET.finding(
+            (*at, "duration"),
+            f'"{budget.duration}" is not in hours and minutes.{_days(budget.duration)}',
+            "Write it like 8h, 90m or 1h30m.",
+        )
+    if budget.schedule is not None and (fault := cron_fault(budget.schedule)):
+        yield BAD_BUDGET.finding(
+            (*at, "schedule"),
+            f'"{budget.schedule}" is no schedule: {fault}.',
+            'Write five fields in UTC, such as "0 9 * * mon-fri", or @daily.',
+        )
+
+
+@check(Scope.POOL, NODES_STAY, EVICTS, DRIFT_STUCK)
+def consolidation(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    own = pool.karpenter if pool.provisioner == "karpenter" else None
+    if own is None:
+        return
+    at = ("pools", name, "karpenter")
+    if own.static:
+        desired, most = 1 if pool.nodes.desired is None else pool.nodes.desired, pool.nodes.max
+        if most is not None and most == desired and desired > 0:
+            yield DRIFT_STUCK.finding(
+                ("pools", name, "nodes", "max"),
+                f"max {most} is as many nodes as the pool has, so none can be exchanged.",
+                f"Set max to {most + 1} or more, or remove it.",
+            )
+        return
+    if own.consolidate_after == "Never":
+        message = "Karpenter never removes a node of this pool, whatever runs on it."
+        yield NODES_STAY.finding((*at, "consolidateAfter"), message, "Set a time such as 5m.")
+    for index, budget in enumerate(own.budgets or ()):
+        if _forbids_always(budget):
+            yield NODES_STAY.finding(
+                (*at, "budgets", index),
+                "This budget holds always and lets no empty node go.",
+                "Give it reasons without Empty, or a schedule and duration.",
+            )
+    if own.consolidation_policy != "WhenEmpty":
+        yield EVICTS.finding(
+            (*at, "consolidationPolicy"),
+            f"{own.consolidation_policy} evicts pods to put them on fewer or cheaper nodes.",
+            "Remove it, or annotate pods that must not move with "
+            'karpenter.sh/do-not-disrupt: "true".',
+        )
+
+
+def _forbids_always(budget: DisruptionBudget) -> bool:
+    empty = budget.reasons is None or "Empty" in budget.reasons
+    nothing = str(budget.nodes).removesuffix("%").strip("0") == "" and str(budget.nodes) != ""
+    return nothing and empty and budget.schedule is None

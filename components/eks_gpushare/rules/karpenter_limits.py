@@ -1,0 +1,196 @@
+"""Rules about how far Karpenter may scale a pool."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from eks_gpushare.documents.quantities import quantity
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.planned import planned
+from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.efa import EFA
+from eks_gpushare.sharing.karpenter.limits import promised_by_type
+from eks_gpushare.sharing.scaling import NODES, limits_by_type, most_by_type
+from eks_gpushare.validation.shape import similar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.rules.context import Context
+
+_LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"
+
+IDLE_LIMIT = Rule(
+    "GPU744",
+    "error",
+    "A limit is of something that the nodes of the pool have.",
+    "Of what no node has there is never too much: the limit holds nothing back, and the pool grows "
+    "as far as pods and quotas let it.",
+    _LIMITS,
+)
+FORBIDDING_LIMIT = Rule(
+    "GPU745",
+    "error",
+    "The limits of a pool allow it a node.",
+    "Karpenter adds a node only where the limit still holds with all of it. It says nothing, and "
+    "pods wait for ever.",
+    _LIMITS,
+)
+NO_LIMIT = Rule(
+    "GPU746",
+    "warning",
+    "A pool that Karpenter scales has a limit.",
+    "A wrong manifest with many replicas then costs what the quotas of the account allow.",
+    _LIMITS,
+)
+BAD_LIMIT = Rule(
+    "GPU747",
+    "error",
+    "A limit is a quantity above 0, and of shares a whole number.",
+    "The NodePool is refused, or its limit forbids every node.",
+    "https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/",
+)
+NEVER_LAUNCHED = Rule(
+    "GPU767",
+    "warning",
+    "Every type of a pool may be launched under its limits.",
+    "One node of such a type is more than the limit allows, so Karpenter never chooses it.",
+    _LIMITS,
+)
+COUNTED_BY_LARGEST = Rule(
+    "GPU756",
+    "info",
+    "Of types of several sizes nodes.max counts the largest.",
+    "Karpenter has no limit of nodes for such a pool, but of resources: of smaller types there may "
+    "be more nodes, with as many shares in all.",
+    _LIMITS,
+)
+
+_OF_EVERY_NODE = ("cpu", "memory", "ephemeral-storage", "pods", "vpc.amazonaws.com/pod-eni")
+_KARPENTERS_PART = Decimal("0.925")
+"""Of a type's memory: what Karpenter takes for there, by its vmMemoryOverheadPercent."""
+_MIB = Decimal(2**20)
+
+
+@check(Scope.POOL, IDLE_LIMIT, FORBIDDING_LIMIT, BAD_LIMIT, NEVER_LAUNCHED)
+def limits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    own = pool.karpenter if pool.provisioner == "karpenter" else None
+    if own is None or own.limits is None:
+        return
+    at = ("pools", name, "karpenter", "limits")
+    if not own.limits:
+        yield BAD_LIMIT.finding(at, "There is no limit in it.", "Name one, or remove the key.")
+    plan = planned(ctx, name, pool)
+    nodes = promised_by_type(plan) if plan else None
+    for resource, given in own.limits.items():
+        shares = resource not in _OF_EVERY_NODE
+        if fault := _fault(given, whole=shares or resource == "pods"):
+            fix = "Write a number such as 40, or 256Gi of memory."
+            yield BAD_LIMIT.finding((*at, resource), f"{resource}: {fault}", fix)
+        elif pool.is_static or nodes is None:
+            continue  # which has other rules
+        elif resource == NODES or (shares and not _is_had(pool, resource, nodes)):
+            yield IDLE_LIMIT.finding((*at, resource), *_idle(resource, nodes))
+        else:
+            yield from _too_small(ctx, name, pool, resource, nodes)
+
+
+def _fault(given: int | str, *, whole: bool) -> str | None:
+    found = quantity(str(given))
+    if found is None:
+        return f'"{given}" is no quantity.'
+    if found <= 0:
+        return f"{given} lets the pool have no node."
+    if whole and found != found.to_integral_value():
+        return f"{given} is not a whole number."
+    return None
+
+
+def _is_had(pool: Pool, resource: str, nodes: Mapping[str, Mapping[str, int]]) -> bool:
+    return (pool.efa and resource == EFA) or any(node.get(resource) for node in nodes.values())
+
+
+def _idle(resource: str, nodes: Mapping[str, Mapping[str, int]]) -> tuple[str, str]:
+    """What to say of a limit that holds nothing back."""
+    had = sorted({name for node in nodes.values() for name, count in node.items() if count})
+    if resource == NODES:
+        message = "Karpenter counts the nodes of static pools only: this one is not limited by it."
+        return message, "Use nodes: {max: ...} of the pool, which becomes a limit of its shares."
+    meant = similar(resource, [*had, *_OF_EVERY_NODE])
+    message = f"No node of this pool has {resource}: they advertise {', '.join(had)}."
+    return message, f"Write {meant or had[0]}, in which pods and Karpenter count here."
+
+
+def _too_small(
+    ctx: Context, name: str, pool: Pool, resource: str, nodes: Mapping[str, Mapping[str, int]]
+) -> Iterator[Finding]:
+    """Findings on a limit under which types have no node, all of them or some."""
+    limit = quantity(limits_by_type(pool, nodes)[resource]) or Decimal(0)
+    types = [found for each in nodes if (found := ctx.catalog.find(each)) is not None]
+    has = {found.name: _of_node(found, resource, nodes) for found in types}
+    above = {each: count for each, count in has.items() if count is not None and count > limit}
+    least = min(above.values(), default=Decimal(0))
+    at = ("pools", name, "karpenter", "limits", resource)
+    if above and len(above) == len(has):
+        yield FORBIDDING_LIMIT.finding(
+            at,
+            f"One node has {_text(resource, least)} of {resource} at least, more than the limit of "
+            f"{pool.karpenter and pool.karpenter.limits and pool.karpenter.limits[resource]}.",
+            f"Set {_text(resource, least)} or more: so much for each node that there may be.",
+        )
+        return
+    for each, count in above.items():
+        yield NEVER_LAUNCHED.finding(
+            at,
+            f"A {each} has {_text(resource, count)} of {resource}, more than the limit.",
+            f"Raise the limit, or remove {each} from instanceTypes.",
+        )
+
+
+def _of_node(
+    found: InstanceType, resource: str, nodes: Mapping[str, Mapping[str, int]]
+) -> Decimal | None:
+    """What Karpenter believes a node of a type to have; None where that is not known."""
+    if resource == "cpu":
+        return Decimal(found.vcpus)
+    if resource == "memory":
+        return found.memory_mib * _MIB * _KARPENTERS_PART
+    if resource == EFA:
+        return Decimal(found.efa_interfaces)
+    count = nodes[found.name].get(resource)
+    return None if count is None else Decimal(count)
+
+
+def _text(resource: str, count: Decimal) -> str:
+    return f"{-(-count // _MIB):.0f}Mi" if resource == "memory" else f"{count:.0f}"
+
+
+@check(Scope.POOL, NO_LIMIT, COUNTED_BY_LARGEST)
+def unlimited(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    if pool.provisioner != "karpenter" or pool.is_static:
+        return
+    own = pool.karpenter
+    if pool.nodes.max is None and not (own and own.limits):
+        yield NO_LIMIT.finding(
+            ("pools", name, "nodes"),
+            "Nothing limits how many nodes Karpenter launches for this pool.",
+            "Set nodes: {max: ...}, or karpenter: {limits: {...}}.",
+        )
+    plan = planned(ctx, name, pool)
+    if plan is None or pool.nodes.max is None or pool.nodes.max < 1:
+        return
+    most = most_by_type(pool, promised_by_type(plan))
+    more = {each: count for each, count in most.items() if count and count > pool.nodes.max}
+    if more:
+        smallest = max(more, key=lambda each: more[each])
+        yield COUNTED_BY_LARGEST.finding(
+            ("pools", name, "nodes", "max"),
+            f"max {pool.nodes.max} is counted in shares of the largest type: of {smallest} there "
+            f"may be {more[smallest]} nodes.",
+            "Nothing to change, unless few nodes matter more than few shares: make a pool of each "
+            "type then.",
+        )
