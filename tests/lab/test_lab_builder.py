@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import textwrap
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -122,6 +123,30 @@ def test_a_program_is_built_with_its_version(cache: Path, tiny: Tool) -> None:
 
     assert path.is_relative_to(cache)
     assert said.stdout == "tiny v1.2.3\n"
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_build_tag_chooses_among_files(tiny: Tool) -> None:
+    tagged = tiny.folder / "tagged.go"
+    tagged.write_text('//go:build chosen\n\npackage main\n\nfunc init() { version += "+chosen" }\n')
+    plain = build.programs([tiny], progress=Notes()).paths["tiny"]
+    chosen = replace(tiny, tags=("chosen",), commands=(replace(tiny.commands[0], says="tiny"),))
+    path = build.programs([chosen], progress=Notes()).paths["tiny"]
+    said = subprocess.run([path], capture_output=True, text=True, check=True)
+
+    assert path != plain
+    assert said.stdout == "tiny v1.2.3+chosen\n"
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_program_that_does_not_tell_its_version_is_built(
+    tiny: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = replace(tiny, commands=(replace(tiny.commands[0], says=""),))
+    script(tmp_path / "bin" / "tiny", "echo tiny v1.2.3")
+    on_path(tmp_path / "bin", monkeypatch)
+
+    assert build.programs([silent], progress=Notes()).paths["tiny"] == build.entry(silent) / "tiny"
 
 
 @pytest.mark.usefixtures("cache")

@@ -1,12 +1,29 @@
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from eks_gpushare_lab.binaries import versions
+from eks_gpushare_lab.binaries.toolchain import find_go, go_environment
+from eks_gpushare_lab.errors import NoGoError
+
+if TYPE_CHECKING:
+    from eks_gpushare_lab.binaries.versions import Tool
 
 FOLDERS = sorted(folder.name for folder in versions.MODULES.iterdir())
+
+
+@pytest.fixture
+def go() -> Path:
+    try:
+        return find_go((1, 21), print).path
+    except NoGoError as error:
+        pytest.skip(str(error))
 
 
 def go_mod(folder: str) -> str:
@@ -21,23 +38,24 @@ def tool_packages(text: str) -> set[str]:
 
 
 def test_every_module_belongs_to_a_tool() -> None:
-    assert sorted({tool.folder.name for tool in versions.tools()}) == FOLDERS
+    assert sorted({tool.folder.name for tool in versions.every_tool()}) == FOLDERS
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_module_comes_with_its_checksums(folder: str) -> None:
-    for tool in versions.tools():
+    for tool in versions.every_tool():
         if tool.folder.name == folder:
             sums = (versions.MODULES / folder / "go.sum").read_text(encoding="utf-8")
+            version = versions.required_version(tool.folder, tool.module)
 
-            assert f"{tool.module} {tool.version} h1:" in sums
+            assert f"{tool.module} {version} h1:" in sums
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_what_is_built_is_what_go_mod_calls_its_tools(folder: str) -> None:
     built = {
         command.package
-        for tool in versions.tools()
+        for tool in versions.every_tool()
         if tool.folder.name == folder
         for command in tool.commands
     }
@@ -68,7 +86,7 @@ def test_the_go_of_the_package_index_builds_every_tool() -> None:
     _, number = versions.GO_PACKAGE
     offered = tuple(int(part) for part in number.split("."))
 
-    assert all(versions.required_go(tool.folder) <= offered for tool in versions.tools())
+    assert all(versions.required_go(tool.folder) <= offered for tool in versions.every_tool())
 
 
 def test_a_module_that_is_not_required_is_named() -> None:
@@ -76,3 +94,65 @@ def test_a_module_that_is_not_required_is_named() -> None:
 
     with pytest.raises(LookupError, match=r"etcd/go\.mod does not require example\.com/x$"):
         versions.required_version(folder, "example.com/x")
+
+
+def test_a_control_plane_alone_needs_nothing_of_autoscaling() -> None:
+    assert not {tool.name for tool in versions.tools()} & {
+        tool.name for tool in versions.on_demand()
+    }
+
+
+def test_karpenters_core_is_of_the_providers_release() -> None:
+    """The provider requires a commit between two releases, which a proxy does not keep."""
+    text = go_mod("karpenter")
+    replaced = re.findall(r"^replace sigs\.k8s\.io/karpenter => (\S+) (\S+)$", text, re.MULTILINE)
+    required = re.findall(r"^\tsigs\.k8s\.io/karpenter (v[0-9.]+)", text, re.MULTILINE)
+
+    assert replaced == [("sigs.k8s.io/karpenter", versions.karpenter().version)]
+    assert required == [versions.karpenter().version]
+
+
+def test_a_commit_has_the_name_of_its_release() -> None:
+    tool = versions.cluster_autoscaler()
+    replaced = re.findall(
+        r"^replace k8s\.io/\S+ => \S+ v0\.(\d+)\.", go_mod(tool.folder.name), re.MULTILINE
+    )
+
+    assert re.fullmatch(r"v1\.\d+\.\d+", tool.version)
+    assert {tool.version.split(".")[1]} == set(replaced)
+
+
+def test_the_commit_is_of_the_release_that_its_comment_names(go: Path) -> None:
+    """What the module itself says, where it has been downloaded."""
+    tool = versions.cluster_autoscaler()
+    source = directory_of(go, tool)
+
+    said = (source / "version/version.go").read_text(encoding="utf-8")
+
+    assert f'ClusterAutoscalerVersion = "{tool.version.removeprefix("v")}"' in said
+
+
+def test_files_of_a_tool_are_in_its_module(go: Path) -> None:
+    tool = versions.karpenter_crds()
+    source = directory_of(go, tool)
+
+    assert [file for file in tool.files if not (source / file).is_file()] == []
+
+
+def directory_of(go: Path, tool: Tool) -> Path:
+    """Where Go keeps the module of a tool; nothing is downloaded for this."""
+    asked = [go, "mod", "download", "-json", tool.module]
+    environment = {**go_environment(), "GOPROXY": "off"}
+    done = subprocess.run(
+        asked, cwd=tool.folder, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"{tool.module} has not been downloaded")
+    return Path(json.loads(done.stdout)["Dir"])
+
+
+def test_a_release_that_nobody_names_is_missed() -> None:
+    folder = versions.MODULES / "karpenter"
+
+    with pytest.raises(LookupError, match=r"karpenter/go\.mod does not say which release of "):
+        versions.release_of(folder, "github.com/aws/karpenter-provider-aws")

@@ -44,18 +44,23 @@ _QUESTION_SECONDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """What a control plane runs.
+    """What was asked for.
 
     Attributes:
         paths: executable by command name.
-        stages: kwok's stage files.
+        files: what is no program, by tool name.
         versions: by tool name.
 
     """
 
     paths: Mapping[str, Path]
-    stages: tuple[Path, ...]
+    files: Mapping[str, tuple[Path, ...]]
     versions: Mapping[str, str]
+
+    @property
+    def stages(self) -> tuple[Path, ...]:
+        """The stage files of kwok."""
+        return self.files.get(versions.kwok_stages().name, ())
 
 
 def programs(tools: Sequence[Tool] | None = None, *, progress: Progress | None = None) -> Programs:
@@ -81,13 +86,16 @@ def programs(tools: Sequence[Tool] | None = None, *, progress: Progress | None =
         found |= {tool.name: _in_cache(tool) for tool in missing}
     for tool in wanted:
         cleaning.note_use(entry(tool))
-    files = {name: path for paths in found.values() if paths for name, path in paths.items()}
-    commands = {command.name for tool in wanted for command in tool.commands}
-    return Programs(
-        {name: path for name, path in files.items() if name in commands},
-        tuple(path for name, path in files.items() if name not in commands),
-        {tool.name: tool.version for tool in wanted if tool.commands},
-    )
+    paths: dict[str, Path] = {}
+    files: dict[str, tuple[Path, ...]] = {}
+    for tool in wanted:
+        there = found[tool.name] or {}
+        commands = {command.name for command in tool.commands}
+        paths |= {name: path for name, path in there.items() if name in commands}
+        if tool.files:
+            files[tool.name] = tuple(path for name, path in there.items() if name not in commands)
+    numbers = {tool.name: tool.version for tool in wanted if tool.commands}
+    return Programs(paths, files, numbers)
 
 
 def missing(tools: Sequence[Tool] | None = None) -> list[str]:
@@ -110,7 +118,7 @@ def clean(*, everything: bool = False, waiting: Callable[[str], object] | None =
 
     """
     name, version = versions.GO_PACKAGE
-    ours = [*map(entry, versions.tools()), folders.cache_folder() / f"{name}-{version}"]
+    ours = [*map(entry, versions.every_tool()), folders.cache_folder() / f"{name}-{version}"]
     return cleaning.clean(() if everything else ours, waiting)
 
 
@@ -118,7 +126,7 @@ def key(tool: Tool) -> str:
     """What decides the content of a cache entry, in twelve digits."""
     pins = [(tool.folder / name).read_text(encoding="utf-8") for name in ("go.mod", "go.sum")]
     packages = [f"{command.name}={command.package}" for command in tool.commands]
-    decisive = json.dumps([*pins, packages, tool.stamps, tool.files, BUILD_FLAGS])
+    decisive = json.dumps([*pins, packages, tool.stamps, tool.files, BUILD_FLAGS, *tool.tags])
     return hashlib.sha256(decisive.encode()).hexdigest()[:12]
 
 
@@ -146,7 +154,7 @@ def _on_path(tool: Tool) -> dict[str, Path] | None:
     paths: dict[str, Path] = {}
     for command in tool.commands:
         path = shutil.which(command.name)
-        if path is None or not fits(Path(path), command):
+        if path is None or not command.says or not fits(Path(path), command):
             return None
         paths[command.name] = Path(path).absolute()
     return paths or None

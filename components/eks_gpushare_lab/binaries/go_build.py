@@ -78,7 +78,7 @@ class GoBuild:
         if self.tool.commands:
             packages = [command.package for command in self.tool.commands]
             stale = "{{if .Stale}}{{.ImportPath}}{{end}}"
-            question = ["list", *BUILD_FLAGS, *self._linked(), "-deps", "-f", stale, *packages]
+            question = ["list", *self._flags(), "-deps", "-f", stale, *packages]
             self.stale = len(self._go(question, report).split())
 
     def compile(self, command: Command, seen: Callable[[int], object]) -> None:
@@ -94,7 +94,7 @@ class GoBuild:
 
         """
         target = self.folder / command.name
-        flags = [*BUILD_FLAGS, *self._linked(), "-v", "-o", str(target)]
+        flags = [*self._flags(), "-v", "-o", str(target)]
 
         def line(text: str) -> None:
             # -v names each package on a line of its own; whatever else Go says has blanks.
@@ -102,9 +102,10 @@ class GoBuild:
 
         self._go(["build", *flags, command.package], line, lambda: seen(0))
 
-    def _linked(self) -> list[str]:
+    def _flags(self) -> list[str]:
         stamps = " ".join(f"-X {stamp}" for stamp in self.tool.stamps)
-        return [f"-ldflags=-s -w {stamps}".rstrip()]
+        tags = [f"-tags={','.join(self.tool.tags)}"] if self.tool.tags else []
+        return [*BUILD_FLAGS, *tags, f"-ldflags=-s -w {stamps}".rstrip()]
 
     def _go(
         self,

@@ -1,4 +1,7 @@
-"""The programs of the lab. Their versions stand in the go.mod files under go/, and nowhere else."""
+"""The programs of the lab. Their versions stand in the go.mod files under go/, and nowhere else.
+
+All of them are under Apache-2.0. They are built on the user's machine and never handed on.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,14 @@ class Command:
     Attributes:
         name: its file name.
         package: the Go package it is built from.
-        says: the words that `--version` begins with when it is the wanted version.
+        says: the words that `--version` begins with when it is the wanted version; "" of a program
+            that does not tell, which is then never taken from PATH.
 
     """
 
     name: str
     package: str
-    says: str
+    says: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class Tool:
         module: the Go module that it comes from.
         commands: programs to build.
         stamps: variables that the linker sets, as "package.name=value".
+        tags: build tags, which choose among the files of packages.
         files: files to copy out of the module, by their path in it.
         seconds: how long a build took from nothing on two cores, for the first estimate.
         packages: how many Go packages were compiled in that time.
@@ -53,6 +58,7 @@ class Tool:
     module: str
     commands: tuple[Command, ...] = ()
     stamps: tuple[str, ...] = field(default=(), kw_only=True)
+    tags: tuple[str, ...] = field(default=(), kw_only=True)
     files: tuple[str, ...] = field(default=(), kw_only=True)
     seconds: float = field(default=5, kw_only=True)
     packages: int = field(default=100, kw_only=True)
@@ -70,6 +76,21 @@ def required_version(folder: Path, module: str) -> str:
     if found is None:
         raise LookupError(f"{folder / 'go.mod'} does not require {module}")
     return found[1]
+
+
+def release_of(folder: Path, module: str) -> str:
+    """The release that a comment in the go.mod gives for a version that is only a commit.
+
+    Raises:
+        LookupError: There is no such comment.
+
+    """
+    text = (folder / "go.mod").read_text(encoding="utf-8")
+    named = rf"^(?:require )?\s*{re.escape(module)} v\S+ // ([0-9.]+)$"
+    found = re.search(named, text, re.MULTILINE)
+    if found is None:
+        raise LookupError(f"{folder / 'go.mod'} does not say which release of {module} it is")
+    return f"v{found[1]}"
 
 
 def required_go(folder: Path) -> tuple[int, ...]:
@@ -137,6 +158,62 @@ def kwok_stages() -> Tool:
     return Tool("kwok-stages", tool.version, tool.folder, tool.module, files=files, seconds=1)
 
 
+@cache
+def karpenter() -> Tool:
+    """Karpenter's controller for AWS."""
+    module = "github.com/aws/karpenter-provider-aws"
+    version = required_version(MODULES / "karpenter", module)
+    return Tool(
+        "karpenter",
+        version,
+        MODULES / "karpenter",
+        module,
+        (Command("karpenter", f"{module}/cmd/controller"),),
+        stamps=(f"sigs.k8s.io/karpenter/pkg/operator.Version={version.removeprefix('v')}",),
+        seconds=248,
+        packages=1185,
+    )
+
+
+@cache
+def karpenter_crds() -> Tool:
+    """The definitions of Karpenter's kinds as its chart of CRDs has them; no program carries them.
+
+    Those of the core module lack what the provider adds: which labels of its own may be asked for.
+    """
+    tool = karpenter()
+    names = ("nodeclaims", "nodeoverlays", "nodepools")
+    kinds = ("karpenter.k8s.aws_ec2nodeclasses", *(f"karpenter.sh_{name}" for name in names))
+    files = tuple(f"pkg/apis/crds/{kind}.yaml" for kind in kinds)
+    return Tool("karpenter-crds", tool.version, tool.folder, tool.module, files=files, seconds=1)
+
+
+@cache
+def cluster_autoscaler() -> Tool:
+    """The Cluster Autoscaler, with AWS as its only cloud."""
+    module = "k8s.io/autoscaler/cluster-autoscaler"
+    return Tool(
+        "cluster-autoscaler",
+        release_of(MODULES / "cluster-autoscaler", module),
+        MODULES / "cluster-autoscaler",
+        module,
+        (Command("cluster-autoscaler", module),),
+        tags=("aws",),
+        seconds=261,
+        packages=1466,
+    )
+
+
 def tools() -> tuple[Tool, ...]:
     """Everything that a control plane needs, what takes longest first."""
     return kubernetes(), kwok(), etcd(), kwok_stages()
+
+
+def on_demand() -> tuple[Tool, ...]:
+    """What only some stacks need: nothing of it is built before one of them is run."""
+    return karpenter(), karpenter_crds(), cluster_autoscaler()
+
+
+def every_tool() -> tuple[Tool, ...]:
+    """All that this version of the lab may run."""
+    return *tools(), *on_demand()
