@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from eks_gpushare.environment import GpuSharingEnvironment, GpuSharingEnvironmentArgs
     from eks_gpushare.gpu_operator import GpuOperator, GpuOperatorArgs
     from eks_gpushare.gpu_pool import GpuPool, GpuPoolArgs
+    from eks_gpushare.karpenter import Karpenter, KarpenterArgs
+    from eks_gpushare.karpenter_pool import KarpenterPool, KarpenterPoolArgs
     from eks_gpushare.network import Network, NetworkArgs
     from eks_gpushare.system_nodes import SystemNodes, SystemNodesArgs
 
@@ -38,6 +40,10 @@ __all__ = [
     "GpuPoolArgs",
     "GpuSharingEnvironment",
     "GpuSharingEnvironmentArgs",
+    "Karpenter",
+    "KarpenterArgs",
+    "KarpenterPool",
+    "KarpenterPoolArgs",
     "Network",
     "NetworkArgs",
     "SystemNodes",
@@ -54,6 +60,8 @@ _MODULES = {
     "GpuOperator": "gpu_operator",
     "GpuPool": "gpu_pool",
     "GpuSharingEnvironment": "environment",
+    "Karpenter": "karpenter",
+    "KarpenterPool": "karpenter_pool",
     "Network": "network",
     "SystemNodes": "system_nodes",
 }

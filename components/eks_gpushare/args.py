@@ -16,8 +16,8 @@ from pulumi import Input
 from eks_gpushare.autoscaling_args import (
     ClusterAutoscaler,
     DisruptionBudget,
-    Karpenter,
-    KarpenterPool,
+    KarpenterBlock,
+    KarpenterPoolBlock,
     WarmRoom,
 )
 from eks_gpushare.catalog_args import (
@@ -57,8 +57,8 @@ __all__ = [
     "ExistingCluster",
     "GpuStack",
     "Iam",
-    "Karpenter",
-    "KarpenterPool",
+    "KarpenterBlock",
+    "KarpenterPoolBlock",
     "NetworkBlock",
     "Nodes",
     "PodIdentity",
@@ -173,7 +173,7 @@ class Pool(TypedDict):
     """How the GPUs are shared."""
     scaled_by: NotRequired[str]
     """stack or autoscaler: who decides the desired size after creation. Default: stack."""
-    karpenter: NotRequired[KarpenterPool]
+    karpenter: NotRequired[KarpenterPoolBlock]
     """Only with `provisioner` karpenter: limits, weight and how nodes go."""
     warm: NotRequired[WarmRoom]
     """Room to keep free, of a pool that an autoscaler scales. Default: none."""
@@ -296,6 +296,8 @@ class Charts(TypedDict):
     """gpu-operator."""
     karpenter: NotRequired[Chart]
     """karpenter."""
+    karpenter_crd: NotRequired[Chart]
+    """karpenter-crd. Default: of the version of `karpenter`, and beside it in a mirror."""
     cluster_autoscaler: NotRequired[Chart]
     """cluster-autoscaler."""
     efa_device_plugin: NotRequired[Chart]

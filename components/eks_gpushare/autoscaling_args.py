@@ -22,7 +22,7 @@ class DisruptionBudget(TypedDict):
     """How long it holds from then, such as `8h`."""
 
 
-class KarpenterPool(TypedDict):
+class KarpenterPoolBlock(TypedDict):
     """What only a pool of Karpenter's has."""
 
     static: NotRequired[bool]
@@ -57,9 +57,11 @@ class WarmRoom(TypedDict):
     """Nodes that are kept, however little runs on them."""
 
 
-class Karpenter(TypedDict):
+class KarpenterBlock(TypedDict):
     """Karpenter, installed in the cluster."""
 
+    install: NotRequired[bool]
+    """Install it; false where the cluster has one, whose `node_role` is given. Default: true."""
     namespace: NotRequired[str]
     """Namespace of the controller. Default: kube-system."""
     replicas: NotRequired[int]
@@ -68,6 +70,9 @@ class Karpenter(TypedDict):
     """Have EC2 tell it of interruptions in time. Default: true."""
     node_role: NotRequired[Input[str]]
     """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
+    access_entry: NotRequired[bool]
+    """Make the access entry by which nodes with that role may join. Default: true, but where a
+    node group has the same role, whose entry EKS makes."""
 
 
 class ClusterAutoscaler(TypedDict):

@@ -37,7 +37,7 @@ class GpuSharingEnvironmentArgs(TypedDict):
     """Who runs the device plugin."""
     pools: dict[str, plain.Pool]
     """GPU pools by name."""
-    karpenter: NotRequired[plain.Karpenter]
+    karpenter: NotRequired[plain.KarpenterBlock]
     """Karpenter. Default: installed if a pool has `provisioner` karpenter."""
     cluster_autoscaler: NotRequired[plain.ClusterAutoscaler]
     """Cluster Autoscaler. Default: not installed; pools with `scaled_by` autoscaler need one."""
@@ -112,13 +112,21 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         given, child = args.get("kubeconfig"), pulumi.ResourceOptions(parent=self)
         parts = EnvironmentParts(name, spec, given, child)
         refs = parts.cluster()
-        nodes = [*parts.system_nodes(refs), *parts.gpu_pools(refs)]
+        system = parts.system_nodes(refs)
+        nodes = [*system, *parts.gpu_pools(refs)]
         charts = [
             *register_manager(name, spec, refs, nodes, child),
             *register_efa_plugin(name, spec, refs, nodes, child),
         ]
+        scaled: list[pulumi.Resource] = []
+        if _has_karpenter(spec):
+            from eks_gpushare.karpenter_parts import KarpenterParts
+
+            karpenter = KarpenterParts(name, spec, refs, parts.roles, child)
+            scaled = karpenter.controller([*parts.foundation, *system])
+            scaled += karpenter.pools(self.plans, [*scaled, *charts])
         if isinstance(spec.cluster, NewCluster):
-            everything = [*parts.foundation, *nodes, *charts]
+            everything = [*parts.foundation, *nodes, *charts, *scaled]
             protected = spec.cluster.deletion_protection
             DeletionProtection(name, everything, enabled=protected, parent=self)
         self.provider = refs.provider
@@ -162,6 +170,11 @@ def _checked(
     if has_errors(found):
         refuse("GpuSharingEnvironment", found)
     return spec, found
+
+
+def _has_karpenter(spec: EnvironmentSpec) -> bool:
+    pools = spec.pools.values()
+    return spec.karpenter is not None or any(pool.provisioner == "karpenter" for pool in pools)
 
 
 def _rules(spec: EnvironmentSpec) -> Iterator[Finding]:

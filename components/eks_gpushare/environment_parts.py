@@ -50,9 +50,9 @@ class EnvironmentParts:
         """Network and cluster, as far as they are made here."""
         partition = partition_of(spec.region or pulumi.Config("aws").get("region"))
         # Left out where nothing is special, so that no component shows it as a change.
-        self._roles: dict[str, Any] = {"iam": spec.iam} if spec.iam is not None else {}
+        self.roles: dict[str, Any] = {"iam": spec.iam} if spec.iam is not None else {}
         if partition is not COMMERCIAL:
-            self._roles["partition"] = partition.id
+            self.roles["partition"] = partition.id
 
     def cluster(self) -> ClusterRefs:
         """The cluster, made or found."""
@@ -76,7 +76,7 @@ class EnvironmentParts:
                 creator=self._spec.caller,
                 profile=self._spec.profile,
                 tags=self._tags,
-                **self._roles,
+                **self.roles,
                 **waited_for,
             ),
             network,
@@ -88,6 +88,7 @@ class EnvironmentParts:
             kubeconfig=cluster.kubeconfig,
             label=cluster.cluster_name,
             cluster_name=cluster.cluster_name,
+            cluster_arn=cluster.cluster_arn,
             subnet_ids=network.private_subnet_ids,
             subnet_by_zone=by_zone,
             vpc_id=network.vpc_id,
@@ -108,7 +109,7 @@ class EnvironmentParts:
         zones = tuple(lookups.zone_names(self._spec, spec))
         network = Network._from_spec(
             f"{self._name}-network",
-            converted(NetworkSpec, spec, zones=zones, tags=self._tags, **self._roles),
+            converted(NetworkSpec, spec, zones=zones, tags=self._tags, **self.roles),
             self._child,
         )
         self.foundation.append(network)
@@ -135,6 +136,7 @@ class EnvironmentParts:
             kubeconfig=pulumi.Output.from_input(kubeconfig),
             label=spec.name,
             cluster_name=spec.name,
+            cluster_arn=facts.arn,
             subnet_ids=subnets,
             vpc_id=facts.vpc_id,
             security_group_id=facts.security_group_id,
@@ -187,7 +189,7 @@ class EnvironmentParts:
                 zones=None,
                 version=refs.version,
                 tags=self._tags,
-                **self._roles,
+                **self.roles,
                 **known,
             ),
             NodeRefs(refs.cluster_name, _subnets(spec.zones, refs)),
@@ -208,7 +210,6 @@ class EnvironmentParts:
     def _gpu_pool(
         self, name: str, pool: Pool, refs: ClusterRefs, cluster_name: pulumi.Input[str]
     ) -> GpuPool:
-        own = pool.subnet_ids
         # Not written where it is off, which is what the pools of earlier releases say.
         waits = waits_for_driver(pool, self._spec.gpu_stack.manager)
         gate = {"wait_for_driver": True} if waits else {}
@@ -222,12 +223,12 @@ class EnvironmentParts:
             version=refs.version,
             catalog=self._spec.catalog,
             tags=self._tags,
-            **self._roles,
+            **self.roles,
             **gate,
         )
         node_refs = NodeRefs(
             cluster_name=cluster_name,
-            subnet_ids=_subnets(pool.zones, refs) if own is None else given_ids(own),
+            subnet_ids=subnets_of(pool, refs),
             endpoint=refs.endpoint,
             certificate_authority=refs.certificate_authority,
             service_cidr=refs.service_cidr,
@@ -246,6 +247,12 @@ def _read(spec: ClusterByKubeconfig) -> str:
             at, str(error), "Give the path of a kubeconfig file."
         )
         refuse("GpuSharingEnvironment", [unread])
+
+
+def subnets_of(pool: Pool, refs: ClusterRefs) -> pulumi.Input[Sequence[pulumi.Input[str]]]:
+    """Subnets of a pool: its own, those of its zones, or all of the cluster's."""
+    own = pool.subnet_ids
+    return _subnets(pool.zones, refs) if own is None else given_ids(own)
 
 
 def _subnets(

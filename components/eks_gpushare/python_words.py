@@ -31,6 +31,8 @@ _SPECS: tuple[type[Model], ...] = (
     component_specs.DevicePluginSpec,
     component_specs.GpuOperatorSpec,
     component_specs.EfaDevicePluginSpec,
+    component_specs.KarpenterSpec,
+    component_specs.KarpenterPoolSpec,
 )
 _OTHERS_KEYS = ("values", "kubelet", "labels", "tags", "versions")
 """Blocks whose keys are not of this project, down to the last one."""

@@ -28,6 +28,7 @@ EVERYTHING = [*LIBRARY, *TESTS, *TOOLS, *ROOT.glob("*.py")]
 COMPONENTS = (
     *("network", "cluster", "system_nodes", "gpu_pool"),
     *("device_plugin", "efa_device_plugin", "gpu_operator", "gpu_manager"),
+    *("karpenter", "karpenter_pool", "karpenter_parts"),
     *("deletion_protection", "environment_parts", "environment"),
 )
 COMPONENT_FILES = [file for name in COMPONENTS if (file := PACKAGE / f"{name}.py").exists()]

@@ -51,6 +51,8 @@ class ClusterRefs:
     """What the cluster is called."""
     cluster_name: pulumi.Input[str] | None = None
     """Name of the EKS cluster; None where it is known by a kubeconfig."""
+    cluster_arn: pulumi.Input[str] | None = None
+    """Its ARN."""
     subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] = ()
     """Subnets for nodes."""
     subnet_by_zone: dict[str, pulumi.Output[str]] | None = None
@@ -67,3 +69,17 @@ class ClusterRefs:
     """Address range of Kubernetes services."""
     version: str | None = None
     """Kubernetes version."""
+
+
+@dataclass(frozen=True, slots=True)
+class KarpenterNodeRefs:
+    """What a node class has to name: the role, the network, and where it is guarded."""
+
+    node_role_name: pulumi.Input[str]
+    """Name of the IAM role of the nodes, without its path."""
+    subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    """Subnets of the nodes."""
+    security_group_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    """Security groups of the nodes: that of the cluster, and further ones."""
+    vpc_id: pulumi.Input[str] | None = None
+    """VPC of the nodes; only with EFA."""

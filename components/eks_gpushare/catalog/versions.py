@@ -105,6 +105,24 @@ EFA_DEVICE_PLUGIN = Chart(
     "2026-08-03; read 2026-11-22",
 )
 
+KARPENTER = Chart(
+    name="karpenter",
+    version="1.14.1",
+    repository="oci://public.ecr.aws/karpenter/karpenter",
+    source="aws/karpenter-provider-aws, charts/karpenter/Chart.yaml at 1d927085d of 2026-08-21; "
+    "read 2026-11-22",
+)
+
+KARPENTER_CRDS = Chart(
+    name="karpenter-crd",
+    version="1.14.1",
+    repository="oci://public.ecr.aws/karpenter/karpenter-crd",
+    source="aws/karpenter-provider-aws, charts/karpenter-crd/Chart.yaml at 1d927085d of "
+    "2026-08-21; read 2026-11-22",
+)
+"""Karpenter's custom resource definitions. Helm updates none that lie in a chart's crds folder, so
+they have a chart of their own: https://karpenter.sh/docs/upgrading/upgrade-guide/#crd-upgrades."""
+
 MIG_PARTED = "v0.15.0"
 """Release of mig-parted, of which the GPU Operator's MIG manager is made: the version of migManager
 in the values.yaml of GPU_OPERATOR."""

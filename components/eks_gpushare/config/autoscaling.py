@@ -69,6 +69,9 @@ class WarmRoom(Model):
 class Karpenter(Model):
     """Karpenter, installed in the cluster."""
 
+    install: bool = True
+    """Install it, with its role, its queue and the role of its nodes. With false the cluster has
+    one already, whose `nodeRole` is given, and the stack makes its pools only."""
     namespace: str = "kube-system"
     """Namespace of the controller."""
     replicas: int = Field(default=2, ge=1, le=10)
@@ -77,6 +80,9 @@ class Karpenter(Model):
     """Have EC2 tell it of spot interruptions, health events and ending reservations in time."""
     node_role: TextInput | None = None
     """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
+    access_entry: bool | None = None
+    """Make the access entry by which nodes with that role may join. Default: true, but where a
+    node group of this stack has the same role, whose entry EKS makes, or nothing is installed."""
 
 
 class ClusterAutoscaler(Model):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from eks_gpushare.config.autoscaling import Karpenter
 from eks_gpushare.config.base import Items, Model, TextInput
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import CatalogAdditions, Chart, Environment, SystemNodes
@@ -147,6 +148,38 @@ class EfaDevicePluginSpec(Model):
     """Taints of their nodes."""
     chart: Chart = Chart.model_construct()
     """Version, mirror and values of the chart."""
+
+
+class KarpenterSpec(Karpenter):
+    """Karpenter, installed in one cluster."""
+
+    feature_gates: dict[str, bool] = Field(default_factory=lambda: {"nodeOverlay": True})
+    """Feature gates by their names in the chart's values."""
+    chart: Chart = Chart.model_construct()
+    """Version, mirror and values of the chart."""
+    crd_chart: Chart = Chart.model_construct()
+    """Version and mirror of the chart with its custom resource definitions."""
+    iam: Iam | None = None
+    """Permissions boundary and path of every role."""
+    partition: str | None = None
+    """AWS partition. Default: that of the region of the AWS provider's configuration."""
+    tags: dict[str, TextInput] = Field(default_factory=dict)
+    """Tags of everything."""
+
+
+class KarpenterPoolSpec(Pool):
+    """A pool whose nodes Karpenter makes."""
+
+    provisioner: Provisioner = "karpenter"
+    """Always karpenter."""
+    pool: str
+    """Name of the pool, and of its objects in the cluster."""
+    version: str | None = None
+    """Kubernetes version. Default: that of the cluster is not known."""
+    catalog: CatalogAdditions = CatalogAdditions.model_construct()
+    """Instance types that this release does not know or has wrong."""
+    tags: dict[str, TextInput] = Field(default_factory=dict)
+    """Tags of security groups, and of instances with `tag_instances`."""
 
 
 class ClusterFacts(Model):

@@ -75,6 +75,9 @@ class Charts(Model):
     """gpu-operator."""
     karpenter: Chart = Chart.model_construct()
     """karpenter."""
+    karpenter_crd: Chart | None = None
+    """karpenter-crd, its custom resource definitions. Default: of the version of `karpenter`, and
+    beside it where that has a mirror."""
     cluster_autoscaler: Chart | None = None
     """cluster-autoscaler. Default: as this release has it."""
     efa_device_plugin: Chart | None = None

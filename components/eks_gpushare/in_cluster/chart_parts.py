@@ -112,6 +112,8 @@ def chart_release(
     values: Mapping[str, Any],
     timeout_seconds: int,
     opts: pulumi.ResourceOptions,
+    *,
+    skip_crds: bool | None = None,
 ) -> Release:
     """A chart that is installed, and waited for.
 
@@ -128,6 +130,7 @@ def chart_release(
         values: Its values.
         timeout_seconds: How long Helm waits for what it installed.
         opts: Pulumi's resource options.
+        skip_crds: Whether to leave out what is in its folder `crds`, which another chart installs.
     """
     release = Release(
         name,
@@ -139,6 +142,7 @@ def chart_release(
         # Of an installation, that is, and of undoing one that failed: the charts have hooks for
         # upgrades and uninstallations only, and Jobs of what does not come up do not run either.
         disable_webhooks=True,
+        skip_crds=skip_crds,
         timeout=timeout_seconds,
         max_history=_KEPT_REVISIONS,
         # Its name is fixed, so a replacement cannot stand beside it.

@@ -224,7 +224,7 @@ def kubeconfig(ctx: Context) -> Iterator[Finding]:
         message = "The path is empty."
         at = ("cluster", "existing", "kubeconfig")
         yield NOT_FOR_KUBECONFIG.finding(at, message, "Give the path of a kubeconfig file.")
-    given = ctx.environment.model_fields_set & {"network", "system"}
+    given = ctx.environment.model_fields_set & {"karpenter", "network", "system"}
     for key in sorted(given):
         message = "The stack makes nothing in AWS, where the cluster is known by its kubeconfig."
         yield NOT_FOR_KUBECONFIG.finding((key,), message, f"Remove {key}.")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         EksClusterSpec,
         GpuOperatorSpec,
         GpuPoolSpec,
+        KarpenterPoolSpec,
+        KarpenterSpec,
         NetworkSpec,
         SystemNodesSpec,
     )
@@ -43,7 +45,9 @@ _SHARED = (
 told."""
 
 
-def check_pool(spec: GpuPoolSpec, subnets: int | None = None) -> Iterator[Finding]:
+def check_pool(
+    spec: GpuPoolSpec | KarpenterPoolSpec, subnets: int | None = None
+) -> Iterator[Finding]:
     """Findings about one pool, wherever its nodes will be.
 
     Args:
@@ -127,6 +131,30 @@ def check_efa_device_plugin(spec: EfaDevicePluginSpec) -> Iterator[Finding]:
         yield _of_chart(each)
 
 
+def check_karpenter(spec: KarpenterSpec) -> Iterator[Finding]:
+    """Findings about Karpenter's charts, and what all its nodes have in common."""
+    known = known_fields(spec)
+    charts = {
+        name: known[key]
+        for name, key in (("karpenter", "chart"), ("karpenter_crd", "crd_chart"))
+        if key in known
+    }
+    parts: dict[str, Any] = {"karpenter": spec, "pools": {}}
+    if charts:
+        parts["charts"] = partial_model(Charts, **charts)
+    ctx, found = _context(_environment(spec, **parts), nodes_elsewhere=True)
+    yield from (*found, *_run(ctx, Scope.TAGS))
+    for scope in (Scope.CHARTS, Scope.KARPENTER):
+        for each in _run(ctx, scope):
+            yield _of_karpenter(each)
+
+
+def check_karpenter_pool(spec: KarpenterPoolSpec) -> Iterator[Finding]:
+    """Findings about one pool of Karpenter's, wherever its nodes will be."""
+    for each in check_pool(spec):
+        yield each if each.at else replace(each, at=("pool",), path="pool")
+
+
 def _of_manager(
     spec: DevicePluginSpec | GpuOperatorSpec,
     gpu_stack: GpuStack,
@@ -162,7 +190,7 @@ def _some(known: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: known[name] for name in names if name in known}
 
 
-def _cluster_of(spec: GpuPoolSpec | SystemNodesSpec) -> NewCluster:
+def _cluster_of(spec: GpuPoolSpec | KarpenterPoolSpec | SystemNodesSpec) -> NewCluster:
     """The cluster of nodes: of it they know the version, if that."""
     version = known_fields(spec).get("version")
     return partial_model(NewCluster, **({"version": version} if version else {}))
@@ -207,6 +235,17 @@ def _within(block: FieldPath, found: Iterable[Finding]) -> Iterator[Finding]:
     for each in dict.fromkeys(found):
         at = each.at[len(block) :] if each.at[: len(block)] == block else each.at
         yield replace(each, at=at, path=dotted(at))
+
+
+def _of_karpenter(found: Finding) -> Finding:
+    """What is `charts.karpenter`, `charts.karpenterCrd` and `karpenter` in a stack file."""
+    chart = {"karpenter": "chart", "karpenterCrd": "crd_chart"}
+    at = found.at
+    if at[:1] == ("charts",) and len(at) > 1:
+        at = (chart.get(str(at[1]), at[1]), *at[2:])
+    elif at[:1] == ("karpenter",):
+        at = at[1:]
+    return replace(found, at=at, path=dotted(at))
 
 
 def _of_chart(found: Finding) -> Finding:

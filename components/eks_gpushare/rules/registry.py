@@ -33,6 +33,8 @@ class Scope(Enum):
     """One pool: `GpuPool`, and what `DevicePlugin` and `GpuOperator` know of it."""
     CHARTS = auto()
     """The charts and their namespace: `DevicePlugin` and `GpuOperator`."""
+    KARPENTER = auto()
+    """Karpenter itself: `Karpenter`."""
     TAGS = auto()
     """AWS tags and IAM roles: every component that makes something in AWS."""
 
