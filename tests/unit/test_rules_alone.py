@@ -19,6 +19,8 @@ from eks_gpushare.config.component_specs import (
     EksClusterSpec,
     GpuOperatorSpec,
     GpuPoolSpec,
+    KarpenterPoolSpec,
+    KarpenterSpec,
     NetworkSpec,
     SystemNodesSpec,
 )
@@ -110,6 +112,25 @@ def alone(given: dict[str, Any]) -> set[str]:
         args = {"pools": with_efa}
         args |= {"chart": charts["efaDevicePlugin"]} if "efaDevicePlugin" in charts else {}
         found |= read(EfaDevicePluginSpec, component_rules.check_efa_device_plugin, args)
+    return found | karpenter_alone(given, common)
+
+
+def karpenter_alone(given: dict[str, Any], common: dict[str, Any]) -> set[str]:
+    """The same for Karpenter and its pools."""
+    found: set[str] = set()
+    charts, cluster = given.get("charts", {}), given.get("cluster", {})
+    version = {"version": cluster["version"]} if "version" in cluster else {}
+    for name, pool in given.get("pools", {}).items():
+        if pool.get("provisioner") == "karpenter":
+            args = {**pool, "pool": name, **version}
+            args |= {key: each for key, each in common.items() if key != "iam"}
+            found |= read(KarpenterPoolSpec, component_rules.check_karpenter_pool, args)
+    if "karpenter" in given or {"karpenter", "karpenterCrd"} & {*charts}:
+        args = {**given.get("karpenter", {})}
+        args |= {key: each for key, each in common.items() if key != "catalog"}
+        for key, own in (("karpenter", "chart"), ("karpenterCrd", "crdChart")):
+            args |= {own: charts[key]} if key in charts else {}
+        found |= read(KarpenterSpec, component_rules.check_karpenter, args)
     return found
 
 

@@ -59,6 +59,16 @@ def _node_settings(environment: Environment) -> bool:
     )
 
 
+def _karpenter(environment: Environment) -> bool:
+    charts = environment.charts
+    if environment.karpenter is not None or charts.karpenter_crd is not None:
+        return True
+    pools = environment.pools.values()
+    return "karpenter" in charts.model_fields_set or any(
+        pool.provisioner == "karpenter" for pool in pools
+    )
+
+
 def _efa(environment: Environment) -> bool:
     keys = (environment.gpu_stack.efa_device_plugin, environment.charts.efa_device_plugin)
     return keys != (None, None) or any(pool.efa for pool in environment.pools.values())
@@ -154,6 +164,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "chart_images": _charts,
     "efa": _efa,
     "host_engine": _operator,
+    "karpenter_install": _karpenter,
 }
 """The modules of rules, in the order of their findings, and which environments they are about.
 

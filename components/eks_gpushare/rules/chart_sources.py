@@ -115,7 +115,8 @@ def charts(ctx: Context) -> Iterator[Finding]:
     for name, key, default in (
         ("device_plugin", "devicePlugin", versions.DEVICE_PLUGIN),
         ("gpu_operator", "gpuOperator", versions.GPU_OPERATOR),
-        ("karpenter", "karpenter", None),
+        ("karpenter", "karpenter", versions.KARPENTER),
+        ("karpenter_crd", "karpenterCrd", versions.KARPENTER_CRDS),
         ("efa_device_plugin", "efaDevicePlugin", versions.EFA_DEVICE_PLUGIN),
     ):
         chart = given.get(name)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.config.network import Network
+    from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import Finding
 
 NETWORK_KEPT = Rule(
@@ -65,6 +66,21 @@ REGION_KEPT = Rule(
     "protected cluster.",
     "https://docs.aws.amazon.com/eks/latest/userguide/deletion-protection.html",
 )
+KARPENTER_KEPT = Rule(
+    "GPU775",
+    "error",
+    "A Karpenter that a stack has installed is not given up while its pools stay.",
+    "Its custom resource definitions go with it, and with those every NodePool in the cluster and "
+    "all nodes that Karpenter has made.",
+    "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/",
+)
+STATIC_KEPT = Rule(
+    "GPU779",
+    "error",
+    "A pool of Karpenter's stays static, or stays dynamic.",
+    "Karpenter's API refuses the change of a NodePool that is there, after the rest of the update.",
+    "https://karpenter.sh/docs/concepts/nodepools/#specreplicas",
+)
 IMAGE_BEHIND = Rule(
     "GPU816",
     "warning",
@@ -89,6 +105,7 @@ def check_edit(
         return list(_region(before, regions))
     found = [*_cluster(before, after), *_sizes(before, after)]
     found += _images(before, after)
+    found += _karpenter(before, after)
     if _same_cluster(before, after):
         found += _network(before.network, after.network)
     return found
@@ -106,6 +123,43 @@ def _region(before: Environment, regions: tuple[str | None, str | None]) -> Iter
             "or set deletionProtection: false and run pulumi up with nothing else changed first."
         )
         yield REGION_KEPT.finding(("cluster", "name"), message, fix)
+
+
+def _karpenter(before: Environment, after: Environment) -> Iterator[Finding]:
+    """What takes nodes of Karpenter's away, or what its API refuses."""
+    both = [
+        name
+        for name, pool in after.pools.items()
+        if pool.provisioner == "karpenter"
+        and name in before.pools
+        and before.pools[name].provisioner == "karpenter"
+    ]
+    if both and _installed(before) and not _installed(after):
+        yield KARPENTER_KEPT.finding(
+            ("karpenter", "install"),
+            f"This stack has installed Karpenter, and {', '.join(both)} would stay without it.",
+            "Put install: true back; or take the pools out first, in an update of its own, which "
+            "drains their nodes.",
+        )
+    for name in both:
+        was, now = (_static(environment.pools[name]) for environment in (before, after))
+        if was != now:
+            yield STATIC_KEPT.finding(
+                ("pools", name, "karpenter", "static"),
+                f"The pool {name} is {_KINDS[was]}, and would become {_KINDS[now]}.",
+                "Give it another name: pods move as the nodes of the old pool are drained.",
+            )
+
+
+_KINDS = {True: "static", False: "dynamic"}
+
+
+def _installed(environment: Environment) -> bool:
+    return environment.karpenter is None or environment.karpenter.install
+
+
+def _static(pool: Pool) -> bool:
+    return pool.karpenter is not None and pool.karpenter.static
 
 
 def _images(before: Environment, after: Environment) -> Iterator[Finding]:

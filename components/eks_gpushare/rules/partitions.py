@@ -56,18 +56,18 @@ def cluster_arns(ctx: Context) -> Iterator[Finding]:
         return
     at: FieldPath = ("cluster",)
     for index, arn in enumerate(cluster.admins):
-        yield from _fault(ctx, (*at, "admins", index), arn)
+        yield from partition_fault(ctx, (*at, "admins", index), arn)
     for name, arn in (cluster.named_admins or {}).items():
         if not arn.rpartition("/")[2].startswith("known-later-"):  # an output of a program
-            yield from _fault(ctx, (*at, "namedAdmins", name), arn)
-    yield from _fault(ctx, (*at, "secretsKeyArn"), cluster.secrets_key_arn)
-    yield from _fault(ctx, (*at, "logKeyArn"), cluster.log_key_arn)
+            yield from partition_fault(ctx, (*at, "namedAdmins", name), arn)
+    yield from partition_fault(ctx, (*at, "secretsKeyArn"), cluster.secrets_key_arn)
+    yield from partition_fault(ctx, (*at, "logKeyArn"), cluster.log_key_arn)
     for name, addon in cluster.addons.by_name.items():
         for account, identity in addon.pod_identity.items():
             place = (*at, "addons", "byName", name, "podIdentity", account)
-            yield from _fault(ctx, (*place, "roleArn"), identity.role_arn)
+            yield from partition_fault(ctx, (*place, "roleArn"), identity.role_arn)
             for index, arn in enumerate(identity.policy_arns):
-                yield from _fault(ctx, (*place, "policyArns", index), arn)
+                yield from partition_fault(ctx, (*place, "policyArns", index), arn)
 
 
 @check(Scope.TAGS, OTHER_PARTITION)
@@ -75,23 +75,23 @@ def boundary_arn(ctx: Context) -> Iterator[Finding]:
     """For the permissions boundary."""
     iam = ctx.environment.iam
     if iam is not None:
-        yield from _fault(ctx, ("iam", "permissionsBoundary"), iam.permissions_boundary)
+        yield from partition_fault(ctx, ("iam", "permissionsBoundary"), iam.permissions_boundary)
 
 
 @check(Scope.POOL, OTHER_PARTITION)
 def pool_role_arn(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """For the role of a pool's nodes."""
-    yield from _fault(ctx, ("pools", name, "nodeRole"), pool.node_role)
+    yield from partition_fault(ctx, ("pools", name, "nodeRole"), pool.node_role)
 
 
 @check(Scope.SYSTEM_NODES, OTHER_PARTITION)
 def system_role_arn(ctx: Context) -> Iterator[Finding]:
     """For the role of the system nodes."""
     if ctx.environment.system is not None:
-        yield from _fault(ctx, ("system", "nodeRole"), ctx.environment.system.node_role)
+        yield from partition_fault(ctx, ("system", "nodeRole"), ctx.environment.system.node_role)
 
 
-def _fault(ctx: Context, at: FieldPath, arn: str | None) -> Iterator[Finding]:
+def partition_fault(ctx: Context, at: FieldPath, arn: str | None) -> Iterator[Finding]:
     given = partition_of_arn(arn or "")
     if ctx.region is None or given is None:
         return
