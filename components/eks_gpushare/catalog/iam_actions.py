@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.iam_ec2_actions import EC2_ACTIONS
 from eks_gpushare.catalog.iam_grants import Grant, ec2, eks, look, passing, service_role
+from eks_gpushare.catalog.iam_karpenter_actions import KARPENTER_ACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,7 @@ _FROM_TEMPLATE = (
 
 ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     **EC2_ACTIONS,
+    **KARPENTER_ACTIONS,
     "aws:cloudwatch/logGroup:LogGroup": (
         Grant(("logs:DescribeLogGroups",)),
         Grant(

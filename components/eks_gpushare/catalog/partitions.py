@@ -19,6 +19,7 @@ class Partition(NamedTuple):
         ec2_principal: EC2 as roles trust it. In China it has a suffix of its own, as eksctl has it
             (pkg/apis/eksctl.io/v1alpha5/partitions.go); EKS, Pod Identity and VPC flow logs are
             `*.amazonaws.com` in all of them.
+        domain: what the hosts of its services end with, as botocore has it.
         built: whether this release builds in it. Of the others nobody has told yet how EKS, its
             add-ons and its images are there.
 
@@ -29,6 +30,7 @@ class Partition(NamedTuple):
     regions: str
     ec2_principal: str = "ec2.amazonaws.com"
     built: bool = True
+    domain: str = "amazonaws.com"
 
     def policy(self, name: str) -> str:
         """The ARN of a policy that AWS manages, such as `AmazonEKSWorkerNodePolicy`."""
@@ -43,7 +45,13 @@ COMMERCIAL = Partition("aws", "AWS", r"(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]
 PARTITIONS = (
     COMMERCIAL,
     Partition("aws-us-gov", "AWS GovCloud (US)", r"us-gov-[a-z]+-[0-9]+"),
-    Partition("aws-cn", "AWS in China", r"cn-[a-z]+-[0-9]+", ec2_principal="ec2.amazonaws.com.cn"),
+    Partition(
+        "aws-cn",
+        "AWS in China",
+        r"cn-[a-z]+-[0-9]+",
+        ec2_principal="ec2.amazonaws.com.cn",
+        domain="amazonaws.com.cn",
+    ),
     Partition(
         "aws-eusc", "AWS European Sovereign Cloud", r"eusc-[a-z]+-[a-z]+-[0-9]+", built=False
     ),

@@ -244,6 +244,28 @@ def _launch_template(_resource: Resource, _name: str, _region: str) -> Propertie
     return {"latestVersion": 1, "defaultVersion": 1}
 
 
+def _queue(_resource: Resource, name: str, region: str) -> Properties:
+    partition = partition_of(region)
+    return {
+        "url": f"https://sqs.{region}.{partition.domain}/{ACCOUNT}/{name}",
+        "arn": f"arn:{partition.id}:sqs:{region}:{ACCOUNT}:{name}",
+    }
+
+
+def _event_rule(_resource: Resource, name: str, region: str) -> Properties:
+    return {"arn": f"arn:{partition_of(region).id}:events:{region}:{ACCOUNT}:rule/{name}"}
+
+
+def _pod_identity(resource: Resource, _name: str, region: str) -> Properties:
+    association = f"a-{digest(resource)}"
+    cluster = _flat(resource.inputs.get("clusterName"))
+    place = f"eks:{region}:{ACCOUNT}:podidentityassociation/{cluster}/{association}"
+    return {
+        "associationId": association,
+        "associationArn": f"arn:{partition_of(region).id}:{place}",
+    }
+
+
 def _kms_key(resource: Resource, _name: str, region: str) -> Properties:
     key = str(UUID(digest(resource, 32)))
     return {"keyId": key, "arn": f"arn:{partition_of(region).id}:kms:{region}:{ACCOUNT}:key/{key}"}
@@ -261,6 +283,9 @@ _AWS_COMPUTED: Mapping[str, Callable[[Resource, str, str], Properties]] = {
     "aws:eks/nodeGroup:NodeGroup": _node_group,
     "aws:ec2/launchTemplate:LaunchTemplate": _launch_template,
     "aws:kms/key:Key": _kms_key,
+    "aws:cloudwatch/eventRule:EventRule": _event_rule,
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": _pod_identity,
+    "aws:sqs/queue:Queue": _queue,
 }
 
 

@@ -175,7 +175,7 @@ class _Fill:
         value = _at(self.inputs, name)
         if isinstance(value, str):
             return value
-        if name == "name" or name.endswith("Name"):
+        if name in {"name", "rule"} or name.endswith(("Name", "Url")):
             return _made_up(None, self._named_by(name) or self.resource)
         if name.endswith("keyArn"):
             return self.one("arn:{partition}:kms:{region}:{account}:key/*")

@@ -27,6 +27,9 @@ NOT_IN_MOTO = {
     "ec2:CreatePlacementGroup": "moto knows the enum of strategies and no placement groups",
     "ec2:DeletePlacementGroup": "the same",
     "ec2:DescribePlacementGroups": "the same as of their creation",
+    "eks:CreatePodIdentityAssociation": "moto's EKS has no identities of pods",
+    "eks:DeletePodIdentityAssociation": "the same",
+    "eks:DescribePodIdentityAssociation": "the same",
     "eks:AssociateAccessPolicy": "moto's EKS has clusters, node groups and Fargate profiles",
     "eks:CreateAccessEntry": "the same",
     "eks:CreateAddon": "the same",
@@ -93,7 +96,7 @@ class Account:
         found = {}
         for name, (members, key) in _KINDS.items():
             response = send(name, {}, self.region)
-            items = response[members]
+            items = response.get(members, [])  # SQS leaves out an empty list
             found[name] = [str(each[key]) if key else str(each) for each in items]
         return found
 
@@ -153,9 +156,11 @@ _KINDS = {
     "ec2:DescribeSubnets": ("Subnets", "SubnetId"),
     "ec2:DescribeVpcs": ("Vpcs", "VpcId"),
     "eks:ListClusters": ("clusters", ""),
+    "events:ListRules": ("Rules", "Arn"),
     "iam:ListRoles": ("Roles", "Arn"),
     "kms:ListAliases": ("Aliases", "AliasName"),
     "logs:DescribeLogGroups": ("logGroups", "logGroupName"),
+    "sqs:ListQueues": ("QueueUrls", ""),
 }
 """Calls that list, where the answer has the items, and what names one. Keys stay for their waiting
 time, and deleted gateways are listed for an hour."""

@@ -102,8 +102,12 @@ _PASSED = {
     "eks:CreateAddon": "pods.eks.amazonaws.com",
     "eks:CreateCluster": "eks.amazonaws.com",
     "eks:CreateNodegroup": "eks.amazonaws.com",
+    "eks:CreatePodIdentityAssociation": "pods.eks.amazonaws.com",
 }
 """Calls that hand a role to a service, and to which."""
+
+_UNMADE = ("eks:CreateAccessEntry", "eks:CreateAddon", "eks:CreatePodIdentityAssociation")
+"""Calls that make something, which moto cannot carry out."""
 
 _TOLD = {
     "PermissionsBoundary": "iam:PermissionsBoundary",
@@ -172,6 +176,7 @@ IMPLIED: Mapping[str, tuple[tuple[str, str, Mapping[str, str]], ...]] = {
         ("eks:DeletePodIdentityAssociation", "{association}", {}),
         ("eks:UpdatePodIdentityAssociation", "{association}", {}),
     ),
+    "eks:CreatePodIdentityAssociation": (("iam:GetRole", "{role}", {}),),
     "ec2:CreateFlowLogs": (
         ("logs:CreateLogDelivery", "*", {}),
         ("logs:DeleteLogDelivery", "*", {}),
@@ -207,11 +212,13 @@ class Requests:
             for arn in new:
                 yield Request("ec2:CreateTags", arn, action, call.name)
         yield from self._roles(call)
-        if call.created or call.name in {"eks:CreateAddon", "eks:CreateAccessEntry"}:
+        if call.created or call.name in _UNMADE:
             life = LIFECYCLES[call.token]
             if call.name.endswith(life.create[0].operation):
+                # What is in a cluster is changed, and not the cluster.
+                made = new or {arn for arn in given if ":cluster/" not in arn}
                 for operation in life.updates(call.parameters):
-                    yield from self._requests(f"{service}:{operation}", new or given, set(), call)
+                    yield from self._requests(f"{service}:{operation}", made, set(), call)
 
     def _requests(
         self, action: str, given: set[str], new: set[str], call: Answered
@@ -299,14 +306,24 @@ class Requests:
             names = [given.get("GroupName"), *given.get("GroupNames", [])]
             if "PlacementGroup" in call.name:
                 found |= {self._at("ec2", f"placement-group/{name}") for name in names if name}
+        found |= self._of_queue(service, given)
         if service == "eks":
             cluster = given.get("clusterName") or given.get("name")
             found.add(self._at("eks", f"cluster/{cluster}"))
             if "addonName" in given:
                 found.add(self._at("eks", f"addon/{cluster}/{given['addonName']}/a-1"))
+            if "serviceAccount" in given or "associationId" in given:
+                found.add(self._at("eks", f"podidentityassociation/{cluster}/a-1"))
             if "principalArn" in given:
                 found.add(self._at("eks", f"access-entry/{cluster}/role/{ACCOUNT}/name/a-1"))
         return found
+
+    def _of_queue(self, service: str, given: Mapping[str, Any]) -> set[str]:
+        """A queue, or a rule that writes into it."""
+        if service == "sqs":
+            return {self._at("sqs", given.get("QueueName") or given["QueueUrl"].split("/")[-1])}
+        rule = given.get("Name") or given.get("Rule")
+        return {self._at("events", f"rule/{rule}")} if service == "events" and rule else set()
 
     def _at(self, service: str, path: str) -> str:
         return f"arn:{self.partition}:{service}:{self.account.region}:{ACCOUNT}:{path}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aws_oracle.lifecycle import LIFECYCLES, Call, Lifecycle
-from aws_oracle.shapes import ApiShape, operation
+from aws_oracle.shapes import ApiShape, Text, operation
 from aws_oracle.translate import NotTakenError, plain, translate
 from aws_oracle.validate import faults
 
@@ -126,6 +126,8 @@ def _filled(value: Any, known: Mapping[str, Any]) -> Any:
 def _at(shape: Shape, place: list[str]) -> Shape:
     for name in place:
         shape = shape.item if shape.kind == "list" else shape
+        if shape.kind == "map":
+            return Text()
         if name not in shape.members:
             raise NotTakenError(f"there is no member {name} among {', '.join(shape.members)}")
         shape = shape.members[name]

@@ -70,6 +70,7 @@ def _rule(direction: str, other: str) -> Equivalent:
 
 
 NONE = {
+    "aws:cloudwatch/eventTarget:EventTarget": "a property of Rule there",
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": "CloudFormation leaves it as AWS makes it",
     "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": "a property of AccessEntry there",
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": "a property of Role there",
@@ -80,6 +81,7 @@ EQUIVALENTS: Mapping[str, Equivalent] = {
     "aws:cloudwatch/logGroup:LogGroup": Equivalent(
         "AWS::Logs::LogGroup", {"name": "LogGroupName"}, leaves=("skipDestroy",)
     ),
+    "aws:cloudwatch/eventRule:EventRule": Equivalent("AWS::Events::Rule"),
     "aws:ec2/eip:Eip": Equivalent("AWS::EC2::EIP"),
     "aws:ec2/flowLog:FlowLog": Equivalent(
         "AWS::EC2::FlowLog",
@@ -125,6 +127,16 @@ EQUIVALENTS: Mapping[str, Equivalent] = {
         "AWS::EKS::Cluster",
         {"vpcConfig": "ResourcesVpcConfig"},
         leaves=("enabledClusterLogTypes",),  # each a block of its own there
+    ),
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": Equivalent(
+        "AWS::EKS::PodIdentityAssociation"
+    ),
+    "aws:sqs/queue:Queue": Equivalent(
+        "AWS::SQS::Queue",
+        {"name": "QueueName", "messageRetentionSeconds": "MessageRetentionPeriod"},
+    ),
+    "aws:sqs/queuePolicy:QueuePolicy": Equivalent(
+        "AWS::SQS::QueuePolicy", {"queueUrl": "Queues", "policy": "PolicyDocument"}
     ),
     "aws:eks/nodeGroup:NodeGroup": Equivalent(
         "AWS::EKS::Nodegroup",

@@ -107,8 +107,32 @@ _ROLE = {"RoleName": "$name"}
 _NODE_GROUP = {"clusterName": "$clusterName", "nodegroupName": "$nodeGroupName"}
 _ADDON = {"clusterName": "$clusterName", "addonName": "$addonName"}
 _ENTRY = {"clusterName": "$clusterName", "principalArn": "$principalArn"}
+_IDENTITY = {"clusterName": "$clusterName", "associationId": "$associationId"}
+_OF_QUEUE = {"QueueUrl": "$queueUrl", "AttributeNames": ["Policy"]}
 
 LIFECYCLES: Mapping[str, Lifecycle] = {
+    "aws:cloudwatch/eventRule:EventRule": Lifecycle(
+        "events",
+        create=(Call("PutRule", takes={"name": "Name"}, answers={"arn": "RuleArn"}),),
+        read=(
+            Call("DescribeRule", {"Name": "$name"}),
+            Call("ListTagsForResource", {"ResourceARN": "$arn"}),
+        ),
+        delete=(Call("DeleteRule", {"Name": "$name"}),),
+        update=_EKS_TAGS,
+        named="name",
+    ),
+    "aws:cloudwatch/eventTarget:EventTarget": Lifecycle(
+        "events",
+        create=(
+            Call(
+                "PutTargets",
+                takes={"rule": "Rule", "targetId": "Targets.Id", "arn": "Targets.Arn"},
+            ),
+        ),
+        read=(Call("ListTargetsByRule", {"Rule": "$rule"}),),
+        delete=(Call("RemoveTargets", {"Rule": "$rule", "Ids": ["$targetId"]}),),
+    ),
     "aws:cloudwatch/logGroup:LogGroup": Lifecycle(
         "logs",
         create=(
@@ -428,6 +452,13 @@ LIFECYCLES: Mapping[str, Lifecycle] = {
         named="nodeGroupName",
         later={"forceUpdateVersion": "UpdateNodegroupVersion.force"},
     ),
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": Lifecycle(
+        "eks",
+        create=(Call("CreatePodIdentityAssociation"),),
+        read=(Call("DescribePodIdentityAssociation", _IDENTITY),),
+        delete=(Call("DeletePodIdentityAssociation", _IDENTITY),),
+        update=(*_EKS_TAGS, "UpdatePodIdentityAssociation"),
+    ),
     "aws:iam/role:Role": Lifecycle(
         "iam",
         create=(
@@ -505,6 +536,40 @@ LIFECYCLES: Mapping[str, Lifecycle] = {
             "deletionWindowInDays": "ScheduleKeyDeletion.PendingWindowInDays",
             "enableKeyRotation": "provider",
         },
+    ),
+    "aws:sqs/queue:Queue": Lifecycle(
+        "sqs",
+        create=(
+            Call(
+                "CreateQueue",
+                takes={
+                    "name": "QueueName",
+                    "messageRetentionSeconds": "Attributes.MessageRetentionPeriod",
+                    "sqsManagedSseEnabled": "Attributes.SqsManagedSseEnabled",
+                },
+                answers={"url": "QueueUrl"},
+            ),
+        ),
+        read=(
+            Call("GetQueueAttributes", {"QueueUrl": "$url", "AttributeNames": ["All"]}),
+            Call("ListQueueTags", {"QueueUrl": "$url"}),
+        ),
+        delete=(Call("DeleteQueue", {"QueueUrl": "$url"}),),
+        update=("SetQueueAttributes", "TagQueue", "UntagQueue"),
+        named="name",
+    ),
+    "aws:sqs/queuePolicy:QueuePolicy": Lifecycle(
+        "sqs",
+        create=(
+            Call(
+                "SetQueueAttributes",
+                takes={"queueUrl": "QueueUrl", "policy": "Attributes.Policy"},
+            ),
+        ),
+        read=(Call("GetQueueAttributes", _OF_QUEUE),),
+        delete=(
+            Call("SetQueueAttributes", {"QueueUrl": "$queueUrl", "Attributes": {"Policy": ""}}),
+        ),
     ),
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": _rule("Egress"),
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": _rule("Ingress"),

@@ -55,6 +55,19 @@ class ApiShape:
         return ApiShape(self.model.member)
 
 
+@dataclass(frozen=True)
+class Text:
+    """What a map holds whose keys are of a service and all whose values are text."""
+
+    kind: str = "text"
+    members: Mapping[str, Shape] = field(default_factory=dict)
+
+    @property
+    def item(self) -> Shape:
+        """Never asked for."""
+        raise TypeError(self.kind)
+
+
 _CONTAINERS = {"structure", "list", "map", "boolean"}
 _SCHEMA_KINDS = {"array": "list", "number": "float"}
 

@@ -66,6 +66,8 @@ def translate(value: Any, shape: Shape, path: str, names: Mapping[str, str]) -> 
         if isinstance(value, dict):
             return value
         raise _refused(value, kind, path)
+    if kind == "text":  # booleans as JSON has them
+        return value if isinstance(value, str) else json.dumps(value)
     if kind == "any":
         return json.loads(value) if isinstance(value, str) else value
     return _scalar(value, kind, path)

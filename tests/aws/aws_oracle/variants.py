@@ -175,6 +175,40 @@ VARIANTS: Mapping[str, Variant] = {
         {"network": {"zones": ["us-west-2a", "us-west-2b", "us-west-2c"], "natGateways": "perZone"}}
     ),
     "newest AMI": Variant(_pool(amiVersion=None)),
+    "Karpenter": Variant(
+        {
+            **_pool(provisioner="karpenter", nodes={"max": 4}),
+            "iam": {"path": "/teams/ml/"},
+        }
+    ),
+    "Karpenter, EFA": Variant(
+        {
+            **_pool(
+                instanceTypes=["p5.48xlarge"],
+                sharing={"mode": "exclusive"},
+                provisioner="karpenter",
+                nodes={"max": 4},
+                efa=True,
+                placementGroup=True,
+                zones=["us-west-2b"],
+            ),
+            "karpenter": {"interruptionQueue": False, "namespace": "karpenter"},
+        }
+    ),
+    "Karpenter, existing cluster": Variant(
+        {
+            **_pool(provisioner="karpenter", nodes={"max": 4}),
+            "cluster": _EXISTING,
+            "network": None,
+            "karpenter": {"nodeRole": "arn:aws:iam::111122223333:role/gpu-nodes"},
+        }
+    ),
+    "Karpenter, long names": Variant(
+        {
+            "pools": {_LONGEST: {**_POOL, "provisioner": "karpenter", "nodes": {"max": 4}}},
+            "cluster.name": "c" * 100,
+        }
+    ),
     "no nodes at first": Variant(_pool(nodes={"min": 0, "desired": 0, "max": 4})),
     "reservation": Variant(
         _pool(**_P4D, capacityType="reserved", reservation=_RESERVATION, zones=["us-west-2b"])
@@ -245,6 +279,7 @@ VARIANTS: Mapping[str, Variant] = {
             "cluster.admins": ["arn:aws-cn:iam::111122223333:role/Platform"],
             "network": {"zones": ["cn-north-1a", "cn-north-1b"], "flowLogs": True},
             "cluster.addons": {"ebsCsi": True},
+            "karpenter": {},
             **_pool(instanceTypes=["g4dn.xlarge"]),
         },
         region="cn-north-1",
@@ -254,6 +289,7 @@ VARIANTS: Mapping[str, Variant] = {
             "cluster.admins": ["arn:aws-us-gov:iam::111122223333:role/Platform"],
             "network": {"zones": ["us-gov-west-1a", "us-gov-west-1b"], "flowLogs": True},
             "cluster.addons": {"ebsCsi": True},
+            "karpenter": {},
             **_pool(instanceTypes=["g4dn.xlarge"]),
         },
         region="us-gov-west-1",

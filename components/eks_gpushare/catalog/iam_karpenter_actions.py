@@ -1,0 +1,68 @@
+"""The part of `iam_actions` that Karpenter needs: its queue, what fills it, and its identity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.catalog.iam_grants import Grant, eks, passing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KARPENTER_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
+    "aws:cloudwatch/eventRule:EventRule": (
+        Grant(
+            (
+                "events:DeleteRule",
+                "events:DescribeRule",
+                "events:ListTagsForResource",
+                "events:PutRule",
+                "events:TagResource",
+                "events:UntagResource",
+            ),
+            ("arn:{partition}:events:{region}:{account}:rule/{name}",),
+        ),
+    ),
+    "aws:cloudwatch/eventTarget:EventTarget": (
+        Grant(
+            ("events:ListTargetsByRule", "events:PutTargets", "events:RemoveTargets"),
+            ("arn:{partition}:events:{region}:{account}:rule/{rule}",),
+        ),
+    ),
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": (
+        Grant(("eks:CreatePodIdentityAssociation",), eks("cluster/{clusterName}")),
+        Grant(
+            (
+                "eks:DeletePodIdentityAssociation",
+                "eks:DescribePodIdentityAssociation",
+                "eks:TagResource",
+                "eks:UntagResource",
+                "eks:UpdatePodIdentityAssociation",
+            ),
+            eks("podidentityassociation/{clusterName}/*"),
+        ),
+        Grant(("iam:GetRole",), ("{roleArn}",)),
+        *passing("{roleArn}", "pods.eks.amazonaws.com"),
+    ),
+    "aws:sqs/queue:Queue": (
+        Grant(
+            (
+                "sqs:CreateQueue",
+                "sqs:DeleteQueue",
+                "sqs:GetQueueAttributes",
+                "sqs:ListQueueTags",
+                "sqs:SetQueueAttributes",
+                "sqs:TagQueue",
+                "sqs:UntagQueue",
+            ),
+            ("arn:{partition}:sqs:{region}:{account}:{name}",),
+        ),
+    ),
+    "aws:sqs/queuePolicy:QueuePolicy": (
+        Grant(
+            ("sqs:GetQueueAttributes", "sqs:SetQueueAttributes"),
+            ("arn:{partition}:sqs:{region}:{account}:{queueUrl}",),
+        ),
+    ),
+}
+"""By type of resource."""
