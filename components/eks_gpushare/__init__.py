@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from eks_gpushare import args, testing
     from eks_gpushare.cluster import EksCluster, EksClusterArgs
+    from eks_gpushare.cluster_autoscaler import ClusterAutoscaler, ClusterAutoscalerArgs
     from eks_gpushare.device_plugin import DevicePlugin, DevicePluginArgs
     from eks_gpushare.efa_device_plugin import EfaDevicePlugin, EfaDevicePluginArgs
     from eks_gpushare.environment import GpuSharingEnvironment, GpuSharingEnvironmentArgs
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "ClusterAutoscaler",
+    "ClusterAutoscalerArgs",
     "DevicePlugin",
     "DevicePluginArgs",
     "EfaDevicePlugin",
@@ -54,6 +57,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "ClusterAutoscaler": "cluster_autoscaler",
     "DevicePlugin": "device_plugin",
     "EfaDevicePlugin": "efa_device_plugin",
     "EksCluster": "cluster",

@@ -84,6 +84,9 @@ class ClusterAutoscaler(TypedDict):
     """Copies of it. Default: 2."""
     expander: NotRequired[str]
     """least-waste, least-nodes, most-pods, price, priority or random. Default: least-waste."""
+    priorities: NotRequired[dict[str, int]]
+    """Priority of each pool that it scales, by the pool's name: the greatest is tried first. Only
+    with `expander` priority."""
     scale_down_after: NotRequired[str]
     """How long a node has to be unneeded before it goes. Default: `10m`."""
     scale_down_delay_after_add: NotRequired[str]

@@ -117,6 +117,7 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         charts = [
             *register_manager(name, spec, refs, nodes, child),
             *register_efa_plugin(name, spec, refs, nodes, child),
+            *parts.cluster_autoscaler(refs, nodes),
         ]
         scaled: list[pulumi.Resource] = []
         if _has_karpenter(spec):

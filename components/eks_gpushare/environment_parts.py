@@ -237,6 +237,19 @@ class EnvironmentParts:
         )
         return GpuPool._from_spec(f"{self._name}-{name}", spec, node_refs, self._child)
 
+    def cluster_autoscaler(
+        self, refs: ClusterRefs, nodes: Sequence[pulumi.Resource]
+    ) -> list[pulumi.Resource]:
+        """Cluster Autoscaler, where the stack asks for one and has pools for it."""
+        block = self._spec.cluster_autoscaler
+        if block is None:
+            return []
+        from eks_gpushare.environment_autoscaler import register_cluster_autoscaler
+
+        return register_cluster_autoscaler(
+            *(self._name, self._spec, block, refs, nodes, self._roles, self._child)
+        )
+
 
 def _read(spec: ClusterByKubeconfig) -> str:
     try:

@@ -21,6 +21,7 @@ from eks_gpushare.findings.finding import Finding
 from eks_gpushare.rules.component_rules import check_pool
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.served import served_pool
+from eks_gpushare.sharing.cluster_autoscaler import group_labels, template_tags
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 from eks_gpushare.sharing.user_data import node_user_data
 from eks_gpushare.validation import shape_rules
@@ -144,6 +145,11 @@ class GpuPool(pulumi.ComponentResource):
         )
 
     @property
+    def pool_name(self) -> str:
+        """Name of the pool, as its block in a stack file is called."""
+        return self._spec.pool
+
+    @property
     def served(self) -> plain.ServedPool:
         """What a manager has to know of the pool: `DevicePlugin` and `GpuOperator` take it."""
         return served_pool(self._spec)
@@ -178,7 +184,7 @@ class _Children:
             capacity_type=_CAPACITY_TYPES[pool.capacity_type],
             version=pool.version,
             release_version=pool.ami_version,
-            labels=plan.labels,
+            labels=group_labels(plan, self.catalog),
             taints=[taint.for_eks() for taint in plan.taints],
             hop_limit=pool.metadata_hop_limit,
             node_repair=pool.node_repair,
@@ -196,6 +202,7 @@ class _Children:
                 **_instance_tags(pool),
             },
             tags=pool.tags,
+            group_tags=template_tags(plan, self.catalog),
             roles=roles_of(pool),
         )
 

@@ -83,6 +83,8 @@ class GroupSpec:
     """Further arguments of the launch template."""
     tags: Mapping[str, str] = field(default_factory=dict)
     """Tags of role, launch template and group; not of instances."""
+    group_tags: Mapping[str, str] = field(default_factory=dict)
+    """Further tags of the group alone."""
     roles: Roles = field(default_factory=Roles)
     """What the role has in common with all others of the stack."""
 
@@ -90,7 +92,7 @@ class GroupSpec:
 def register_group(spec: GroupSpec, parent: pulumi.Resource) -> NodeGroup:
     """Register role, launch template and node group under a component."""
     child = pulumi.ResourceOptions(parent=parent)
-    tags = dict(spec.tags) or None
+    tags = {**spec.tags, **spec.group_tags} or None
     role_arn, attachments = _role(spec, child)
     template = _launch_template(spec, child)
     in_template = "instance_type" in spec.template

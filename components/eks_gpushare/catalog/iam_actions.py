@@ -180,6 +180,21 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
         service_role("eks-nodegroup.amazonaws.com", "AWSServiceRoleForAmazonEKSNodegroup"),
         service_role("spot.amazonaws.com", "AWSServiceRoleForEC2Spot", "capacityType=SPOT"),
     ),
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": (
+        Grant(("eks:CreatePodIdentityAssociation",), eks("cluster/{clusterName}")),
+        Grant(
+            (
+                "eks:DeletePodIdentityAssociation",
+                "eks:DescribePodIdentityAssociation",
+                "eks:TagResource",
+                "eks:UntagResource",
+                "eks:UpdatePodIdentityAssociation",
+            ),
+            eks("podidentityassociation/{clusterName}/*"),
+        ),
+        Grant(("iam:GetRole",), ("{roleArn}",)),
+        *passing("{roleArn}", "pods.eks.amazonaws.com"),
+    ),
     "aws:iam/role:Role": (
         Grant(
             (

@@ -123,6 +123,17 @@ KARPENTER_CRDS = Chart(
 """Karpenter's custom resource definitions. Helm updates none that lie in a chart's crds folder, so
 they have a chart of their own: https://karpenter.sh/docs/upgrading/upgrade-guide/#crd-upgrades."""
 
+CLUSTER_AUTOSCALER = Chart(
+    name="cluster-autoscaler",
+    version="9.59.0",
+    repository="https://kubernetes.github.io/autoscaler",
+    source="kubernetes/autoscaler, tag cluster-autoscaler-chart-9.59.0 of 2026-07-21; read "
+    "2026-11-22",
+)
+
+CLUSTER_AUTOSCALER_IMAGE = "registry.k8s.io/autoscaling/cluster-autoscaler"
+"""Where its image is pulled from, whatever the version."""
+
 MIG_PARTED = "v0.15.0"
 """Release of mig-parted, of which the GPU Operator's MIG manager is made: the version of migManager
 in the values.yaml of GPU_OPERATOR."""
@@ -183,6 +194,26 @@ def ami_release(ami_family: str, kubernetes_version: str) -> str | None:
     if ami_family == "bottlerocket":
         return BOTTLEROCKET_RELEASE if kubernetes_version in _AL2023_RELEASES else None
     return _AL2023_RELEASES.get(kubernetes_version)
+
+
+def cluster_autoscaler_tag(kubernetes_version: str) -> str | None:
+    """The image of Cluster Autoscaler for a Kubernetes minor version, None if none is known.
+
+    It simulates the scheduler of one minor version of Kubernetes, and is recommended for that one
+    only: https://github.com/kubernetes/autoscaler/tree/master/cluster-autoscaler#releases.
+    """
+    release = _CLUSTER_AUTOSCALERS.get(kubernetes_version)
+    return None if release is None else f"v{release}"
+
+
+# The newest tag cluster-autoscaler-<release> of kubernetes/autoscaler for each minor version, all of
+# 2026-07-22; read 2026-11-22.
+_CLUSTER_AUTOSCALERS = {
+    "1.33": "1.33.6",
+    "1.34": "1.34.5",
+    "1.35": "1.35.2",
+    "1.36": "1.36.1",
+}
 
 
 # Release versions of EKS managed node groups with AL2023. The form is documented in

@@ -1,6 +1,6 @@
 """Who adds and removes nodes: Karpenter or Cluster Autoscaler, and what a pool asks of them."""
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -94,6 +94,9 @@ class ClusterAutoscaler(Model):
     """Copies of it; one of them works."""
     expander: Expander = "least-waste"
     """How it chooses among pools that can run the pods."""
+    priorities: dict[str, Annotated[int, Field(ge=1, le=1_000_000)]] | None = None
+    """Priority of each pool that it scales, by the pool's name: the greatest is tried first. Only
+    with `expander: priority`, which needs it."""
     scale_down_after: str = "10m"
     """How long a node has to be unneeded before it goes. Default: 10 minutes."""
     scale_down_delay_after_add: str = "10m"

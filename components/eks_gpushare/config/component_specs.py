@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from eks_gpushare.config.autoscaling import Karpenter
+from eks_gpushare.config.autoscaling import ClusterAutoscaler, Karpenter
 from eks_gpushare.config.base import Items, Model, TextInput
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import CatalogAdditions, Chart, Environment, SystemNodes
@@ -180,6 +180,29 @@ class KarpenterPoolSpec(Pool):
     """Instance types that this release does not know or has wrong."""
     tags: dict[str, TextInput] = Field(default_factory=dict)
     """Tags of security groups, and of instances with `tag_instances`."""
+
+
+class ClusterAutoscalerSpec(ClusterAutoscaler):
+    """Cluster Autoscaler, and what it has to know of its cluster and of the pools it scales."""
+
+    version: str
+    """Kubernetes version of the cluster, which chooses the image."""
+    pools: Items[str]
+    """Names of the pools, in the order of their node groups."""
+    startup_taints: Items[str] = ()
+    """Keys of taints that nodes of the pools join with and lose again."""
+    status_taints: Items[str] = ()
+    """Keys of taints by which single nodes say that something is wrong with them."""
+    region: str | None = None
+    """AWS region of the cluster. Default: that of what is made here."""
+    chart: Chart = Chart.model_construct()
+    """Version, mirror and values of the chart."""
+    iam: Iam | None = None
+    """Permissions boundary and path of every role."""
+    partition: str | None = None
+    """AWS partition. Default: that of the region of the AWS provider's configuration."""
+    tags: dict[str, TextInput] = Field(default_factory=dict)
+    """Tags of the role and its association."""
 
 
 class ClusterFacts(Model):

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def trusted_by(service: str, *actions: str) -> str:
@@ -34,6 +38,57 @@ def writes_logs(group_arn: str) -> str:
             ],
             "Resource": [group_arn, f"{group_arn}:*"],
         }
+    )
+
+
+def scales_node_groups(partition: str, cluster: str, groups: Sequence[str]) -> str:
+    """What Cluster Autoscaler needs to look at node groups, and to change the size of some.
+
+    The actions are those of cluster-autoscaler/cloudprovider/aws/README.md of kubernetes/autoscaler,
+    "Full Cluster Autoscaler Features Policy", the same from 1.33 to 1.36, read 2026-11-22. Those
+    that only read know no resources, but for the one of EKS. It may change what has the tags that
+    EKS puts on Auto Scaling groups:
+    https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html.
+
+    Args:
+        partition: ID of the AWS partition, such as aws.
+        cluster: Name of the cluster.
+        groups: Names of the node groups.
+    """
+    return _document(
+        {
+            "Effect": "Allow",
+            "Action": [
+                "autoscaling:DescribeAutoScalingGroups",
+                "autoscaling:DescribeAutoScalingInstances",
+                "autoscaling:DescribeLaunchConfigurations",
+                "autoscaling:DescribeScalingActivities",
+                "ec2:DescribeImages",
+                "ec2:DescribeInstanceTypes",
+                "ec2:DescribeLaunchTemplateVersions",
+                "ec2:GetInstanceTypesFromInstanceRequirements",
+            ],
+            "Resource": "*",
+        },
+        {
+            "Effect": "Allow",
+            "Action": "eks:DescribeNodegroup",
+            "Resource": f"arn:{partition}:eks:*:*:nodegroup/{cluster}/*/*",
+        },
+        {
+            "Effect": "Allow",
+            "Action": [
+                "autoscaling:SetDesiredCapacity",
+                "autoscaling:TerminateInstanceInAutoScalingGroup",
+            ],
+            "Resource": f"arn:{partition}:autoscaling:*:*:autoScalingGroup:*",
+            "Condition": {
+                "StringEquals": {
+                    f"aws:ResourceTag/k8s.io/cluster-autoscaler/{cluster}": "owned",
+                    "aws:ResourceTag/eks:nodegroup-name": sorted(groups),
+                }
+            },
+        },
     )
 
 

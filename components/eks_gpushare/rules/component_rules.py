@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.config.base import Model
     from eks_gpushare.config.component_specs import (
+        ClusterAutoscalerSpec,
         DevicePluginSpec,
         EfaDevicePluginSpec,
         EksClusterSpec,
@@ -155,6 +156,21 @@ def check_karpenter_pool(spec: KarpenterPoolSpec) -> Iterator[Finding]:
         yield each if each.at else replace(each, at=("pool",), path="pool")
 
 
+def check_cluster_autoscaler(spec: ClusterAutoscalerSpec) -> Iterator[Finding]:
+    """Findings about Cluster Autoscaler and its chart."""
+    known = known_fields(spec)
+    parts: dict[str, Any] = {"cluster_autoscaler": spec, "cluster": _cluster_of(spec)}
+    if "chart" in known:
+        parts["charts"] = partial_model(Charts, cluster_autoscaler=known["chart"])
+    if "pools" in known:
+        pool = partial_model(Pool, provisioner="managedNodeGroup", scaled_by="autoscaler")
+        parts["pools"] = dict.fromkeys(known["pools"], pool)
+    ctx, found = _context(_environment(spec, **parts), nodes_elsewhere=True)
+    yield from (*found, *_run(ctx, Scope.TAGS))
+    for each in _within(("clusterAutoscaler",), _run(ctx, Scope.CHARTS)):
+        yield _of_chart(each) if each.at[:1] == ("charts",) else each
+
+
 def _of_manager(
     spec: DevicePluginSpec | GpuOperatorSpec,
     gpu_stack: GpuStack,
@@ -190,7 +206,9 @@ def _some(known: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: known[name] for name in names if name in known}
 
 
-def _cluster_of(spec: GpuPoolSpec | KarpenterPoolSpec | SystemNodesSpec) -> NewCluster:
+def _cluster_of(
+    spec: GpuPoolSpec | KarpenterPoolSpec | SystemNodesSpec | ClusterAutoscalerSpec,
+) -> NewCluster:
     """The cluster of nodes: of it they know the version, if that."""
     version = known_fields(spec).get("version")
     return partial_model(NewCluster, **({"version": version} if version else {}))

@@ -1,0 +1,224 @@
+"""Cluster Autoscaler, for the managed node groups whose size it decides."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NotRequired, Self
+
+import pulumi
+from pulumi_aws.eks import PodIdentityAssociation
+from pulumi_aws.iam import RolePolicy
+from pulumi_kubernetes.core.v1 import Namespace
+
+from eks_gpushare import args as plain
+from eks_gpushare.aws.pod_identity import pod_identity, pod_role
+from eks_gpushare.aws.roles import roles_of
+from eks_gpushare.catalog import versions
+from eks_gpushare.component_args import given_args, props, validate_args, warn
+from eks_gpushare.config.component_specs import ClusterAutoscalerSpec
+from eks_gpushare.documents.iam import scales_node_groups
+from eks_gpushare.findings.finding import Finding
+from eks_gpushare.in_cluster.chart_parts import chart_release
+from eks_gpushare.kubernetes_provider import missing_provider
+from eks_gpushare.rules.component_rules import check_cluster_autoscaler
+from eks_gpushare.sharing import cluster_autoscaler as planned
+from eks_gpushare.sharing.charts import release_source
+from eks_gpushare.validation import shape_rules
+
+_TIMEOUT_SECONDS = 600
+_KUBE_SYSTEM = "kube-system"
+
+
+class ClusterAutoscalerArgs(plain.ClusterAutoscaler):
+    """How it works, and the node groups that it scales."""
+
+    cluster_name: pulumi.Input[str]
+    """EKS cluster."""
+    version: str
+    """Kubernetes version of the cluster, which chooses the image."""
+    pools: list[str]
+    """Names of the pools that it scales, each with `scaled_by` autoscaler."""
+    node_group_names: pulumi.Input[Sequence[pulumi.Input[str]]]
+    """Names of their node groups in the same order: `GpuPool.node_group_name`."""
+    startup_taints: NotRequired[list[str]]
+    """Keys of taints that nodes join with and lose again, such as eks-gpushare/mig-layout of pools
+    with `apply` migManager. Default: none."""
+    status_taints: NotRequired[list[str]]
+    """Keys of taints by which single nodes say that something is wrong with them, such as
+    eks-gpushare/mig of pools with `apply` boot. Default: none."""
+    region: NotRequired[str]
+    """AWS region of the cluster. Default: that of what the component makes."""
+    chart: NotRequired[plain.Chart]
+    """Version, mirror and values of the chart. Default: the version this release is for."""
+    iam: NotRequired[plain.Iam]
+    """Permissions boundary and path of every role. Default: neither."""
+    partition: NotRequired[str]
+    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
+    tags: NotRequired[dict[str, pulumi.Input[str]]]
+    """Tags of the role and its association. Default: none."""
+
+
+class ClusterAutoscaler(pulumi.ComponentResource):
+    """Cluster Autoscaler for pools whose size it decides, with a role that reaches no others.
+
+    A cluster has one. It needs the add-on eks-pod-identity-agent, nodes that are no GPU pool's, and
+    a Kubernetes provider: `opts=ResourceOptions(providers=[cluster.provider])`. To be destroyed
+    before the pools are, it depends on them.
+    """
+
+    namespace: pulumi.Output[str]
+    """Namespace of the release."""
+    role_arn: pulumi.Output[str]
+    """ARN of its role."""
+
+    def __init__(
+        self, name: str, args: ClusterAutoscalerArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Install it.
+
+        Args:
+            name: Name of the component, which its children's names start with.
+            args: How it works, and what it scales.
+            opts: Pulumi's resource options, with a Kubernetes provider among `providers`.
+
+        Raises:
+            pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
+        """
+        given = given_args(ClusterAutoscalerArgs, args)
+
+        def ruled(spec: ClusterAutoscalerSpec) -> Iterator[Finding]:
+            yield from missing_provider("ClusterAutoscaler", opts)
+            yield from check_cluster_autoscaler(spec)
+            yield from _one_group_each(spec, given)
+
+        spec, found = validate_args(ClusterAutoscalerSpec, ClusterAutoscalerArgs, given, ruled)
+        names = args["node_group_names"]
+        groups = names if isinstance(names, list | tuple) else _each(names, len(spec.pools))
+        self._register(name, spec, args["cluster_name"], groups, opts)
+        warn(found, self)
+
+    @classmethod
+    def _from_spec(
+        cls,
+        name: str,
+        spec: ClusterAutoscalerSpec,
+        cluster_name: pulumi.Input[str],
+        groups: Sequence[pulumi.Input[str]],
+        opts: pulumi.ResourceOptions,
+    ) -> Self:
+        """Install what is checked already."""
+        made = cls.__new__(cls)
+        made._register(name, spec, cluster_name, groups, opts)
+        return made
+
+    def _register(
+        self,
+        name: str,
+        spec: ClusterAutoscalerSpec,
+        cluster_name: pulumi.Input[str],
+        groups: Sequence[pulumi.Input[str]],
+        opts: pulumi.ResourceOptions | None,
+    ) -> None:
+        inputs = props(spec, clusterName=cluster_name)
+        super().__init__("eks-gpushare:index:ClusterAutoscaler", name, inputs, opts)
+        parts = _Children(name, spec, cluster_name, groups, pulumi.ResourceOptions(parent=self))
+        self.namespace, in_namespace = parts.namespace()
+        identity, needed = parts.identity(self.namespace)
+        self._release = chart_release(
+            f"{name}-release",
+            planned.NAME,
+            self.namespace,
+            release_source(spec.chart, versions.CLUSTER_AUTOSCALER),
+            parts.values(identity),
+            spec.chart.timeout_seconds or _TIMEOUT_SECONDS,
+            pulumi.ResourceOptions(parent=self, depends_on=[*in_namespace, *needed]),
+        )
+        self.role_arn = identity.role_arn
+        self.register_outputs({"namespace": self.namespace, "roleArn": self.role_arn})
+
+
+@dataclass(frozen=True, slots=True)
+class _Children:
+    """What it is made of. Names of children are state: see docs/upgrades.md."""
+
+    name: str
+    spec: ClusterAutoscalerSpec
+    cluster_name: pulumi.Input[str]
+    groups: Sequence[pulumi.Input[str]]
+    child: pulumi.ResourceOptions
+
+    def namespace(self) -> tuple[pulumi.Output[str], list[pulumi.Resource]]:
+        """Where it runs, and what has to be there before."""
+        called = self.spec.namespace
+        if called == _KUBE_SYSTEM:
+            return pulumi.Output.from_input(called), []
+        made = Namespace(f"{self.name}-namespace", metadata={"name": called}, opts=self.child)
+        return made.metadata.name, [made]
+
+    def identity(
+        self, namespace: pulumi.Output[str]
+    ) -> tuple[PodIdentityAssociation, list[pulumi.Resource]]:
+        """Its role, what that may do, and the way to it: pods are given a role as they start."""
+        roles, tags = roles_of(self.spec), dict(self.spec.tags) or None
+        role = pod_role(f"{self.name}-role", roles, tags, self.child)
+        policy = RolePolicy(
+            f"{self.name}-policy",
+            role=role.name,
+            policy=pulumi.Output.all(self.cluster_name, *self.groups).apply(
+                lambda known: scales_node_groups(roles.partition.id, known[0], known[1:])
+            ),
+            opts=self.child,
+        )
+        identity = pod_identity(
+            f"{self.name}-identity",
+            *(self.cluster_name, namespace, planned.NAME, role, tags, self.child),
+        )
+        return identity, [policy, identity]
+
+    def values(self, identity: PodIdentityAssociation) -> dict[str, Any]:
+        """Values of the chart."""
+        spec = self.spec
+        first, *more = self.groups
+        named = dict(zip(spec.pools, self.groups, strict=True))
+        # An association is in the region of its cluster.
+        region = spec.region or identity.association_arn.apply(lambda arn: arn.split(":")[3])
+        return planned.controller_values(
+            spec,
+            image=versions.CLUSTER_AUTOSCALER_IMAGE,
+            tag=versions.cluster_autoscaler_tag(spec.version),
+            region=region,
+            cluster=self.cluster_name,
+            first_group=self._joined(first, planned.discovery),
+            more_groups=[self._joined(each, planned.discovery_flag) for each in more],
+            patterns=_patterns(spec.priorities or {}, named),
+            startup_taints=spec.startup_taints,
+            status_taints=spec.status_taints,
+            given=spec.chart.values,
+        )
+
+    def _joined(self, group: pulumi.Input[str], how: Any) -> pulumi.Output[str]:
+        return pulumi.Output.all(self.cluster_name, group).apply(lambda known: how(*known))
+
+
+def _patterns(
+    priorities: Mapping[str, int], groups: Mapping[str, pulumi.Input[str]]
+) -> dict[int, list[pulumi.Input[str]]]:
+    """What the names of the pools' Auto Scaling groups match, by priority."""
+    found: dict[int, list[pulumi.Input[str]]] = {}
+    for pool, priority in sorted(priorities.items()):
+        pattern = pulumi.Output.from_input(groups[pool]).apply(planned.group_pattern)
+        found.setdefault(priority, []).append(pattern)
+    return found
+
+
+def _each(names: Any, count: int) -> list[pulumi.Output[str]]:
+    """The items of a list that is known later, one for each pool."""
+    later = pulumi.Output.from_input(names)
+    return [later.apply(lambda known, n=number: known[n]) for number in range(count)]  # type: ignore[misc]  # n is bound here
+
+
+def _one_group_each(spec: ClusterAutoscalerSpec, args: Mapping[str, Any]) -> Iterator[Finding]:
+    names = args.get("node_group_names")
+    if isinstance(names, list | tuple) and len(names) != len(spec.pools):
+        message = f"{len(names)} node groups are given for {len(spec.pools)} pools."
+        fix = "Give the node group of each pool, in the order of pools."
+        yield shape_rules.NOT_ALLOWED.finding(("node_group_names",), message, fix)

@@ -1,0 +1,75 @@
+"""The Cluster Autoscaler of an environment, apart since most stacks have none."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulumi
+
+from eks_gpushare.aws.refs import ClusterRefs
+from eks_gpushare.cluster_autoscaler import ClusterAutoscaler
+from eks_gpushare.config.autoscaling import ClusterAutoscaler as Block
+from eks_gpushare.config.base import converted
+from eks_gpushare.config.component_specs import ClusterAutoscalerSpec, EnvironmentSpec
+from eks_gpushare.config.environment import Chart
+from eks_gpushare.gpu_pool import GpuPool
+from eks_gpushare.in_cluster.waiting_pods import tell_what_pods_wait_for
+from eks_gpushare.sharing.cluster_autoscaler import (
+    scaled_by_it,
+    startup_taint_keys,
+    status_taint_keys,
+)
+
+
+def register_cluster_autoscaler(
+    name: str,
+    spec: EnvironmentSpec,
+    block: Block,
+    refs: ClusterRefs,
+    nodes: Sequence[pulumi.Resource],
+    roles: Mapping[str, Any],
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """Register Cluster Autoscaler if there are pools whose size it decides.
+
+    It depends on all nodes: it runs on those without GPUs, and has to be gone before it could add
+    nodes to a group that is being deleted.
+
+    Args:
+        name: Name of the environment.
+        spec: The environment.
+        block: What it says of Cluster Autoscaler.
+        refs: Its cluster.
+        nodes: Its nodes, the pools among them.
+        roles: What all roles of the environment have in common.
+        opts: Options that name the parent.
+
+    Returns:
+        Cluster Autoscaler, or nothing.
+    """
+    scaled = {name: pool for name, pool in spec.pools.items() if scaled_by_it(pool)}
+    groups = {each.pool_name: each for each in nodes if isinstance(each, GpuPool)}
+    if not scaled or refs.cluster_name is None or refs.version is None:
+        return []
+    names = sorted(scaled)
+    made = ClusterAutoscaler._from_spec(
+        f"{name}-cluster-autoscaler",
+        converted(
+            ClusterAutoscalerSpec,
+            block,
+            version=refs.version,
+            pools=tuple(names),
+            startup_taints=startup_taint_keys(scaled.values()),
+            status_taints=status_taint_keys(scaled.values()),
+            region=spec.region,
+            chart=spec.charts.cluster_autoscaler or Chart.model_construct(),
+            tags=dict(spec.tags),
+            **roles,
+        ),
+        refs.cluster_name,
+        [groups[each].node_group_name for each in names],
+        pulumi.ResourceOptions.merge(
+            opts, pulumi.ResourceOptions(providers=[refs.provider], depends_on=[*nodes])
+        ),
+    )
+    tell_what_pods_wait_for(made, made._release, made.namespace, refs.kubeconfig, None)
+    return [made]

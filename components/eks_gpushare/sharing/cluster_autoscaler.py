@@ -1,0 +1,315 @@
+"""What Cluster Autoscaler is told: of nodes that are not there yet, and how to work.
+
+Of a managed node group at 0 nodes it reads labels, taints and tags by `eks:DescribeNodegroup`. Tags
+below `k8s.io/cluster-autoscaler/node-template/resources/` go over what it knows of the first of the
+group's instance types, and so over `nvidia.com/gpu` too: `buildNodeFromTemplate` in
+cloudprovider/aws/aws_manager.go of kubernetes/autoscaler, the same from 1.33 to 1.36, read
+2026-11-22. Its other labels and taints need no tags.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from eks_gpushare.config.sharing import Mig
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.sharing.autoscaling import promised
+from eks_gpushare.sharing.efa import EFA
+from eks_gpushare.sharing.labels import MIG_LABEL, POOL_LABEL
+from eks_gpushare.sharing.nodes import allocatable
+from eks_gpushare.sharing.plan import startup_taints
+from eks_gpushare.sharing.resources import GPU
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from eks_gpushare.catalog import Catalog
+    from eks_gpushare.config.autoscaling import ClusterAutoscaler
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.sharing.plan import PoolPlan
+
+T = TypeVar("T")
+
+NAME = "cluster-autoscaler"
+"""Of its release, Deployment and ServiceAccount: a cluster has one."""
+TEMPLATE_PREFIX = "k8s.io/cluster-autoscaler/node-template/"
+"""What the tags begin with by which it is told of a node that is not there yet."""
+RESOURCE_PREFIX = f"{TEMPLATE_PREFIX}resources/"
+"""Those of them that say what such a node has."""
+ENABLED_TAG = "k8s.io/cluster-autoscaler/enabled"
+"""Tag that EKS puts on the Auto Scaling group of every managed node group."""
+GROUP_TAG = "eks:nodegroup-name"
+"""The one by which EKS says of which node group it is."""
+ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
+"""Label by which Cluster Autoscaler's AWS provider knows a node with GPUs."""
+
+_TEMPLATE_PODS = 110
+"""Pods that the template of a node can run, whatever its type."""
+_TESLAS = frozenset({"K80", "P100", "V100", "T4", "A100"})
+"""GPUs that are called Tesla in `availableGPUTypes` of cloudprovider/aws/aws_cloud_provider.go. The
+value of the label is for metrics only."""
+_OF_VOLUME = 0.88
+"""Part of a volume that is left for pods: the file system takes 2 in a hundred, and below 10 free
+kubelet evicts (https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/)."""
+_RESERVED_GIB = 1
+"""What nodeadm reserves of it (kubeReserved in internal/kubelet of awslabs/amazon-eks-ami)."""
+_GIB_PER_GB = 10**9 / 2**30
+
+
+def owned_tag(cluster: str) -> str:
+    """Tag that EKS puts on the Auto Scaling groups of a cluster, with the value `owned`."""
+    return f"k8s.io/cluster-autoscaler/{cluster}"
+
+
+def scaled_by_it(pool: Pool) -> bool:
+    """Whether a Cluster Autoscaler decides the size of the pool, the stack's or another."""
+    return pool.scaled_by == "autoscaler" and pool.provisioner == "managedNodeGroup"
+
+
+def pools_scaled(pools: Mapping[str, T], of: Mapping[str, Pool]) -> dict[str, T]:
+    """What is known of pools by name, of those alone whose size an autoscaler decides."""
+    return {name: each for name, each in pools.items() if scaled_by_it(of[name])}
+
+
+def template_tags(plan: PoolPlan, catalog: Catalog) -> dict[str, str]:
+    """Tags of the node group that say what one of its nodes will have.
+
+    Where types differ, which the rules refuse of what they advertise, the least of each.
+
+    Args:
+        plan: Plan of a pool that an autoscaler scales; of others there are none.
+        catalog: Where the instance types are looked up.
+    """
+    pool = plan.pool
+    if not scaled_by_it(pool):
+        return {}
+    nodes = [{**promised(plan, name), **_interfaces(plan, name)} for name in pool.instance_types]
+    resources = dict.fromkeys(resource for node in nodes for resource in node)
+    told = {each: str(min(node.get(each, 0) for node in nodes)) for each in resources}
+    pods, gib = _pods(pool, catalog), _storage_gib(pool, catalog)
+    if pods is not None:
+        told["pods"] = str(pods)
+    if gib is not None:
+        told["ephemeral-storage"] = f"{gib}Gi"
+    return {f"{RESOURCE_PREFIX}{resource}": value for resource, value in told.items()}
+
+
+def _interfaces(plan: PoolPlan, instance_type: str) -> dict[str, int]:
+    count = plan.per_node[instance_type].get(EFA)
+    return {} if count is None else {EFA: count}
+
+
+def _pods(pool: Pool, catalog: Catalog) -> int | None:
+    """Where a node runs more pods than its template, or is told how many.
+
+    Of smaller types the addresses decide, which a pool does not know of its cluster; there the
+    first node corrects the template.
+    """
+    given = (pool.kubelet or {}).get("maxPods")
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given
+    types = [found for name in pool.instance_types if (found := catalog.find(name)) is not None]
+    pods = [allocatable(each).pods for each in types]
+    least = min((each for each in pods if each is not None), default=0)
+    return least if None not in pods and least > _TEMPLATE_PODS else None
+
+
+def _storage_gib(pool: Pool, catalog: Catalog) -> int | None:
+    """Without it, pods that ask for ephemeral storage get no first node."""
+    size: float = pool.root_volume_gib
+    if pool.local_storage is not None:
+        types = [catalog.find(name) for name in pool.instance_types]
+        size = min((each.nvme_gb or 0 if each else 0 for each in types), default=0) * _GIB_PER_GB
+    left = int(size * _OF_VOLUME) - _RESERVED_GIB
+    return left if left > 0 else None
+
+
+def group_labels(plan: PoolPlan, catalog: Catalog) -> dict[str, str]:
+    """All labels of a node group: those of its nodes, and by which an autoscaler waits for GPUs.
+
+    With the label, a node whose device plugin is not there yet counts as one that is starting;
+    without, pods find no room on it, and another node is launched. But it counts so for as long as
+    it has no `nvidia.com/gpu`, other resources do not count (`FilterOutNodesWithUnreadyResources`
+    in processors/customresources/gpu_processor.go, 1.33 to 1.36). So nodes whose shares have another
+    name go without: they would never be ready, and a cluster of mostly such nodes is not scaled.
+    """
+    labels = dict(plan.labels)
+    if ACCELERATOR_LABEL not in labels and shows_gpus(plan):
+        labels[ACCELERATOR_LABEL] = accelerator(plan.pool, catalog)
+    return labels
+
+
+def shows_gpus(plan: PoolPlan) -> bool:
+    """Whether it is a pool that an autoscaler scales, all nodes of which have `nvidia.com/gpu`."""
+    types = plan.pool.instance_types
+    return scaled_by_it(plan.pool) and all(promised(plan, name)[GPU] > 0 for name in types)
+
+
+def accelerator(pool: Pool, catalog: Catalog) -> str:
+    """The GPU of a pool as Cluster Autoscaler calls it, such as `nvidia-a10g`."""
+    found = catalog.find(min(pool.instance_types))
+    model = found.gpu.model if found is not None and found.gpu is not None else "gpu"
+    kind = "tesla-" if model in _TESLAS else ""
+    return f"nvidia-{kind}{model.lower().replace(' ', '-')}"
+
+
+def startup_taint_keys(pools: Iterable[Pool]) -> tuple[str, ...]:
+    """Keys of the taints that nodes join with and lose again."""
+    return tuple(sorted({taint.key for pool in pools for taint in startup_taints(pool)}))
+
+
+def status_taint_keys(pools: Iterable[Pool]) -> tuple[str, ...]:
+    """Keys of the taints by which single nodes say that something is wrong with them."""
+    return (MIG_LABEL,) if any(_boots(pool) for pool in pools) else ()
+
+
+def _boots(pool: Pool) -> bool:
+    if not isinstance(pool.sharing, Mig):
+        return False
+    from eks_gpushare.sharing.mig_boot import boots
+
+    return boots(pool)
+
+
+def flags(
+    spec: ClusterAutoscaler, startup_taints: Iterable[str] = (), status_taints: Iterable[str] = ()
+) -> dict[str, Any]:
+    """The controller's flags, as the chart's `extraArgs` has them, but for which groups it scales.
+
+    A key is the flag up to its first `_`; what follows only tells repeated ones apart.
+
+    Args:
+        spec: What the stack says of it.
+        startup_taints: Keys of taints that nodes lose when they are ready.
+        status_taints: Keys of taints of nodes with something wrong.
+    """
+    return {
+        "expander": spec.expander,
+        "balance-similar-node-groups": False,
+        "ignore-daemonsets-utilization": True,
+        "scale-down-delay-after-add": spec.scale_down_delay_after_add,
+        "scale-down-unneeded-time": spec.scale_down_after,
+        # The first counts shares of nvidia.com/gpu; the second CPU and memory, where nodes have
+        # shares of another name.
+        "scale-down-gpu-utilization-threshold": spec.utilization_threshold,
+        "scale-down-utilization-threshold": spec.utilization_threshold,
+        # Pods with an emptyDir, as most with GPUs have for /dev/shm, are not moved.
+        "skip-nodes-with-local-storage": True,
+        "skip-nodes-with-system-pods": False,
+        **_numbered("startup-taint", startup_taints),
+        **_numbered("status-taint", status_taints),
+    }
+
+
+def _numbered(flag: str, values: Iterable[Any]) -> dict[str, Any]:
+    """A flag that may be repeated."""
+    return {f"{flag}_{number}": value for number, value in enumerate(values, start=1)}
+
+
+def discovery(cluster: str, group: str) -> str:
+    """The tags by which the Auto Scaling group of one node group is found.
+
+    EKS puts the first two on the groups of all its node groups. Those alone are found whose size is
+    the autoscaler's: the stack would set the others back at every update.
+    """
+    return f"{ENABLED_TAG},{owned_tag(cluster)},{GROUP_TAG}={group}"
+
+
+def discovery_flag(cluster: str, group: str) -> str:
+    """The same as a value of `--node-group-auto-discovery`; the chart has room for one group."""
+    return f"asg:tag={discovery(cluster, group)}"
+
+
+def group_pattern(group: str) -> str:
+    """What the name of the Auto Scaling group of a node group matches: `eks-<group>-<UUID>`."""
+    return f"(^|-){group}(-|$)"
+
+
+def controller_values(
+    spec: ClusterAutoscaler,
+    *,
+    tag: str | None,
+    image: str,
+    region: Any,
+    cluster: Any,
+    first_group: Any,
+    more_groups: Sequence[Any],
+    patterns: Mapping[int, Sequence[Any]],
+    startup_taints: Iterable[str],
+    status_taints: Iterable[str],
+    given: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Values of the chart. Those of type Any may be known later; they are only put in place.
+
+    Args:
+        spec: What the stack says of it.
+        tag: Tag of its image; None if `given` has one.
+        image: Repository of its image.
+        region: AWS region: pods do not reach what would tell it.
+        cluster: Name of the cluster.
+        first_group: By which tags the first group is found: `discovery`.
+        more_groups: The flags by which the others are: `discovery_flag`.
+        patterns: What names of groups match, by priority; only for the priority expander.
+        startup_taints: Keys of taints that nodes lose when they are ready.
+        status_taints: Keys of taints of nodes with something wrong.
+        given: The user's values, which go over the derived ones.
+    """
+    found = {"clusterName": cluster, "tags": [first_group]}
+    asked = _numbered("node-group-auto-discovery", more_groups)
+    derived: dict[str, Any] = {
+        "fullnameOverride": NAME,
+        "cloudProvider": "aws",
+        "awsRegion": region,
+        "autoDiscovery": found,
+        "extraArgs": {**flags(spec, startup_taints, status_taints), **asked},
+        "image": {"repository": image, **({"tag": tag} if tag is not None else {})},
+        "replicaCount": spec.replicas,
+        "rbac": {"serviceAccount": {"name": NAME}},
+        "podDisruptionBudget": {"maxUnavailable": 1},
+        "priorityClassName": "system-cluster-critical",
+        "affinity": _AWAY_FROM_GPUS,
+        "topologySpreadConstraints": [_SPREAD],
+        # As examples/cluster-autoscaler-autodiscover.yaml of its AWS provider asks for.
+        "resources": {
+            "requests": {"cpu": "100m", "memory": "600Mi"},
+            "limits": {"memory": "1Gi"},
+        },
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 65534,
+            "runAsGroup": 65534,
+            "fsGroup": 65534,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containerSecurityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    }
+    if patterns:
+        derived["expanderPriorities"] = {str(n): list(names) for n, names in patterns.items()}
+    return merge_values(derived, given, keep_null=True)
+
+
+_AWAY_FROM_GPUS = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {
+                    "matchExpressions": [
+                        {"key": POOL_LABEL, "operator": "DoesNotExist"},
+                        {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
+                    ]
+                }
+            ]
+        }
+    }
+}
+"""On a GPU node it would keep the node from going, or go with it."""
+_SPREAD = {
+    "maxSkew": 1,
+    "topologyKey": "kubernetes.io/hostname",
+    "whenUnsatisfiable": "ScheduleAnyway",
+    "labelSelector": {"matchLabels": {"app.kubernetes.io/instance": NAME}},
+}
