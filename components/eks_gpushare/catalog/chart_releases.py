@@ -1,4 +1,4 @@
-"""Releases of NVIDIA's two charts, and since which of them they can do what pools ask for.
+"""Releases of charts, and since which of them NVIDIA's two can do what pools ask for.
 
 A version before that is installed without a word: what its templates do not read is ignored, and
 what its programs do not know is dropped. Read on 2026-11-22 in the charts and sources of each tag.
@@ -131,4 +131,21 @@ _GPU_OPERATOR = ChartHistory(
     "https://github.com/NVIDIA/gpu-operator/tags",
 )
 
-_HISTORIES = {each.chart: each for each in (_DEVICE_PLUGIN, _GPU_OPERATOR)}
+# Before 9.13.0 a flag could be given once only, and pods were not spread. No ability of the other
+# charts has a meaning here.
+_CLUSTER_AUTOSCALER = ChartHistory(
+    "cluster-autoscaler",
+    _texts(
+        "9.13.0 9.13.1 9.14.0 9.15.0 9.16.0 9.16.1 9.16.2 9.17.0 9.17.1 9.17.2 9.18.0 9.18.1 "
+        "9.19.0 9.19.1 9.19.2 9.19.3 9.19.4 9.20.0 9.20.1 9.21.0 9.21.1 9.22.0 9.23.0 9.23.1 "
+        "9.23.2 9.24.0 9.25.0 9.26.0 9.27.0 9.28.0 9.29.0 9.29.1 9.29.2 9.29.3 9.29.4 9.29.5 "
+        "9.30.0 9.30.1 9.31.0 9.32.0 9.32.1 9.33.0 9.34.0 9.34.1 9.35.0 9.36.0 9.37.0 9.38.0 "
+        "9.39.0 9.39.1 9.40.0 9.41.0 9.42.0 9.43.0 9.43.1 9.43.2 9.43.3 9.44.0 9.45.0 9.45.1 "
+        "9.46.0 9.46.1 9.46.2 9.46.3 9.46.4 9.46.5 9.46.6 9.47.0 9.48.0 9.49.0 9.50.0 9.50.1 "
+        "9.51.0 9.52.0 9.52.1 9.53.0 9.54.0 9.54.1 9.55.0 9.55.1 9.56.0 9.57.0 9.58.0 9.59.0"
+    ),
+    MappingProxyType({}),
+    "https://kubernetes.github.io/autoscaler/index.yaml",
+)
+
+_HISTORIES = {each.chart: each for each in (_DEVICE_PLUGIN, _GPU_OPERATOR, _CLUSTER_AUTOSCALER)}

@@ -206,8 +206,8 @@ def cluster_autoscaler_tag(kubernetes_version: str) -> str | None:
     return None if release is None else f"v{release}"
 
 
-# The newest tag cluster-autoscaler-<release> of kubernetes/autoscaler for each minor version, all of
-# 2026-07-22; read 2026-11-22.
+# The newest tags cluster-autoscaler-<release> of kubernetes/autoscaler, all of 2026-07-22; read
+# 2026-11-22.
 _CLUSTER_AUTOSCALERS = {
     "1.33": "1.33.6",
     "1.34": "1.34.5",

@@ -44,10 +44,10 @@ def writes_logs(group_arn: str) -> str:
 def scales_node_groups(partition: str, cluster: str, groups: Sequence[str]) -> str:
     """What Cluster Autoscaler needs to look at node groups, and to change the size of some.
 
-    The actions are those of cluster-autoscaler/cloudprovider/aws/README.md of kubernetes/autoscaler,
-    "Full Cluster Autoscaler Features Policy", the same from 1.33 to 1.36, read 2026-11-22. Those
-    that only read know no resources, but for the one of EKS. It may change what has the tags that
-    EKS puts on Auto Scaling groups:
+    The actions are those of the "Full Cluster Autoscaler Features Policy" in
+    cloudprovider/aws/README.md of kubernetes/autoscaler, the same from 1.33 to 1.36, read
+    2026-11-22. Those that only read know no resources, but for the one of EKS. It may change what
+    has the tags that EKS puts on Auto Scaling groups:
     https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html.
 
     Args:

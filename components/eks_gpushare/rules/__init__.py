@@ -115,6 +115,14 @@ def _taints(environment: Environment) -> bool:
     return any("taints" in pool.model_fields_set for pool in environment.pools.values())
 
 
+def _scaled(environment: Environment) -> bool:
+    return any(pool.scaled_by == "autoscaler" for pool in environment.pools.values())
+
+
+def _autoscaler(environment: Environment) -> bool:
+    return (environment.cluster_autoscaler, environment.charts.cluster_autoscaler) != (None, None)
+
+
 def _any(_: Environment) -> bool:
     return True
 
@@ -133,7 +141,9 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "mig": _mig,
     "mig_boot": _mig,
     "mig_manager": _mig,
-    "autoscaling": _mig,
+    "autoscaling": _scaled,
+    "cluster_autoscaler": _autoscaler,
+    "cluster_autoscaler_chart": _autoscaler,
     "node_boot": _node_boot,
     "bottlerocket": _bottlerocket,
     "bottlerocket_mig": _bottlerocket,

@@ -1,14 +1,26 @@
-"""Rules about pools whose size somebody else's autoscaler decides."""
+"""Rules about pools whose size an autoscaler decides, the stack's own or another."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.config.base import TakesOutput, known_fields
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.cluster_autoscaler import (
+    ACCELERATOR_LABEL,
+    ENABLED_TAG,
+    RESOURCE_PREFIX,
+    owned_tag,
+    scaled_by_it,
+    shows_gpus,
+    template_tags,
+)
 from eks_gpushare.sharing.labels import MIG_LABEL
+from eks_gpushare.sharing.mig.layout import LayoutError
 from eks_gpushare.sharing.mig_boot import boots
 from eks_gpushare.sharing.mig_manager import startup_taints
+from eks_gpushare.sharing.plan import plan_pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +31,10 @@ if TYPE_CHECKING:
 
 # Read in August 2026; what AWS's part does with taints is getManagedNodegroupTaints in
 # cluster-autoscaler/cloudprovider/aws/aws_manager.go.
-_FAQ = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md"
+_TREE = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler"
+_FAQ = f"{_TREE}/FAQ.md"
+_ON_AWS = f"{_TREE}/cloudprovider/aws/README.md"
+_GPU_PROCESSOR = f"{_TREE}/processors/customresources/gpu_processor.go"
 
 STARTUP_TAINT_UNKNOWN = Rule(
     "GPU281",
@@ -38,11 +53,54 @@ FAILURE_TAINT_UNKNOWN = Rule(
     "pod fits the model, and it adds no node.",
     f"{_FAQ}#status-taints",
 )
+FOREIGN_AUTOSCALER = Rule(
+    "GPU787",
+    "info",
+    "Pools with scaledBy: autoscaler have an autoscaler.",
+    "Without one they keep the size that they have: updates leave it alone.",
+    _ON_AWS,
+    not_alone="A pool is not told what else is in its cluster.",
+)
+MANY_TAGS = Rule(
+    "GPU789",
+    "error",
+    "A node group has room for the tags by which an autoscaler knows its nodes.",
+    "EKS takes 50 tags, and refuses the node group.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/eks-using-tags.html",
+)
+FALSE_TEMPLATE = Rule(
+    "GPU790",
+    "error",
+    "Tags say of a pool's nodes what they will advertise.",
+    "An autoscaler believes the tags: told more, it leaves pods waiting; told less, it pays for "
+    "nodes that stay empty.",
+    _ON_AWS,
+)
+NEVER_READY = Rule(
+    "GPU791",
+    "warning",
+    "Nodes with the accelerator label have nvidia.com/gpu.",
+    "Cluster Autoscaler takes others for nodes whose GPUs are still to come, for ever: it counts "
+    "their pods as gone, and stops where most nodes of a cluster are such.",
+    _GPU_PROCESSOR,
+)
+SCALED_BLOCK = Rule(
+    "GPU792",
+    "info",
+    "An autoscaler scales what is paid for by the hour.",
+    "A capacity block is paid for whether its nodes run or not, and outside of its time the "
+    "autoscaler asks in vain.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html",
+)
+
+_LATER = TakesOutput().checked_as
+_MOST_TAGS = 50
 
 
 @check(Scope.POOL, STARTUP_TAINT_UNKNOWN, FAILURE_TAINT_UNKNOWN)
-def taints_that_go(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    if pool.scaled_by != "autoscaler" or pool.provisioner != "managedNodeGroup":
+def taints_that_go(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """The stack's own is told of them."""
+    if not scaled_by_it(pool) or _own(ctx):
         return
     at = ("pools", name, "scaledBy")
     for taint in startup_taints(pool):
@@ -59,3 +117,95 @@ def taints_that_go(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             f"layout joins with the taint {MIG_LABEL}; no pod tolerates it.",
             f"Start Cluster Autoscaler with --status-taint={MIG_LABEL}, so that it adds others.",
         )
+
+
+@check(Scope.ENVIRONMENT, FOREIGN_AUTOSCALER)
+def foreign(ctx: Context) -> Iterator[Finding]:
+    """One finding for all pools."""
+    scaled = [name for name, pool in ctx.environment.pools.items() if scaled_by_it(pool)]
+    if not scaled or _own(ctx) or not ctx.in_aws:
+        return
+    new, named = ctx.new_cluster, ctx.named_cluster
+    cluster = new.name if new else named.name if named else ""
+    tags = f"{ENABLED_TAG},{owned_tag(cluster)}"
+    yield FOREIGN_AUTOSCALER.finding(
+        ("clusterAutoscaler",),
+        f"The stack installs no Cluster Autoscaler, and leaves the size of {', '.join(scaled)} to "
+        "one. Tags and labels of the node groups are made for it.",
+        "Add clusterAutoscaler: {}, or see that the one of the cluster starts with "
+        f"--node-group-auto-discovery=asg:tag={tags} and "
+        "--balance-similar-node-groups=false, and that its role allows eks:DescribeNodegroup.",
+    )
+
+
+@check(Scope.POOL, MANY_TAGS, FALSE_TEMPLATE)
+def template_tags_of_group(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    if not scaled_by_it(pool):
+        return
+    try:
+        told = template_tags(plan_pool(name, pool, ctx.catalog), ctx.catalog)
+    except (KeyError, LayoutError):  # has findings of its own
+        return
+    given = ctx.environment.tags
+    for key, value in given.items():
+        wanted = told.get(key)
+        if not key.startswith(RESOURCE_PREFIX) or value in {wanted, _LATER}:
+            continue
+        resource = key.removeprefix(RESOURCE_PREFIX)
+        is_wrong = wanted is not None or resource.startswith("nvidia.com/")
+        if is_wrong and not _same_amount(value, wanted):
+            has = f"has {wanted}" if wanted is not None else "does not have it"
+            yield FALSE_TEMPLATE.finding(
+                ("tags", key),
+                f"The tag says {value} {resource} of a node, and one of the pool {name} {has}.",
+                "Remove it: the node group gets the tags that its pool needs.",
+            )
+    count = len({*given, *told})
+    if count > _MOST_TAGS:
+        yield MANY_TAGS.finding(
+            ("tags",),
+            f"The node group of {name} would have {count} tags, {len(told)} of them for the "
+            f"autoscaler; EKS takes {_MOST_TAGS}.",
+            f"Keep at most {_MOST_TAGS - len(told)} tags.",
+        )
+
+
+def _same_amount(value: str, wanted: str | None) -> bool:
+    """Whether a number is written in another way, such as 10.0; storage may be known better."""
+    try:
+        return wanted is not None and float(value) == float(wanted)
+    except ValueError:
+        return wanted is not None and not wanted.isdecimal()
+
+
+@check(Scope.POOL, NEVER_READY)
+def accelerator_label(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    if ACCELERATOR_LABEL not in pool.labels or not scaled_by_it(pool):
+        return
+    try:
+        shows = shows_gpus(plan_pool(name, pool, ctx.catalog))
+    except (KeyError, LayoutError):
+        return
+    if not shows:
+        yield NEVER_READY.finding(
+            ("pools", name, "labels", ACCELERATOR_LABEL),
+            "The shares of this pool have other names than nvidia.com/gpu, for which Cluster "
+            "Autoscaler waits on nodes with this label.",
+            "Remove the label; pools whose nodes have nvidia.com/gpu get it by themselves.",
+        )
+
+
+@check(Scope.POOL, SCALED_BLOCK)
+def capacity_block(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    if scaled_by_it(pool) and pool.capacity_type == "capacityBlock":
+        yield SCALED_BLOCK.finding(
+            ("pools", name, "scaledBy"),
+            "The nodes of a capacity block are paid for, whether an autoscaler takes them away or "
+            "not.",
+            "Set scaledBy: stack, and nodes.desired to the size of the block while it lasts.",
+        )
+
+
+def _own(ctx: Context) -> bool:
+    """Whether the stack installs an autoscaler; a pool that stands alone is not told."""
+    return known_fields(ctx.environment).get("cluster_autoscaler") is not None

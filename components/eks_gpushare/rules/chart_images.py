@@ -80,6 +80,19 @@ def efa_images(ctx: Context) -> Iterator[Finding]:
     yield from _secrets((*at, "imagePullSecrets"), listed, named=True)
 
 
+@check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)
+def autoscaler_images(ctx: Context) -> Iterator[Finding]:
+    """For the chart of Cluster Autoscaler."""
+    chart = known_fields(ctx.environment.charts).get("cluster_autoscaler")
+    if chart is None:
+        return
+    at: FieldPath = ("charts", "clusterAutoscaler", "values", "image")
+    image = chart.values.get("image")
+    yield from _tagged(at, image)
+    if isinstance(image, dict):
+        yield from _secrets((*at, "pullSecrets"), image.get("pullSecrets"), named=False)
+
+
 def _tagged(at: FieldPath, image: Any) -> Iterator[Finding]:
     """An image of `repository` and `tag`, which the chart puts a colon between."""
     if not isinstance(image, dict):

@@ -117,6 +117,7 @@ def charts(ctx: Context) -> Iterator[Finding]:
         ("gpu_operator", "gpuOperator", versions.GPU_OPERATOR),
         ("karpenter", "karpenter", versions.KARPENTER),
         ("karpenter_crd", "karpenterCrd", versions.KARPENTER_CRDS),
+        ("cluster_autoscaler", "clusterAutoscaler", versions.CLUSTER_AUTOSCALER),
         ("efa_device_plugin", "efaDevicePlugin", versions.EFA_DEVICE_PLUGIN),
     ):
         chart = given.get(name)

@@ -59,6 +59,14 @@ def efa_value_types(ctx: Context) -> Iterator[Finding]:
         yield from _of("efaDevicePlugin", chart, versions.EFA_DEVICE_PLUGIN)
 
 
+@check(Scope.CHARTS, WRONG_VALUE)
+def autoscaler_value_types(ctx: Context) -> Iterator[Finding]:
+    """For the chart of Cluster Autoscaler."""
+    chart = known_fields(ctx.environment.charts).get("cluster_autoscaler")
+    if chart is not None:
+        yield from _of("clusterAutoscaler", chart, versions.CLUSTER_AUTOSCALER)
+
+
 def _of(key: str, chart: Chart, default: versions.Chart) -> Iterator[Finding]:
     keys = known_keys(chart, default) if chart.values else None
     if keys is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.chart_keys import chart_keys
+from eks_gpushare.config.base import known_fields
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import similar
@@ -52,6 +53,14 @@ _MOST_OTHERS = 3
 def values_read(ctx: Context) -> Iterator[Finding]:
     """For the chart that is installed."""
     yield from of_chart(*installed(ctx))
+
+
+@check(Scope.CHARTS, UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
+def autoscaler_values_read(ctx: Context) -> Iterator[Finding]:
+    """For the chart of Cluster Autoscaler."""
+    chart = known_fields(ctx.environment.charts).get("cluster_autoscaler")
+    if chart is not None:
+        yield from of_chart("clusterAutoscaler", chart, versions.CLUSTER_AUTOSCALER)
 
 
 def installed(ctx: Context) -> tuple[str, Chart, versions.Chart]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.chart_releases import PLUGIN_SINCE, chart_history, parse_version
+from eks_gpushare.config.base import known_fields
 from eks_gpushare.config.sharing import Mig, Mps
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
@@ -80,6 +81,19 @@ def chart_version(ctx: Context) -> Iterator[Finding]:
         yield from _old(
             ctx, (*at, "values", *place.split(".")), f"Image {tag}", version, PLUGIN_SINCE
         )
+
+
+@check(Scope.CHARTS, UNPUBLISHED_CHART, NEWER_CHART)
+def autoscaler_version(ctx: Context) -> Iterator[Finding]:
+    """For the chart of Cluster Autoscaler; what an old one lacks has a rule of its own."""
+    chart = known_fields(ctx.environment.charts).get("cluster_autoscaler")
+    default = versions.CLUSTER_AUTOSCALER
+    history = chart_history(default.name)
+    if chart is not None and history is not None and chart.path is None and chart.version:
+        given, oldest = parse_version(chart.version), parse_version(history.releases[0])
+        if given is not None and oldest is not None and given >= oldest:
+            at = ("charts", "clusterAutoscaler", "version")
+            yield from _published(at, chart, default, history)
 
 
 def _image_version(values: Mapping[str, Any], place: str) -> str | None:

@@ -130,8 +130,9 @@ def group_labels(plan: PoolPlan, catalog: Catalog) -> dict[str, str]:
     With the label, a node whose device plugin is not there yet counts as one that is starting;
     without, pods find no room on it, and another node is launched. But it counts so for as long as
     it has no `nvidia.com/gpu`, other resources do not count (`FilterOutNodesWithUnreadyResources`
-    in processors/customresources/gpu_processor.go, 1.33 to 1.36). So nodes whose shares have another
-    name go without: they would never be ready, and a cluster of mostly such nodes is not scaled.
+    in processors/customresources/gpu_processor.go, 1.33 to 1.36). So nodes whose shares have
+    another name go without: they would never be ready, and where they are most of a cluster,
+    nothing in it is scaled.
     """
     labels = dict(plan.labels)
     if ACCELERATOR_LABEL not in labels and shows_gpus(plan):

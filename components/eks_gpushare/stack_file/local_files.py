@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 _KUBECONFIG_AT: FieldPath = ("cluster", "existing", "kubeconfig")
 _CONTEXT_AT: FieldPath = ("cluster", "existing", "context")
-_CHARTS = ("device_plugin", "gpu_operator", "karpenter", "karpenter_crd", "efa_device_plugin")
+_CHARTS = (
+    *("device_plugin", "gpu_operator", "karpenter", "karpenter_crd", "cluster_autoscaler"),
+    "efa_device_plugin",
+)
 _MOST_NAMES = 6
 
 
