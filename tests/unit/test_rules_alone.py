@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from eks_gpushare.config.component_specs import (
+    ClusterAutoscalerSpec,
     DevicePluginSpec,
     EfaDevicePluginSpec,
     EksClusterSpec,
@@ -112,6 +113,12 @@ def alone(given: dict[str, Any]) -> set[str]:
         args = {"pools": with_efa}
         args |= {"chart": charts["efaDevicePlugin"]} if "efaDevicePlugin" in charts else {}
         found |= read(EfaDevicePluginSpec, component_rules.check_efa_device_plugin, args)
+    if "clusterAutoscaler" in given:
+        scaled = [name for name, pool in pools.items() if pool.get("scaledBy") == "autoscaler"]
+        args = {**given["clusterAutoscaler"], "pools": scaled, "version": cluster.get("version")}
+        args |= {"chart": charts["clusterAutoscaler"]} if "clusterAutoscaler" in charts else {}
+        if args["version"] is not None:
+            found |= read(ClusterAutoscalerSpec, component_rules.check_cluster_autoscaler, args)
     return found | karpenter_alone(given, common)
 
 
