@@ -33,6 +33,8 @@ HELD = [
     "EFA",
     "EFA with a placement group",
     "account rules",
+    "Cluster Autoscaler",
+    "Cluster Autoscaler, existing cluster",
     "control plane logs",
     "existing cluster",
     "existing cluster, EFA",

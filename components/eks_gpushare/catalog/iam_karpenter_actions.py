@@ -29,21 +29,6 @@ KARPENTER_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
             ("arn:{partition}:events:{region}:{account}:rule/{rule}",),
         ),
     ),
-    "aws:eks/podIdentityAssociation:PodIdentityAssociation": (
-        Grant(("eks:CreatePodIdentityAssociation",), eks("cluster/{clusterName}")),
-        Grant(
-            (
-                "eks:DeletePodIdentityAssociation",
-                "eks:DescribePodIdentityAssociation",
-                "eks:TagResource",
-                "eks:UntagResource",
-                "eks:UpdatePodIdentityAssociation",
-            ),
-            eks("podidentityassociation/{clusterName}/*"),
-        ),
-        Grant(("iam:GetRole",), ("{roleArn}",)),
-        *passing("{roleArn}", "pods.eks.amazonaws.com"),
-    ),
     "aws:sqs/queue:Queue": (
         Grant(
             (

@@ -281,10 +281,10 @@ _AWS_COMPUTED: Mapping[str, Callable[[Resource, str, str], Properties]] = {
     "aws:cloudformation/stack:Stack": _stack_of_nodes,
     "aws:eks/cluster:Cluster": _eks_cluster,
     "aws:eks/nodeGroup:NodeGroup": _node_group,
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": _pod_identity,
     "aws:ec2/launchTemplate:LaunchTemplate": _launch_template,
     "aws:kms/key:Key": _kms_key,
     "aws:cloudwatch/eventRule:EventRule": _event_rule,
-    "aws:eks/podIdentityAssociation:PodIdentityAssociation": _pod_identity,
     "aws:sqs/queue:Queue": _queue,
 }
 

@@ -128,9 +128,6 @@ EQUIVALENTS: Mapping[str, Equivalent] = {
         {"vpcConfig": "ResourcesVpcConfig"},
         leaves=("enabledClusterLogTypes",),  # each a block of its own there
     ),
-    "aws:eks/podIdentityAssociation:PodIdentityAssociation": Equivalent(
-        "AWS::EKS::PodIdentityAssociation"
-    ),
     "aws:sqs/queue:Queue": Equivalent(
         "AWS::SQS::Queue",
         {"name": "QueueName", "messageRetentionSeconds": "MessageRetentionPeriod"},
@@ -144,6 +141,9 @@ EQUIVALENTS: Mapping[str, Equivalent] = {
     ),
     "aws:iam/role:Role": Equivalent(
         "AWS::IAM::Role", {"name": "RoleName", "assumeRolePolicy": "AssumeRolePolicyDocument"}
+    ),
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": Equivalent(
+        "AWS::EKS::PodIdentityAssociation"
     ),
     "aws:iam/rolePolicy:RolePolicy": Equivalent(
         "AWS::IAM::RolePolicy",

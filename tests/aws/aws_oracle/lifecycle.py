@@ -106,8 +106,8 @@ def _rule(direction: str) -> Lifecycle:
 _ROLE = {"RoleName": "$name"}
 _NODE_GROUP = {"clusterName": "$clusterName", "nodegroupName": "$nodeGroupName"}
 _ADDON = {"clusterName": "$clusterName", "addonName": "$addonName"}
+_ASSOCIATION = {"clusterName": "$clusterName", "associationId": "$associationId"}
 _ENTRY = {"clusterName": "$clusterName", "principalArn": "$principalArn"}
-_IDENTITY = {"clusterName": "$clusterName", "associationId": "$associationId"}
 _OF_QUEUE = {"QueueUrl": "$queueUrl", "AttributeNames": ["Policy"]}
 
 LIFECYCLES: Mapping[str, Lifecycle] = {
@@ -454,9 +454,14 @@ LIFECYCLES: Mapping[str, Lifecycle] = {
     ),
     "aws:eks/podIdentityAssociation:PodIdentityAssociation": Lifecycle(
         "eks",
-        create=(Call("CreatePodIdentityAssociation"),),
-        read=(Call("DescribePodIdentityAssociation", _IDENTITY),),
-        delete=(Call("DeletePodIdentityAssociation", _IDENTITY),),
+        create=(
+            Call(
+                "CreatePodIdentityAssociation",
+                answers={"associationId": "association.associationId"},
+            ),
+        ),
+        read=(Call("DescribePodIdentityAssociation", _ASSOCIATION),),
+        delete=(Call("DeletePodIdentityAssociation", _ASSOCIATION),),
         update=(*_EKS_TAGS, "UpdatePodIdentityAssociation"),
     ),
     "aws:iam/role:Role": Lifecycle(

@@ -226,6 +226,20 @@ VARIANTS: Mapping[str, Variant] = {
             "cluster.addons": {"ebsCsi": True},
         }
     ),
+    "Cluster Autoscaler": Variant(
+        {
+            **_pool(scaledBy="autoscaler", nodes={"min": 0, "desired": 0, "max": 4}),
+            "clusterAutoscaler": {},
+        }
+    ),
+    "Cluster Autoscaler, existing cluster": Variant(
+        {
+            **_pool(**_P4D, scaledBy="autoscaler", subnetIds=["subnet-0a1b2c3d4e5f60718"]),
+            "clusterAutoscaler": {"namespace": "scaling"},
+            "cluster": _EXISTING,
+            "network": None,
+        }
+    ),
     "control plane logs": Variant(
         {
             "cluster.logRetentionDays": 90,
@@ -290,7 +304,8 @@ VARIANTS: Mapping[str, Variant] = {
             "network": {"zones": ["us-gov-west-1a", "us-gov-west-1b"], "flowLogs": True},
             "cluster.addons": {"ebsCsi": True},
             "karpenter": {},
-            **_pool(instanceTypes=["g4dn.xlarge"]),
+            "clusterAutoscaler": {},
+            **_pool(instanceTypes=["g4dn.xlarge"], scaledBy="autoscaler"),
         },
         region="us-gov-west-1",
     ),
