@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from eks_gpushare.gpu_pool import GpuPool, GpuPoolArgs
     from eks_gpushare.karpenter import Karpenter, KarpenterArgs
     from eks_gpushare.karpenter_pool import KarpenterPool, KarpenterPoolArgs
+    from eks_gpushare.keda import Keda, KedaArgs
     from eks_gpushare.network import Network, NetworkArgs
+    from eks_gpushare.shared_workload import SharedWorkload, SharedWorkloadArgs
     from eks_gpushare.system_nodes import SystemNodes, SystemNodesArgs
 
     __version__: str
@@ -47,8 +49,12 @@ __all__ = [
     "KarpenterArgs",
     "KarpenterPool",
     "KarpenterPoolArgs",
+    "Keda",
+    "KedaArgs",
     "Network",
     "NetworkArgs",
+    "SharedWorkload",
+    "SharedWorkloadArgs",
     "SystemNodes",
     "SystemNodesArgs",
     "__version__",
@@ -66,7 +72,9 @@ _MODULES = {
     "GpuSharingEnvironment": "environment",
     "Karpenter": "karpenter",
     "KarpenterPool": "karpenter_pool",
+    "Keda": "keda",
     "Network": "network",
+    "SharedWorkload": "shared_workload",
     "SystemNodes": "system_nodes",
 }
 

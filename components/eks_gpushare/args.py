@@ -37,10 +37,24 @@ from eks_gpushare.cluster_args import (
     PodIdentity,
 )
 from eks_gpushare.node_args import Nodes, Taint
+from eks_gpushare.workload_args import (
+    Amounts,
+    Idle,
+    KedaBlock,
+    OverUse,
+    PodBudget,
+    PodResources,
+    Prometheus,
+    Replicas,
+    SecretKey,
+    Wake,
+    Workload,
+)
 
 __all__ = [
     "Addon",
     "Addons",
+    "Amounts",
     "Bottlerocket",
     "CatalogAdditions",
     "CatalogGpu",
@@ -57,20 +71,30 @@ __all__ = [
     "ExistingCluster",
     "GpuStack",
     "Iam",
+    "Idle",
     "KarpenterBlock",
     "KarpenterPoolBlock",
+    "KedaBlock",
     "NetworkBlock",
     "Nodes",
+    "OverUse",
+    "PodBudget",
     "PodIdentity",
+    "PodResources",
     "Pool",
+    "Prometheus",
+    "Replicas",
     "Reservation",
+    "SecretKey",
     "ServedPool",
     "SharedMigDevices",
     "Sharing",
     "SystemBlock",
     "Taint",
     "UserDataPart",
+    "Wake",
     "WarmRoom",
+    "Workload",
 ]
 
 
@@ -302,3 +326,5 @@ class Charts(TypedDict):
     """cluster-autoscaler."""
     efa_device_plugin: NotRequired[Chart]
     """aws-efa-k8s-device-plugin."""
+    keda: NotRequired[Chart]
+    """keda."""

@@ -55,6 +55,8 @@ class WarmRoom(TypedDict):
     """Shares that are kept free."""
     nodes: NotRequired[int]
     """Nodes that are kept, however little runs on them."""
+    image: NotRequired[Input[str]]
+    """Image of the placeholder pods. Default: Kubernetes' own pause image."""
 
 
 class KarpenterBlock(TypedDict):

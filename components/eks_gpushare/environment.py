@@ -41,6 +41,10 @@ class GpuSharingEnvironmentArgs(TypedDict):
     """Karpenter. Default: installed if a pool has `provisioner` karpenter."""
     cluster_autoscaler: NotRequired[plain.ClusterAutoscaler]
     """Cluster Autoscaler. Default: not installed; pools with `scaled_by` autoscaler need one."""
+    workloads: NotRequired[dict[str, plain.Workload]]
+    """Programs on shares of the pools' GPUs, by name. Default: none."""
+    keda: NotRequired[plain.KedaBlock]
+    """KEDA, for workloads whose pods follow their use. Default: not installed."""
     charts: NotRequired[plain.Charts]
     """Chart versions, mirrors and values."""
     catalog: NotRequired[plain.CatalogAdditions]
@@ -126,8 +130,13 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             karpenter = KarpenterParts(name, spec, refs, parts.roles, child)
             scaled = karpenter.controller([*parts.foundation, *system])
             scaled += karpenter.pools(self.plans, [*scaled, *charts])
+        everything = [*parts.foundation, *nodes, *charts, *scaled]
+        if _has_workloads(spec):
+            from eks_gpushare.workload_parts import WorkloadParts
+
+            more = WorkloadParts(name, spec, refs, parts.roles, child)
+            everything += more.register(self.plans, [*parts.foundation, *system], [*everything])
         if isinstance(spec.cluster, NewCluster):
-            everything = [*parts.foundation, *nodes, *charts, *scaled]
             protected = spec.cluster.deletion_protection
             DeletionProtection(name, everything, enabled=protected, parent=self)
         self.provider = refs.provider
@@ -176,6 +185,11 @@ def _checked(
 def _has_karpenter(spec: EnvironmentSpec) -> bool:
     pools = spec.pools.values()
     return spec.karpenter is not None or any(pool.provisioner == "karpenter" for pool in pools)
+
+
+def _has_workloads(spec: EnvironmentSpec) -> bool:
+    warm = any(pool.warm is not None for pool in spec.pools.values())
+    return warm or bool(spec.workloads) or spec.keda is not None
 
 
 def _rules(spec: EnvironmentSpec) -> Iterator[Finding]:

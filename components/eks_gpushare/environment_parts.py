@@ -247,7 +247,7 @@ class EnvironmentParts:
         from eks_gpushare.environment_autoscaler import register_cluster_autoscaler
 
         return register_cluster_autoscaler(
-            *(self._name, self._spec, block, refs, nodes, self._roles, self._child)
+            *(self._name, self._spec, block, refs, nodes, self.roles, self._child)
         )
 
 

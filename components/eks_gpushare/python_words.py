@@ -33,10 +33,15 @@ _SPECS: tuple[type[Model], ...] = (
     component_specs.EfaDevicePluginSpec,
     component_specs.KarpenterSpec,
     component_specs.KarpenterPoolSpec,
+    component_specs.KedaSpec,
+    component_specs.SharedWorkloadSpec,
 )
-_OTHERS_KEYS = ("values", "kubelet", "labels", "tags", "versions")
+_OTHERS_KEYS = ("values", "kubelet", "labels", "tags", "versions", "env")
 """Blocks whose keys are not of this project, down to the last one."""
-_NAMED = ("pools", "instanceTypes", "instance_types", "migLayouts", "mig_layouts")
+_NAMED = (
+    *("pools", "instanceTypes", "instance_types", "migLayouts", "mig_layouts"),
+    *("workloads", "secretEnv", "secret_env"),
+)
 """Blocks whose keys are names that a user chose."""
 
 

@@ -29,6 +29,7 @@ COMPONENTS = (
     *("network", "cluster", "system_nodes", "gpu_pool"),
     *("device_plugin", "efa_device_plugin", "gpu_operator", "gpu_manager"),
     *("karpenter", "karpenter_pool", "karpenter_parts"),
+    *("keda", "shared_workload", "workload_parts"),
     *("deletion_protection", "environment_parts", "environment"),
 )
 COMPONENT_FILES = [file for name in COMPONENTS if (file := PACKAGE / f"{name}.py").exists()]
@@ -50,6 +51,7 @@ LAYERS = (
         "late_values",
         "node_args",
         "python_words",
+        "workload_args",
     ),
     ("checked_args", "component_args", "kubernetes_provider"),
     ("served",),

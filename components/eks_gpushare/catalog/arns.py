@@ -1,4 +1,4 @@
-"""ARNs of what a stack names: IAM roles, users and policies, and KMS keys.
+"""ARNs of what a stack names: IAM roles, users and policies, KMS keys, and Prometheus workspaces.
 
 What names look like is in botocore 1.44.5: `roleNameType`, `userNameType`, `policyNameType`,
 `pathType` and `policyPathType` of iam, `AliasNameType` of kms; letters and digits are ASCII.
@@ -9,6 +9,7 @@ https://docs.aws.amazon.com/kms/latest/developerguide/concepts-keys.html. Read 2
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 _IAM = r"arn:aws[a-z-]*:iam::"
 _NAME = r"[A-Za-z0-9_+=,.@-]"
@@ -22,10 +23,41 @@ _KEY = re.compile(
     rf"arn:aws[a-z-]*:kms:(?P<region>[a-z0-9-]+):[0-9]{{12}}:"
     rf"(key/({_KEY_ID})|alias/(?P<alias>[A-Za-z0-9:/_-]{{1,250}}))"
 )
+_WORKSPACE = re.compile(
+    r"arn:(?P<partition>aws[a-z-]*):aps:(?P<region>[a-z0-9-]+):[0-9]{12}:"
+    r"workspace/(?P<id>[0-9A-Za-z][0-9A-Za-z.-]{0,63})"
+)
 _LONGEST = {"role": 64, "user": 64, "policy": 128}
 _LONGEST_PATH = 512
 _OF_SERVICES = "aws-service-role/"
 _OF_AWS = "aws/"
+
+
+class Workspace(NamedTuple):
+    """A workspace of Amazon Managed Service for Prometheus.
+
+    Attributes:
+        region: its AWS region.
+        address: where it is queried, without the path of the API.
+
+    """
+
+    region: str
+    address: str
+
+
+def workspace_of(arn: str) -> Workspace | None:
+    """The workspace that an ARN names, None of what is no ARN of one.
+
+    IDs as `WorkspaceId` of amp in botocore 1.44.5, addresses as in
+    https://docs.aws.amazon.com/general/latest/gr/prometheus-service.html; read 2026-11-22.
+    """
+    matched = _WORKSPACE.fullmatch(arn)
+    if matched is None:
+        return None
+    suffix = "amazonaws.com.cn" if matched["partition"] == "aws-cn" else "amazonaws.com"
+    host = f"aps-workspaces.{matched['region']}.{suffix}"
+    return Workspace(matched["region"], f"https://{host}/workspaces/{matched['id']}")
 
 
 def role_fault(arn: str) -> str | None:

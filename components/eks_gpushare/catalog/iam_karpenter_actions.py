@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.iam_grants import Grant, eks, passing
+from eks_gpushare.catalog.iam_grants import Grant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -134,6 +134,13 @@ CLUSTER_AUTOSCALER = Chart(
 CLUSTER_AUTOSCALER_IMAGE = "registry.k8s.io/autoscaling/cluster-autoscaler"
 """Where its image is pulled from, whatever the version."""
 
+KEDA = Chart(
+    name="keda",
+    version="2.20.2",
+    repository="https://kedacore.github.io/charts",
+    source="kedacore/charts, keda/Chart.yaml at 1444d00 of 2026-08-13; read 2026-11-22",
+)
+
 MIG_PARTED = "v0.15.0"
 """Release of mig-parted, of which the GPU Operator's MIG manager is made: the version of migManager
 in the values.yaml of GPU_OPERATOR."""
@@ -144,6 +151,14 @@ PYTHON = Image(
     digest="sha256:bf44cdfcb76cd3b41e879bc058fc37ec5872002ccfde7fcb765e218cde0cd79c",
     source="Dockerfiles of several public repositories, this address and Docker Hub's; published "
     "2026-10-06, read 2026-11-21",
+)
+
+
+PAUSE = Image(
+    repository="registry.k8s.io/pause",
+    tag="3.10.1",
+    digest="sha256:278fb9dbcca9518083ad1e11276933a2e96f23de604a3a08cc3c80002767d24c",
+    source="sources of several public repositories that pin it by this digest; read 2026-11-22",
 )
 
 

@@ -64,6 +64,8 @@ class WarmRoom(Model):
     """Shares that are kept free."""
     nodes: int | None = Field(default=None, ge=1, le=1000)
     """Nodes that are kept, however little runs on them."""
+    image: TextInput | None = None
+    """Image of the placeholder pods, which do nothing. Default: Kubernetes' own pause image."""
 
 
 class Karpenter(Model):

@@ -16,6 +16,7 @@ from eks_gpushare.config.network import NewNetwork
 from eks_gpushare.config.pools import AmiFamily, Bottlerocket, CustomAmi, Pool, Provisioner
 from eks_gpushare.config.sharing import Sharing
 from eks_gpushare.config.taints import DEFAULT_TAINT, Taint
+from eks_gpushare.config.workloads import Keda, Prometheus, Workload
 
 
 class NetworkSpec(NewNetwork):
@@ -203,6 +204,30 @@ class ClusterAutoscalerSpec(ClusterAutoscaler):
     """AWS partition. Default: that of the region of the AWS provider's configuration."""
     tags: dict[str, TextInput] = Field(default_factory=dict)
     """Tags of the role and its association."""
+
+
+class SharedWorkloadSpec(Workload):
+    """A workload and the pools that it runs on."""
+
+    name: str
+    """Name of its objects in the cluster."""
+    served: Items[ServedPool]
+    """Its pools, the preferred one first."""
+    prometheus: Prometheus | None = None
+    """Where KEDA asks for the use of GPUs."""
+
+
+class KedaSpec(Keda):
+    """KEDA and its chart."""
+
+    chart: Chart = Chart.model_construct()
+    """Version, mirror and values of the chart."""
+    iam: Iam | None = None
+    """Permissions boundary and path of its role."""
+    partition: str | None = None
+    """AWS partition. Default: that of the region of the AWS provider's configuration."""
+    tags: dict[str, TextInput] = Field(default_factory=dict)
+    """Tags of what it has in AWS."""
 
 
 class ClusterFacts(Model):

@@ -10,6 +10,7 @@ from eks_gpushare.config.cluster import Cluster
 from eks_gpushare.config.iam import Iam
 from eks_gpushare.config.network import Network, NewNetwork
 from eks_gpushare.config.pools import MaxUnavailable, Nodes, Pool, UserDataPart
+from eks_gpushare.config.workloads import Keda, Workload
 
 
 class SystemNodes(Model):
@@ -82,6 +83,8 @@ class Charts(Model):
     """cluster-autoscaler. Default: as this release has it."""
     efa_device_plugin: Chart | None = None
     """aws-efa-k8s-device-plugin. Default: as this release has it."""
+    keda: Chart | None = None
+    """keda. Default: as this release has it."""
 
 
 _MOST_MIB = 2**30
@@ -170,6 +173,10 @@ class Environment(Model):
     """Karpenter. Default: installed if a pool has `provisioner: karpenter`."""
     cluster_autoscaler: ClusterAutoscaler | None = None
     """Cluster Autoscaler. Default: not installed; pools with `scaledBy: autoscaler` need one."""
+    workloads: dict[str, Workload] | None = None
+    """Programs on shares of the pools' GPUs, by name. Default: none."""
+    keda: Keda | None = None
+    """KEDA, for workloads whose pods follow their use. Default: not installed."""
     charts: Charts = Charts.model_construct()
     """Chart versions, mirrors and values."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()

@@ -92,6 +92,11 @@ def scales_node_groups(partition: str, cluster: str, groups: Sequence[str]) -> s
     )
 
 
+def queries_workspace(arn: str, actions: tuple[str, ...]) -> str:
+    """What asking one workspace of Amazon Managed Service for Prometheus takes."""
+    return _document({"Effect": "Allow", "Action": list(actions), "Resource": arn})
+
+
 def same_principal(caller: str, principal: str) -> bool:
     """Whether a caller is an IAM role or user, or in a session of that role.
 

@@ -59,16 +59,6 @@ def _node_settings(environment: Environment) -> bool:
     )
 
 
-def _karpenter(environment: Environment) -> bool:
-    charts = environment.charts
-    if environment.karpenter is not None or charts.karpenter_crd is not None:
-        return True
-    pools = environment.pools.values()
-    return "karpenter" in charts.model_fields_set or any(
-        pool.provisioner == "karpenter" for pool in pools
-    )
-
-
 def _efa(environment: Environment) -> bool:
     keys = (environment.gpu_stack.efa_device_plugin, environment.charts.efa_device_plugin)
     return keys != (None, None) or any(pool.efa for pool in environment.pools.values())
@@ -92,7 +82,8 @@ def _addons(environment: Environment) -> bool:
 
 
 def _karpenter(environment: Environment) -> bool:
-    if environment.karpenter is not None or "karpenter" in environment.charts.model_fields_set:
+    charts = environment.charts.model_fields_set
+    if environment.karpenter is not None or charts & {"karpenter", "karpenter_crd"}:
         return True
     return any(
         pool.provisioner == "karpenter" or pool.karpenter is not None
@@ -121,6 +112,18 @@ def _scaled(environment: Environment) -> bool:
 
 def _autoscaler(environment: Environment) -> bool:
     return (environment.cluster_autoscaler, environment.charts.cluster_autoscaler) != (None, None)
+
+
+def _workloads(environment: Environment) -> bool:
+    return bool(environment.workloads) or environment.keda is not None
+
+
+def _warm(environment: Environment) -> bool:
+    return any(pool.warm is not None for pool in environment.pools.values())
+
+
+def _pods(environment: Environment) -> bool:
+    return _warm(environment) or _workloads(environment)
 
 
 def _any(_: Environment) -> bool:
@@ -175,6 +178,10 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "efa": _efa,
     "host_engine": _operator,
     "karpenter_install": _karpenter,
+    "warm_room": _warm,
+    "workloads": _workloads,
+    "workload_pods": _pods,
+    "keda": _workloads,
 }
 """The modules of rules, in the order of their findings, and which environments they are about.
 

@@ -10,14 +10,16 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.config.base import known_fields, partial_model
+from eks_gpushare.config.base import converted, known_fields, partial_model
 from eks_gpushare.config.cluster import NewCluster
-from eks_gpushare.config.environment import Charts, Environment, GpuStack
+from eks_gpushare.config.environment import CatalogAdditions, Charts, Environment, GpuStack
 from eks_gpushare.config.pools import Pool
+from eks_gpushare.config.workloads import Keda, Workload
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.rules import checks_of, pool_findings
 from eks_gpushare.rules.context import Context, catalog_with
 from eks_gpushare.rules.registry import Runs, Scope, until_unread
+from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -32,7 +34,10 @@ if TYPE_CHECKING:
         GpuPoolSpec,
         KarpenterPoolSpec,
         KarpenterSpec,
+        KedaSpec,
         NetworkSpec,
+        ServedPool,
+        SharedWorkloadSpec,
         SystemNodesSpec,
     )
     from eks_gpushare.findings.finding import FieldPath, Finding
@@ -171,6 +176,63 @@ def check_cluster_autoscaler(spec: ClusterAutoscalerSpec) -> Iterator[Finding]:
         yield _of_chart(each) if each.at[:1] == ("charts",) else each
 
 
+def check_shared_workload(spec: SharedWorkloadSpec) -> Iterator[Finding]:
+    """Findings about a workload and the pools that it runs on."""
+    known = known_fields(spec)
+    name, parts = known.get("name", "workload"), {}
+    own = _some(known, *Workload.model_fields)
+    if "served" in known:
+        served = {each.name: each for each in known["served"]}
+        own |= {"pool": None, "pools": tuple(served)}
+        # How many nodes they have, a pool that is handed over does not say.
+        parts["pools"] = {pool: _shared(converted(Pool, each)) for pool, each in served.items()}
+        parts["catalog"] = _catalog_of(served.values())
+    parts["workloads"] = {name: partial_model(Workload, **own)}
+    if "prometheus" in known:
+        asked = known["prometheus"]
+        parts["keda"] = asked and partial_model(Keda, prometheus=asked, install=False)
+    ctx, found = _context(_environment(spec, **parts))
+    yield from found
+    for each in (*_run(ctx, Scope.WORKLOADS), *_run(ctx, Scope.KEDA)):
+        for block in (("workloads", name), ("keda",)):
+            if each.at[: len(block)] == block:
+                yield from _within(block, [each])
+
+
+def _catalog_of(served: Iterable[ServedPool]) -> CatalogAdditions:
+    """What pools add to the catalog, all together."""
+    blocks: dict[str, dict[str, Any]] = {name: {} for name in CatalogAdditions.model_fields}
+    for pool in served:
+        for name, block in blocks.items():
+            block.update(getattr(pool.catalog, name))
+    return CatalogAdditions.model_construct(**blocks)
+
+
+def check_keda(spec: KedaSpec, *, has_cluster: bool) -> Iterator[Finding]:
+    """Findings about KEDA that stands alone.
+
+    Args:
+        spec: KEDA.
+        has_cluster: Whether it is told the name of an EKS cluster.
+    """
+    known = known_fields(spec)
+    parts: dict[str, Any] = {"keda": spec}
+    if "chart" in known:
+        parts["charts"] = partial_model(Charts, keda=known["chart"])
+    ctx, found = _context(_environment(spec, **parts))
+    yield from (*found, *_run(ctx, Scope.TAGS))
+    yield from _within(("keda",), _run(ctx, Scope.KEDA))
+    for each in _run(ctx, Scope.CHARTS):
+        yield _of_chart(each)
+    prometheus = known.get("prometheus")
+    if prometheus is not None and prometheus.workspace_arn is not None and not has_cluster:
+        yield shape_rules.MISSING_KEY.finding(
+            ("cluster_name",),
+            "Its operator gets a role for the workspace, which is of one cluster.",
+            "Give the name of the EKS cluster.",
+        )
+
+
 def _of_manager(
     spec: DevicePluginSpec | GpuOperatorSpec,
     gpu_stack: GpuStack,
@@ -219,7 +281,7 @@ def _environment(spec: Model, **parts: Any) -> Environment:
     common = _some(known_fields(spec), "tags", "catalog", "iam")
     if "catalog" not in type(spec).model_fields:  # it is the package's own
         common["catalog"] = Environment.model_fields["catalog"].get_default()
-    return partial_model(Environment, **common, **parts)
+    return partial_model(Environment, **{**common, **parts})
 
 
 def _context(

@@ -1,4 +1,4 @@
-"""The plan of a pool, for rules that hold its keys against what its nodes will be."""
+"""The plan of a pool for rules, which see wrong pools too."""
 
 from __future__ import annotations
 
@@ -13,8 +13,16 @@ if TYPE_CHECKING:
 
 
 def planned(ctx: Context, name: str, pool: Pool) -> PoolPlan | None:
-    """The plan; None for types or a layout that have findings of their own."""
+    """The plan of a pool, None of one that other rules say is wrong.
+
+    Args:
+        ctx: What the rule sees.
+        name: Name of the pool.
+        pool: The pool.
+    """
+    if not pool.instance_types or len(ctx.gpu_types(pool)) < len(pool.instance_types):
+        return None
     try:
-        return plan_pool(name, pool, ctx.catalog, ctx.region) if pool.instance_types else None
-    except (KeyError, ValueError):
+        return plan_pool(name, pool, ctx.catalog, ctx.region)
+    except (KeyError, ValueError):  # types or a layout that the rules refuse
         return None

@@ -35,6 +35,10 @@ class Scope(Enum):
     """The charts and their namespace: `DevicePlugin` and `GpuOperator`."""
     KARPENTER = auto()
     """Karpenter itself: `Karpenter`."""
+    WORKLOADS = auto()
+    """Workloads: `SharedWorkload`."""
+    KEDA = auto()
+    """KEDA: `Keda`."""
     TAGS = auto()
     """AWS tags and IAM roles: every component that makes something in AWS."""
 

@@ -1,0 +1,165 @@
+"""KEDA, which sets the number of pods of workloads by what it measures of them."""
+
+from collections.abc import Iterator
+from typing import NotRequired, Self, TypedDict
+
+import pulumi
+from pulumi_aws.eks import PodIdentityAssociation
+from pulumi_aws.iam import RolePolicy
+from pulumi_kubernetes.apiextensions import CustomResource
+from pulumi_kubernetes.core.v1 import Namespace
+
+from eks_gpushare.args import Chart, Iam, Prometheus
+from eks_gpushare.aws.roles import roles_of
+from eks_gpushare.catalog import versions
+from eks_gpushare.component_args import props, validate_args, warn
+from eks_gpushare.config.component_specs import KedaSpec
+from eks_gpushare.documents.iam import queries_workspace, trusted_by
+from eks_gpushare.findings.finding import Finding
+from eks_gpushare.in_cluster.chart_parts import chart_release
+from eks_gpushare.kubernetes_provider import missing_provider
+from eks_gpushare.rules.component_rules import check_keda
+from eks_gpushare.sharing.charts import release_source
+from eks_gpushare.sharing.keda import (
+    OPERATOR_ACCOUNT,
+    QUERY_ACTIONS,
+    keda_values,
+    trigger_authentication,
+)
+
+RELEASE_NAME = "keda"
+_TIMEOUT_SECONDS = 600
+
+
+class KedaArgs(TypedDict):
+    """Where KEDA asks for the use of GPUs, and what is changed about its chart."""
+
+    prometheus: Prometheus
+    """Where it asks for the use of GPUs."""
+    cluster_name: NotRequired[pulumi.Input[str]]
+    """EKS cluster; required with `prometheus.workspace_arn`, for a role by Pod Identity."""
+    namespace: NotRequired[str]
+    """Namespace, made by the component. Default: keda."""
+    replicas: NotRequired[int]
+    """Copies of its operator. Default: 2."""
+    chart: NotRequired[Chart]
+    """Version, mirror and values of the chart. Default: the version this release is for."""
+    iam: NotRequired[Iam]
+    """Permissions boundary and path of its role. Default: neither."""
+    partition: NotRequired[str]
+    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
+    tags: NotRequired[dict[str, pulumi.Input[str]]]
+    """Tags of what it has in AWS. Default: none."""
+
+
+class Keda(pulumi.ComponentResource):
+    """KEDA on nodes without GPUs, with a role for Amazon's Prometheus where it asks that.
+
+    A cluster has room for one: the API server has one address for external metrics.
+    Needs a Kubernetes provider: `opts=ResourceOptions(providers=[cluster.provider])`.
+    """
+
+    namespace: pulumi.Output[str]
+    """Namespace of the release."""
+
+    def __init__(
+        self, name: str, args: KedaArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Install KEDA.
+
+        Args:
+            name: Name of the component, which its children's names start with.
+            args: Where it asks.
+            opts: Pulumi's resource options, with a Kubernetes provider among `providers`.
+
+        Raises:
+            pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
+        """
+        cluster_name = args.get("cluster_name")
+
+        def ruled(spec: KedaSpec) -> Iterator[Finding]:
+            yield from missing_provider("Keda", opts)
+            yield from check_keda(spec, has_cluster=cluster_name is not None)
+
+        spec, found = validate_args(KedaSpec, KedaArgs, args, ruled)
+        self._register(name, spec, cluster_name, opts)
+        warn(found, self)
+
+    @classmethod
+    def _from_spec(
+        cls,
+        name: str,
+        spec: KedaSpec,
+        cluster_name: pulumi.Input[str] | None,
+        opts: pulumi.ResourceOptions,
+    ) -> Self:
+        """Install what is checked already."""
+        made = cls.__new__(cls)
+        made._register(name, spec, cluster_name, opts)
+        return made
+
+    def _register(
+        self,
+        name: str,
+        spec: KedaSpec,
+        cluster_name: pulumi.Input[str] | None,
+        opts: pulumi.ResourceOptions | None,
+    ) -> None:
+        super().__init__("eks-gpushare:index:Keda", name, props(spec, "install"), opts)
+        child = pulumi.ResourceOptions(parent=self)
+        namespace = Namespace(f"{name}-namespace", metadata={"name": spec.namespace}, opts=child)
+        identity = _identity(name, spec, cluster_name, child)
+        # Pods that were there before their identity would not have it.
+        after = pulumi.ResourceOptions(parent=self, depends_on=identity)
+        self._release = chart_release(
+            f"{name}-release",
+            RELEASE_NAME,
+            namespace.metadata.name,
+            release_source(spec.chart, versions.KEDA),
+            keda_values(spec, spec.chart.values),
+            spec.chart.timeout_seconds or _TIMEOUT_SECONDS,
+            after,
+        )
+        if spec.prometheus.workspace_arn is not None:
+            document = trigger_authentication()
+            CustomResource(
+                f"{name}-authentication",
+                api_version=document["apiVersion"],
+                kind=document["kind"],
+                metadata=document["metadata"],
+                spec=document["spec"],
+                opts=pulumi.ResourceOptions(parent=self, depends_on=[self._release]),
+            )
+        self.namespace = namespace.metadata.name
+        self.register_outputs({"namespace": self.namespace})
+
+
+def _identity(
+    name: str,
+    spec: KedaSpec,
+    cluster_name: pulumi.Input[str] | None,
+    child: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """The role of the operator, which may ask one workspace; nothing without one."""
+    workspace = spec.prometheus.workspace_arn
+    if workspace is None or cluster_name is None:
+        return []
+    tags = dict(spec.tags) or None
+    trust = trusted_by("pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession")
+    role = roles_of(spec).role(f"{name}-operator", trust, tags, child)
+    policy = RolePolicy(
+        f"{name}-operator-query",
+        role=role.name,
+        policy=queries_workspace(workspace, QUERY_ACTIONS),
+        opts=child,
+    )
+    association = PodIdentityAssociation(
+        f"{name}-operator",
+        cluster_name=cluster_name,
+        namespace=spec.namespace,
+        service_account=OPERATOR_ACCOUNT,
+        role_arn=role.arn,
+        tags=tags,
+        opts=child,
+    )
+    return [policy, association]

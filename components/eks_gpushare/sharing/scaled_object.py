@@ -1,0 +1,234 @@
+"""How KEDA sets the number of pods of a workload by the use of their shares.
+
+KEDA evaluates a formula over what its triggers measure, and hands the result to a
+HorizontalPodAutoscaler as a factor of the pods that are ready: 2 for one more, 0.5 for one less, 1
+for as many, since the behaviour beside it lets one pod come or go at a time. A number of pods would
+not do in place of a factor: a HorizontalPodAutoscaler leaves differences of a tenth alone, which
+from ten pods on is the one pod more or less, and pods that are ending would count.
+
+0 is for none: KEDA stops the workload once the formula has been 0 for the cooldown period.
+
+Sources, read 2026-11-22 at v2.20.2 of https://github.com/kedacore/keda: pkg/scaling/modifiers,
+pkg/scaling/scale_handler.go, pkg/scaling/executor/scale_scaledobjects.go and
+pkg/scalers/prometheus_scaler.go; of Kubernetes pkg/controller/podautoscaler/replica_calculator.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.config.sharing import Exclusive, Mig
+from eks_gpushare.config.workloads import Idle, OverUse
+from eks_gpushare.sharing.workloads import (
+    NAME_LABEL,
+    is_scaled,
+    labels_of,
+    most_replicas,
+)
+
+if TYPE_CHECKING:
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.config.workloads import Workload
+    from eks_gpushare.sharing.keda import PrometheusServer
+    from eks_gpushare.sharing.workloads import Placement
+
+POLLING_SECONDS = 15
+"""How often KEDA asks, which is as often as a HorizontalPodAutoscaler does."""
+STEP_SECONDS = 30
+"""Resolution of the windows: how often the DCGM exporter measures by default."""
+_MOST_PERIOD_SECONDS = 1800
+"""Longest period of a HorizontalPodAutoscaler's policy (autoscaling/v2, HPAScalingPolicy)."""
+_UTILISATION = "DCGM_FI_DEV_GPU_UTIL"
+"""Use of a GPU in percent, of a process's SMs where the exporter maps processes to pods. It does
+not exist on MIG."""
+_GRAPHICS_ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
+"""Part of the time in which a GPU or MIG instance computes, from 0 to 1."""
+
+
+def tells_pods_apart(pool: Pool, *, process_metrics: bool) -> bool:
+    """Whether DCGM can tell the use of one pod from that of another on the same GPU.
+
+    Of a GPU or MIG device that a pod has for itself it can. Of a GPU that pods take turns on it
+    can by their processes, if the exporter maps those to pods. Of a MIG device that pods take turns
+    on nobody can: NVML has no samples of processes there.
+
+    Args:
+        pool: The pool.
+        process_metrics: Whether the exporter maps processes to pods.
+    """
+    match pool.sharing:
+        case Exclusive():
+            return True
+        case Mig():
+            return pool.sharing.time_slicing is None
+        case _:
+            return process_metrics
+
+
+def use_query(name: str, workload: Workload, where: Placement) -> str:
+    """PromQL for the use of a workload's shares in percent, on average over its pods.
+
+    Args:
+        name: Name of the workload.
+        workload: The workload.
+        where: Where its pods run.
+    """
+    if workload.use_query is not None:
+        return f"avg({workload.use_query})"
+    of_pools = (_of_pool(plan.pool, name, workload.namespace) for plan in where.plans)
+    return f"avg({' or '.join(dict.fromkeys(of_pools))})"
+
+
+def _of_pool(pool: Pool, name: str, namespace: str) -> str:
+    """One value for each pod. The exporter's labels of it go by either of two names.
+
+    With `honorLabels: false`, which is its chart's default, Prometheus has them as `exported_pod`
+    and `exported_namespace`, and `pod` is the exporter's own.
+    """
+    metric, scale = (
+        (_GRAPHICS_ENGINE, "100 * ") if isinstance(pool.sharing, Mig) else (_UTILISATION, "")
+    )
+    # Pods with several whole GPUs or devices use them on average; copies of a value are equal.
+    pods = _pods(name)
+    return " or ".join(
+        f"{scale}avg by ({prefix}pod) "
+        f'({metric}{{{prefix}namespace="{namespace}",{prefix}pod=~"{pods}"}})'
+        for prefix in ("", "exported_")
+    )
+
+
+def _pods(name: str) -> str:
+    """Names of the pods of a Deployment: with the hash of its template, and five characters."""
+    return f"{name}-[a-z0-9]+-[a-z0-9]{{5}}"
+
+
+def scaled_object(
+    name: str, workload: Workload, where: Placement, prometheus: PrometheusServer
+) -> dict[str, Any] | None:
+    """The ScaledObject of a workload, None of one whose pods are a fixed number.
+
+    Args:
+        name: Name of the workload.
+        workload: The workload.
+        where: Where its pods run.
+        prometheus: Where their use is asked for.
+    """
+    if not is_scaled(workload):
+        return None
+    idle, over = workload.idle or Idle(), workload.over_use or OverUse()
+    low = workload.replicas.min
+    use = use_query(name, workload, where)
+    triggers = [
+        _asked(prometheus, "busy", _whole_window(use, "min", over.minutes, ">", over.threshold)),
+        _asked(prometheus, "idle", _whole_window(use, "max", idle.minutes, "<", idle.threshold)),
+    ]
+    limits: dict[str, int] = {"minReplicaCount": low}
+    if workload.auto_stop:
+        triggers += [_counted(name), _asked(prometheus, "wake", _waiting(workload))]
+        # Of several at least, KEDA knows none at all by another name.
+        limits = (
+            {"minReplicaCount": 0} if low == 1 else {"minReplicaCount": low, "idleReplicaCount": 0}
+        )
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {
+            "name": name,
+            "namespace": workload.namespace,
+            "labels": labels_of(name),
+        },
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+            "pollingInterval": POLLING_SECONDS,
+            "cooldownPeriod": 60 * idle.minutes,
+            **limits,
+            "maxReplicaCount": most_replicas(workload),
+            "advanced": {
+                "scalingModifiers": {
+                    "formula": formula(workload),
+                    "target": "1",
+                    "metricType": "Value",
+                },
+                "horizontalPodAutoscalerConfig": {
+                    "behavior": {
+                        "scaleUp": _one_at_a_time(over.minutes),
+                        "scaleDown": _one_at_a_time(idle.minutes),
+                    }
+                },
+            },
+            "triggers": triggers,
+        },
+    }
+
+
+def formula(workload: Workload) -> str:
+    """The factor of the pods that a workload shall have, as KEDA evaluates it.
+
+    At no pods it is whether something waits. Pods that nothing is measured of are neither busy nor
+    idle, so that those that wait for a node, or load a model, stay.
+    """
+    if not workload.auto_stop:
+        return "busy > 0 ? 2 : (idle > 0 ? 0.5 : 1)"
+    low = workload.replicas.min
+    fewer = f"pods > {low} ? 0.5 : (wake > 0 ? 1 : 0)"
+    running = f"busy > 0 ? 2 : (idle > 0 ? ({fewer}) : 1)"
+    return f"pods > 0 ? ({running}) : (wake > 0 ? 1 : 0)"
+
+
+def _one_at_a_time(minutes: int) -> dict[str, Any]:
+    """One pod in a period. The window of the query has waited already: nothing is stabilised."""
+    period = min(60 * minutes, _MOST_PERIOD_SECONDS)
+    policy = {"type": "Pods", "value": 1, "periodSeconds": period}
+    return {"stabilizationWindowSeconds": 0, "policies": [policy]}
+
+
+def _whole_window(use: str, extreme: str, minutes: int, compared: str, threshold: float) -> str:
+    """1 if the use was beyond a threshold all the time, else 0.
+
+    Not before it has been measured for the whole time but one step: a pod that has just come would
+    be idle at its first value.
+    """
+    seconds = 60 * minutes
+    window = f"{use}[{seconds}s:{STEP_SECONDS}s]"
+    enough = max(1, seconds // STEP_SECONDS - 1)
+    return (
+        f"({extreme}_over_time({window}) {compared} bool {threshold:g}) * "
+        f"(count_over_time({window}) >= bool {enough}) or vector(0)"
+    )
+
+
+def _waiting(workload: Workload) -> str:
+    asked = workload.wake.query if workload.wake is not None else "vector(0)"
+    return f"sum({asked}) or vector(0)"
+
+
+def _asked(prometheus: PrometheusServer, name: str, query: str) -> dict[str, Any]:
+    return {
+        "type": "prometheus",
+        "name": name,
+        "metadata": {
+            "serverAddress": prometheus.address,
+            **({"awsRegion": prometheus.region} if prometheus.region is not None else {}),
+            "query": query,
+            "threshold": "1",
+        },
+        **(
+            {
+                "authenticationRef": {
+                    "name": prometheus.authentication,
+                    "kind": "ClusterTriggerAuthentication",
+                }
+            }
+            if prometheus.authentication is not None
+            else {}
+        ),
+    }
+
+
+def _counted(name: str) -> dict[str, Any]:
+    """Its pods, those that are ending among them."""
+    return {
+        "type": "kubernetes-workload",
+        "name": "pods",
+        "metadata": {"podSelector": f"{NAME_LABEL}={name}", "value": "1"},
+    }

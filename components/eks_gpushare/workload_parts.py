@@ -1,0 +1,181 @@
+"""What of an environment runs on its pools: warm room, KEDA and workloads.
+
+Imported only where a stack has any of it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pulumi_kubernetes.apps.v1 import Deployment
+from pulumi_kubernetes.core.v1 import Namespace
+from pulumi_kubernetes.scheduling.v1 import PriorityClass
+
+from eks_gpushare.aws.refs import ClusterRefs
+from eks_gpushare.config.base import converted
+from eks_gpushare.config.component_specs import (
+    EnvironmentSpec,
+    KedaSpec,
+    ServedPool,
+    SharedWorkloadSpec,
+)
+from eks_gpushare.config.environment import Chart
+from eks_gpushare.keda import Keda
+from eks_gpushare.shared_workload import SharedWorkload
+from eks_gpushare.sharing import warm_room
+from eks_gpushare.sharing.plan import PoolPlan
+from eks_gpushare.sharing.workloads import (
+    CLASS_PREFIX,
+    DEFAULT_NAMESPACE,
+    PART_OF,
+    PRIORITIES,
+    class_of,
+    is_scaled,
+    pools_of,
+    priority_class,
+)
+
+_DESCRIPTIONS = {
+    "low": "Workloads that give way to all others.",
+    "high": "Workloads before which others give way.",
+}
+
+
+class WorkloadParts:
+    """Warm room, KEDA and workloads, in the order in which they need each other."""
+
+    def __init__(
+        self,
+        name: str,
+        spec: EnvironmentSpec,
+        refs: ClusterRefs,
+        roles: Mapping[str, Any],
+        child: pulumi.ResourceOptions,
+    ) -> None:
+        """Take what they are made of.
+
+        Args:
+            name: Name of the environment.
+            spec: The environment.
+            refs: Its cluster.
+            roles: What every component that makes roles is told.
+            child: Options that name the parent.
+        """
+        self._name, self._spec, self._refs, self._roles = name, spec, refs, dict(roles)
+        self._child = child
+
+    def register(
+        self,
+        plans: Mapping[str, PoolPlan],
+        system: list[pulumi.Resource],
+        everything: list[pulumi.Resource],
+    ) -> list[pulumi.Resource]:
+        """Register all of it.
+
+        Args:
+            plans: The plans of the pools by name.
+            system: What has to be there before a pod without a GPU runs.
+            everything: What has to be there before one with a GPU does, the former included.
+
+        Returns:
+            What was registered.
+        """
+        keda = self._keda(system)
+        warm = self._warm_room(plans, everything)
+        return [*keda, *warm, *self._workloads([*everything, *keda, *warm])]
+
+    def _options(self, after: list[pulumi.Resource]) -> pulumi.ResourceOptions:
+        wired = pulumi.ResourceOptions(provider=self._refs.provider, depends_on=after)
+        return pulumi.ResourceOptions.merge(self._child, wired)
+
+    def _keda(self, after: list[pulumi.Resource]) -> list[pulumi.Resource]:
+        given = self._spec.keda
+        if given is None or not given.install:
+            return []
+        chart = self._spec.charts.keda or Chart.model_construct()
+        spec = converted(KedaSpec, given, chart=chart, tags=dict(self._spec.tags), **self._roles)
+        wired = pulumi.ResourceOptions(providers=[self._refs.provider], depends_on=after)
+        opts = pulumi.ResourceOptions.merge(self._child, wired)
+        return [Keda._from_spec(f"{self._name}-keda", spec, self._refs.cluster_name, opts)]
+
+    def _warm_room(
+        self, plans: Mapping[str, PoolPlan], after: list[pulumi.Resource]
+    ) -> list[pulumi.Resource]:
+        wanted = {name: warm_room.placeholders(plan) for name, plan in plans.items()}
+        if not any(wanted.values()):
+            return []
+        role, opts = f"{self._name}-warm-room", self._options(after)
+        document = warm_room.placeholder_class()
+        made: list[pulumi.Resource] = [
+            Namespace(role, metadata=warm_room.namespace()["metadata"], opts=opts),
+            PriorityClass(role, **_fields(document), opts=opts),
+        ]
+        return [
+            *made,
+            *(
+                Deployment(f"{role}-{pool}-{kept}", **_fields(each), opts=self._options(made))
+                for pool, kinds in wanted.items()
+                for kept, each in kinds.items()
+            ),
+        ]
+
+    def _workloads(self, after: list[pulumi.Resource]) -> list[pulumi.Resource]:
+        workloads = self._spec.workloads or {}
+        opts = self._options(after)
+        namespaces = dict.fromkeys(
+            each.namespace
+            for each in workloads.values()
+            if each.create_namespace and each.namespace != DEFAULT_NAMESPACE
+        )
+        # Baseline lets pods with GPUs be, and nothing of the node into them.
+        labels = {"pod-security.kubernetes.io/enforce": "baseline", **PART_OF}
+        made: list[pulumi.Resource] = [
+            Namespace(
+                f"{self._name}-namespace-{called}",
+                metadata={"name": called, "labels": labels},
+                opts=opts,
+            )
+            for called in namespaces
+        ]
+        asked = {each.priority for each in workloads.values()}
+        made += [
+            PriorityClass(
+                f"{self._name}-priority-{priority}",
+                **_fields(
+                    priority_class(f"{CLASS_PREFIX}{priority}", value, _DESCRIPTIONS[priority])
+                ),
+                opts=opts,
+            )
+            for priority, value in PRIORITIES.items()
+            if priority in asked
+        ]
+        return [
+            *made,
+            *(self._workload(name, each, [*after, *made]) for name, each in workloads.items()),
+        ]
+
+    def _workload(self, name: str, given: Any, after: list[pulumi.Resource]) -> SharedWorkload:
+        catalog = self._spec.catalog
+        served = tuple(
+            converted(ServedPool, self._spec.pools[pool], name=pool, catalog=catalog)
+            for pool in pools_of(given)
+        )
+        keda = self._spec.keda
+        own: dict[str, Any] = {"name": name, "served": served}
+        if keda is not None and is_scaled(given):
+            own["prometheus"] = keda.prometheus
+        if given.priority is not None:
+            own["priority"] = class_of(given.priority)
+        spec = converted(SharedWorkloadSpec, given, **own)
+        wired = pulumi.ResourceOptions(providers=[self._refs.provider], depends_on=after)
+        opts = pulumi.ResourceOptions.merge(self._child, wired)
+        return SharedWorkload._from_spec(f"{self._name}-workload-{name}", spec, opts)
+
+
+def _fields(document: Mapping[str, Any]) -> dict[str, Any]:
+    known = {"preemptionPolicy": "preemption_policy", "globalDefault": "global_default"}
+    return {
+        known.get(key, key): each
+        for key, each in document.items()
+        if key not in {"apiVersion", "kind"}
+    }
