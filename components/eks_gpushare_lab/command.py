@@ -109,6 +109,26 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=N",
         help="exit with 1 unless N pods of a workload run in the end",
     )
+    parser.add_argument(
+        "--cloud",
+        type=_cloud_setting,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="how the emulated AWS behaves: start=SECONDS from launch to node, plugin=SECONDS from "
+        "then until its device plugin starts, insufficient=TYPE[:ZONE[:CAPACITY]] without "
+        "capacity, notice=SECONDS before a spot instance ends; once more for each",
+    )
+
+
+def _cloud_setting(text: str) -> str:
+    from eks_gpushare_lab.cloud.settings import CloudSettings, SettingError
+
+    try:
+        CloudSettings().with_options([text])
+    except SettingError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _number_of(text: str) -> tuple[str, int]:

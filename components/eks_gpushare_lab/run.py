@@ -14,8 +14,10 @@ from eks_gpushare.program.project import ProjectError
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.binaries.progress import say
 from eks_gpushare_lab.client import ApiError, Client
+from eks_gpushare_lab.cloud.settings import CloudSettings
 from eks_gpushare_lab.control_plane import state
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
+from eks_gpushare_lab.controllers.running import running
 from eks_gpushare_lab.engine import tools
 from eks_gpushare_lab.engine.derived import derived
 from eks_gpushare_lab.engine.engine import Engine
@@ -132,11 +134,19 @@ def _on(
             return Report(findings=tuple(found))
         engine = Engine(with_tools, previewed.project, text, lab.directory)
     client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
-    with Session(client) as session:
+    applied = [each.object for each in given]
+    settings = CloudSettings().with_options(options.cloud or ())
+    with (
+        running(
+            lab, client, previewed.recording, desired, applied=applied, settings=settings
+        ) as controllers,
+        Session(client) as session,
+    ):
         if engine is not None:
             return _run_engine(session, desired, engine, given, options)
         with _live_table(session, options) as (show, _):
             session.install(desired)
+            controllers.await_pools(client)
             found = [*_unknown(desired), *_use(session, given, options, show)]
         return report_of(session, dict(map(_pair, options.expect or ())), found)
 

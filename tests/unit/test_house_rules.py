@@ -73,6 +73,8 @@ LAB_LAYERS = (
     ("observing",),
     ("simulated_node",),
     ("install",),
+    ("cloud",),
+    ("controllers",),
     ("session",),
     ("engine", "reporting"),
     ("run",),

@@ -26,6 +26,9 @@ _MAKERS = {
     _OPERATOR: gpu_operator_chart.render,
     _EFA: efa_plugin_chart.render,
 }
+_PROGRAMS = ("karpenter", "karpenter-crd")
+"""Charts of which nothing is rendered: their program runs beside the control plane, and of its
+module are the definitions."""
 _KEYS = {_PLUGIN: "devicePlugin", _OPERATOR: "gpuOperator", _EFA: "efaDevicePlugin"}
 
 
@@ -36,6 +39,8 @@ def render(release: Release) -> list[Object]:
         UnknownChartError: If the lab does not know the chart in this version.
         ChartError: If the chart would refuse the values.
     """
+    if release.chart in _PROGRAMS:
+        return []
     facts_of(release)
     return list(_MAKERS[release.chart](release))
 

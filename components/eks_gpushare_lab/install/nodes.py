@@ -71,7 +71,7 @@ def nodes_of(pool: NodePool) -> Iterator[LabNode]:
         if found is None:
             raise UnknownTypeError(f"instance type {kind} is not in the catalog")
         name = f"{pool.name.replace('/', '-').lower()}-{number}"
-        node = _node(name, pool, found, number)
+        node = machine_node(name, pool, found, number)
         joining = boot(node)
         yield LabNode(
             name,
@@ -84,7 +84,15 @@ def nodes_of(pool: NodePool) -> Iterator[LabNode]:
         )
 
 
-def _node(name: str, pool: NodePool, kind: InstanceType, number: int) -> Object:
+def machine_node(name: str, pool: NodePool, kind: InstanceType, number: int = 0) -> Object:
+    """A node as it would register if its user data did nothing.
+
+    Args:
+        name: of the node.
+        pool: what it was launched for.
+        kind: its instance type.
+        number: which of the pool's, by which its zone is chosen.
+    """
     zones = pool.zones or (f"{pool.region}a",)
     managed = {
         "eks.amazonaws.com/nodegroup": pool.group,

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.errors import LabError
 from eks_gpushare_lab.simulated_node import admission, mps_server, operator, patches
+from eks_gpushare_lab.simulated_node.gpus import annotation
 from eks_gpushare_lab.simulated_node.node import SimulatedNode
 from eks_gpushare_lab.simulated_node.pods import OPERATOR, is_alive, role_of
 from eks_gpushare_lab.simulated_node.taint_remover import config_map_of, is_remover, without_taint
+from eks_gpushare_lab.simulated_node.user_data import PLUGIN_AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -168,10 +170,15 @@ class SimulatedNodes:
         try:
             self._reconcile(name)
         except (ApiError, OSError):
-            retry = threading.Timer(_RETRY_SECONDS, self._retry, (name,))
-            with self._wake:
-                self._retries[name] = retry
-            retry.start()
+            self._look_again(name, _RETRY_SECONDS)
+
+    def _look_again(self, name: str, seconds: float) -> None:
+        with self._wake:
+            if self._stopped or name in self._retries:
+                return
+            retry = self._retries[name] = threading.Timer(seconds, self._retry, (name,))
+        retry.daemon = True
+        retry.start()
 
     def _retry(self, name: str) -> None:
         with self._wake:
@@ -198,7 +205,7 @@ class SimulatedNodes:
 
     def _reconcile(self, name: str) -> None:
         node = self._watches.nodes.get(name)
-        if node is None:
+        if node is None or self._is_early(name, node):
             return
         uid = node["metadata"]["uid"]
         simulated = self._nodes.get(name)
@@ -224,6 +231,14 @@ class SimulatedNodes:
                 self._publish(each)
         if simulated.shares_by_mps:
             self._serve(simulated)
+
+    def _is_early(self, name: str, node: Object) -> bool:
+        """Whether nothing of NVIDIA's may start on a node yet; it is looked at again then."""
+        left = float(annotation(node, PLUGIN_AFTER) or 0) - time.time()
+        if left <= 0:
+            return False
+        self._look_again(name, left)
+        return True
 
     def _serve(self, simulated: SimulatedNode) -> None:
         """Let the pods of one user have the MPS server of a node, and the others wait."""

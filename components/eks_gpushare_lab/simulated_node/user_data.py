@@ -20,6 +20,9 @@ AMI_TYPE = "lab.eks-gpushare/ami-type"
 """Annotation of a node: AMI type of its node group, such as AL2023_x86_64_NVIDIA or CUSTOM."""
 AMI_RELEASE = "lab.eks-gpushare/ami-release"
 """Annotation of a node: release of its AMI, such as 1.35.8-20260930; none for the newest."""
+PLUGIN_AFTER = "lab.eks-gpushare/plugin-after"
+"""Annotation of a node: when its device plugin may start, in seconds since the epoch; none if at
+once."""
 
 SHELL = "text/x-shellscript"
 """Type of the parts that cloud-init runs."""

@@ -1,0 +1,1 @@
+"""Controllers of a stack that run for real, built as the control plane is."""

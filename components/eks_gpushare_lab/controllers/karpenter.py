@@ -1,0 +1,218 @@
+"""Karpenter's own controller for AWS, started as its chart's Deployment would start it."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+import yaml
+
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare_lab.binaries import build, versions
+from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.host import processes
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from eks_gpushare_lab.client import Client, Object
+    from eks_gpushare_lab.cloud.emulation import Cloud
+    from eks_gpushare_lab.control_plane.state import Lab
+    from eks_gpushare_lab.install.release import Release
+
+CHART, CRD_CHART = "karpenter", "karpenter-crd"
+"""Names of its charts."""
+
+_STOP_SECONDS = 1.0
+_SERVED_SECONDS = 30.0
+_POOL_SECONDS = 10.0
+_JUDGED = ("/apis/karpenter.sh/v1/nodepools", "/apis/karpenter.sh/v1alpha1/nodeoverlays")
+# charts/karpenter/values.yaml of github.com/aws/karpenter-provider-aws v1.14.1
+_DEFAULTS: dict[str, Any] = {
+    "logLevel": "info",
+    "controller": {"env": []},
+    "settings": {
+        "batchMaxDuration": "10s",
+        "batchIdleDuration": "1s",
+        "preferencePolicy": "Respect",
+        "minValuesPolicy": "Strict",
+        "vmMemoryOverheadPercent": 0.075,
+        "reservedENIs": "0",
+        "ignoreDRARequests": True,
+        "amiRefreshInterval": "1m",
+        "subnetRefreshInterval": "1m",
+        "featureGates": {
+            "reservedCapacity": True,
+            "spotToSpotConsolidation": False,
+            "nodeRepair": False,
+            "nodeOverlay": False,
+            "staticCapacity": False,
+            "capacityBuffer": False,
+        },
+    },
+}
+# charts/karpenter/templates/deployment.yaml of the same
+_SETTINGS = {
+    "batchMaxDuration": "BATCH_MAX_DURATION",
+    "batchIdleDuration": "BATCH_IDLE_DURATION",
+    "preferencePolicy": "PREFERENCE_POLICY",
+    "minValuesPolicy": "MIN_VALUES_POLICY",
+    "clusterCABundle": "CLUSTER_CA_BUNDLE",
+    "clusterName": "CLUSTER_NAME",
+    "clusterEndpoint": "CLUSTER_ENDPOINT",
+    "isolatedVPC": "ISOLATED_VPC",
+    "eksControlPlane": "EKS_CONTROL_PLANE",
+    "vmMemoryOverheadPercent": "VM_MEMORY_OVERHEAD_PERCENT",
+    "interruptionQueue": "INTERRUPTION_QUEUE",
+    "enableZonalShift": "ENABLE_ZONAL_SHIFT",
+    "reservedENIs": "RESERVED_ENIS",
+    "ignoreDRARequests": "IGNORE_DRA_REQUESTS",
+    "disableClusterStateObservability": "DISABLE_CLUSTER_STATE_OBSERVABILITY",
+    "disableDryRun": "DISABLE_DRY_RUN",
+    "amiRefreshInterval": "AMI_REFRESH_INTERVAL",
+    "subnetRefreshInterval": "SUBNET_REFRESH_INTERVAL",
+}
+
+
+def definitions() -> list[Object]:
+    """The definitions of Karpenter's kinds, of the module that the controller is built of."""
+    tool = versions.karpenter_crds()
+    files = build.programs((tool,)).files[tool.name]
+    return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
+
+
+def define(client: Client) -> None:
+    """Have the API server know Karpenter's kinds, and judge objects by their rules.
+
+    Raises:
+        LabError: If it does not take them.
+    """
+    wanted = definitions()
+    for each in wanted:
+        client.apply(each)
+    deadline = time.monotonic() + _SERVED_SECONDS
+    for each in wanted:
+        while not _is_served(client, each["spec"]):
+            if time.monotonic() > deadline:
+                raise LabError(f"the API server does not serve {each['metadata']['name']}")
+            time.sleep(0.05)
+
+
+def environment_of(release: Release) -> dict[str, str]:
+    """The environment of the controller's container, as the chart renders it of its values."""
+    values = merge_values(_DEFAULTS, release.values)
+    settings = values["settings"]
+    gates = (f"{name[:1].upper()}{name[1:]}={_text(on)}" for name, on in _gates(settings).items())
+    found = {
+        "KARPENTER_SERVICE": release.name,
+        "LOG_LEVEL": str(values["logLevel"]),
+        "SYSTEM_NAMESPACE": release.namespace,
+        "FEATURE_GATES": ",".join(gates),
+    }
+    for key, variable in _SETTINGS.items():
+        if settings.get(key):  # `with` leaves out what is empty, false or 0
+            found[variable] = _text(settings[key])
+    for each in values["controller"].get("env") or ():
+        if "value" in each:
+            found[str(each["name"])] = str(each["value"])
+    return found
+
+
+class Karpenter:
+    """The controller for as long as the `with` block, or as this process."""
+
+    def __init__(self, lab: Lab, cloud: Cloud, release: Release) -> None:
+        """Describe it.
+
+        Args:
+            lab: the control plane that it works for.
+            cloud: what it takes for AWS.
+            release: what installs it.
+        """
+        self._lab, self._cloud, self._release = lab, cloud, release
+        self._process: subprocess.Popen[bytes] | None = None
+        self.log = lab.logs / "karpenter.log"
+        """What it says, a line of JSON each."""
+
+    def __enter__(self) -> Self:
+        program = build.programs((versions.karpenter(),)).paths["karpenter"]
+        environment = {
+            **environment_of(self._release),
+            **self._cloud.environment,
+            "KUBECONFIG": str(self._lab.kubeconfig),
+            "DISABLE_LEADER_ELECTION": "true",
+            # It cannot be told to listen on one address only, so on a port that nobody knows.
+            "METRICS_PORT": "0",
+            "HEALTH_PROBE_PORT": "0",
+            "HOME": str(self._lab.directory),
+            "TMPDIR": str(self._lab.directory),
+        }
+        output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            self._process = processes.spawn(
+                [program], cwd=self._lab.directory, environment=environment, output=output
+            )
+        finally:
+            os.close(output)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            processes.stop([process], _STOP_SECONDS)
+
+    def check(self) -> None:
+        """See that it still runs.
+
+        Raises:
+            LabError: If it has ended; the text has the last of what it said.
+        """
+        if self._process is not None and self._process.poll() is not None:
+            last = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
+            raise LabError("\n".join(["karpenter has ended; its log ends so:", *last]))
+
+
+def await_pools(client: Client, seconds: float = _POOL_SECONDS) -> None:
+    """Wait until Karpenter can make nodes for every pool that is there, or says that it cannot.
+
+    A pool that is not ready yet when pods come is looked at again after ten seconds only.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if all(_is_ready(each) for path in _JUDGED for each in client.list(path)[0]):
+            return
+        time.sleep(0.05)
+
+
+def _is_ready(given: Object) -> bool:
+    conditions = given.get("status", {}).get("conditions") or ()
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+def _gates(settings: dict[str, Any]) -> dict[str, Any]:
+    """The feature gates that the template names; others in the values go nowhere."""
+    known = _DEFAULTS["settings"]["featureGates"]
+    return {name: settings["featureGates"].get(name) for name in known}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _is_served(client: Client, spec: Mapping[str, Any]) -> bool:
+    """Whether objects of a kind can be listed: Established comes before its storage is there."""
+    group, plural = spec["group"], spec["names"]["plural"]
+    versions_of = [each["name"] for each in spec["versions"] if each["served"]]
+    try:
+        return all(client.get(f"/apis/{group}/{each}/{plural}?limit=1") for each in versions_of)
+    except ApiError:
+        return False

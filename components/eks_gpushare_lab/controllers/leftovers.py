@@ -1,0 +1,44 @@
+"""What an earlier run has launched: its AWS is gone, and nobody ends those nodes any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare_lab.client import ApiError
+
+if TYPE_CHECKING:
+    from eks_gpushare_lab.client import Client, Object
+
+_CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
+_NODES = "/api/v1/nodes"
+_KINDS = (
+    "/apis/karpenter.sh/v1/nodepools",
+    "/apis/karpenter.sh/v1alpha1/nodeoverlays",
+    _CLAIMS,
+    "/apis/karpenter.k8s.aws/v1/ec2nodeclasses",
+)
+_LAUNCHED = "karpenter.sh/nodepool"
+
+
+def remove(client: Client) -> None:
+    """Remove Karpenter's objects and nodes that are there before anything is installed."""
+    try:
+        client.list(_CLAIMS)
+    except ApiError:
+        return  # no run on this control plane had Karpenter
+    for base in _KINDS:
+        for each in client.list(base)[0]:
+            _delete(client, f"{base}/{each['metadata']['name']}", each)
+    for each in client.list(_NODES, labelSelector=_LAUNCHED)[0]:
+        _delete(client, f"{_NODES}/{each['metadata']['name']}", each)
+
+
+def _delete(client: Client, path: str, given: Object) -> None:
+    """Delete an object that waits for a controller which is not there."""
+    client.delete(path)
+    if given["metadata"].get("finalizers"):
+        try:
+            client.patch(path, {"metadata": {"finalizers": None}})
+        except ApiError as error:
+            if error.status != 404:  # noqa: PLR2004  (it has gone)
+                raise

@@ -1,0 +1,110 @@
+"""The controllers of a stack, for as long as it is on the lab."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eks_gpushare.program.recording import Recording
+    from eks_gpushare_lab.client import Client, Object
+    from eks_gpushare_lab.cloud.emulation import Cloud
+    from eks_gpushare_lab.cloud.settings import CloudSettings
+    from eks_gpushare_lab.control_plane.state import Lab
+    from eks_gpushare_lab.controllers.karpenter import Karpenter
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
+    from eks_gpushare_lab.install.release import Release
+
+KARPENTER = "karpenter"
+"""Name of the chart whose program is Karpenter's."""
+PROGRAMS = (KARPENTER,)
+"""Charts whose programs run for real."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What runs beside the control plane."""
+
+    cloud: Cloud | None = None
+    """What the controllers take for AWS; None if the stack has none."""
+    karpenter: Karpenter | None = None
+    """Karpenter, if the stack has it."""
+
+    def await_pools(self, client: Client) -> None:
+        """Wait until what is installed can make nodes, as an update of the stack would."""
+        if self.karpenter is not None:
+            from eks_gpushare_lab.controllers import karpenter
+
+            karpenter.await_pools(client)
+
+    def check(self) -> None:
+        """See that all of it still runs.
+
+        Raises:
+            LabError: If something has ended.
+        """
+        if self.karpenter is not None:
+            self.karpenter.check()
+
+
+@contextmanager
+def running(
+    lab: Lab,
+    client: Client,
+    recording: Recording,
+    desired: DesiredCluster,
+    *,
+    applied: Sequence[Object] = (),
+    settings: CloudSettings | None = None,
+) -> Iterator[Running]:
+    """Have the controllers that a stack installs; nothing is started for one that has none.
+
+    What they know as AWS is gone at the end, so its nodes go at the beginning of the next run.
+
+    Args:
+        lab: the control plane.
+        client: its API server.
+        recording: of the stack's program.
+        desired: what a cluster would have of it.
+        applied: objects that are applied besides.
+        settings: how AWS behaves.
+
+    Raises:
+        LabError: If one of them cannot be built or started.
+    """
+    from eks_gpushare_lab.controllers import leftovers
+
+    leftovers.remove(client)
+    release = release_of(desired.releases, KARPENTER)
+    if release is None:
+        yield Running()
+        return
+    # Here, so that no other run pays for the import of an SDK.
+    from eks_gpushare_lab.cloud.declared import account_of
+    from eks_gpushare_lab.cloud.emulation import Cloud
+    from eks_gpushare_lab.controllers import karpenter
+
+    told = release.values.get("settings") or {}
+    account = account_of(
+        recording,
+        [*desired.objects, *applied],
+        cluster=str(told.get("clusterName") or lab.directory.name),
+        queue=str(told.get("interruptionQueue") or ""),
+        endpoint=lab.url,
+    )
+    with ExitStack() as started:
+        cloud = Cloud(lab, account, settings)
+        cloud.begin()  # it takes seconds, as the definitions do
+        started.callback(cloud.stop)
+        karpenter.define(client)
+        cloud.await_ready()
+        program = started.enter_context(karpenter.Karpenter(lab, cloud, release))
+        yield Running(cloud, program)
+
+
+def release_of(releases: Iterable[Release], chart: str) -> Release | None:
+    """The release of a chart, or None."""
+    return next((each for each in releases if each.chart == chart), None)
