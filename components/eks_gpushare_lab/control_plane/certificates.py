@@ -11,7 +11,7 @@ import ipaddress
 import json
 from typing import TYPE_CHECKING
 
-from eks_gpushare_lab.control_plane.names import SERVICE_ADDRESSES
+from eks_gpushare_lab.control_plane.names import FRONT_PROXY, SERVICE_ADDRESSES
 from eks_gpushare_lab.errors import NO_CRYPTOGRAPHY, LabError
 from eks_gpushare_lab.host.folders import write_private
 
@@ -24,6 +24,7 @@ except ImportError as error:
     raise LabError(NO_CRYPTOGRAPHY) from error
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 DAYS = 365
@@ -41,18 +42,41 @@ _CLIENTS = {
 def write_all(directory: Path, url: str) -> None:
     """Write what the processes and their users need to trust each other.
 
-    Makes ca.crt, sa.key (which signs service account tokens), apiserver.crt and .key, and for each
-    client a .crt, a .key and a .kubeconfig; the administrator's kubeconfig is called kubeconfig.
+    Makes ca.crt, sa.key (which signs service account tokens), apiserver.crt and .key, front-proxy's
+    own ca.crt, .crt and .key, and for each client a .crt, a .key and a .kubeconfig; the
+    administrator's kubeconfig is called kubeconfig.
     """
     authority = _Authority("eks-gpushare lab")
     write_private(directory / "ca.crt", authority.certificate)
     write_private(directory / "sa.key", _pem(ec.generate_private_key(ec.SECP256R1())))
     _write_pair(directory, "apiserver", authority.server())
+    # An authority of its own: whoever it vouches for may say which user is asking.
+    front = _Authority("eks-gpushare lab front proxy")
+    write_private(directory / "front-proxy-ca.crt", front.certificate)
+    _write_pair(directory, "front-proxy", front.client(FRONT_PROXY, None))
     for client, (name, group) in _CLIENTS.items():
         certificate, key = authority.client(name, group)
         _write_pair(directory, client, (certificate, key))
         file = directory / ("kubeconfig" if client == "admin" else f"{client}.kubeconfig")
         write_private(file, _kubeconfig(url, authority.certificate, certificate, key))
+
+
+def write_service(directory: Path, names: Sequence[str]) -> bytes:
+    """Write ca.crt, tls.crt and tls.key, by which the programs of a service trust each other.
+
+    Args:
+        directory: where to.
+        names: that the service goes by, besides this machine's.
+
+    Returns:
+        The certificate of the authority.
+    """
+    authority = _Authority("eks-gpushare lab services")
+    certificate, key = authority.peer(names)
+    write_private(directory / "ca.crt", authority.certificate)
+    write_private(directory / "tls.crt", certificate)
+    write_private(directory / "tls.key", key)
+    return authority.certificate
 
 
 def _write_pair(directory: Path, name: str, pair: tuple[bytes, bytes]) -> None:
@@ -80,16 +104,26 @@ class _Authority:
         alternatives = x509.SubjectAlternativeName(
             [*map(x509.DNSName, names), *(x509.IPAddress(each) for each in addresses)]
         )
-        return self._leaf(_name("kube-apiserver"), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
+        uses = (ExtendedKeyUsageOID.SERVER_AUTH,)
+        return self._leaf(_name("kube-apiserver"), uses, alternatives)
+
+    def peer(self, names: Sequence[str]) -> tuple[bytes, bytes]:
+        """Certificate and key of a service that both asks and answers, on this machine."""
+        local = x509.IPAddress(ipaddress.IPv4Address("127.0.0.1"))
+        alternatives = x509.SubjectAlternativeName(
+            [*map(x509.DNSName, ("localhost", *names)), local]
+        )
+        uses = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
+        return self._leaf(_name("localhost"), uses, alternatives)
 
     def client(self, name: str, group: str | None) -> tuple[bytes, bytes]:
         """Certificate and key of a user, as Kubernetes reads them: CN is the name, O the group."""
-        return self._leaf(_name(name, group), ExtendedKeyUsageOID.CLIENT_AUTH, None)
+        return self._leaf(_name(name, group), (ExtendedKeyUsageOID.CLIENT_AUTH,), None)
 
     def _leaf(
         self,
         subject: x509.Name,
-        use: x509.ObjectIdentifier,
+        uses: Sequence[x509.ObjectIdentifier],
         alternatives: x509.SubjectAlternativeName | None,
     ) -> tuple[bytes, bytes]:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -98,7 +132,7 @@ class _Authority:
             x509.BasicConstraints(ca=False, path_length=None), critical=True
         )
         builder = builder.add_extension(_usage(signs_certificates=False), critical=True)
-        builder = builder.add_extension(x509.ExtendedKeyUsage([use]), critical=False)
+        builder = builder.add_extension(x509.ExtendedKeyUsage(uses), critical=False)
         if alternatives is not None:
             builder = builder.add_extension(alternatives, critical=False)
         return self._sign(builder), _pem(key)

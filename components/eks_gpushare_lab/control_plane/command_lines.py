@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from eks_gpushare_lab.control_plane.names import ADMITTED, SERVICE_ADDRESSES, SIMULATED_NODE
+from eks_gpushare_lab.control_plane.names import (
+    ADMITTED,
+    FRONT_PROXY,
+    SERVICE_ADDRESSES,
+    SIMULATED_NODE,
+)
 from eks_gpushare_lab.host.folders import write_private
 
 if TYPE_CHECKING:
@@ -22,6 +27,9 @@ if TYPE_CHECKING:
 REQUESTS_PER_SECOND = 2000
 """For the controller manager and the scheduler. With their defaults of 20 and 50 a cluster takes
 seconds longer to get its first service account, and pods wait for the client, not for a node."""
+
+HPA_SECONDS = 1
+"""How often the controller of HorizontalPodAutoscalers looks; 15 in EKS."""
 
 _STORE = "unix://localhost:1"  # the sockets `localhost:1` and `:2` in the working directory;
 _PEERS = "unix://localhost:2"  # on TCP every user of the machine could read and write the store
@@ -68,6 +76,14 @@ def api_server(port: int) -> list[str]:
         "--service-account-key-file=sa.key",
         "--service-account-signing-key-file=sa.key",
         f"--service-cluster-ip-range={SERVICE_ADDRESSES}",
+        # By these it asks other API servers in a user's name, KEDA's for external metrics.
+        "--requestheader-client-ca-file=front-proxy-ca.crt",
+        f"--requestheader-allowed-names={FRONT_PROXY}",
+        "--requestheader-username-headers=X-Remote-User",
+        "--requestheader-group-headers=X-Remote-Group",
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        "--proxy-client-cert-file=front-proxy.crt",
+        "--proxy-client-key-file=front-proxy.key",
     ]
 
 
@@ -83,6 +99,8 @@ def controller_manager() -> list[str]:
         f"--kube-api-qps={REQUESTS_PER_SECOND}",
         f"--kube-api-burst={2 * REQUESTS_PER_SECOND}",
         "--node-monitor-grace-period=24h",
+        # 15 s in EKS: what scales by metrics would take minutes to show.
+        f"--horizontal-pod-autoscaler-sync-period={HPA_SECONDS}s",
     ]
 
 

@@ -16,3 +16,6 @@ kwok starts such a pod only then: the device plugin of its node may refuse it.
 
 SERVICE_ADDRESSES = "10.100.0.0/16"
 """Cluster IPs, as EKS gives them out by default. The first is that of the API server."""
+
+FRONT_PROXY = "front-proxy-client"
+"""Name by which the API server asks the servers that it stands before, such as KEDA's adapter."""
