@@ -246,3 +246,10 @@ NOT_KUBERNETES = Rule(
     "The real engine would make the rest for real, in somebody's account.",
     "https://www.pulumi.com/docs/iac/concepts/providers/",
 )
+FASTER_TIMES = Rule(
+    "GPU980",
+    "info",
+    "Times of ScaledObjects pass faster in the lab.",
+    "Nobody waits minutes for a pod more; the order of things is the same.",
+    "https://keda.sh/docs/2.20/reference/scaledobject-spec/",
+)

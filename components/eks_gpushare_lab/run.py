@@ -140,7 +140,7 @@ def _on(
         running(
             lab, client, previewed.recording, desired, applied=applied, settings=settings
         ) as controllers,
-        Session(client) as session,
+        Session(client, lab) as session,
     ):
         if engine is not None:
             return _run_engine(session, desired, engine, given, options)

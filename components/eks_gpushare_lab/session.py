@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.controllers import keda
+from eks_gpushare_lab.controllers.shorter_times import FASTER
 from eks_gpushare_lab.install.installer import Installer
 from eks_gpushare_lab.observing.observer import (
     PENDING,
@@ -40,9 +43,12 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Client, Object
+    from eks_gpushare_lab.control_plane.state import Lab
+    from eks_gpushare_lab.controllers.scaling_by_use import ScalingByUse
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
     from eks_gpushare_lab.install.nodes import LabNode
+    from eks_gpushare_lab.install.release import Release
     from eks_gpushare_lab.observing.obstacles import Obstacle
     from eks_gpushare_lab.observing.watches import Listener
 
@@ -68,8 +74,14 @@ class NoWorkloadError(Exception):
 class Session:
     """The watches and the simulated nodes over a running control plane."""
 
-    def __init__(self, client: Client) -> None:
-        """Use an API server. Use it in a `with` block."""
+    def __init__(self, client: Client, lab: Lab | None = None, *, faster: float = FASTER) -> None:
+        """Use an API server. Use it in a `with` block.
+
+        Args:
+            client: the API server.
+            lab: whose it is. Default: somebody's, who starts no further programs.
+            faster: what times of ScaledObjects are divided by.
+        """
         self.client = client
         """The API server."""
         self.watches = Watches(client)
@@ -83,6 +95,9 @@ class Session:
         self._of_stack: dict[Workload, int | None] = {}
         self._installer = Installer(client)
         self._simulated = SimulatedNodes(client, self.watches)
+        self._lab, self._faster = lab, faster
+        self.scaling: ScalingByUse | None = None
+        """Prometheus and KEDA, if anything here is KEDA's."""
 
     def __enter__(self) -> Self:
         self.watches.start()
@@ -98,6 +113,8 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self.scaling is not None:
+            self.scaling.stop()
         self._simulated.stop()
         self.watches.stop()
         self.client.close()
@@ -123,13 +140,23 @@ class Session:
             desired: what a cluster would have of the stack.
             up: makes its objects and releases by other means than the lab's own, and returns
                 whether that went well.
+
+        Raises:
+            LabError: If a program that the stack needs beside the control plane does not start.
         """
+        desired = replace(desired, objects=tuple(self._scaled(desired.objects, desired.releases)))
         self._installer.install(desired, up)
         self._of_stack = dict(filter(None, map(wanted_by, self._installer.made)))
         self.touch()
 
     def apply(self, manifests: Sequence[Manifest]) -> None:
-        """Apply manifests; a CronJob among them is tried at once, whatever its schedule says."""
+        """Apply manifests; a CronJob among them is tried at once, whatever its schedule says.
+
+        Raises:
+            LabError: If a program that they need beside the control plane does not start.
+        """
+        objects = self._scaled([each.object for each in manifests])
+        manifests = [replace(m, object=o) for m, o in zip(manifests, objects, strict=True)]
         # So that none of their pods counts as running before it is known whose it is.
         self._coming |= {each for each, _ in filter(None, (wanted_by(m.object) for m in manifests))}
         accepted = self._installer.apply(manifests)
@@ -139,6 +166,24 @@ class Session:
                 self._try(each)
         self.observer.recount(self._is_applied)
         self.touch()
+
+    def _scaled(
+        self, objects: Sequence[Object], releases: Sequence[Release] = ()
+    ) -> Sequence[Object]:
+        """Objects as they are applied, with KEDA there if any of them is its own."""
+        if self._lab is None or not keda.wanted(objects, releases):
+            return objects
+        if self.scaling is None:
+            from eks_gpushare_lab.controllers.scaling_by_use import ScalingByUse
+
+            self.scaling = ScalingByUse(
+                self.client, self._lab, self.watches, self._simulated.configuration, self._faster
+            )
+            release = next((each for each in releases if each.chart == keda.CHART), None)
+            self.scaling.start(release)
+        made, found = self.scaling.adapt(objects)
+        self._installer.findings += found
+        return made
 
     def scale(self, name: str, replicas: int) -> None:
         """Scale a workload, given as NAME or NAMESPACE/NAME.

@@ -204,6 +204,71 @@ def cluster_autoscaler() -> Tool:
     )
 
 
+@cache
+def keda() -> Tool:
+    """KEDA's operator, and the adapter by which the controller of autoscalers asks it."""
+    module = "github.com/kedacore/keda/v2"
+    version = required_version(MODULES / "keda", module)
+    return Tool(
+        "keda",
+        version,
+        MODULES / "keda",
+        module,
+        (
+            Command("keda-operator", f"{module}/cmd/operator"),
+            Command("keda-adapter", f"{module}/cmd/adapter"),
+        ),
+        stamps=(f"{module}/version.Version={version.removeprefix('v')}",),
+        seconds=700,
+        packages=2636,
+    )
+
+
+@cache
+def keda_crds() -> Tool:
+    """The definitions of KEDA's kinds, from its module; no program carries them."""
+    tool = keda()
+    kinds = (
+        *("clustertriggerauthentications", "scaledjobs", "scaledobjects", "triggerauthentications"),
+        *("eventing.cloudeventsources", "eventing.clustercloudeventsources"),
+    )
+    groups = (each.rpartition(".") for each in kinds)
+    names = (f"{group}.keda.sh_{kind}" if group else f"keda.sh_{kind}" for group, _, kind in groups)
+    files = tuple(f"config/crd/bases/{name}.yaml" for name in names)
+    return Tool("keda-crds", tool.version, tool.folder, tool.module, files=files, seconds=1)
+
+
+@cache
+def prometheus() -> Tool:
+    """Prometheus without its pages, and with targets from files and addresses only."""
+    return _of_prometheus("prometheus", seconds=100, packages=1024)
+
+
+@cache
+def promtool() -> Tool:
+    """What checks queries and rules; apart, since no lab runs it."""
+    return _of_prometheus("promtool", seconds=160, packages=1098)
+
+
+def _of_prometheus(name: str, *, seconds: float, packages: int) -> Tool:
+    module = "github.com/prometheus/prometheus"
+    version = required_version(MODULES / "prometheus", module)
+    # As a Go module it is 0.313.5, and everywhere else 3.13.5.
+    _, number, patch = version.split(".")
+    release = f"{number[:-2]}.{int(number[-2:])}.{patch}"
+    return Tool(
+        name,
+        version,
+        MODULES / "prometheus",
+        module,
+        (Command(name, f"{module}/cmd/{name}", f"{name}, version {release}"),),
+        stamps=(f"github.com/prometheus/common/version.Version={release}",),
+        tags=("remove_all_sd",),
+        seconds=seconds,
+        packages=packages,
+    )
+
+
 def tools() -> tuple[Tool, ...]:
     """Everything that a control plane needs, what takes longest first."""
     return kubernetes(), kwok(), etcd(), kwok_stages()
@@ -211,7 +276,8 @@ def tools() -> tuple[Tool, ...]:
 
 def on_demand() -> tuple[Tool, ...]:
     """What only some stacks need: nothing of it is built before one of them is run."""
-    return karpenter(), karpenter_crds(), cluster_autoscaler()
+    scaling = (karpenter(), karpenter_crds(), cluster_autoscaler())
+    return *scaling, keda(), keda_crds(), prometheus(), promtool()
 
 
 def every_tool() -> tuple[Tool, ...]:

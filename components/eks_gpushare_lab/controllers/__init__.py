@@ -1,1 +1,1 @@
-"""Controllers of a stack that run for real, built as the control plane is."""
+"""Controllers that a stack installs and that the lab runs as the real programs they are."""

@@ -33,6 +33,8 @@ class Pods:
     """Values that say where they go: nodeSelector, affinity, tolerations, priorityClassName."""
     annotations: Mapping[str, str] = field(default_factory=dict)
     """Annotations of each pod."""
+    host_pid: bool = False
+    """Whether they see the processes of their node."""
 
 
 def container(
@@ -94,6 +96,7 @@ def daemon_set(name: str, namespace: str, program: str, instance: str, pods: Pod
         "nodeSelector": pods.scheduling.get("nodeSelector"),
         "affinity": pods.scheduling.get("affinity"),
         "tolerations": pods.scheduling.get("tolerations"),
+        "hostPID": pods.host_pid,
     }
     spec |= {key: value for key, value in optional.items() if value}
     return {

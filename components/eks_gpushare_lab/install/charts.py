@@ -26,9 +26,9 @@ _MAKERS = {
     _OPERATOR: gpu_operator_chart.render,
     _EFA: efa_plugin_chart.render,
 }
-_PROGRAMS = ("karpenter", "karpenter-crd")
-"""Charts of which nothing is rendered: their program runs beside the control plane, and of its
-module are the definitions."""
+_PROGRAMS = ("karpenter", "karpenter-crd", "keda")
+"""Charts of which nothing is rendered: their programs run beside the control plane, and of their
+modules are the definitions."""
 _KEYS = {_PLUGIN: "devicePlugin", _OPERATOR: "gpuOperator", _EFA: "efaDevicePlugin"}
 
 

@@ -111,7 +111,7 @@ def _operand(
         **operand,  # controllers/object_controls.go, applyCommonDaemonsetConfig: what is not empty
         **{key: each for key in _OF_ALL if (each := values["daemonsets"][key])},
     }
-    pods = Pods([main], scheduling=scheduling)
+    pods = Pods([main], scheduling=scheduling, host_pid=bool(given.get("hostPID")))
     if operand["gated"]:
         wait = ["sh", "-c", "until [ -f /run/nvidia/validations/toolkit-ready ]; do sleep 5; done"]
         pods.before.append({"name": "toolkit-validation", "image": main["image"], "command": wait})

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.observing.watches import Watches
+    from eks_gpushare_lab.simulated_node.config_file import Configuration
     from eks_gpushare_lab.simulated_node.patches import PodProgram
 
 _RETRY_SECONDS = 0.5
@@ -83,6 +84,11 @@ class SimulatedNodes:
             raise LabError("the simulated nodes have stopped by a fault of the lab; see above")
         with self._wake:
             return self._idle and not self._dirty and not self._retries
+
+    def configuration(self, node: str) -> Configuration | None:
+        """What the device plugin of a node runs with, None if none serves."""
+        simulated = self._nodes.get(node)
+        return simulated.plugin_configuration() if simulated else None
 
     def _on_node(self, kind: str, node: Object) -> None:
         name = node["metadata"]["name"]
