@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.cli.columns import Table, money
+from eks_gpushare.cli.columns import Table, money, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,6 +21,9 @@ _HEADINGS = [
     "$/share\n/hour",
 ]
 _OF_A_RESOURCE = ["advertised as", "per node", "at desired", "at max", "$/share/hour"]
+_AUTOSCALERS = {"karpenter": "Karpenter", "clusterAutoscaler": "Cluster Autoscaler"}
+_NOBODY = "-"
+"""In place of a size that nobody decides."""
 
 
 def pool_lines(pools: Mapping[str, Any], width: int) -> list[str]:
@@ -28,14 +31,39 @@ def pool_lines(pools: Mapping[str, Any], width: int) -> list[str]:
     table = Table(_HEADINGS, left=4)
     for name, pool in pools.items():
         table.rows += _rows(name, pool)
-    if table.width() <= width:
-        return ["GPU pools", *table.lines(width)]
-    return ["GPU pools", *_one_by_one(pools, width)]
+    lines = table.lines(width) if table.width() <= width else _one_by_one(pools, width)
+    return ["GPU pools", *lines, *_ranges(pools, width)]
+
+
+def _ranges(pools: Mapping[str, Any], width: int) -> Iterator[str]:
+    """From what to what autoscalers take their pools, in nodes, shares and dollars."""
+    for name, pool in pools.items():
+        scaling = pool.get("scaling")
+        if scaling is None:
+            continue
+        low, high = scaling["min"], scaling["max"]
+        by = _AUTOSCALERS[scaling["by"]]
+        prices = _between(money(low["usdPerHour"]), money(high["usdPerHour"]))
+        kept = "kept" if scaling["static"] else "scaled"
+        nodes = f"{_between(low['nodes'], high['nodes'])} nodes"
+        yield from wrapped(f"{name}: {kept} by {by} at {nodes}, {prices} $/hour", width)
+        for resource, most in high["shares"].items():
+            least = low["shares"][resource]
+            yield from wrapped(f"{resource}: {_between(least, most)}", width, "    ", "  ")
+
+
+def _between(least: object, most: object) -> str:
+    return str(most) if least == most else f"{least} to {most}"
+
+
+def _is_dynamic(pool: Mapping[str, Any]) -> bool:
+    """Whether nodes are there for pods alone, so that no desired size means anything."""
+    scaling = pool.get("scaling")
+    return scaling is not None and scaling["by"] == "karpenter" and not scaling["static"]
 
 
 def _rows(name: str, pool: Mapping[str, Any]) -> Iterator[list[str]]:
-    cost = pool["usdPerHour"]
-    head, price = [name, "", _nodes(pool)], money(cost and cost["atDesired"])
+    head, price = [name, "", _nodes(pool)], _price(pool)
     for instance_type, resources in _resources(pool):
         head[1] = instance_type
         for resource, *numbers, share in resources:
@@ -47,8 +75,7 @@ def _one_by_one(pools: Mapping[str, Any], width: int) -> list[str]:
     """A line for each pool, and below it one for each resource."""
     table = Table(_OF_A_RESOURCE)
     for name, pool in pools.items():
-        cost = pool["usdPerHour"]
-        price = money(cost and cost["atDesired"])
+        price = _price(pool)
         for instance_type, resources in _resources(pool):
             nodes = f"{_nodes(pool)} nodes (min/desired/max)"
             table.rows.append([f"{name}: {instance_type}, {nodes}, {price} $/hour"])
@@ -66,8 +93,8 @@ def _resources(pool: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
                 [
                     resource,
                     str(count),
-                    str(pool["atDesired"][resource]),
-                    str(pool["atMax"][resource]),
+                    _NOBODY if _is_dynamic(pool) else str(pool["atDesired"][resource]),
+                    str(_at_max(pool)[resource]),
                     _share(prices, resource),
                 ]
                 for resource, count in advertised.items()
@@ -85,4 +112,20 @@ def _share(prices: Mapping[str, float | None], resource: str) -> str:
 
 
 def _nodes(pool: Mapping[str, Any]) -> str:
-    return "/".join(str(pool["nodes"][size]) for size in ("min", "desired", "max"))
+    sizes = {size: str(count) for size, count in pool["nodes"].items()}
+    if _is_dynamic(pool):
+        ends = {end: str(pool["scaling"][end]["nodes"]) for end in ("min", "max")}
+        sizes |= {**ends, "desired": _NOBODY}
+    return "/".join(sizes[size] for size in ("min", "desired", "max"))
+
+
+def _at_max(pool: Mapping[str, Any]) -> Mapping[str, int]:
+    most: Mapping[str, int] = pool["scaling"]["max"]["shares"] if _is_dynamic(pool) else {}
+    return most or pool["atMax"]
+
+
+def _price(pool: Mapping[str, Any]) -> str:
+    if _is_dynamic(pool):
+        return _NOBODY
+    cost = pool["usdPerHour"]
+    return money(cost and cost["atDesired"])

@@ -176,16 +176,20 @@ def _not_included(recording: Recording) -> Iterator[str]:
     yield from dict.fromkeys(words for token, words in _UNCOUNTED.items() if token in tokens)
     if any(_charged(each.inputs.get("vpcEndpointType")) for each in recording.of_type(_ENDPOINT)):
         yield "interface endpoints"
-    if _nodes_elsewhere(recording):
+    made_by = _provisioners(recording)
+    if "existing" in made_by:
         yield "nodes of pools that somebody else makes"
+    if "karpenter" in made_by:
+        yield "nodes that Karpenter launches: their range stands with the pools"
     if not any(token in tokens for token in _CLUSTERS):
         yield "the cluster, which is not made here"
 
 
-def _nodes_elsewhere(recording: Recording) -> bool:
+def _provisioners(recording: Recording) -> set[str]:
+    """Who makes the nodes of the pools, as the stack file names them."""
     found = (to_json(each.outputs).get("pools") for each in recording.of_type(ENVIRONMENT_TYPE))
     pools = [pool for each in found if isinstance(each, dict) for pool in each.values()]
-    return any(pool.get("provisioner") == "existing" for pool in pools)
+    return {str(pool.get("provisioner")) for pool in pools}
 
 
 def _charged(kind: object) -> bool:

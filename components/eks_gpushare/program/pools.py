@@ -32,13 +32,16 @@ _PLANNED = frozenset(
         "customAmi",
         "efa",
         "instanceTypes",
+        "karpenter",
         "labels",
         "nodes",
         "pool",
         "provisioner",
         "reservation",
+        "scaledBy",
         "sharing",
         "taints",
+        "warm",
     }
 )
 """Inputs of a pool that decide what it advertises and costs."""

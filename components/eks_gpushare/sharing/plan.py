@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.sharing import Mig
@@ -10,6 +10,7 @@ from eks_gpushare.sharing import resources
 from eks_gpushare.sharing.efa import advertised_interfaces
 from eks_gpushare.sharing.labels import POOL_LABEL, node_labels
 from eks_gpushare.sharing.nodes import Sizes, sizes
+from eks_gpushare.sharing.scaling_range import range_json, scaling_range
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.config.taints import Taint
     from eks_gpushare.sharing.resources import Share
+    from eks_gpushare.sharing.scaling_range import ScalingRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +29,13 @@ class Cost:
 
     at_desired: float
     """All nodes of the desired size."""
+    per_node: float
+    """One node; of types that differ, the dearest."""
     per_share: float
     """One share of the kind that `request` names: the price of a node over the shares on it."""
     by_share: Mapping[str, float]
     """One share of each kind, by its resource; what a MIG layout leaves unused is in the price of
     the devices beside it."""
-    by_type: Mapping[str, float] = field(default_factory=dict)
-    """One node, by its instance type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class PoolPlan:
     that has the name of the requested resource."""
     cost: Cost | None
     """None where the price is unknown: spot, capacity blocks, types without a list price."""
+    scaling: ScalingRange | None = None
+    """How far an autoscaler takes it; None where none does."""
 
     def at(self, nodes: int) -> dict[str, int]:
         """Resources that a number of nodes advertise together.
@@ -77,7 +81,6 @@ class PoolPlan:
     def as_json(self) -> dict[str, Any]:
         """The pool as `preview --json` and the stack's outputs show it."""
         cost = self.cost
-        scaled = {"scaling": self._scaling()} if self.pool.provisioner == "karpenter" else {}
         return {
             "provisioner": self.pool.provisioner,
             "instanceTypes": list(self.pool.instance_types),
@@ -91,31 +94,7 @@ class PoolPlan:
             "shares": self._kinds(),
             "nodeSelector": dict(self.node_selector),
             "tolerations": [dict(toleration) for toleration in self.tolerations],
-            **scaled,
-        }
-
-    def _scaling(self) -> dict[str, Any]:
-        """From what to what Karpenter scales the pool; null where nothing limits it.
-
-        Nodes and shares are counted by the types of which there may be most of each, and dollars
-        by the dearest type, on demand.
-        """
-        from eks_gpushare.sharing import scaling
-
-        most = scaling.most_by_type(self.pool, self.per_node)
-        nodes = scaling.node_range(self.pool, self.per_node)
-        shares = {name: sum(s.per_node for s in found) for name, found in self.shares.items()}
-        prices = self.cost.by_type if self.cost else None
-        dearest = max(prices.values(), default=0) if prices else 0
-        return {
-            "nodes": list(nodes),
-            "shares": [
-                nodes.least * min(shares.values(), default=0),
-                scaling.most_of(most, shares),
-            ],
-            "usdPerHour": None
-            if prices is None
-            else [round(nodes.least * dearest, 4), scaling.most_of(most, prices)],
+            **({} if self.scaling is None else {"scaling": range_json(self.scaling, self)}),
         }
 
     def _kinds(self) -> list[dict[str, Any]]:
@@ -154,7 +133,7 @@ def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None
         for t in types
     }
     size = _sizes(pool, per_node)
-    return PoolPlan(
+    plan = PoolPlan(
         name=name,
         pool=pool,
         sizes=size,
@@ -168,6 +147,7 @@ def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None
         tolerations=tuple(taint.toleration() for taint in pool.taints),
         cost=_cost(pool, types, shares, size, region),
     )
+    return replace(plan, scaling=scaling_range(plan, catalog))
 
 
 def _sizes(pool: Pool, per_node: Mapping[str, Mapping[str, int]]) -> Sizes:
@@ -237,6 +217,5 @@ def _cost(
         return None
     price, _, name = max(known)
     by_share = {share.resource: round(price * share.of_node, 6) for share in shares[name]}
-    per_share = by_share[shares[name][0].resource]
-    by_type = {each: price for price, _, each in known}
-    return Cost(round(price * size.desired, 4), per_share, by_share, by_type)
+    of_request = by_share[shares[name][0].resource]
+    return Cost(round(price * size.desired, 4), price, of_request, by_share)
