@@ -1,4 +1,4 @@
-"""What `preview` says of pools that an autoscaler scales: nodes, shares and dollars, from and to."""
+"""What `preview` says of pools that an autoscaler scales: nodes, shares, dollars, from and to."""
 
 from __future__ import annotations
 
