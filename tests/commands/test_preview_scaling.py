@@ -86,10 +86,6 @@ def test_the_nodes_of_a_static_pool_stay() -> None:
         ({"cpu": "8000m"}, 2),
         ({"cpu": 8, SHARED: 100}, 2),
         ({"memory": "64Gi"}, 4),
-        # These limit nothing: no node is told to have any, so the maximum holds.
-        ({"nvidia.com/gpu": 2}, 7),
-        ({"example.com/fpga": 1}, 7),
-        ({"cpu": "eight"}, 7),
     ],
 )
 def test_limits_count_what_nodes_advertise(limits: dict[str, Any], nodes: int) -> None:
@@ -97,6 +93,20 @@ def test_limits_count_what_nodes_advertise(limits: dict[str, Any], nodes: int) -
 
     assert scaling["max"]["nodes"] == nodes
     assert scaling["max"]["shares"] == {SHARED: 10 * nodes}
+
+
+# No node is told to have any of these, and of no limit at all there is none to reach.
+@pytest.mark.parametrize(
+    "limits", [{"nvidia.com/gpu": 2}, {"example.com/fpga": 1}, {"cpu": "eight"}, None]
+)
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_what_limits_nothing_is_no_maximum(limits: dict[str, Any] | None, width: int) -> None:
+    pool = karpenter(karpenter={"limits": limits} if limits else {})
+    text = "\n".join(pool_lines({"gpu": pool}, width))
+
+    assert pool["scaling"]["max"] is None
+    assert "0/-/-" in text
+    assert "0 nodes and more, without a limit" in " ".join(text.split())
 
 
 def test_of_several_types_the_one_with_most_nodes_under_the_limit_counts() -> None:

@@ -43,13 +43,17 @@ def _ranges(pools: Mapping[str, Any], width: int) -> Iterator[str]:
             continue
         low, high = scaling["min"], scaling["max"]
         by = _AUTOSCALERS[scaling["by"]]
-        prices = _between(money(low["usdPerHour"]), money(high["usdPerHour"]))
         kept = "kept" if scaling["static"] else "scaled"
+        if high is None:
+            least = f"{low['nodes']} nodes and more, without a limit"
+            yield from wrapped(f"{name}: {kept} by {by} at {least}", width)
+            continue
+        prices = _between(money(low["usdPerHour"]), money(high["usdPerHour"]))
         nodes = f"{_between(low['nodes'], high['nodes'])} nodes"
         yield from wrapped(f"{name}: {kept} by {by} at {nodes}, {prices} $/hour", width)
         for resource, most in high["shares"].items():
-            least = low["shares"][resource]
-            yield from wrapped(f"{resource}: {_between(least, most)}", width, "    ", "  ")
+            shares = _between(low["shares"][resource], most)
+            yield from wrapped(f"{resource}: {shares}", width, "    ", "  ")
 
 
 def _between(least: object, most: object) -> str:
@@ -94,7 +98,7 @@ def _resources(pool: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
                     resource,
                     str(count),
                     _NOBODY if _is_dynamic(pool) else str(pool["atDesired"][resource]),
-                    str(_at_max(pool)[resource]),
+                    _at_max(pool, resource),
                     _share(prices, resource),
                 ]
                 for resource, count in advertised.items()
@@ -114,14 +118,17 @@ def _share(prices: Mapping[str, float | None], resource: str) -> str:
 def _nodes(pool: Mapping[str, Any]) -> str:
     sizes = {size: str(count) for size, count in pool["nodes"].items()}
     if _is_dynamic(pool):
-        ends = {end: str(pool["scaling"][end]["nodes"]) for end in ("min", "max")}
-        sizes |= {**ends, "desired": _NOBODY}
+        low, high = pool["scaling"]["min"], pool["scaling"]["max"]
+        most = _NOBODY if high is None else str(high["nodes"])
+        sizes = {"min": str(low["nodes"]), "desired": _NOBODY, "max": most}
     return "/".join(sizes[size] for size in ("min", "desired", "max"))
 
 
-def _at_max(pool: Mapping[str, Any]) -> Mapping[str, int]:
-    most: Mapping[str, int] = pool["scaling"]["max"]["shares"] if _is_dynamic(pool) else {}
-    return most or pool["atMax"]
+def _at_max(pool: Mapping[str, Any], resource: str) -> str:
+    if not _is_dynamic(pool):
+        return str(pool["atMax"][resource])
+    most = pool["scaling"]["max"]
+    return _NOBODY if most is None else str(most["shares"][resource])
 
 
 def _price(pool: Mapping[str, Any]) -> str:
