@@ -13,6 +13,8 @@ from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.controllers import keda
 from eks_gpushare_lab.controllers.shorter_times import FASTER
 from eks_gpushare_lab.install.installer import Installer
+from eks_gpushare_lab.install.nodes import LabNode
+from eks_gpushare_lab.observing.autoscalers import PATIENCE_SECONDS
 from eks_gpushare_lab.observing.observer import (
     PENDING,
     RUNNING,
@@ -22,6 +24,7 @@ from eks_gpushare_lab.observing.observer import (
     workload_of,
 )
 from eks_gpushare_lab.observing.obstacles import on_its_node, references, waits_for_devices
+from eks_gpushare_lab.observing.scaling import Scaling
 from eks_gpushare_lab.observing.watches import Watches
 from eks_gpushare_lab.observing.workloads import (
     DAEMON_SET,
@@ -47,7 +50,6 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.controllers.scaling_by_use import ScalingByUse
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
-    from eks_gpushare_lab.install.nodes import LabNode
     from eks_gpushare_lab.install.release import Release
     from eks_gpushare_lab.observing.obstacles import Obstacle
     from eks_gpushare_lab.observing.watches import Listener
@@ -56,6 +58,8 @@ STEADY_SECONDS = 1.0
 """How long nothing may move until the lab counts as steady, if not told otherwise."""
 LONGEST_SECONDS = 120.0
 """How long to wait for that."""
+LONGEST_SCALING_SECONDS = 300.0
+"""The same where an autoscaler adds and removes nodes."""
 
 _LATE_SECONDS = 10.0
 """How long controllers may be late. What seems to be left for them then is not: a rollout that has
@@ -96,12 +100,13 @@ class Session:
         self._installer = Installer(client)
         self._simulated = SimulatedNodes(client, self.watches)
         self._lab, self._faster = lab, faster
-        self.scaling: ScalingByUse | None = None
+        self._by_use: ScalingByUse | None = None
         """Prometheus and KEDA, if anything here is KEDA's."""
 
     def __enter__(self) -> Self:
         self.watches.start()
         self.observer = Observer(self.watches, self._holds)
+        self.scaling = Scaling(self.client, self.watches)
         self.watches.config_maps.listen(self._on_named("ConfigMap"))
         self.watches.secrets.listen(self._on_named("Secret"))
         self._simulated.start()
@@ -113,16 +118,35 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self.scaling is not None:
-            self.scaling.stop()
+        if self._by_use is not None:
+            self._by_use.stop()
         self._simulated.stop()
+        self.scaling.autoscalers.stop()
         self.watches.stop()
         self.client.close()
 
     @property
     def nodes(self) -> list[LabNode]:
-        """Nodes of the stack that is installed, or being installed."""
-        return self._installer.nodes
+        """Nodes of the stack: as it was installed, and those that an autoscaler has launched."""
+        history = self.scaling.history
+        made = {node.name: node for node in self._installer.nodes}
+        removed = {record.name for record in history.records if record.gone}
+        gone = {name for name in removed & made.keys() if self.watches.nodes.get(name) is None}
+        others = (n for n in self.watches.nodes.all() if n["metadata"]["name"] not in made)
+        return [
+            *(node for name, node in made.items() if name not in gone),
+            *filter(None, map(self._launched, others)),
+        ]
+
+    def _launched(self, node: Object) -> LabNode | None:
+        """A node that joined by itself, if it is of one of the stack's GPU pools."""
+        name = node["metadata"]["name"]
+        record = self.scaling.history.record_of(name)
+        pool = self.scaling.pools.get(record.pool) if record is not None else None
+        if record is None or pool is None:
+            return None
+        declared = pool.per_node.get(record.instance_type, {})
+        return LabNode(name, pool.name, record.instance_type, declared, node)
 
     @property
     def findings(self) -> list[Finding]:
@@ -145,7 +169,9 @@ class Session:
             LabError: If a program that the stack needs beside the control plane does not start.
         """
         desired = replace(desired, objects=tuple(self._scaled(desired.objects, desired.releases)))
+        self.scaling.begin(desired.gpu_pools)
         self._installer.install(desired, up)
+        self.scaling.installed()
         self._of_stack = dict(filter(None, map(wanted_by, self._installer.made)))
         self.touch()
 
@@ -173,15 +199,15 @@ class Session:
         """Objects as they are applied, with KEDA there if any of them is its own."""
         if self._lab is None or not keda.wanted(objects, releases):
             return objects
-        if self.scaling is None:
+        if self._by_use is None:
             from eks_gpushare_lab.controllers.scaling_by_use import ScalingByUse
 
-            self.scaling = ScalingByUse(
+            self._by_use = ScalingByUse(
                 self.client, self._lab, self.watches, self._simulated.configuration, self._faster
             )
             release = next((each for each in releases if each.chart == keda.CHART), None)
-            self.scaling.start(release)
-        made, found = self.scaling.adapt(objects)
+            self._by_use.start(release)
+        made, found = self._by_use.adapt(objects)
         self._installer.findings += found
         return made
 
@@ -221,36 +247,47 @@ class Session:
     def settle(
         self,
         seconds: float = STEADY_SECONDS,
-        longest: float = LONGEST_SECONDS,
+        longest: float | None = None,
         show: Callable[[], object] = lambda: None,
     ) -> bool:
         """Wait until nothing has moved for some seconds, and return whether that came.
 
         Args:
             seconds: how long nothing may move.
-            longest: when to give up.
+            longest: when to give up. Default: after two minutes, or five where nodes come and go.
             show: called twenty times a second.
         """
-        end = time.monotonic() + longest
-        while time.monotonic() < end:
+        begun = time.monotonic()
+        while time.monotonic() < begun + self._longest(longest):
             show()
+            self.scaling.look()
+            if self.scaling.endless:
+                break
             now = time.monotonic()
-            quiet = now - self.observer.changed
+            quiet = now - max(self.observer.changed, self.scaling.changed)
             if quiet >= seconds and self._is_done(quiet):
                 late = quiet < _LATE_SECONDS and self._is_late()
                 if not late:
                     self.steady = True
+                    self.scaling.take_stock()
                     return True
             time.sleep(_TICK)
         self.steady = False
+        self.scaling.take_stock()
         return False
+
+    def _longest(self, given: float | None) -> float:
+        if given is not None:
+            return given
+        return LONGEST_SCALING_SECONDS if self.scaling.autoscalers.present else LONGEST_SECONDS
 
     def _is_done(self, quiet: float) -> bool:
         if not self._simulated.idle:
             return False
-        if quiet >= _SILENT_SECONDS:
+        coming = self.scaling.coming(quiet)
+        if quiet >= (PATIENCE_SECONDS if coming else _SILENT_SECONDS):
             return True
-        return not self.observer.moving(self._is_stuck) and self._complete()
+        return not coming and not self.observer.moving(self._is_stuck) and self._complete()
 
     def _is_stuck(self, pod: Object) -> bool:
         return waits_for_devices(pod, self.client.get)

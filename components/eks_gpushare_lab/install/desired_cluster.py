@@ -16,6 +16,7 @@ from eks_gpushare.program.values import COMPUTED_TEXT, plain
 from eks_gpushare_lab.install import node_monitoring
 from eks_gpushare_lab.install.release import Release, chart_at
 from eks_gpushare_lab.install.unknown_values import known_of, unknown_in
+from eks_gpushare_lab.observing.declared_pools import DeclaredPool, declared_pools
 from eks_gpushare_lab.simulated_node import efa
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ class DesiredCluster:
     """Nodes."""
     unknown: tuple[str, ...] = ()
     """Values of them that only an update would tell, each with what it stands for."""
+    gpu_pools: Mapping[str, DeclaredPool] = field(default_factory=dict)
+    """GPU pools by name, those among them of which no node is there yet."""
 
 
 def desired_cluster(recording: Recording, program: Path | None = None) -> DesiredCluster:
@@ -126,7 +129,8 @@ def desired_cluster(recording: Recording, program: Path | None = None) -> Desire
         elif resource.custom and not resource.type.startswith(_NOT_OBJECTS):
             objects.append(_object(resource))
     pools = tuple(_pools(recording))
-    return DesiredCluster(tuple(objects), tuple(releases), pools, tuple(unknown))
+    declared = declared_pools(recording)
+    return DesiredCluster(tuple(objects), tuple(releases), pools, tuple(unknown), declared)
 
 
 def _object(resource: Resource) -> Object:

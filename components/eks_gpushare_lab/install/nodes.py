@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.sharing.nodes import allocatable
+from eks_gpushare_lab.observing.declared_pools import MADE_FOR
 from eks_gpushare_lab.simulated_node import efa
 from eks_gpushare_lab.simulated_node.boot import boot
 from eks_gpushare_lab.simulated_node.user_data import (
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 SIMULATED = {"kwok.x-k8s.io/node": "fake"}
 """The annotation by which kwok plays the kubelet of a node."""
-POOL = "lab.eks-gpushare/pool"
+POOL = MADE_FOR
 """Annotation of a node: the pool it was made for."""
 
 _DEFAULT_PODS = 110
