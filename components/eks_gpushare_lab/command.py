@@ -93,7 +93,8 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=N",
-        help="then scale a workload to N pods; once more for each workload",
+        help="then scale a workload to N pods; once more for each workload, and for the same one "
+        "to scale it again once nothing moves",
     )
     parser.add_argument(
         "--until-steady",
@@ -108,6 +109,20 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=N",
         help="exit with 1 unless N pods of a workload run in the end",
+    )
+    parser.add_argument(
+        "--expect-nodes",
+        type=_nodes_of,
+        action="append",
+        default=[],
+        metavar="POOL=N",
+        help="exit with 1 unless a GPU pool has N nodes in the end; once more for each pool",
+    )
+    parser.add_argument(
+        "--until-idle",
+        action="store_true",
+        help="then scale what was applied to nothing, wait until autoscalers have taken the nodes "
+        "away, and tell how long that took",
     )
     parser.add_argument(
         "--cloud",
@@ -137,6 +152,17 @@ def _number_of(text: str) -> tuple[str, int]:
     if not name or not (number.isascii() and number.isdigit()):
         message = f"{text!r} is not NAME=N: the name of a workload, or namespace/name, and a number"
         raise argparse.ArgumentTypeError(f"{message} of pods, such as gpu-demo/app=20")
+    return name, int(number)
+
+
+def _nodes_of(text: str) -> tuple[str, int]:
+    """`gpu=3`."""
+    name, _, number = text.rpartition("=")
+    if not name or not (number.isascii() and number.isdigit()):
+        message = (
+            f"{text!r} is not POOL=N: the name of a pool, and a number of nodes, such as gpu=3"
+        )
+        raise argparse.ArgumentTypeError(message)
     return name, int(number)
 
 

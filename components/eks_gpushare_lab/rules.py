@@ -246,6 +246,84 @@ NOT_KUBERNETES = Rule(
     "The real engine would make the rest for real, in somebody's account.",
     "https://www.pulumi.com/docs/iac/concepts/providers/",
 )
+_INITIALIZED = "https://karpenter.sh/docs/concepts/nodeclaims/"
+_OVERLAY = "https://karpenter.sh/docs/concepts/nodeoverlays/"
+_LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"
+_AUTOSCALER = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md"
+NODES_NOT_AS_EXPECTED = Rule(
+    "GPU960",
+    "error",
+    "A pool has as many nodes as --expect-nodes says.",
+    "That is what the run was made to find out.",
+    _AUTOSCALER,
+)
+NEVER_INITIALISED = Rule(
+    "GPU961",
+    "error",
+    "Every node that Karpenter launches gets initialised.",
+    "It waits for every resource that a NodeOverlay promises. Until a node has it, Karpenter keeps "
+    "the node and never takes it away, empty as it is: it is billed for ever.",
+    _INITIALIZED,
+)
+RUNAWAY = Rule(
+    "GPU962",
+    "error",
+    "An autoscaler adds no more nodes than the pods need.",
+    "One that takes a node for one share launches one for each pod, up to the limit of the pool.",
+    _OVERLAY,
+)
+LAUNCHES_AND_REMOVES = Rule(
+    "GPU963",
+    "error",
+    "A node is not removed again before a pod has run on it.",
+    "Its shares come after the autoscaler has given it up: it launches and removes nodes for ever, "
+    "and the pods never run.",
+    f"{_AUTOSCALER}#how-does-scale-down-work",
+)
+BELIEVES_THERE_IS_ROOM = Rule(
+    "GPU964",
+    "error",
+    "Cluster Autoscaler adds a node for pods that wait for shares.",
+    "Told that a node has more shares than it has, it believes that the pods fit on those there "
+    "are, adds none, and the pods wait for ever.",
+    f"{_AUTOSCALER}#how-can-i-scale-a-node-group-to-0",
+)
+PROMISE_DIFFERS = Rule(
+    "GPU965",
+    "error",
+    "What an autoscaler is told of a node is what the node advertises.",
+    "Told less, it pays for nodes that stay empty; told more, it leaves pods waiting or launches a "
+    "node for each.",
+    _OVERLAY,
+)
+HALF_EMPTY = Rule(
+    "GPU966",
+    "warning",
+    "The nodes of a pool are no more than its pods need.",
+    "They are paid for and half empty, and an autoscaler does not correct that by itself.",
+    _OVERLAY,
+)
+LIMIT_REACHED = Rule(
+    "GPU967",
+    "warning",
+    "A pool may have as many nodes as its pods need.",
+    "The autoscaler adds no node above the limit, and says little or nothing of it.",
+    _LIMITS,
+)
+NOT_LAUNCHED = Rule(
+    "GPU968",
+    "error",
+    "An autoscaler launches a node for pods that wait for shares of its pool.",
+    "It sees no node that would help them, and they wait for ever.",
+    _AUTOSCALER,
+)
+NOT_IDLE = Rule(
+    "GPU969",
+    "error",
+    "With --until-idle, a pool is back at its fewest nodes when its pods have gone.",
+    "Nodes that nothing runs on are paid for.",
+    "https://karpenter.sh/docs/concepts/disruption/",
+)
 FASTER_TIMES = Rule(
     "GPU980",
     "info",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,12 +24,14 @@ from eks_gpushare_lab.engine.engine import Engine
 from eks_gpushare_lab.errors import LabError
 from eks_gpushare_lab.install import manifests
 from eks_gpushare_lab.install.desired_cluster import desired_cluster
-from eks_gpushare_lab.reporting.report import Report, report_of
+from eks_gpushare_lab.reporting.idle import until_idle
+from eks_gpushare_lab.reporting.report import Report, Step, report_of
+from eks_gpushare_lab.reporting.scaling import pool_reports
 from eks_gpushare_lab.session import STEADY_SECONDS, NoWorkloadError, Session
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.program.preview import Preview
@@ -48,8 +50,8 @@ def run(options: argparse.Namespace) -> int:
     """Install a stack on the lab that is up, or on one for this run, and report.
 
     Args:
-        options: of the command line: stack, program, apply, scale, expect, until_steady, engine,
-            json.
+        options: of the command line: stack, program, apply, scale, expect, expect_nodes,
+            until_steady, until_idle, engine, json.
 
     Returns:
         0 if all is well, 1 with error findings, 2 for what cannot be read.
@@ -58,10 +60,12 @@ def run(options: argparse.Namespace) -> int:
         NoEngineError: If the engine is wanted and not there; nothing has been started then.
         LabError: If there is no control plane to be had.
     """
-    twice = _expected_twice(options)
-    if twice:
-        sys.stderr.write(f"eks-gpushare: --expect says two numbers of {twice}\n")
-        return WRONG_USAGE
+    for option in ("expect", "expect_nodes"):
+        twice = _expected_twice(_pairs(options, option))
+        if twice:
+            flag = option.replace("_", "-")
+            sys.stderr.write(f"eks-gpushare: --{flag} says two numbers of {twice}\n")
+            return WRONG_USAGE
     engine = tools.find() if options.engine else None
     try:
         given, unreadable = manifests.read(list(options.apply or ()))
@@ -147,8 +151,10 @@ def _on(
         with _live_table(session, options) as (show, _):
             session.install(desired)
             controllers.await_pools(client)
-            found = [*_unknown(desired), *_use(session, given, options, show)]
-        return report_of(session, dict(map(_pair, options.expect or ())), found)
+            found, steps = _use(session, given, options, show)
+            found = [*_unknown(desired), *found]
+            report = _seen(session, dict(_pairs(options, "expect")), found, options)
+            return _idle(session, replace(report, steps=steps), options, show)
 
 
 def _run_engine(
@@ -159,7 +165,8 @@ def _run_engine(
     options: argparse.Namespace,
 ) -> Report:
     found: list[Finding] = []
-    expected = dict(map(_pair, options.expect or ()))
+    steps: Sequence[Step] = ()
+    expected = dict(_pairs(options, "expect"))
     with _live_table(session, options) as (show, tell):
         session.install(desired, lambda: engine.up(show, tell))
         if engine.findings:
@@ -167,12 +174,40 @@ def _run_engine(
             given, expected = (), {}
             session.settle(STEADY_SECONDS, show=show)
         else:
-            found += _use(session, given, options, show)
-    report = report_of(session, expected, [*engine.findings, *found])
+            found, steps = _use(session, given, options, show)
+        report = _seen(session, expected, [*engine.findings, *found], options)
+        report = replace(report, steps=steps)
+        if not engine.findings:
+            report = _idle(session, report, options, show)
     shown = report.findings
     if engine.findings:
         shown = [each for each in shown if each.code not in _FOLLOW]
     return replace(report, findings=shown, engine=engine.as_json())
+
+
+def _seen(
+    session: Session,
+    expected: Mapping[str, int],
+    found: Sequence[Finding],
+    options: argparse.Namespace,
+) -> Report:
+    return report_of(session, expected, found, dict(_pairs(options, "expect_nodes")))
+
+
+def _idle(
+    session: Session, report: Report, options: argparse.Namespace, show: Callable[[], object]
+) -> Report:
+    """Wait for idle pools, if that was asked for; the rest of the report is from before."""
+    if not getattr(options, "until_idle", False):
+        return report
+    why_not = {name: pool.why_not for name, pool in report.pools.items()}
+    idle, found = until_idle(session, show=show)
+    pools = {
+        name: replace(pool, why_not=why_not.get(name, ()))
+        for name, pool in pool_reports(session).items()
+    }
+    findings = tuple(dict.fromkeys((*report.findings, *found)))
+    return replace(report, pools=pools, idle=idle, findings=findings)
 
 
 def _use(
@@ -180,22 +215,45 @@ def _use(
     given: Sequence[Manifest],
     options: argparse.Namespace,
     show: Callable[[], object],
-) -> list[Finding]:
+) -> tuple[list[Finding], Sequence[Step]]:
     """Apply and scale what the command line says, each time until nothing moves."""
     seconds = options.until_steady or STEADY_SECONDS
-    found = []
+    found: list[Finding] = []
+    steps = []
     session.settle(STEADY_SECONDS, show=show)
     if given:
         session.apply(given)
         session.settle(seconds, show=show)
-    for name, replicas in map(_pair, options.scale or ()):
-        try:
-            session.scale(name, replicas)
-        except NoWorkloadError as error:
-            fix = "Name one of them, or apply its manifest."
-            found.append(rules.NOT_AS_EXPECTED.finding(("workloads", name), str(error), fix))
-    if options.scale:
+    for step in _steps(_pairs(options, "scale")):
+        for name, replicas in step.items():
+            try:
+                session.scale(name, replicas)
+            except NoWorkloadError as error:
+                fix = "Name one of them, or apply its manifest."
+                found.append(rules.NOT_AS_EXPECTED.finding(("workloads", name), str(error), fix))
         session.settle(seconds, show=show)
+        steps.append(Step(step, _running(session, step), session.scaling.nodes_now()))
+    return found, steps
+
+
+def _steps(scaled: Sequence[tuple[str, int]]) -> Iterator[dict[str, int]]:
+    """Workloads that are scaled together; one that is named again begins the next step."""
+    step: dict[str, int] = {}
+    for name, replicas in scaled:
+        if name in step:
+            yield step
+            step = {}
+        step[name] = replicas
+    if step:
+        yield step
+
+
+def _running(session: Session, names: Iterable[str]) -> dict[str, int]:
+    """Pods that run of workloads by name, without those that are not there."""
+    found = {}
+    for name in names:
+        with suppress(NoWorkloadError):
+            found[name] = session.observer.running(session.find(name))
     return found
 
 
@@ -222,16 +280,15 @@ def _print(report: Report, options: argparse.Namespace) -> None:
     from eks_gpushare_lab.reporting import tables
 
     console = tables.make_console()
-    if report.nodes:
+    if report.nodes or report.pools:
         tables.print_report(console, report)
     else:
         tables.print_findings(console, report.findings)
 
 
-def _expected_twice(options: argparse.Namespace) -> str:
-    """A name of which two numbers of pods are expected; `""` if there is none."""
-    given = dict.fromkeys(map(_pair, options.expect or ()))
-    counted = Counter(name for name, _ in given)
+def _expected_twice(given: Sequence[tuple[str, int]]) -> str:
+    """A name of which two numbers are expected; `""` if there is none."""
+    counted = Counter(name for name, _ in dict.fromkeys(given))
     return next((name for name, times in counted.items() if times > 1), "")
 
 
@@ -252,6 +309,11 @@ def _why_stopped(previewed: Preview) -> Iterator[Finding]:
         fix = "Fix the program; `eks-gpushare preview` shows the same."
         message = f"The program stopped: {recording.error}"
         yield rules.PROGRAM_STOPPED.finding((), message, fix)
+
+
+def _pairs(options: argparse.Namespace, option: str) -> list[tuple[str, int]]:
+    """The names and numbers of an option that may be given several times."""
+    return list(map(_pair, getattr(options, option, None) or ()))
 
 
 def _pair(given: str | tuple[str, int]) -> tuple[str, int]:

@@ -276,6 +276,28 @@ class Session:
         self.scaling.take_stock()
         return False
 
+    def wait_for(
+        self,
+        holds: Callable[[], bool],
+        longest: float,
+        show: Callable[[], object] = lambda: None,
+    ) -> bool:
+        """Wait until something holds, and return whether it came to that in time.
+
+        Args:
+            holds: asked twenty times a second.
+            longest: when to give up, in seconds.
+            show: called as often.
+        """
+        end = time.monotonic() + longest
+        while not holds():
+            if time.monotonic() >= end:
+                return False
+            show()
+            self.scaling.look()
+            time.sleep(_TICK)
+        return True
+
     def _longest(self, given: float | None) -> float:
         if given is not None:
             return given

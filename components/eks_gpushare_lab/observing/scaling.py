@@ -145,7 +145,7 @@ class Scaling:
         return found
 
     def _least(self, pool: DeclaredPool, pods: Iterable[Object]) -> int:
-        kinds = [_room(kind, shares) for kind, shares in pool.per_node.items()]
+        kinds = [room_of(kind, shares) for kind, shares in pool.per_node.items()]
         wanted = [_wanted(pod) for pod in self.pods_of(pool, pods)]
         fit = [pod for pod in wanted if any(_fits(pod, kind) for kind in kinds)]
         return least_nodes(fit, kinds) or 0
@@ -171,7 +171,7 @@ class Scaling:
             return False
         on_nodes: Counter[str] = Counter()
         for pod in self.pods_of(pool, pods):
-            if _wants_a_node_alone(pod):
+            if wants_a_node_alone(pod):
                 return False
             on_nodes[pod["spec"].get("nodeName") or ""] += 1
         ready = [record for record in alive if record.ready is not None]
@@ -179,7 +179,7 @@ class Scaling:
         return len(ready) > 1 and sum(each) > 1 and max(each) <= 1
 
 
-def _room(instance_type: str, shares: Mapping[str, int]) -> Amounts:
+def room_of(instance_type: str, shares: Mapping[str, int]) -> Amounts:
     """What a node of a type gives: its shares, and what the catalog knows of the machine."""
     room = {name: Decimal(count) for name, count in shares.items()}
     found = Catalog().find(instance_type)
@@ -202,7 +202,7 @@ def _fits(pod: Amounts, room: Amounts) -> bool:
     return all(room[name] >= amount for name, amount in pod.items() if name in room)
 
 
-def _wants_a_node_alone(pod: Object) -> bool:
+def wants_a_node_alone(pod: Object) -> bool:
     """Whether a pod is told to keep off others, so that one a node is what was asked for."""
     affinity = pod["spec"].get("affinity") or {}
     return bool(affinity.get("podAntiAffinity") or pod["spec"].get("topologySpreadConstraints"))

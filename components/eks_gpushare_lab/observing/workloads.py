@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from eks_gpushare_lab.observing.observer import CRON_JOB, Workload
+from eks_gpushare_lab.observing import observer
+from eks_gpushare_lab.observing.observer import Workload
 
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
@@ -22,6 +23,15 @@ DAEMON_SET = "/apis/apps/v1/namespaces/{}/daemonsets/{}"
 """Path of a DaemonSet."""
 JOB = "/apis/batch/v1/namespaces/{}/jobs/{}"
 """Path of a Job."""
+CRON_JOB = "/apis/batch/v1/namespaces/{}/cronjobs/{}"
+"""Path of a CronJob."""
+POD = "/api/v1/namespaces/{}/pods/{}"
+"""Path of a Pod."""
+SCALED_OBJECTS = "/apis/keda.sh/v1alpha1/namespaces/{}/scaledobjects"
+"""Path of KEDA's ScaledObjects."""
+PAUSED = "autoscaling.keda.sh/paused-replicas"
+"""Annotation by which KEDA keeps a workload at a number of pods
+(https://keda.sh/docs/latest/concepts/scaling-deployments/#pausing-autoscaling)."""
 JOBS = ("Job", "CronJob")
 """Kinds whose pods come to an end."""
 _SHORT = {
@@ -97,7 +107,7 @@ def trial_of(cron_job: Object) -> Object:
     metadata, template = cron_job["metadata"], cron_job["spec"]["jobTemplate"]
     spec = json.loads(json.dumps(template["spec"]))
     noted = spec["template"].setdefault("metadata", {}).setdefault("annotations", {})
-    noted[CRON_JOB] = metadata["name"]
+    noted[observer.CRON_JOB] = metadata["name"]
     owner = {
         "apiVersion": cron_job["apiVersion"],
         "kind": "CronJob",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import Workload, used_by_node
 from eks_gpushare_lab.observing.workloads import JOBS
+from eks_gpushare_lab.reporting.agreements import agreement_findings, expected_nodes
 from eks_gpushare_lab.reporting.comparing import (
     advertised_by,
     comparison_findings,
@@ -18,6 +18,7 @@ from eks_gpushare_lab.reporting.comparing import (
 )
 from eks_gpushare_lab.reporting.daemonset_coverage import coverage_findings, coverage_of
 from eks_gpushare_lab.reporting.machines import machine_findings
+from eks_gpushare_lab.reporting.scaling import pool_reports
 from eks_gpushare_lab.reporting.unproven_mig import UnprovenMig, unproven_mig
 from eks_gpushare_lab.reporting.waiting import reasons_of, uncreated_findings, waiting_findings
 from eks_gpushare_lab.reporting.wholeness import reaches_none, short_of
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare_lab.reporting.daemonset_coverage import Coverage
+    from eks_gpushare_lab.reporting.idle import Idle
+    from eks_gpushare_lab.reporting.scaling import PoolReport
     from eks_gpushare_lab.reporting.wholeness import Short
     from eks_gpushare_lab.session import Session
 
@@ -109,6 +112,26 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """What was there when nothing moved after workloads had been scaled."""
+
+    scaled: Mapping[str, int]
+    """Pods that were asked for, by the name of the workload as it was given."""
+    running: Mapping[str, int]
+    """Pods that ran, by the same names."""
+    nodes: Mapping[str, int]
+    """Nodes that were there, by GPU pool."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as JSON data."""
+        return {
+            "scaled": dict(self.scaled),
+            "running": dict(self.running),
+            "nodes": dict(self.nodes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What one run found."""
 
@@ -126,35 +149,22 @@ class Report:
     """Boards whose MIG this run does not prove, whatever it found."""
     engine: Mapping[str, Any] | None = None
     """What the Pulumi engine did, if it installed the stack."""
+    pools: Mapping[str, PoolReport] = field(default_factory=dict)
+    """GPU pools by name: every node that came and went, and what it costs."""
+    steps: Sequence[Step] = ()
+    """What was there after each step of scaling."""
+    idle: Idle | None = None
+    """How the pools became idle, if that was waited for."""
 
     @property
     def ok(self) -> bool:
         """Whether there is no error among the findings."""
         return not has_errors(self.findings)
 
-    def pools(self) -> dict[str, dict[str, Any]]:
-        """Per GPU pool the number of nodes, and what they declare and advertise together."""
-        found: dict[str, dict[str, Any]] = {}
-        for node in self.nodes:
-            if not node.declared:
-                continue
-            empty = {"nodes": 0, "declared": Counter(), "advertised": Counter()}
-            pool = found.setdefault(node.pool, empty)
-            pool["nodes"] += 1
-            pool["declared"].update(node.declared)
-            pool["advertised"].update(node.advertised)
-        return {
-            name: {
-                key: dict(value) if isinstance(value, Counter) else value
-                for key, value in pool.items()
-            }
-            for name, pool in found.items()
-        }
-
     def as_json(self) -> dict[str, Any]:
         """The report as `lab run --json` prints it."""
         return {
-            "pools": self.pools(),
+            "pools": {name: pool.as_json() for name, pool in self.pools.items()},
             "nodes": {node.name: node.as_json() for node in self.nodes},
             "workloads": {name: counts.as_json() for name, counts in self.workloads.items()},
             "short": {str(each.workload): each.as_json() for each in self.short},
@@ -162,6 +172,8 @@ class Report:
             "findings": [each.as_json() for each in self.findings],
             "unprovenMig": [each.as_json() for each in self.unproven],
             **({} if self.engine is None else {"engine": dict(self.engine)}),
+            **({"steps": [each.as_json() for each in self.steps]} if self.steps else {}),
+            **({} if self.idle is None else {"idle": self.idle.as_json()}),
         }
 
 
@@ -196,13 +208,19 @@ def shares_of(session: Session) -> list[NodeShares]:
     ]
 
 
-def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Finding]) -> Report:
+def report_of(
+    session: Session,
+    expected: Mapping[str, int],
+    before: Sequence[Finding],
+    nodes: Mapping[str, int] | None = None,
+) -> Report:
     """Look at a lab that has come to rest.
 
     Args:
         session: the lab.
         expected: pods that are to run, by name of the workload.
         before: findings from before the lab was there.
+        nodes: nodes that pools are to have, by name of the pool.
     """
     coverages = coverage_of(session)
     workloads = counts_of(session)
@@ -226,6 +244,8 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
         *_of_daemon_sets(session, coverages),
         *_of_workloads(session, met),
         *_unmet(session, expected),
+        *expected_nodes(session, nodes or {}),
+        *agreement_findings(session),
         *(each.finding() for each in short),
         *reaches_none(session, told),
     ]
@@ -238,6 +258,7 @@ def report_of(session: Session, expected: Mapping[str, int], before: Sequence[Fi
         tuple(dict.fromkeys(found)),
         short,
         unproven_mig(session),
+        pools=pool_reports(session),
     )
 
 
@@ -288,7 +309,7 @@ def _unmet(session: Session, expected: Mapping[str, int]) -> Iterator[Finding]:
 
 
 def _unsteady(session: Session) -> Iterator[Finding]:
-    if not session.steady:
+    if not session.steady and not session.scaling.endless:  # which is told by what it does
         message = "Something still moves: pods come and go, or are on their way."
         fix = "See which workload fails again and again, or wait longer: --until-steady."
         yield rules.NOT_STEADY.finding(("lab",), message, fix)

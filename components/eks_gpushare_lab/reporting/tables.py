@@ -124,7 +124,7 @@ def _resources(node: NodeShares) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 def _daemon_sets(report: Report) -> Table:
     table = _table("DaemonSets", "daemonset", "pool", "", "nodes", "desired", "ready")
-    gpu_pools = report.pools()
+    gpu_pools = report.pools
     for coverage in report.daemon_sets:
         name = coverage.name
         for pool, in_pool in coverage.pools.items():

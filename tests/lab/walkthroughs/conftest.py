@@ -101,12 +101,23 @@ class Walk:
         return report_of(self.session, named, []).as_json()
 
 
+def in_short(pool: dict[str, Any]) -> dict[str, Any]:
+    """A pool of a report: how many nodes are there, and what they declare and advertise."""
+    there = [node for node in pool["nodes"] if node["removedAfterSeconds"] is None]
+    return {"nodes": len(there), **{key: pool[key] for key in ("declared", "advertised")}}
+
+
 def messages(report: dict[str, Any], code: str) -> list[str]:
     return [each["message"] for each in report["findings"] if each["code"] == code]
 
 
 def codes(report: dict[str, Any], severity: str = "error") -> list[str]:
     return sorted({each["code"] for each in report["findings"] if each["severity"] == severity})
+
+
+@pytest.fixture
+def shortly() -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return in_short
 
 
 @pytest.fixture

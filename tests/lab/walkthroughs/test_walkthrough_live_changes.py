@@ -11,6 +11,7 @@ pytestmark = pytest.mark.slow
 
 # What conftest.py offers.
 Walk = Any
+Shortly = Any
 Messages = Any
 Desired = Any
 Values = Any
@@ -127,7 +128,9 @@ def test_a_config_map_that_is_not_there(
     )
 
 
-def test_a_node_that_goes_takes_its_shares_with_it(walk: Walk, desired: Desired) -> None:
+def test_a_node_that_goes_takes_its_shares_with_it(
+    walk: Walk, desired: Desired, shortly: Shortly
+) -> None:
     walk.install("time-slicing")
     stack = desired("time-slicing")
     pools = tuple(replace(pool, nodes=2) if pool.is_gpu_pool else pool for pool in stack.pools)
@@ -135,5 +138,5 @@ def test_a_node_that_goes_takes_its_shares_with_it(walk: Walk, desired: Desired)
     two = walk.see()["pools"]["gpu"]
     walk.install(stack)
 
-    assert two == {"nodes": 2, "declared": {GPU: 80}, "advertised": {GPU: 80}}
+    assert shortly(two) == {"nodes": 2, "declared": {GPU: 80}, "advertised": {GPU: 80}}
     assert walk.session.watches.nodes.get("gpu-1") is None

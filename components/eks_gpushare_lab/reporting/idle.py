@@ -1,0 +1,133 @@
+"""What is left of a pool's nodes once its pods have gone."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare_lab import rules
+from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.observing.observer import workload_of
+from eks_gpushare_lab.observing.workloads import (
+    CRON_JOB,
+    JOB,
+    PAUSED,
+    POD,
+    SCALABLE,
+    SCALED_OBJECTS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare_lab.observing.declared_pools import DeclaredPool
+    from eks_gpushare_lab.observing.observer import Workload
+    from eks_gpushare_lab.session import Session
+
+LONGEST_SECONDS = 900.0
+"""How long to wait for nodes to go: Cluster Autoscaler waits for ten minutes by default."""
+
+_BLOCKED = {"DisruptionBlocked", "Unconsolidatable", "FailedDraining", "ScaleDownFailed"}
+"""Reasons of events that tell why a node stays."""
+_DELETED = {"Pod": POD, "Job": JOB, "CronJob": CRON_JOB}
+"""Paths of what has no replicas, by kind."""
+_NOT_FOUND = 404
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """How the pools that an autoscaler scales became idle."""
+
+    after: float | None
+    """Seconds from when the workloads were scaled to nothing; None if it did not come."""
+    nodes: Mapping[str, int]
+    """Nodes that were left then, by GPU pool."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as JSON data."""
+        return {"afterSeconds": self.after, "nodes": dict(self.nodes)}
+
+
+def until_idle(
+    session: Session,
+    longest: float = LONGEST_SECONDS,
+    show: Callable[[], object] = lambda: None,
+) -> tuple[Idle, list[Finding]]:
+    """Scale what was applied to nothing, and wait until every pool has its fewest nodes.
+
+    Args:
+        session: the lab.
+        longest: when to give up, in seconds.
+        show: called twenty times a second.
+    """
+    begun = time.monotonic()
+    _drain(session)
+    came = session.wait_for(session.scaling.is_idle, longest, show)
+    after = round(time.monotonic() - begun, 1) if came else None
+    idle = Idle(after, session.scaling.nodes_now())
+    return idle, [] if came else list(_left(session, longest))
+
+
+def _drain(session: Session) -> None:
+    """Scale what was applied to nothing; what has no replicas is deleted."""
+    for workload in list(session.applied):
+        at = (workload.namespace, workload.name)
+        if workload.kind in SCALABLE:
+            _pause(session, workload)
+            try:
+                path = SCALABLE[workload.kind].format(*at)
+                session.client.patch(f"{path}/scale", {"spec": {"replicas": 0}})
+            except ApiError as error:
+                if error.status != _NOT_FOUND:
+                    raise
+            session.applied[workload] = 0
+        elif workload.kind in _DELETED:
+            session.client.delete(_DELETED[workload.kind].format(*at))
+            del session.applied[workload]
+    session.touch()
+
+
+def _pause(session: Session, workload: Workload) -> None:
+    """Have KEDA keep a workload at nothing, if it scales it."""
+    scaled = session.client.get(SCALED_OBJECTS.format(workload.namespace)) or {}
+    for each in scaled.get("items") or ():
+        target = each["spec"].get("scaleTargetRef") or {}
+        if (target.get("kind", "Deployment"), target.get("name")) == workload[1:]:
+            path = f"{SCALED_OBJECTS.format(workload.namespace)}/{each['metadata']['name']}"
+            session.client.patch(path, {"metadata": {"annotations": {PAUSED: "0"}}})
+
+
+def _left(session: Session, longest: float) -> Iterator[Finding]:
+    """Pools that have more nodes than they should, and what keeps these."""
+    now = session.scaling.nodes_now()
+    for pool in session.scaling.scaled:
+        if now[pool.name] <= pool.least:
+            continue
+        why = "; ".join(_why(session, pool)) or "its autoscaler says nothing of them"
+        message = (
+            f"{now[pool.name]} nodes are left {longest:.0f} s after the workloads were scaled to "
+            f"nothing, where {pool.least} should be: {why}."
+        )
+        fix = (
+            "See what runs there and what keeps the nodes: consolidateAfter, a budget of nodes, "
+            "scaleDownAfter, or a pod that may not be disrupted."
+        )
+        yield rules.NOT_IDLE.finding(("pools", pool.name, "nodes"), message, fix)
+
+
+def _why(session: Session, pool: DeclaredPool) -> Iterator[str]:
+    names = {r.name for r in session.scaling.history.of_pool(pool.name, alive=True)}
+    left = [
+        f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+        for pod in session.watches.pods.all()
+        if pod["spec"].get("nodeName") in names and workload_of(pod).kind != "DaemonSet"
+    ]
+    if left:
+        more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+        yield f"there run {', '.join(sorted(left)[:_SHOWN])}{more}"
+    words = session.scaling.autoscalers.words()
+    said = (str(word) for word in words if word.reason in _BLOCKED and word.name in names)
+    yield from dict.fromkeys(said)
