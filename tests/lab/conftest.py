@@ -84,7 +84,7 @@ class Client:
             connection.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def call(control_plane: ControlPlane) -> Client:
     return Client(control_plane.lab)
 
@@ -124,7 +124,7 @@ def components() -> str:
     return os.pathsep.join([str(COMPONENTS), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def eventually() -> Callable[..., bool]:
     return wait_until
 

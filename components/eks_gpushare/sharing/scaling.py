@@ -105,21 +105,6 @@ def sizes_of(pool: Pool, nodes: Mapping[str, Mapping[str, int]]) -> Sizes:
     return Sizes(least, least, most or 1 if given is None else given)
 
 
-def most_of(nodes: Mapping[str, int | None], each: Mapping[str, float]) -> float | None:
-    """The most that there may be of something, None without a limit.
-
-    Args:
-        nodes: Most nodes if all are of one type, by that.
-        each: How much of it one node has, by its type.
-    """
-    found: list[float] = []
-    for name, count in nodes.items():
-        if count is None:
-            return None
-        found.append(round(count * each[name], 4))
-    return max(found, default=0)
-
-
 def _whole(limit: str) -> int:
     found = quantity(limit)
     return int(found) if found is not None and found > 0 else 0

@@ -10,7 +10,13 @@ from eks_gpushare.sharing.scaling import limits_by_type
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eks_gpushare.config.pools import Pool
     from eks_gpushare.sharing.plan import PoolPlan
+
+
+def is_static(pool: Pool) -> bool:
+    """Whether Karpenter keeps a number of nodes, whatever pods there are."""
+    return pool.is_static
 
 
 def limits_of(plan: PoolPlan) -> dict[str, str]:

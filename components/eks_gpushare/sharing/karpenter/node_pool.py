@@ -61,7 +61,7 @@ def node_pool(plan: PoolPlan, catalog: Catalog) -> dict[str, Any]:
         spec["limits"] = limits
     if pool.is_static:
         spec["replicas"] = static_nodes(pool)
-    elif settings.weight is not None:
+    if settings.weight is not None:
         spec["weight"] = settings.weight
     return {
         "apiVersion": NODE_POOLS,
