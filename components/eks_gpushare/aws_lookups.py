@@ -47,12 +47,13 @@ def caller() -> str:
     return get_caller_identity().arn
 
 
-def cluster_facts(name: str, *, choose_subnets: bool) -> ClusterFacts:
+def cluster_facts(name: str, *, choose_subnets: bool, karpenter: bool = False) -> ClusterFacts:
     """What AWS says of an EKS cluster.
 
     Args:
         name: Its name.
         choose_subnets: Whether its subnets for nodes are to be found among all that it has.
+        karpenter: Whether Karpenter is to make nodes in it, which EKS Auto Mode excludes.
 
     Raises:
         pulumi.RunError: If AWS does not know it or does not say enough of it.
@@ -68,6 +69,14 @@ def cluster_facts(name: str, *, choose_subnets: bool) -> ClusterFacts:
             "name, aws:region, and that your credentials may describe it."
         )
         raise pulumi.RunError(message) from error
+    if karpenter and any(each.enabled for each in found.compute_configs or ()):
+        message = (
+            f"cluster.existing.name: the EKS cluster {name} is in EKS Auto Mode, which has a "
+            "Karpenter of its own with the same kinds; two would fight over every NodePool, and "
+            "nodes of Auto Mode cannot share GPUs: their device plugin has no settings. Set "
+            "provisioner: managedNodeGroup, which Auto Mode leaves alone, or turn Auto Mode off."
+        )
+        raise pulumi.RunError(message)
     network = found.vpc_config
     subnets = list(network.subnet_ids)
     facts = {

@@ -88,7 +88,10 @@ def _looked_up(environment: Environment) -> dict[str, Any]:
     existing = cluster.existing
     if isinstance(existing, ClusterByName):
         choose = not isinstance(network, ExistingNetwork) and _needs_subnets(environment)
-        return {"cluster_facts": aws_lookups.cluster_facts(existing.name, choose_subnets=choose)}
+        found = aws_lookups.cluster_facts(
+            existing.name, choose_subnets=choose, karpenter=_has_karpenter(environment)
+        )
+        return {"cluster_facts": found}
     return {}
 
 
@@ -96,7 +99,15 @@ def _needs_subnets(environment: Environment) -> bool:
     """Whether nodes go into subnets that nobody has named."""
     pools = environment.pools.values()
     return environment.system is not None or any(
-        pool.provisioner == "managedNodeGroup" and pool.subnet_ids is None for pool in pools
+        pool.provisioner != "existing" and pool.subnet_ids is None for pool in pools
+    )
+
+
+def _has_karpenter(environment: Environment) -> bool:
+    """Whether a Karpenter of the stack's own would be in the cluster."""
+    pools = environment.pools.values()
+    return environment.karpenter is not None or any(
+        pool.provisioner == "karpenter" for pool in pools
     )
 
 

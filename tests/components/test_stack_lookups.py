@@ -24,6 +24,7 @@ NEW = {
 }
 ZONES = "aws:index/getAvailabilityZones:getAvailabilityZones"
 IDENTITY = "aws:index/getCallerIdentity:getCallerIdentity"
+CLUSTER = "aws:eks/getCluster:getCluster"
 TABLES = "aws:ec2/getRouteTables:getRouteTables"
 TABLE = "aws:ec2/getRouteTable:getRouteTable"
 
@@ -31,7 +32,9 @@ TABLE = "aws:ec2/getRouteTable:getRouteTable"
 def run(environment: Mapping[str, Any], **answers: Any) -> Recording:
     """Run the program of every stack, with AWS's answers by the last word of their token."""
     base = default_fakes()
-    tokens = {token.rpartition(":")[2]: token for token in (ZONES, IDENTITY, TABLES, TABLE)}
+    tokens = {
+        token.rpartition(":")[2]: token for token in (ZONES, IDENTITY, CLUSTER, TABLES, TABLE)
+    }
 
     def answering(answer: Any) -> Any:
         return lambda _plan, args, _provider: answer(args) if callable(answer) else answer
@@ -221,3 +224,55 @@ def test_route_tables_that_aws_does_not_tell_of_ask_for_the_network(
         "say: invoke failed: UnauthorizedOperation. Name those for nodes: network: {vpcId, "
         "privateSubnetIds}."
     )
+
+
+OF_KARPENTER = {
+    "gpu": {
+        **POOL,
+        "provisioner": "karpenter",
+        "nodes": {"max": 2},
+        "amiVersion": "1.35.8-20260930",
+    }
+}
+
+
+def in_auto_mode(enabled: bool) -> Mapping[str, Any]:
+    from eks_gpushare.program.aws_functions import ACCOUNT
+
+    config = {"enabled": enabled, "nodePools": ["general-purpose"], "nodeRoleArn": ""}
+    network = {"vpcId": "vpc-1", "subnetIds": ["subnet-1"], "clusterSecurityGroupId": "sg-1"}
+    return {
+        "id": "there",
+        "arn": f"arn:aws:eks:us-east-1:{ACCOUNT}:cluster/there",
+        "endpoint": "https://there.example.com",
+        "certificateAuthorities": [{"data": "QQ=="}],
+        "kubernetesNetworkConfigs": [{"serviceIpv4Cidr": "172.20.0.0/16"}],
+        "version": "1.35",
+        "vpcConfig": network,
+        "computeConfigs": [config],
+    }
+
+
+def test_a_karpenter_of_ones_own_is_not_for_auto_mode() -> None:
+    recording = run({**THERE, "pools": OF_KARPENTER}, getCluster=in_auto_mode(enabled=True))
+
+    assert error(recording).startswith(
+        "cluster.existing.name: the EKS cluster there is in EKS Auto Mode, which has a Karpenter "
+        "of its own with the same kinds;"
+    )
+
+
+@pytest.mark.parametrize(
+    ("pools", "enabled"), [(OF_KARPENTER, False), ({"gpu": POOL}, True), ({"gpu": POOL}, False)]
+)
+def test_what_auto_mode_leaves_alone_is_made(pools: dict[str, Any], enabled: bool) -> None:
+    recording = run({**THERE, "pools": pools}, getCluster=in_auto_mode(enabled=enabled))
+
+    assert recording.error is None, recording.error
+
+
+def test_nodes_of_karpenters_go_into_private_subnets_too() -> None:
+    answers = tables(rtb_1=table(main=True, gateway="igw-1"), rtb_2=table())
+    recording = run({**THERE, "pools": OF_KARPENTER}, getRouteTables=IDS, getRouteTable=answers)
+
+    assert "every subnet of the EKS cluster there" in error(recording)

@@ -53,6 +53,7 @@ def _cluster(plan: Plan, args: Properties, provider: str) -> Properties:
             {"oidcs": [{"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/ASSUMED"}]}
         ],
         "roleArn": f"arn:{partition_of(region).id}:iam::{ACCOUNT}:role/assumed-{name}",
+        "computeConfigs": [],
         "deletionProtection": False,
         "vpcConfig": {
             "vpcId": "vpc-assumed",

@@ -34,6 +34,7 @@ NO_RELEASE = Rule(
     "Karpenter would have to take the newest image that there is, and exchange every node whenever "
     "AWS publishes another.",
     f"{_NODE_CLASSES}#specamiselectorterms",
+    not_alone="It is told the version of its cluster, or asks for it.",
 )
 NO_PRICE = Rule(
     "GPU758",
