@@ -88,10 +88,10 @@ def _looked_up(environment: Environment) -> dict[str, Any]:
     existing = cluster.existing
     if isinstance(existing, ClusterByName):
         choose = not isinstance(network, ExistingNetwork) and _needs_subnets(environment)
-        found = aws_lookups.cluster_facts(
+        facts = aws_lookups.cluster_facts(
             existing.name, choose_subnets=choose, karpenter=_has_karpenter(environment)
         )
-        return {"cluster_facts": found}
+        return {"cluster_facts": facts}
     return {}
 
 

@@ -237,13 +237,11 @@ OF_KARPENTER = {
 
 
 def in_auto_mode(enabled: bool) -> Mapping[str, Any]:
-    from eks_gpushare.program.aws_functions import ACCOUNT
-
     config = {"enabled": enabled, "nodePools": ["general-purpose"], "nodeRoleArn": ""}
     network = {"vpcId": "vpc-1", "subnetIds": ["subnet-1"], "clusterSecurityGroupId": "sg-1"}
     return {
         "id": "there",
-        "arn": f"arn:aws:eks:us-east-1:{ACCOUNT}:cluster/there",
+        "arn": "arn:aws:eks:us-east-1:111122223333:cluster/there",
         "endpoint": "https://there.example.com",
         "certificateAuthorities": [{"data": "QQ=="}],
         "kubernetesNetworkConfigs": [{"serviceIpv4Cidr": "172.20.0.0/16"}],

@@ -54,7 +54,7 @@ def judged(call: Callable[..., dict[str, Any]], eventually: Callable[..., bool])
 
     def served(path: str) -> bool:
         try:
-            return call("GET", path)["_code"] == 200
+            return bool(call("GET", path)["_code"] == 200)
         except ValueError:  # a kind that is not there yet is told in plain text
             return False
 

@@ -1,8 +1,8 @@
 """Who adds and removes nodes: Karpenter or Cluster Autoscaler, and what a pool asks of them."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from eks_gpushare.config.base import Items, Model, TextInput
 from eks_gpushare.config.taints import Taint
@@ -15,10 +15,21 @@ Expander: TypeAlias = Literal[
 ]
 
 
+def _amount_kind(value: Any) -> str:
+    return "<text>" if isinstance(value, str) else "<number>"
+
+
+Amount: TypeAlias = Annotated[
+    Annotated[int, Tag("<number>")] | Annotated[str, Tag("<text>")],
+    Discriminator(_amount_kind),
+]
+"""A whole number, or a text such as `10%` or `256Gi`."""
+
+
 class DisruptionBudget(Model):
     """How many nodes Karpenter may take away at a time, as in a NodePool."""
 
-    nodes: int | str
+    nodes: Amount
     """A number of nodes, or how many in a hundred: `"10%"`. 0 forbids it."""
     reasons: Items[DisruptionReason] | None = None
     """For which reasons it holds. Default: for all."""
@@ -36,7 +47,7 @@ class KarpenterPool(Model):
     which the stack then turns on. A pool cannot change from one to the other."""
     weight: int | None = Field(default=None, ge=1, le=100)
     """Which pool is tried first where several can run a pod: the greater. Default: none."""
-    limits: dict[str, int | str] | None = None
+    limits: dict[str, Amount] | None = None
     """Most of each resource that all nodes together may have, in the units that they advertise:
     shares, not GPUs. Default: what `nodes.max` nodes of the largest type have."""
     capacity_types: Items[CapacityType] | None = None

@@ -28,7 +28,7 @@ Spelling: TypeAlias = Callable[[FieldPath], "str | None"]
 TAGS = frozenset(
     {
         *("<new>", "<existing>", "<name>", "<kubeconfig>", "<count>", "<names>"),
-        "<percent>",
+        *("<percent>", "<number>", "<text>"),
         *("<devices>", "<groups>", *(f"<{mode}>" for mode in MODES)),
     }
 )
