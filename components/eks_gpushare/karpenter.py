@@ -10,6 +10,7 @@ from eks_gpushare import args as plain
 from eks_gpushare.aws.karpenter_controller import register_controller_role
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
+from eks_gpushare.catalog.karpenter_releases import FEATURE_GATES
 from eks_gpushare.component_args import given_args, props, validate_args, warn
 from eks_gpushare.config.component_specs import KarpenterSpec
 from eks_gpushare.config.environment import CatalogAdditions, Charts, Environment
@@ -19,10 +20,12 @@ from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_karpenter
+from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.sharing.charts import release_source
 from eks_gpushare.sharing.karpenter import controller_values
 from eks_gpushare.sharing.karpenter_crds import crd_source
 from eks_gpushare.validation import shape_rules
+from eks_gpushare.validation.shape import similar
 
 RELEASE_NAME = "karpenter"
 CRD_RELEASE_NAME = "karpenter-crd"
@@ -92,6 +95,7 @@ class Karpenter(pulumi.ComponentResource):
         def ruled(spec: KarpenterSpec) -> Iterator[Finding]:
             yield from missing_provider("Karpenter", opts)
             yield from _wrong_arn(given)
+            yield from until_unread(_of_others, spec)
             yield from check_karpenter(spec)
 
         spec, found = validate_args(KarpenterSpec, KarpenterArgs, given, ruled)
@@ -239,6 +243,24 @@ def _values(
 def _region(arn: str) -> str:
     cluster = read_cluster_arn(arn)
     return cluster.region if cluster else ""
+
+
+def _of_others(spec: KarpenterSpec) -> Iterator[Finding]:
+    """What is not this component's to do, or nothing that Karpenter has."""
+    if not spec.install:
+        message = "Karpenter is what installs it."
+        fix = (
+            "Remove install, or the component: KarpenterPool takes the node role of any Karpenter."
+        )
+        yield shape_rules.NOT_ALLOWED.finding(("install",), message, fix)
+    for gate in spec.feature_gates:
+        if gate not in FEATURE_GATES:
+            meant = similar(gate, FEATURE_GATES)
+            yield shape_rules.UNKNOWN_KEY.finding(
+                ("feature_gates", gate),
+                f"Karpenter has no feature gate {gate}.",
+                f"Did you mean {meant}?" if meant else f"It has {', '.join(FEATURE_GATES)}.",
+            )
 
 
 def _wrong_arn(args: Mapping[str, Any]) -> Iterator[Finding]:

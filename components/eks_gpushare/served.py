@@ -21,15 +21,18 @@ if TYPE_CHECKING:
     import pulumi
 
     from eks_gpushare import args as plain
-    from eks_gpushare.config.component_specs import GpuPoolSpec
+    from eks_gpushare.config.component_specs import GpuPoolSpec, KarpenterPoolSpec
     from eks_gpushare.findings.finding import FieldPath, Finding
 
 S = TypeVar("S", DevicePluginSpec, GpuOperatorSpec)
 
 
-def served_pool(pool: GpuPoolSpec) -> plain.ServedPool:
+def served_pool(pool: GpuPoolSpec | KarpenterPoolSpec) -> plain.ServedPool:
     """What a manager has to know of a checked pool."""
-    return cast("plain.ServedPool", CheckedArgs(converted(ServedPool, pool, name=pool.pool)))
+    named = {"name": pool.pool}
+    if pool.provisioner != "managedNodeGroup":  # by which shares have another name
+        named["provisioner"] = pool.provisioner
+    return cast("plain.ServedPool", CheckedArgs(converted(ServedPool, pool, **named)))
 
 
 def checked_manager(

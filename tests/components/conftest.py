@@ -248,6 +248,33 @@ def efa_device_plugin(record: Callable[..., Run]) -> Callable[..., Run]:
 
 
 @pytest.fixture
+def karpenter(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`karpenter(key=value)` runs Karpenter alone, with a provider for an own cluster."""
+    arn = "arn:aws:eks:us-west-2:111122223333:cluster/demo"
+    least = {"cluster_name": "demo", "cluster_arn": arn}
+    return _alone(record, "Karpenter", least, provider=True)
+
+
+@pytest.fixture
+def karpenter_pool(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`karpenter_pool(key=value)` runs KarpenterPool alone, as above."""
+    return _alone(
+        record,
+        "KarpenterPool",
+        {
+            "pool": "gpu",
+            "node_role_name": "gpu-nodes",
+            "cluster_subnet_ids": ["subnet-0a", "subnet-0b"],
+            "security_group_ids": ["sg-cluster"],
+            "version": "1.35",
+            "instance_types": ["g6.2xlarge"],
+            "sharing": {"mode": "timeSlicing", "replicas": 2},
+        },
+        provider=True,
+    )
+
+
+@pytest.fixture
 def gpu_operator(record: Callable[..., Run]) -> Callable[..., Run]:
     """`gpu_operator(key=value)` runs GpuOperator alone, with a provider for an own cluster."""
     pool = {"instance_types": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4}}

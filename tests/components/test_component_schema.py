@@ -42,6 +42,8 @@ COMPONENTS = [
     "GpuOperator",
     "GpuPool",
     "GpuSharingEnvironment",
+    "Karpenter",
+    "KarpenterPool",
     "Network",
     "SystemNodes",
 ]
@@ -52,10 +54,17 @@ SPECS: dict[str, type[Model]] = {
     "GpuOperator": GpuOperatorSpec,
     "GpuPool": component_specs.GpuPoolSpec,
     "GpuSharingEnvironment": component_specs.EnvironmentSpec,
+    "Karpenter": component_specs.KarpenterSpec,
+    "KarpenterPool": component_specs.KarpenterPoolSpec,
     "Network": component_specs.NetworkSpec,
     "SystemNodes": component_specs.SystemNodesSpec,
 }
-ELSEWHERE = {"SystemNodes": {"zones", "node_role"}, "GpuPool": {"node_role"}}
+ELSEWHERE = {
+    "SystemNodes": {"zones", "node_role"},
+    "GpuPool": {"node_role"},
+    "Karpenter": {"node_role"},
+    "KarpenterPool": {"node_role"},
+}
 """Fields of a stack file's block that its program has turned into subnets, and those that may be
 outputs here: a role is often made by the same program."""
 BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
@@ -181,6 +190,8 @@ def test_registered_outputs_are_the_described_ones(
         "sharing": {"mode": "exclusive"},
         "efa": component == "EfaDevicePlugin",
     }
+    if component.startswith("Karpenter"):
+        pool |= {"provisioner": "karpenter", "nodes": {"max": 2}}
     made = environment(preview=False, gpu_stack={"manager": manager}, pools={"gpu": pool})
     found = made.all(component)
     assert {frozenset(each.outputs) for each in found} == {frozenset(described)}

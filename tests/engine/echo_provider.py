@@ -62,6 +62,16 @@ REPLACING = {
     "aws:eks/cluster:Cluster": ("encryptionConfig", "name", "roleArn"),
     "aws:iam/role:Role": ("name", "namePrefix", "path"),
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ("policyArn", "role"),
+    "aws:cloudwatch/eventRule:EventRule": ("name", "namePrefix"),
+    "aws:cloudwatch/eventTarget:EventTarget": ("rule", "targetId"),
+    "aws:eks/accessEntry:AccessEntry": ("clusterName", "principalArn", "type"),
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": (
+        "clusterName",
+        "namespace",
+        "serviceAccount",
+    ),
+    "aws:sqs/queue:Queue": ("name", "namePrefix"),
+    "aws:sqs/queuePolicy:QueuePolicy": ("queueUrl",),
     # pulumi/pulumi-kubernetes, provider/pkg/provider/diff.go and helm_release.go.
     "kubernetes:core/v1:ConfigMap": ("data", "immutable", "metadata.name", "metadata.namespace"),
     "kubernetes:core/v1:Namespace": ("metadata.name",),

@@ -21,6 +21,15 @@ SINCE_KUBERNETES: Mapping[str, str] = {
     "1.36": "1.13.0",
 }
 """First release for each Kubernetes version."""
+FEATURE_GATES = (
+    "capacityBuffer",
+    "nodeOverlay",
+    "nodeRepair",
+    "reservedCapacity",
+    "spotToSpotConsolidation",
+    "staticCapacity",
+)
+"""Below `settings.featureGates` of the chart's values.yaml, 1.14.1."""
 SINCE_V1 = "1.0.0"
 """NodePool and EC2NodeClass of API version v1."""
 SINCE_RESERVED = "1.3.0"

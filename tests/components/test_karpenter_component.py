@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eks_gpushare.catalog import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.components.conftest import Run
+
+ARN = "arn:aws:eks:us-west-2:111122223333:cluster/demo"
+ROLE = "arn:aws:iam::111122223333:role/teams/ml/gpu-nodes"
+
+
+@pytest.mark.parametrize("mode", ["preview", "update"])
+def test_karpenter_with_defaults(
+    karpenter: Callable[..., Run], golden: Callable[[str, str], None], mode: str
+) -> None:
+    golden(f"components/karpenter.{mode}.json", karpenter(preview=mode == "preview").text())
+
+
+def test_two_charts_of_one_version(karpenter: Callable[..., Run]) -> None:
+    run = karpenter()
+    crds, release = (run.inputs("Release", f"demo-{each}") for each in ("crds", "release"))
+
+    assert (crds["name"], release["name"]) == ("karpenter-crd", "karpenter")
+    assert crds["version"] == release["version"] == versions.KARPENTER.version
+    assert (crds["chart"], release["chart"]) == (
+        "oci://public.ecr.aws/karpenter/karpenter-crd",
+        "oci://public.ecr.aws/karpenter/karpenter",
+    )
+    # Its chart has the definitions too, which Helm would install once and never again.
+    assert release["skipCrds"] is True
+
+
+@pytest.mark.parametrize(
+    ("given", "definitions"),
+    [
+        ({}, ("oci://public.ecr.aws/karpenter/karpenter-crd", "1.14.1", None)),
+        (
+            {"chart": {"version": "1.13.0"}},
+            ("oci://public.ecr.aws/karpenter/karpenter-crd", "1.13.0", None),
+        ),
+        (
+            {"chart": {"repository": "oci://mirror.example/k/karpenter"}},
+            ("oci://mirror.example/k/karpenter-crd", "1.14.1", None),
+        ),
+        (
+            {"chart": {"repository": "https://charts.example"}},
+            ("karpenter-crd", "1.14.1", {"repo": "https://charts.example"}),
+        ),
+        ({"crd_chart": {"path": "charts/karpenter-crd"}}, ("charts/karpenter-crd", None, None)),
+        (
+            {"crd_chart": {"repository": "oci://mirror.example/crds/karpenter-crd"}},
+            ("oci://mirror.example/crds/karpenter-crd", "1.14.1", None),
+        ),
+    ],
+)
+def test_the_definitions_come_from_beside_the_chart(
+    karpenter: Callable[..., Run], given: dict[str, Any], definitions: tuple[object, ...]
+) -> None:
+    found = karpenter(**given).inputs("Release", "demo-crds")
+
+    assert (found["chart"], found.get("version"), found.get("repositoryOpts")) == definitions
+
+
+def test_values_are_the_users_last(karpenter: Callable[..., Run]) -> None:
+    run = karpenter(
+        preview=False,
+        replicas=3,
+        feature_gates={"nodeOverlay": True, "staticCapacity": True},
+        chart={"values": {"logLevel": "debug", "settings": {"batchMaxDuration": "20s"}}},
+    )
+
+    values = run.inputs("Release", "demo-release")["values"]
+    assert values["replicas"] == 3
+    assert values["logLevel"] == "debug"
+    assert values["settings"] == {
+        "batchMaxDuration": "20s",
+        "clusterName": "demo",
+        "featureGates": {"nodeOverlay": True, "nodeRepair": False, "staticCapacity": True},
+        "interruptionQueue": run.one("Queue").outputs["name"],
+    }
+    # Pods on nodes with a hop limit of 1 cannot ask the instance metadata for it.
+    assert values["controller"]["env"] == [{"name": "AWS_REGION", "value": "us-west-2"}]
+
+
+def test_the_controller_runs_only_while_it_may_do_everything(karpenter: Callable[..., Run]) -> None:
+    """Destroyed before it, any of these would keep it from ending its nodes."""
+    run = karpenter(preview=False)
+    needed = {each.name for each in run if each.custom and each.type.startswith("aws:")}
+
+    assert needed <= set(run.depends("Release", "demo-release")) | {"demo-node", "demo-controller"}
+    assert "demo-crds" in run.depends("Release", "demo-release")
+
+
+def test_without_a_queue_nothing_of_it_is_made(karpenter: Callable[..., Run]) -> None:
+    run = karpenter(preview=False, interruption_queue=False)
+
+    assert not [each for each in run if "sqs" in each.type or "event" in each.type]
+    assert "interruptionQueue" not in run.inputs("Release", "demo-release")["values"]["settings"]
+    assert "demo-controller-interruption" not in [each.name for each in run.all("RolePolicy")]
+    assert run.one("Karpenter").outputs["queueName"] == ""
+
+
+def test_a_role_of_ones_own_is_the_one_that_may_be_passed(karpenter: Callable[..., Run]) -> None:
+    run = karpenter(preview=False, node_role=ROLE)
+    policy = json.loads(run.inputs("RolePolicy", "demo-controller-iam-integration")["policy"])
+    (passing,) = [each for each in policy["Statement"] if each["Action"] == "iam:PassRole"]
+
+    assert [each.name for each in run.all("Role")] == ["demo-controller"]
+    assert passing["Resource"] == ROLE
+    assert run.inputs("AccessEntry")["principalArn"] == ROLE
+    assert run.one("Karpenter").outputs["nodeRoleName"] == "gpu-nodes"
+
+
+def test_the_access_entry_may_be_somebody_elses(karpenter: Callable[..., Run]) -> None:
+    assert karpenter(node_role=ROLE, access_entry=False).all("AccessEntry") == []
+
+
+def test_a_namespace_of_its_own_is_made(karpenter: Callable[..., Run]) -> None:
+    run = karpenter(namespace="karpenter")
+
+    assert run.inputs("Namespace")["metadata"]["name"] == "karpenter"
+    assert run.inputs("Release", "demo-release")["namespace"] == "karpenter"
+    assert run.inputs("PodIdentityAssociation")["namespace"] == "karpenter"
+    # Moved, it would be replaced, and every pool in the cluster would go with the definitions.
+    assert run.inputs("Release", "demo-crds")["namespace"] == "kube-system"
+
+
+@pytest.mark.parametrize(
+    ("region", "partition"), [("us-gov-west-1", "aws-us-gov"), ("cn-north-1", "aws-cn")]
+)
+def test_everything_is_of_one_partition(
+    karpenter: Callable[..., Run], region: str, partition: str
+) -> None:
+    arn = f"arn:{partition}:eks:{region}:111122223333:cluster/demo"
+    run = karpenter(preview=False, cluster_arn=arn, partition=partition)
+    policies = [json.loads(each.inputs["policy"]) for each in run.all("RolePolicy")]
+    resources = json.dumps([s["Resource"] for each in policies for s in each["Statement"]])
+
+    arns = resources.count('"arn:')
+    own = resources.count(f'"arn:{partition}:')
+    queue = resources.count('"arn:aws:sqs:us-west-2')  # which the in-process run makes up
+    node_role = resources.count('"arn:aws:iam::111122223333:role/demo-node')
+    assert arns == own + queue + node_role
+    assert own > 20
+
+
+def test_roles_have_the_boundary_and_path_of_the_account(karpenter: Callable[..., Run]) -> None:
+    boundary = "arn:aws:iam::111122223333:policy/Boundary"
+    run = karpenter(iam={"permissions_boundary": boundary, "path": "/ml/"}, tags={"team": "ml"})
+
+    for each in run.all("Role"):
+        inputs = run.inputs("Role", each.name)
+        assert (inputs["permissionsBoundary"], inputs["path"]) == (boundary, "/ml/")
+    tagged = ("Role", "Queue", "EventRule", "AccessEntry", "PodIdentityAssociation")
+    assert {
+        each.type.split(":")[-1] for each in run if each.inputs.get("tags") == {"team": "ml"}
+    } >= {*tagged}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"cluster_name": None}, "cluster_name: cluster_name is required here."),
+        ({"cluster_arn": "demo"}, 'cluster_arn: "demo" is not the ARN of an EKS cluster.'),
+        ({"cluster_arn": "arn:aws:iam::1:role/x"}, "is not the ARN of an EKS cluster."),
+        ({"replicas": 0}, "replicas: "),
+        ({"install": False}, "install: Karpenter is what installs it."),
+        ({"namespace": "kube-public"}, "namespace: kube-public is Kubernetes's own"),
+        ({"namespace": "Karpenter"}, 'namespace: "Karpenter" is not 1 to 63 lower-case letters'),
+        ({"node_role": "gpu-nodes"}, 'node_role: "gpu-nodes" '),
+        ({"chart": {"version": "latest"}}, 'chart.version: "latest" is not an exact version.'),
+        ({"crd_chart": {"version": "1.x"}}, 'crd_chart.version: "1.x" is not an exact version.'),
+        ({"chart": {"version": "1.6.2"}}, "Karpenter 1.6.2 is too old for the gate nodeOverlay"),
+        (
+            {"feature_gates": {"nodeOverlays": True}},
+            "Karpenter has no feature gate nodeOverlays. Did you mean nodeOverlay?",
+        ),
+        ({"replica": 2}, "replica: replica is not an argument. Did you mean replicas?"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    karpenter: Callable[..., Run], given: dict[str, Any], message: str
+) -> None:
+    assert message in karpenter(fails=True, **given).error
+
+
+def test_without_a_provider_it_is_refused(record: Callable[..., Run]) -> None:
+    def program() -> None:
+        from eks_gpushare import Karpenter
+
+        Karpenter("demo", {"cluster_name": "demo", "cluster_arn": ARN})
+
+    assert "No Kubernetes provider is given" in record(program, fails=True).error
+
+
+def test_names_may_be_long(record: Callable[..., Run]) -> None:
+    def program() -> None:
+        import pulumi
+        import pulumi_kubernetes
+
+        from eks_gpushare import Karpenter
+
+        provider = pulumi_kubernetes.Provider("cluster", kubeconfig="{}")
+        args: Any = {"cluster_name": "demo", "cluster_arn": ARN}
+        Karpenter("n" * 70, args, pulumi.ResourceOptions(providers=[provider]))
+
+    run = record(program, preview=False)
+    for kind, longest in (("Role", 64), ("EventRule", 64), ("Queue", 80)):
+        for each in run.all(kind):
+            assert len(each.outputs["name"]) <= longest
