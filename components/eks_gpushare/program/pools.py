@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ENVIRONMENT_TYPE = "eks-gpushare:index:GpuSharingEnvironment"
 POOL_TYPE = "eks-gpushare:index:GpuPool"
+POOL_TYPES = (POOL_TYPE, "eks-gpushare:index:KarpenterPool")
 
 _PLANNED = frozenset(
     {
@@ -88,7 +89,7 @@ def catalog_of_pool(pool: Resource, region: str | None) -> Catalog:
 
 
 def _alone(recording: Recording) -> Iterator[Resource]:
-    for pool in recording.of_type(POOL_TYPE):
+    for pool in (each for kind in POOL_TYPES for each in recording.of_type(kind)):
         above = recording.by_urn.get(pool.parent)
         if above is None or above.type != ENVIRONMENT_TYPE:
             yield pool

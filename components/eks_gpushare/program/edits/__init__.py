@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.program.edits.cluster import of_clusters, of_clusters_gone, of_ways_out
 from eks_gpushare.program.edits.compared import CLUSTER, NODE_GROUP, RELEASE, bare, by_urn, changed
+from eks_gpushare.program.edits.karpenter import of_karpenter
 from eks_gpushare.program.edits.kinds import Edit, Effect, edit
 from eks_gpushare.program.edits.nodes import REPLACING, of_group
 from eks_gpushare.program.edits.sharing import of_managers, of_releases, of_requests
@@ -47,6 +48,7 @@ def edits(before: Recording, after: Recording) -> list[Edit]:
         return refused
     return [
         *_of_groups(before, after, replaced),
+        *of_karpenter(before, after),
         *clusters,
         *of_ways_out(before, after),
         *of_managers(before, after),

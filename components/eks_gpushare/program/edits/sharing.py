@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.program.edits.compared import RELEASE, by_urn, changed, same_order
+from eks_gpushare.program.edits.compared import RELEASE, by_urn, changed, inputs, same_order
+from eks_gpushare.program.edits.karpenter import CONTROLLER, DEFINITIONS, REINSTALLED, RESTARTS
 from eks_gpushare.program.edits.kinds import Edit, edit
-from eks_gpushare.program.pools import ENVIRONMENT_TYPE, POOL_TYPE
+from eks_gpushare.program.pools import ENVIRONMENT_TYPE, POOL_TYPES
 from eks_gpushare.program.values import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.program.recording import Recording
+    from eks_gpushare.program.recording import Recording, Resource
 
 _MANAGERS = {
     "eks-gpushare:index:DevicePlugin": "the device plugin's chart",
@@ -77,10 +78,21 @@ def of_releases(
     olds = by_urn(before, RELEASE)
     for urn, release in by_urn(after, RELEASE).items():
         if release.urn in replaced:
-            yield edit(release.name, "replace", replaced[release.urn], _ANOTHER_RELEASE)
+            says = REINSTALLED if _is_karpenters(release) else _ANOTHER_RELEASE
+            yield edit(release.name, "replace", replaced[release.urn], says)
         elif urn in olds and (names := changed(olds[urn], release)):
             says = _EFA_RESTARTS if f"{_EFA_PLUGIN}$" in release.urn else ""
+            if _is_karpenters(release):
+                crds = inputs(release).get("name") == _DEFINITIONS
+                says = DEFINITIONS if crds else RESTARTS
             yield edit(release.name, "restart", names, says)
+
+
+_DEFINITIONS = "karpenter-crd"
+
+
+def _is_karpenters(release: Resource) -> bool:
+    return f"{CONTROLLER}$" in release.urn
 
 
 def of_requests(before: Recording, after: Recording) -> Iterator[Edit]:
@@ -109,7 +121,7 @@ def _pools(run: Recording) -> dict[str, dict[str, Any]]:
     for environment in run.of_type(ENVIRONMENT_TYPE):
         pools = to_json(environment.outputs.get("pools", {}))
         found |= {f"{environment.name}-{name}": pool for name, pool in pools.items()}
-    for pool in run.of_type(POOL_TYPE):
+    for pool in (each for kind in POOL_TYPES for each in run.of_type(kind)):
         found.setdefault(pool.name, to_json(pool.outputs))
     return found
 

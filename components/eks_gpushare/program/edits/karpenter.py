@@ -1,0 +1,235 @@
+"""What an edit does to the nodes of Karpenter's pools, and to Karpenter.
+
+Karpenter replaces nodes that are no longer as their NodePool or EC2NodeClass says: they drift. What
+counts for that is in `NodePool.Hash` of sigs.k8s.io/karpenter (pkg/apis/v1/nodepool.go: the whole
+template but its requirements) and its drift by requirements, and in `EC2NodeClassSpec` and
+pkg/cloudprovider/drift.go of aws/karpenter-provider-aws, 1.14.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.program.edits.compared import bare, by_urn, inputs
+from eks_gpushare.program.edits.kinds import Edit, edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.program.recording import Recording, Resource
+
+NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
+NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
+NODE_OVERLAY = "kubernetes:karpenter.sh/v1alpha1:NodeOverlay"
+CONTROLLER = "eks-gpushare:index:Karpenter"
+
+_DRIFT = "its nodes drift: Karpenter starts new ones and drains the old ones, {budget}"
+_GONE = (
+    "nodes that are no longer among {gone} drift: Karpenter starts others and drains them, {budget}"
+)
+_BELIEVED = (
+    "Karpenter counts {now} on a new node in place of {was}; no node that runs is touched by that"
+)
+_FEWER = "Karpenter keeps {now} in place of {was} nodes: {gone} drained, and ended with their pods"
+_MORE = "Karpenter keeps {now} in place of {was} nodes; none that runs is touched"
+_TIGHTER = "Karpenter starts no node above the new limits; those that run stay"
+_REMOVED = (
+    "its nodes are drained and end, and the update waits for them; pods hold that up as long as "
+    "they may"
+)
+_NEW = "its nodes come when pods wait for them"
+_NEW_STATIC = "Karpenter starts its nodes and keeps them"
+_INSTALLED = "Karpenter is installed; no node is touched"
+_UNINSTALLED = (
+    "Karpenter is removed, after the pools that it has made nodes for; its custom resource "
+    "definitions go too, and with them whatever others have made of them"
+)
+RESTARTS = "Karpenter's controller restarts; no node is touched"
+DEFINITIONS = "Karpenter's custom resource definitions change in place; no node is touched"
+REINSTALLED = (
+    "Karpenter is removed and installed anew; nodes stay, and none is started or ended meanwhile"
+)
+
+
+def of_karpenter(before: Recording, after: Recording) -> Iterator[Edit]:
+    """What happens to Karpenter and to the nodes of each of its pools."""
+    old, new = (by_urn(recording, CONTROLLER) for recording in (before, after))
+    yield from (edit(k.name, "create", (), _INSTALLED) for urn, k in new.items() if urn not in old)
+    yield from (
+        edit(k.name, "delete", (), _UNINSTALLED) for urn, k in old.items() if urn not in new
+    )
+    pools_before, pools_after = (by_urn(recording, NODE_POOL) for recording in (before, after))
+    for urn, pool in pools_after.items():
+        if urn not in pools_before:
+            static = "replicas" in _spec(pool)
+            yield edit(pool.name, "create", (), _NEW_STATIC if static else _NEW)
+        else:
+            yield from _of_pool(pools_before[urn], pool, before, after)
+    for urn, pool in pools_before.items():
+        if urn not in pools_after:
+            yield edit(pool.name, "delete", (), _REMOVED)
+
+
+def _of_pool(old: Resource, new: Resource, before: Recording, after: Recording) -> Iterator[Edit]:
+    name, budget = new.name, _budget(_spec(new))
+    was, now = _spec(old), _spec(new)
+    class_names = _class_changes(_beside(old, before, NODE_CLASS), _beside(new, after, NODE_CLASS))
+    drifting = [*_template_changes(was, now), *class_names]
+    gone = _gone(was, now)
+    if drifting:
+        yield edit(name, "roll", tuple(drifting), _DRIFT.format(budget=budget))
+    elif gone:
+        says = _GONE.format(gone=_requirements(now, gone), budget=budget)
+        yield edit(name, "roll", tuple(gone), says)
+    yield from _of_replicas(name, was, now)
+    yield from _of_overlays(name, _overlays(old, before), _overlays(new, after))
+    place = [key for key in ("disruption", "limits", "weight") if was.get(key) != now.get(key)]
+    place += [key for key in _requirement_changes(was, now) if key not in gone]
+    if place and not drifting:
+        lower = _is_lower(was.get("limits") or {}, now.get("limits") or {})
+        yield edit(name, "update", tuple(sorted(place)), _TIGHTER if lower else "")
+
+
+def _spec(resource: Resource) -> dict[str, Any]:
+    found: dict[str, Any] = inputs(resource).get("spec") or {}
+    return found
+
+
+def _node(spec: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = spec["template"]["spec"]
+    return found
+
+
+def _template_changes(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What of the template makes every node drift: all of it but the requirements."""
+    labels = [each["template"].get("metadata", {}).get("labels") for each in (was, now)]
+    found = ["labels"] if labels[0] != labels[1] else []
+    old, new = _node(was), _node(now)
+    names = sorted({*old, *new} - {"requirements"})
+    return found + [name for name in names if _bag(old.get(name)) != _bag(new.get(name))]
+
+
+def _bag(value: object) -> object:
+    """A value as Karpenter compares it: lists are sets there, and what is empty is not there."""
+    return sorted(map(str, value)) or None if isinstance(value, list) else value or None
+
+
+_BY_WHAT_THEY_FIND = (
+    "amiFamily",
+    "amiSelectorTerms",
+    "capacityReservationSelectorTerms",
+    "ipPrefixCount",
+    "securityGroupSelectorTerms",
+    "subnetSelectorTerms",
+)
+"""Fields of a node class that are not compared themselves, but by what they select."""
+
+
+def _class_changes(old: Resource | None, new: Resource | None) -> list[str]:
+    """What of the node class makes nodes drift; of a selector, what it selects."""
+    if old is None or new is None:
+        return []
+    was, now = _spec(old), _spec(new)
+    names = sorted({*was, *now})
+    found = [name for name in names if _bag(was.get(name)) != _bag(now.get(name))]
+    if found == ["subnetSelectorTerms"] and _kept(was, now, found[0]):
+        return []  # nodes stay where they are: their subnet is among them still
+    return [name for name in found if name != "ipPrefixCount"]
+
+
+def _kept(was: Mapping[str, Any], now: Mapping[str, Any], name: str) -> bool:
+    return all(each in now.get(name, []) for each in was.get(name, []))
+
+
+def _values(spec: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The requirements of nodes: the values of each key."""
+    return {each["key"]: each.get("values", []) for each in _node(spec)["requirements"]}
+
+
+def _requirement_changes(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    old, new = _values(was), _values(now)
+    return [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
+
+
+def _gone(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Requirements that a node of before may not meet any more."""
+    old, new = _values(was), _values(now)
+    return [
+        key
+        for key in _requirement_changes(was, now)
+        if key in new and (key not in old or set(old[key]) - set(new[key]))
+    ]
+
+
+def _requirements(spec: Mapping[str, Any], keys: list[str]) -> str:
+    values = _values(spec)
+    return " and ".join(", ".join(values[key]) for key in keys)
+
+
+def _budget(spec: Mapping[str, Any]) -> str:
+    """How many nodes may drift away at a time; of several budgets, the least counts."""
+    budgets = (spec.get("disruption") or {}).get("budgets") or []
+    said = []
+    for each in budgets:
+        reasons = each.get("reasons")
+        if reasons is not None and "Drifted" not in reasons:
+            continue
+        nodes = str(each["nodes"])
+        many = f"{nodes} of them" if nodes.endswith("%") else nodes
+        when = f" from {each['schedule']} UTC for {each['duration']}" if "schedule" in each else ""
+        said.append(
+            f"at most {many} at a time{when}" if nodes not in {"0", "0%"} else f"none{when}"
+        )
+    return " and ".join(said) or "as many at a time as there are"
+
+
+def _of_replicas(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Edit]:
+    old, new = was.get("replicas"), now.get("replicas")
+    if old is None or new is None or old == new:
+        return
+    says = _MORE.format(was=old, now=new)
+    if new < old:
+        count = old - new
+        gone = "1 is" if count == 1 else f"{count} are"
+        says = _FEWER.format(was=old, now=new, gone=gone)
+    yield edit(name, "terminate" if new < old else "update", ("replicas",), says)
+
+
+def _beside(pool: Resource, recording: Recording, token: str) -> Resource | None:
+    """The object of another kind that is in the same component."""
+    found = (each for each in recording.of_type(token) if each.parent == pool.parent)
+    return next(found, None)
+
+
+def _overlays(pool: Resource, recording: Recording) -> dict[str, dict[str, Any]]:
+    """What Karpenter is told of each type, by the URN of the overlay."""
+    return {
+        bare(each.urn): _spec(each).get("capacity") or {}
+        for each in recording.of_type(NODE_OVERLAY)
+        if each.parent == pool.parent
+    }
+
+
+def _of_overlays(
+    name: str, old: Mapping[str, dict[str, Any]], new: Mapping[str, dict[str, Any]]
+) -> Iterator[Edit]:
+    for urn, told in new.items():
+        if urn in old and old[urn] != told:
+            kind = urn.rpartition("-overlay-")[2]
+            says = _BELIEVED.format(was=_counted(old[urn]), now=_counted(told))
+            yield edit(name, "update", (kind,), says)
+
+
+def _counted(told: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}: {count}" for name, count in told.items() if str(count) != "0")
+
+
+def _is_lower(was: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether a limit is new, or a smaller whole number than before."""
+    for name, most in now.items():
+        before = str(was.get(name, ""))
+        if name not in was:
+            return True
+        if before.isdigit() and str(most).isdigit() and int(most) < int(before):
+            return True
+    return False
