@@ -12,9 +12,10 @@ from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.karpenter_releases import FEATURE_GATES
 from eks_gpushare.component_args import given_args, props, validate_args, warn
+from eks_gpushare.config.base import partial_model
 from eks_gpushare.config.component_specs import KarpenterSpec
 from eks_gpushare.config.environment import CatalogAdditions, Charts, Environment
-from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.documents.helm import merge_values, value_at
 from eks_gpushare.documents.karpenter_iam import read_cluster_arn
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
@@ -35,6 +36,7 @@ every pool and its nodes."""
 _THERE = ("kube-system", "default")
 """Namespaces that every cluster has."""
 _TIMEOUT_SECONDS = 600
+_REGION = "AWS_REGION"
 
 
 class KarpenterArgs(plain.KarpenterBlock):
@@ -223,21 +225,29 @@ def _values(
 ) -> dict[str, Any]:
     """Values of the chart, the user's own on top."""
     derived = controller_values(
-        Environment.model_construct(
-            karpenter=spec, pools={}, charts=Charts.model_construct(), catalog=CatalogAdditions()
+        partial_model(
+            Environment,
+            karpenter=spec,
+            pools={},
+            charts=Charts.model_construct(),
+            catalog=CatalogAdditions(),
         ),
         cluster_name=cluster_name,
         queue_name=queue_name,
     )
     # Without it Karpenter asks the instance metadata, which pods on these nodes do not reach.
     region = pulumi.Output.from_input(cluster_arn).apply(_region)
+    own = [{"name": _REGION, "value": region}]
     told = {
-        "controller": {"env": [{"name": "AWS_REGION", "value": region}]},
+        "controller": {"env": own},
         "settings": {"featureGates": dict(spec.feature_gates)},
     }
-    return merge_values(
-        merge_values(derived, told, keep_null=True), spec.chart.values, keep_null=True
-    )
+    ours = merge_values(derived, told, keep_null=True)
+    values = merge_values(ours, spec.chart.values, keep_null=True)
+    given = value_at(spec.chart.values, "controller.env")
+    if isinstance(given, list) and _REGION not in [each.get("name") for each in given]:
+        values["controller"]["env"] = [*own, *given]
+    return values
 
 
 def _region(arn: str) -> str:

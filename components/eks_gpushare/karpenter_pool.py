@@ -164,7 +164,7 @@ class KarpenterPool(pulumi.ComponentResource):
         # A pool that is there before its overlays launches a node for every pod that waits.
         after = pulumi.ResourceOptions(parent=self, depends_on=[nodes, *overlays])
         pool = register_object(name, node_pool(plan, catalog), after)
-        self.node_pool_name = pool.metadata["name"]
+        self.node_pool_name = pool.urn.apply(lambda _: plan.name)  # known once it is there
         self.request = pulumi.Output.from_input(dict(plan.request))
         self.node_selector = pulumi.Output.from_input(dict(plan.node_selector))
         self.tolerations = pulumi.Output.from_input([dict(each) for each in plan.tolerations])
@@ -214,7 +214,7 @@ def instance_type_of(overlay: Mapping[str, Any]) -> str:
     raise KeyError("node.kubernetes.io/instance-type")
 
 
-def _by_id(ids: Sequence[str]) -> list[dict[str, str]]:
+def _by_id(ids: Sequence[Any]) -> list[dict[str, str]]:
     return [{"id": each} for each in ids]
 
 

@@ -89,6 +89,19 @@ def test_values_are_the_users_last(karpenter: Callable[..., Run]) -> None:
     assert values["controller"]["env"] == [{"name": "AWS_REGION", "value": "us-west-2"}]
 
 
+def test_variables_of_the_users_own_stand_beside_the_region(karpenter: Callable[..., Run]) -> None:
+    def env(*given: dict[str, str]) -> Any:
+        run = karpenter(preview=False, chart={"values": {"controller": {"env": [*given]}}})
+        return run.inputs("Release", "demo-release")["values"]["controller"]["env"]
+
+    ours, proxy = (
+        {"name": "AWS_REGION", "value": "us-west-2"},
+        {"name": "HTTPS_PROXY", "value": "http://proxy:3128"},
+    )
+    assert env(proxy) == [ours, proxy]
+    assert env({**ours, "value": "eu-west-1"}) == [{**ours, "value": "eu-west-1"}]
+
+
 def test_the_controller_runs_only_while_it_may_do_everything(karpenter: Callable[..., Run]) -> None:
     """Destroyed before it, any of these would keep it from ending its nodes."""
     run = karpenter(preview=False)

@@ -35,7 +35,7 @@ from eks_gpushare.validation.parse import parse
 from eks_gpushare.validation.partial import read_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.findings.rule import Rule
@@ -122,7 +122,7 @@ def alone(given: dict[str, Any]) -> set[str]:
     return found | karpenter_alone(given, common)
 
 
-def karpenter_alone(given: dict[str, Any], common: dict[str, Any]) -> set[str]:
+def karpenter_alone(given: dict[str, Any], common: Mapping[str, Any]) -> set[str]:
     """The same for Karpenter and its pools."""
     found: set[str] = set()
     charts, cluster = given.get("charts", {}), given.get("cluster", {})

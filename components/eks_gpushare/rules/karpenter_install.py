@@ -14,6 +14,7 @@ from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.component_specs import KarpenterSpec
 from eks_gpushare.config.environment import SystemNodes
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.charts import IDLE_CHART
 from eks_gpushare.rules.partitions import OTHER_PARTITION, partition_fault
 from eks_gpushare.rules.registry import Runs, Scope, check
 from eks_gpushare.sharing.nodes import sizes
@@ -149,6 +150,16 @@ def not_installed(ctx: Context) -> Iterator[Finding]:
             "node.",
             "Remove install.",
         )
+
+
+@check(Scope.ENVIRONMENT, IDLE_CHART)
+def idle_definitions(ctx: Context) -> Iterator[Finding]:
+    block = ctx.environment.karpenter
+    if ctx.environment.charts.karpenter_crd is None or _installs(ctx):
+        return
+    if block is None:
+        message = "The stack has no Karpenter, so nothing reads this."
+        yield IDLE_CHART.finding(("charts", "karpenterCrd"), message, "Remove it.")
 
 
 def _idle(at: FieldPath) -> Finding:
