@@ -1,9 +1,9 @@
 """What Cluster Autoscaler is told of nodes and how it is started, against the real one's words.
 
-`cluster-autoscaler/<case>.rendered.yaml` is the Deployment and what is beside it, as `helm template`
-printed them for the values in `<case>.values.json`. With `helm` on PATH and EKS_GPUSHARE_TEST_CHARTS
-naming a folder that has the chart in `cluster-autoscaler`, they are rendered again and compared.
-With a `cluster-autoscaler` on PATH, its flags are asked for.
+`cluster-autoscaler/<case>.rendered.yaml` is the Deployment and what is beside it, as
+`helm template` printed them for the values in `<case>.values.json`. With `helm` on PATH and
+EKS_GPUSHARE_TEST_CHARTS naming a folder that has the chart in `cluster-autoscaler`, they are
+rendered again and compared. With a `cluster-autoscaler` on PATH, its flags are asked for.
 """
 
 from __future__ import annotations
