@@ -218,6 +218,9 @@ def _each(names: Any, count: int) -> list[pulumi.Output[str]]:
 
 def _one_group_each(spec: ClusterAutoscalerSpec, args: Mapping[str, Any]) -> Iterator[Finding]:
     names = args.get("node_group_names")
+    if not spec.pools:
+        message, fix = "The list is empty.", "Name at least one pool."
+        yield shape_rules.WRONG_TYPE.finding(("pools",), message, fix)
     if isinstance(names, list | tuple) and len(names) != len(spec.pools):
         message = f"{len(names)} node groups are given for {len(spec.pools)} pools."
         fix = "Give the node group of each pool, in the order of pools."

@@ -242,6 +242,19 @@ def device_plugin(record: Callable[..., Run]) -> Callable[..., Run]:
 
 
 @pytest.fixture
+def cluster_autoscaler(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`cluster_autoscaler(key=value)` runs ClusterAutoscaler alone, as above."""
+    least = {
+        "cluster_name": "demo",
+        "version": "1.35",
+        "pools": ["gpu"],
+        "node_group_names": ["gpu-1a2b3c4"],
+        "region": "us-west-2",
+    }
+    return _alone(record, "ClusterAutoscaler", least, provider=True)
+
+
+@pytest.fixture
 def efa_device_plugin(record: Callable[..., Run]) -> Callable[..., Run]:
     """`efa_device_plugin(key=value)` runs EfaDevicePlugin alone, as above."""
     return _alone(record, "EfaDevicePlugin", {"pools": ["train"]}, provider=True)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 COMPONENTS = [
+    "ClusterAutoscaler",
     "DevicePlugin",
     "EfaDevicePlugin",
     "EksCluster",
@@ -48,6 +49,7 @@ COMPONENTS = [
     "SystemNodes",
 ]
 SPECS: dict[str, type[Model]] = {
+    "ClusterAutoscaler": component_specs.ClusterAutoscalerSpec,
     "DevicePlugin": DevicePluginSpec,
     "EfaDevicePlugin": component_specs.EfaDevicePluginSpec,
     "EksCluster": component_specs.EksClusterSpec,
