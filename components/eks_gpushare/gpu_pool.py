@@ -145,11 +145,6 @@ class GpuPool(pulumi.ComponentResource):
         )
 
     @property
-    def pool_name(self) -> str:
-        """Name of the pool, as its block in a stack file is called."""
-        return self._spec.pool
-
-    @property
     def served(self) -> plain.ServedPool:
         """What a manager has to know of the pool: `DevicePlugin` and `GpuOperator` take it."""
         return served_pool(self._spec)

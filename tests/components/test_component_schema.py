@@ -194,7 +194,10 @@ def test_registered_outputs_are_the_described_ones(
     }
     if component.startswith("Karpenter"):
         pool |= {"provisioner": "karpenter", "nodes": {"max": 2}}
-    made = environment(preview=False, gpu_stack={"manager": manager}, pools={"gpu": pool})
+    more: dict[str, Any] = {}
+    if component == "ClusterAutoscaler":
+        pool["scaled_by"], more["cluster_autoscaler"] = "autoscaler", {}
+    made = environment(preview=False, gpu_stack={"manager": manager}, pools={"gpu": pool}, **more)
     found = made.all(component)
     assert {frozenset(each.outputs) for each in found} == {frozenset(described)}
 

@@ -91,9 +91,11 @@ def everything() -> None:
                     "zones": ["us-west-2a"],
                     "efa": True,
                     "placement_group": True,
+                    "scaled_by": "autoscaler",
                     "sharing": {"mode": "exclusive"},
                 }
             },
+            "cluster_autoscaler": {"namespace": "scaling"},
         },
     )
     for manager in ("devicePlugin", "gpuOperator"):

@@ -29,6 +29,7 @@ COMPONENTS = (
     *("network", "cluster", "system_nodes", "gpu_pool"),
     *("device_plugin", "efa_device_plugin", "gpu_operator", "gpu_manager"),
     *("karpenter", "karpenter_pool", "karpenter_parts"),
+    *("cluster_autoscaler", "environment_autoscaler"),
     *("keda", "shared_workload", "workload_parts"),
     *("deletion_protection", "environment_parts", "environment"),
 )
