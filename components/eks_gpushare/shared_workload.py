@@ -54,9 +54,7 @@ class SharedWorkloadArgs(TypedDict):
     shares: NotRequired[int]
     """How many of them. Default: 1."""
     namespace: NotRequired[str]
-    """Namespace. Default: default."""
-    create_namespace: NotRequired[bool]
-    """Not used here: the namespace has to be there."""
+    """Namespace that is there. Default: default."""
     command: NotRequired[list[pulumi.Input[str]]]
     """What is run, in place of the image's entry point."""
     args: NotRequired[list[pulumi.Input[str]]]

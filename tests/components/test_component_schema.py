@@ -24,6 +24,7 @@ from eks_gpushare.config import (
     pools,
     sharing,
     taints,
+    workloads,
 )
 from eks_gpushare.config.component_specs import DevicePluginSpec, GpuOperatorSpec
 
@@ -45,7 +46,9 @@ COMPONENTS = [
     "GpuSharingEnvironment",
     "Karpenter",
     "KarpenterPool",
+    "Keda",
     "Network",
+    "SharedWorkload",
     "SystemNodes",
 ]
 SPECS: dict[str, type[Model]] = {
@@ -58,7 +61,9 @@ SPECS: dict[str, type[Model]] = {
     "GpuSharingEnvironment": component_specs.EnvironmentSpec,
     "Karpenter": component_specs.KarpenterSpec,
     "KarpenterPool": component_specs.KarpenterPoolSpec,
+    "Keda": component_specs.KedaSpec,
     "Network": component_specs.NetworkSpec,
+    "SharedWorkload": component_specs.SharedWorkloadSpec,
     "SystemNodes": component_specs.SystemNodesSpec,
 }
 ELSEWHERE = {
@@ -66,12 +71,15 @@ ELSEWHERE = {
     "GpuPool": {"node_role"},
     "Karpenter": {"node_role"},
     "KarpenterPool": {"node_role"},
+    "Keda": {"install"},
+    "SharedWorkload": {"pool", "pools", "create_namespace"},
 }
-"""Fields of a stack file's block that its program has turned into subnets, and those that may be
-outputs here: a role is often made by the same program."""
+"""Fields of a stack file's block that its program has turned into something else, such as zones into
+subnets, and those that may be outputs here: a role is often made by the same program."""
 BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.Addon, (cluster.Addon,)),
     (args.Addons, (cluster.Addons,)),
+    (args.Amounts, (workloads.Amounts,)),
     (args.Bottlerocket, (pools.Bottlerocket,)),
     (args.CatalogAdditions, (environment.CatalogAdditions,)),
     (args.CatalogGpu, (environment.CatalogGpu,)),
@@ -88,20 +96,30 @@ BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.ExistingCluster, (cluster.ClusterByName, cluster.ClusterByKubeconfig)),
     (args.GpuStack, (environment.GpuStack,)),
     (args.Iam, (iam.Iam,)),
+    (args.Idle, (workloads.Idle,)),
     (args.KarpenterBlock, (autoscaling.Karpenter,)),
     (args.KarpenterPoolBlock, (autoscaling.KarpenterPool,)),
+    (args.KedaBlock, (workloads.Keda,)),
     (args.NetworkBlock, (network.NewNetwork, network.ExistingNetwork)),
     (args.Nodes, (pools.Nodes,)),
+    (args.OverUse, (workloads.OverUse,)),
+    (args.PodBudget, (workloads.PodBudget,)),
     (args.PodIdentity, (cluster.PodIdentity,)),
+    (args.PodResources, (workloads.PodResources,)),
     (args.Pool, (pools.Pool,)),
+    (args.Prometheus, (workloads.Prometheus,)),
+    (args.Replicas, (workloads.Replicas,)),
     (args.Reservation, (pools.Reservation,)),
+    (args.SecretKey, (workloads.SecretKey,)),
     (args.ServedPool, (component_specs.ServedPool,)),
     (args.SharedMigDevices, (sharing.SharedMigDevices,)),
     (args.Sharing, (sharing.Exclusive, sharing.TimeSlicing, sharing.Mps, sharing.Mig)),
     (args.SystemBlock, (environment.SystemNodes,)),
     (args.Taint, (taints.Taint,)),
     (args.UserDataPart, (pools.UserDataPart,)),
+    (args.Wake, (workloads.Wake,)),
     (args.WarmRoom, (autoscaling.WarmRoom,)),
+    (args.Workload, (workloads.Workload,)),
 ]
 """Each typed dictionary with the models it stands for; of several, the `mode` or the keys tell."""
 
@@ -197,6 +215,11 @@ def test_registered_outputs_are_the_described_ones(
     more: dict[str, Any] = {}
     if component == "ClusterAutoscaler":
         pool["scaled_by"], more["cluster_autoscaler"] = "autoscaler", {}
+    if component in {"Keda", "SharedWorkload"}:
+        more = {
+            "keda": {"prometheus": {"url": "http://prometheus:9090"}},
+            "workloads": {"model": {"pool": "gpu", "image": "model:1", "port": 80}},
+        }
     made = environment(preview=False, gpu_stack={"manager": manager}, pools={"gpu": pool}, **more)
     found = made.all(component)
     assert {frozenset(each.outputs) for each in found} == {frozenset(described)}

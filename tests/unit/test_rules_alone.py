@@ -7,6 +7,7 @@ whose block it is about. A rule that such a component cannot have says why, besi
 from __future__ import annotations
 
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import finding_examples
@@ -22,7 +23,9 @@ from eks_gpushare.config.component_specs import (
     GpuPoolSpec,
     KarpenterPoolSpec,
     KarpenterSpec,
+    KedaSpec,
     NetworkSpec,
+    SharedWorkloadSpec,
     SystemNodesSpec,
 )
 from eks_gpushare.config.project import ENVIRONMENT_KEY
@@ -119,7 +122,7 @@ def alone(given: dict[str, Any]) -> set[str]:
         args |= {"chart": charts["clusterAutoscaler"]} if "clusterAutoscaler" in charts else {}
         if args["version"] is not None:
             found |= read(ClusterAutoscalerSpec, component_rules.check_cluster_autoscaler, args)
-    return found | karpenter_alone(given, common)
+    return found | karpenter_alone(given, common) | of_workloads(given, shared)
 
 
 def karpenter_alone(given: dict[str, Any], common: Mapping[str, Any]) -> set[str]:
@@ -138,6 +141,23 @@ def karpenter_alone(given: dict[str, Any], common: Mapping[str, Any]) -> set[str
         for key, own in (("karpenter", "chart"), ("karpenterCrd", "crdChart")):
             args |= {own: charts[key]} if key in charts else {}
         found |= read(KarpenterSpec, component_rules.check_karpenter, args)
+    return found
+
+
+def of_workloads(given: dict[str, Any], shared: dict[str, Any]) -> set[str]:
+    """The same of what runs on the pools."""
+    found: set[str] = set()
+    keda = given.get("keda")
+    if keda is not None:
+        args = {key: value for key, value in keda.items() if key != "install"}
+        check = partial(component_rules.check_keda, has_cluster=True)
+        found |= read(KedaSpec, check, args)
+    for name, workload in given.get("workloads", {}).items():
+        named = workload.get("pools") or [workload.get("pool")]
+        served = [{"name": each, **shared[each]} for each in named if each in shared]
+        args = {**workload, "name": name, "served": served}
+        args |= {"prometheus": keda["prometheus"]} if keda else {}
+        found |= read(SharedWorkloadSpec, component_rules.check_shared_workload, args)
     return found
 
 

@@ -183,20 +183,28 @@ def check_shared_workload(spec: SharedWorkloadSpec) -> Iterator[Finding]:
     own = _some(known, *Workload.model_fields)
     if "served" in known:
         served = {each.name: each for each in known["served"]}
-        own |= {"pool": None, "pools": tuple(served)}
-        # How many nodes they have, a pool that is handed over does not say.
-        parts["pools"] = {pool: _shared(converted(Pool, each)) for pool, each in served.items()}
+        own |= {"pool": None, "pools": tuple(each.name for each in known["served"])}
+        parts["pools"] = {pool: converted(Pool, each) for pool, each in served.items()}
         parts["catalog"] = _catalog_of(served.values())
     parts["workloads"] = {name: partial_model(Workload, **own)}
     if "prometheus" in known:
         asked = known["prometheus"]
         parts["keda"] = asked and partial_model(Keda, prometheus=asked, install=False)
-    ctx, found = _context(_environment(spec, **parts))
+    # How many nodes they have, pools that are handed over do not say.
+    ctx, found = _context(_environment(spec, **parts), nodes_elsewhere=True)
     yield from found
     for each in (*_run(ctx, Scope.WORKLOADS), *_run(ctx, Scope.KEDA)):
         for block in (("workloads", name), ("keda",)):
             if each.at[: len(block)] == block:
-                yield from _within(block, [each])
+                yield from map(_of_served, _within(block, [each]))
+
+
+def _of_served(found: Finding) -> Finding:
+    """What a stack file says by names of pools, a workload is given the pools for."""
+    if found.at[:1] not in {("pool",), ("pools",)}:
+        return found
+    at = ("served", *found.at[1:])
+    return replace(found, at=at, path=dotted(at))
 
 
 def _catalog_of(served: Iterable[ServedPool]) -> CatalogAdditions:

@@ -79,10 +79,7 @@ def _unscaled(pool: Pool) -> tuple[str, str] | None:
         return None
     return (
         "The stack decides the size of this pool, and no autoscaler.",
-        (
-            "Set nodes.min to what you want to have, and remove the block; or set scaledBy: "
-            "autoscaler."
-        ),
+        "Set nodes.min to what you want to have and remove the block, or scaledBy: autoscaler.",
     )
 
 

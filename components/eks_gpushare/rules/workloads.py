@@ -65,6 +65,7 @@ TOO_MANY_PODS = Rule(
     "The pools of a workload hold all its pods when they have all their nodes.",
     "The last pods wait for ever, and the workload stays over-used with no way to grow.",
     _SCHEDULING,
+    not_alone="How many nodes a pool may have, it is not told.",
 )
 NO_WAKE = Rule(
     "GPU825",
@@ -109,6 +110,7 @@ EVERYONES_MINIMUM = Rule(
     "The pool holds the fewest pods of all its workloads together.",
     "They take room from each other, and some wait for ever though each by itself would fit.",
     _SCHEDULING,
+    not_alone="It knows no workload but itself.",
 )
 
 
@@ -264,7 +266,7 @@ def _held(ctx: Context, workload: Workload) -> int | None:
     named, pools = pools_of(workload), _pools(ctx, workload)
     plans = [planned(ctx, name, pool) for name, pool in pools.items()]
     known = [plan for plan in plans if plan is not None]
-    if not named or len(known) < len(named):
+    if ctx.nodes_elsewhere or not named or len(known) < len(named):
         return None
     asked = workload.share or next(iter(known[0].request))
     held = [most_pods(plan, asked, workload.shares) for plan in known]
