@@ -27,14 +27,6 @@ _USER = 65535
 """The user that the pause image names."""
 
 
-def is_dynamic(plan: PoolPlan) -> bool:
-    """Whether an autoscaler adds nodes of a pool when pods need them."""
-    pool = plan.pool
-    if pool.provisioner == "karpenter":
-        return pool.karpenter is None or not pool.karpenter.static
-    return pool.provisioner == "managedNodeGroup" and pool.scaled_by == "autoscaler"
-
-
 def placeholder_class() -> dict[str, Any]:
     """The PriorityClass of placeholders, which take the place of nobody."""
     described = "Pods that keep room free, and give way to all others."

@@ -1,0 +1,525 @@
+"""What is wrong with workloads, KEDA and warm room, and what looks like it and is right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from finding_examples import findings
+
+URL = "http://prometheus.monitoring.svc:9090"
+ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b"
+SLICED = {"gpu": {"sharing": {"mode": "timeSlicing", "replicas": 4}}}
+MIG = {
+    "gpu": {
+        "instanceTypes": ["p4d.24xlarge"],
+        "zones": ["us-west-2a"],
+        "sharing": {"mode": "mig", "layout": "all-balanced"},
+    }
+}
+BOTH = {
+    "gpu": {},
+    "spot": {
+        "instanceTypes": ["g5.xlarge"],
+        "nodes": {"max": 2},
+        "capacityType": "spot",
+        "sharing": {"mode": "exclusive"},
+    },
+}
+SCALED = {"replicas": {"min": 1, "max": 2}}
+
+
+def stack(
+    pools: dict[str, Any] | None = None, keda: dict[str, Any] | None = None, **workload: Any
+) -> dict[str, Any]:
+    made = {"image": "registry.example/model:1.2", "pool": "gpu", **workload}
+    given = {key: value for key, value in made.items() if value is not None}
+    asked = {"keda": {"prometheus": {"url": URL, **(keda or {})}}}
+    return {"pools": pools or {}, "workloads": {"model": given}, **asked}
+
+
+def messages(code: str, given: dict[str, Any]) -> list[tuple[str, str]]:
+    return findings(given, code)
+
+
+@pytest.mark.parametrize("given", [{}, {"pools": []}])
+def test_a_workload_without_a_pool(given: dict[str, Any]) -> None:
+    workloads = {"model": {"image": "m:1", **given}}
+
+    found = messages("GPU820", {"workloads": workloads})
+    assert found == [("workloads.model.pool", "No pool is named.")]
+
+
+CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
+    # Pools
+    ("GPU820", stack(pool="gpus"), [("pool", '"gpus" is no pool of this stack.')]),
+    ("GPU820", stack(pool="GPU"), [("pool", '"GPU" is no pool of this stack.')]),
+    # Shares
+    (
+        "GPU821",
+        stack(share="nvidia.com/gpu.shared"),
+        [("share", "Pool gpu advertises no nvidia.com/gpu.shared.")],
+    ),
+    (
+        "GPU821",
+        stack(MIG, share="nvidia.com/gpu"),
+        [("share", "Pool gpu advertises no nvidia.com/gpu.")],
+    ),
+    (
+        "GPU821",
+        stack(MIG, share="nvidia.com/mig-7g.40gb"),
+        [("share", "Pool gpu advertises no nvidia.com/mig-7g.40gb.")],
+    ),
+    ("GPU821", stack(MIG, share="nvidia.com/mig-3g.20gb"), []),
+    ("GPU821", stack(MIG), []),
+    (
+        "GPU822",
+        stack(SLICED, shares=2),
+        [("shares", "A pod asks for 2 of nvidia.com/gpu, and pods take turns on each.")],
+    ),
+    (
+        "GPU822",
+        stack(shares=2),
+        [("shares", "A pod asks for 2 of nvidia.com/gpu, and a node of pool gpu has 1.")],
+    ),
+    ("GPU822", stack({"gpu": {"instanceTypes": ["g5.12xlarge"]}}, shares=4), []),
+    ("GPU822", stack(MIG, shares=2), []),
+    # Numbers
+    ("GPU823", stack(replicas={"min": 3, "max": 2}), [("replicas.max", "max is 2 and min is 3.")]),
+    ("GPU823", stack(replicas={"min": 2, "max": 2}), []),
+    ("GPU823", stack(replicas={"max": 2}), []),
+    (
+        "GPU824",
+        stack(replicas={"max": 3}),
+        [("replicas.max", "3 pods are more than gpu can hold, which is 2.")],
+    ),
+    (
+        "GPU824",
+        stack(replicas={"min": 3}),
+        [("replicas.min", "3 pods are more than gpu can hold, which is 2.")],
+    ),
+    ("GPU824", stack(SLICED, replicas={"max": 8}), []),
+    (
+        "GPU824",
+        stack(SLICED, replicas={"max": 9}),
+        [("replicas.max", "9 pods are more than gpu can hold, which is 8.")],
+    ),
+    (
+        "GPU824",
+        stack({"gpu": {"instanceTypes": ["g5.12xlarge"]}}, shares=3, replicas={"max": 3}),
+        [("replicas.max", "3 pods of 3 shares are more than gpu can hold, which is 2.")],
+    ),
+    # Waking
+    (
+        "GPU825",
+        stack(autoStop=True),
+        [
+            (
+                "autoStop",
+                "The workload is stopped when idle, and nothing is said of what starts it.",
+            )
+        ],
+    ),
+    (
+        "GPU825",
+        stack(wake={"query": "x"}),
+        [("wake", "The workload is never stopped, so nothing has to start it.")],
+    ),
+    ("GPU825", stack(autoStop=True, wake={"query": "x"}), []),
+    # Thresholds
+    (
+        "GPU826",
+        stack(idle={"threshold": 80}, **SCALED),
+        [("idle.threshold", "Idle is below 80 %, and over-used above 80 %.")],
+    ),
+    (
+        "GPU826",
+        stack(overUse={"threshold": 15}, **SCALED),
+        [("overUse.threshold", "Idle is below 20 %, and over-used above 15 %.")],
+    ),
+    ("GPU826", stack(idle={"threshold": 79.5}, **SCALED), []),
+    # Ports
+    ("GPU827", stack(readinessPath="/ok"), [("readinessPath", "There is no port to ask at.")]),
+    (
+        "GPU827",
+        stack(port=80, readinessPath="healthz"),
+        [("readinessPath", '"healthz" is no path of a URL.')],
+    ),
+    ("GPU827", stack(port=80, readinessPath="/v1/models?ready=1"), []),
+    ("GPU827", stack(port=80), []),
+    # Names
+    (
+        "GPU828",
+        stack(namespace="kube-system"),
+        [("namespace", "kube-system is a namespace of Kubernetes itself.")],
+    ),
+    (
+        "GPU828",
+        stack(namespace="Models"),
+        [
+            (
+                "namespace",
+                (
+                    '"Models" is not 1 to 63 lower-case letters, digits and -, starting and ending '
+                    "with a letter or digit."
+                ),
+            )
+        ],
+    ),
+    (
+        "GPU828",
+        stack(env={"1ST": "x"}),
+        [("env.1ST", '"1ST" is not letters, digits, _ - and . without a digit first.')],
+    ),
+    (
+        "GPU828",
+        stack(env={"A": "x"}, secretEnv={"A": {"secret": "s", "key": "k"}}),
+        [("secretEnv.A", "A stands in env too.")],
+    ),
+    (
+        "GPU828",
+        stack(secretEnv={"A": {"secret": "My_Secret", "key": "k"}}),
+        [
+            (
+                "secretEnv.A.secret",
+                '"My_Secret" is not lower-case letters, digits, - and . with none of them last.',
+            )
+        ],
+    ),
+    (
+        "GPU828",
+        stack(priority="High"),
+        [("priority", '"High" is not lower-case letters, digits, - and . with none of them last.')],
+    ),
+    ("GPU828", stack(priority="system-cluster-critical"), []),
+    ("GPU828", stack(namespace="team-1", env={"HF_HOME": "/x", "a.b": ""}), []),
+    # Images
+    (
+        "GPU829",
+        stack(image="Registry/Model:1"),
+        [("image", '"Registry/Model:1" is no image: "Registry/Model" has capital letters.')],
+    ),
+    ("GPU829", stack(image=""), [("image", '"" is no image: it is empty.')]),
+    ("GPU829", stack(image="localhost:5000/model:1"), []),
+    ("GPU830", stack(image="model"), [("image", "model has no tag, which is latest.")]),
+    (
+        "GPU830",
+        stack(image="localhost:5000/model"),
+        [("image", "localhost:5000/model has no tag, which is latest.")],
+    ),
+    ("GPU830", stack(image=f"model@sha256:{'0' * 64}"), []),
+    ("GPU830", stack(image=f"model:latest@sha256:{'0' * 64}"), []),
+    ("GPU830", stack(image="model:latest-cuda12"), []),
+    # Use
+    (
+        "GPU832",
+        stack(SLICED, **SCALED),
+        [("useQuery", "Pods share each GPU of gpu, and DCGM measures GPUs.")],
+    ),
+    ("GPU832", stack(SLICED, keda={"processMetrics": True}, **SCALED), []),
+    ("GPU832", stack(SLICED, useQuery="in_flight", **SCALED), []),
+    ("GPU832", stack(SLICED, replicas={"min": 2}), []),
+    ("GPU832", stack(MIG, **SCALED), []),
+    (
+        "GPU832",
+        stack(
+            {
+                "gpu": {
+                    **MIG["gpu"],
+                    "sharing": {**MIG["gpu"]["sharing"], "timeSlicing": {"replicas": 2}},
+                }
+            },
+            keda={"processMetrics": True},
+            **SCALED,
+        ),
+        [
+            (
+                "useQuery",
+                "Pods take turns on the MIG devices of gpu, where nobody measures processes.",
+            )
+        ],
+    ),
+    # Amounts
+    (
+        "GPU835",
+        stack(resources={"requests": {"cpu": "half"}}),
+        [("resources.requests.cpu", '"half" is no amount of cpu.')],
+    ),
+    (
+        "GPU835",
+        stack(resources={"limits": {"memory": "500m"}}),
+        [
+            (
+                "resources.limits.memory",
+                "500m is less than a byte, or part of one: m stands for a thousandth.",
+            )
+        ],
+    ),
+    (
+        "GPU835",
+        stack(resources={"requests": {"memory": "2Gi"}, "limits": {"memory": "2G"}}),
+        [("resources.limits.memory", "2Gi are requested, and the limit is 2G.")],
+    ),
+    (
+        "GPU835",
+        stack(sharedMemory="0"),
+        [("sharedMemory", "0 is not more than 0.")],
+    ),
+    ("GPU835", stack(resources={"requests": {"cpu": "1.5", "memory": "1e9"}}), []),
+    (
+        "GPU836",
+        stack(resources={"requests": {"memory": "16Gi"}}),
+        [
+            (
+                "resources.requests.memory",
+                (
+                    "A pod asks for 16Gi of memory, and a node of g5.xlarge in pool gpu has "
+                    "15391 MiB for pods."
+                ),
+            )
+        ],
+    ),
+    ("GPU836", stack(resources={"requests": {"memory": "15000Mi"}}), []),
+    (
+        "GPU837",
+        stack(SLICED, resources={"requests": {"cpu": "1"}}),
+        [
+            (
+                "resources.requests.cpu",
+                (
+                    "At 1 of cpu a pod, 3 of the 4 that the shares of a node of g5.xlarge in pool "
+                    "gpu are for fit on it."
+                ),
+            )
+        ],
+    ),
+    ("GPU837", stack(SLICED, resources={"requests": {"cpu": "900m", "memory": "3Gi"}}), []),
+    ("GPU837", stack(SLICED, resources={"limits": {"cpu": "4"}}), []),
+    # Budgets
+    ("GPU838", stack(disruptionBudget={}), [("disruptionBudget", "Neither key is given.")]),
+    (
+        "GPU838",
+        stack(disruptionBudget={"maxUnavailable": "101%"}),
+        [("disruptionBudget.maxUnavailable", '"101%" is no number of pods.')],
+    ),
+    (
+        "GPU838",
+        stack(disruptionBudget={"minAvailable": -1}),
+        [("disruptionBudget.minAvailable", "-1 is no number of pods.")],
+    ),
+    (
+        "GPU849",
+        stack(disruptionBudget={"minAvailable": "51%"}, replicas={"min": 2}),
+        [
+            (
+                "disruptionBudget.minAvailable",
+                "minAvailable 51% keeps all 2 pods: there are 2.",
+            )
+        ],
+    ),
+    (
+        "GPU849",
+        stack(disruptionBudget={"maxUnavailable": "0%"}),
+        [("disruptionBudget.maxUnavailable", "No pod may be away.")],
+    ),
+    ("GPU849", stack(disruptionBudget={"minAvailable": 1}, replicas={"min": 2}), []),
+    # Settings that nothing reads
+    (
+        "GPU839",
+        stack(useQuery="x"),
+        [("useQuery", "The workload always has 1 of its pods.")],
+    ),
+    ("GPU839", stack(autoStop=True, wake={"query": "x"}, useQuery="x"), []),
+    # PromQL
+    ("GPU843", stack(useQuery=" ", **SCALED), [("useQuery", "The query is empty.")]),
+    (
+        "GPU843",
+        stack(useQuery="sum(x))", **SCALED),
+        [("useQuery", "The query has a ) that nothing opens.")],
+    ),
+    (
+        "GPU843",
+        stack(autoStop=True, wake={"query": 'x{a="b}'}),
+        [("wake.query", "The query has a quotation mark that nothing closes.")],
+    ),
+    (
+        "GPU843",
+        stack(autoStop=True, wake={"query": "x # waiting"}),
+        [("wake.query", "The query has a comment in it, which would hide what comes after.")],
+    ),
+    (
+        "GPU843",
+        stack(useQuery="50", **SCALED),
+        [("useQuery", "The query is a number, and not a vector.")],
+    ),
+    ("GPU843", stack(useQuery='x{a=")#", b=\'"\', c=`[`, d="\\""}[5m:1m]', **SCALED), []),
+    # Capabilities
+    (
+        "GPU847",
+        stack(capabilities=["setuid"]),
+        [("capabilities[0]", '"setuid" is not the name of a capability without CAP_.')],
+    ),
+    (
+        "GPU847",
+        stack(namespace="models", capabilities=["SETUID", "SYS_ADMIN"]),
+        [
+            (
+                "capabilities[1]",
+                "SYS_ADMIN is none that the namespace allows which this stack makes.",
+            )
+        ],
+    ),
+    ("GPU847", stack(namespace="models", createNamespace=False, capabilities=["IPC_LOCK"]), []),
+    ("GPU847", stack(capabilities=["IPC_LOCK"]), []),
+]
+
+
+@pytest.mark.parametrize(("code", "given", "found"), CASES)
+def test_of_a_workload(code: str, given: dict[str, Any], found: list[tuple[str, str]]) -> None:
+    assert messages(code, given) == [(f"workloads.model.{path}", text) for path, text in found]
+
+
+@pytest.mark.parametrize(
+    ("code", "pools", "found"),
+    [
+        ("GPU820", ["gpu", "spot"], []),
+        ("GPU820", ["gpu", "gpu"], [("pools[1]", "gpu stands twice.")]),
+        ("GPU820", ["spot", "none"], [("pools[1]", '"none" is no pool of this stack.')]),
+        ("GPU821", ["gpu", "spot"], []),
+    ],
+)
+def test_of_several_pools(code: str, pools: list[str], found: list[tuple[str, str]]) -> None:
+    given = stack(BOTH, pool=None)
+    given["workloads"]["model"]["pools"] = pools
+
+    assert messages(code, given) == [(f"workloads.model.{path}", text) for path, text in found]
+
+
+def test_pools_that_advertise_different_shares_are_no_way_out_for_each_other() -> None:
+    pools = {
+        **BOTH,
+        "spot": {**BOTH["spot"], "sharing": {**SLICED["gpu"]["sharing"], "rename": True}},
+    }
+    given = stack(pools, pool=None)
+    given["workloads"]["model"]["pools"] = ["gpu", "spot"]
+
+    assert messages("GPU821", given) == [
+        (
+            "workloads.model.pools",
+            "Pods would ask for nvidia.com/gpu, which pool spot does not advertise.",
+        )
+    ]
+
+
+def test_pools_hold_pods_together() -> None:
+    given = stack(BOTH, pool=None, replicas={"max": 4})
+    given["workloads"]["model"]["pools"] = ["gpu", "spot"]
+    assert messages("GPU824", given) == []
+
+    given["workloads"]["model"]["replicas"] = {"max": 5}
+    assert messages("GPU824", given) == [
+        ("workloads.model.replicas.max", "5 pods are more than gpu and spot can hold, which is 4.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [
+        ("model", True),
+        ("m", True),
+        ("model-2", True),
+        ("m" * 46, True),
+        ("m" * 47, False),
+        ("2model", False),
+        ("Model", False),
+        ("my_model", False),
+        ("model-", False),
+        ("a.b", False),
+    ],
+)
+def test_names_of_workloads(name: str, *, right: bool) -> None:
+    given = {"workloads": {name: {"image": "m:1", "pool": "gpu"}}}
+
+    assert (messages("GPU828", given) == []) is right
+
+
+@pytest.mark.parametrize(
+    ("given", "right"),
+    [
+        ({"url": URL}, True),
+        ({"url": "https://prometheus.example/prefix"}, True),
+        ({"url": "http://10.0.0.7:9090/"}, True),
+        ({"url": "prometheus:9090"}, False),
+        ({"url": "http://"}, False),
+        ({"url": "http://prometheus:port"}, False),
+        ({"url": "http://me:secret@prometheus:9090"}, False),
+        ({"url": "http://prometheus:9090/api/v1/query"}, False),
+        ({"url": "http://prometheus:9090?query=up"}, False),
+        ({"url": "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-1"}, False),
+        ({"workspaceArn": ARN}, True),
+        ({"workspaceArn": ARN.replace("us-west-2", "eu-central-1")}, True),
+        ({"workspaceArn": "ws-1a2b"}, False),
+        ({"workspaceArn": ARN.replace("arn:aws:", "arn:aws-us-gov:")}, False),
+        ({"workspaceArn": ARN.replace("aps", "amp")}, False),
+        ({"workspaceArn": ARN, "authentication": "mine"}, False),
+        ({"url": URL, "authentication": "mine"}, True),
+        ({"url": URL, "authentication": "My Own"}, False),
+        ({"url": URL, "workspaceArn": ARN}, False),
+        ({}, False),
+    ],
+)
+def test_where_keda_asks(given: dict[str, Any], *, right: bool) -> None:
+    assert (messages("GPU833", {"keda": {"prometheus": given}}) == []) is right
+
+
+def test_a_workspace_is_not_for_a_cluster_that_may_be_anywhere() -> None:
+    cluster = {
+        "name": None,
+        "version": None,
+        "admins": None,
+        "existing": {"kubeconfig": "x", "context": "y"},
+    }
+    pool = {"provisioner": "existing", "nodes": None, "amiVersion": None}
+    keda = {"prometheus": {"workspaceArn": ARN}}
+    given = {"cluster": cluster, "network": None, "pools": {"gpu": pool}, "keda": keda}
+
+    assert [path for path, _ in messages("GPU834", given)] == ["keda.prometheus.workspaceArn"]
+
+
+@pytest.mark.parametrize(
+    ("pool", "found"),
+    [
+        ({"warm": {"nodes": 1}}, ["GPU840"]),
+        ({"scaledBy": "autoscaler", "warm": {"nodes": 2, "shares": 2}}, []),
+        ({"scaledBy": "autoscaler", "warm": {"nodes": 3}}, ["GPU841"]),
+        ({"scaledBy": "autoscaler", "warm": {"shares": 3}}, ["GPU841"]),
+        ({"scaledBy": "autoscaler", "warm": {"shares": 8}, **SLICED["gpu"]}, []),
+        ({"scaledBy": "autoscaler", "warm": {"shares": 9}, **SLICED["gpu"]}, ["GPU841"]),
+        ({"scaledBy": "autoscaler", "warm": {}}, ["GPU842"]),
+        ({"provisioner": "karpenter", "nodes": {"max": 2}, "warm": {"nodes": 2}}, []),
+        ({"provisioner": "karpenter", "nodes": {"max": 2}, "warm": {"nodes": 3}}, ["GPU841"]),
+        (
+            {"provisioner": "karpenter", "karpenter": {"static": True}, "warm": {"nodes": 1}},
+            ["GPU840"],
+        ),
+    ],
+)
+def test_of_warm_room(pool: dict[str, Any], found: list[str]) -> None:
+    codes = ("GPU840", "GPU841", "GPU842")
+
+    assert [code for code in codes if messages(code, {"pools": {"gpu": pool}})] == found
+
+
+def test_workloads_have_their_fewest_pods_at_the_same_time() -> None:
+    chat = {"image": "m:1", "pool": "gpu", "replicas": {"min": 2}}
+    given = {"workloads": {"chat": chat, "search": {"image": "m:1", "pool": "gpu"}}}
+
+    assert messages("GPU848", given) == [
+        (
+            "pools.gpu.nodes",
+            "chat, search want 3 of nvidia.com/gpu at least, and the pool has 2 at most.",
+        )
+    ]
+    # What may be stopped gives its room up.
+    stopped = {**chat, "autoStop": True, "wake": {"query": "x"}}
+    assert messages("GPU848", {"workloads": {**given["workloads"], "chat": stopped}}) == []
