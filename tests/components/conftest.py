@@ -295,6 +295,21 @@ def gpu_operator(record: Callable[..., Run]) -> Callable[..., Run]:
 
 
 @pytest.fixture
+def keda(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`keda(key=value)` runs Keda alone, as above."""
+    prometheus = {"url": "http://prometheus:9090"}
+    return _alone(record, "Keda", {"prometheus": prometheus}, provider=True)
+
+
+@pytest.fixture
+def shared_workload(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`shared_workload(key=value)` runs SharedWorkload alone, as above."""
+    pool = {"name": "gpu", "instance_types": ["g6.2xlarge"], "sharing": {"mode": "exclusive"}}
+    least = {"name": "model", "image": "model:1", "served": [pool]}
+    return _alone(record, "SharedWorkload", least, provider=True)
+
+
+@pytest.fixture
 def environment(record: Callable[..., Run]) -> Callable[..., Run]:
     """`environment(key=value)` runs GpuSharingEnvironment alone, on a cluster of its own."""
     return _alone(

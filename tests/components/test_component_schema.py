@@ -74,8 +74,8 @@ ELSEWHERE = {
     "Keda": {"install"},
     "SharedWorkload": {"pool", "pools", "create_namespace"},
 }
-"""Fields of a stack file's block that its program has turned into something else, such as zones into
-subnets, and those that may be outputs here: a role is often made by the same program."""
+"""Fields of a stack file's block that its program has turned into something else, such as zones
+into subnets, and those that may be outputs here: a role is often made by the same program."""
 BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.Addon, (cluster.Addon,)),
     (args.Addons, (cluster.Addons,)),
