@@ -15,9 +15,10 @@ from eks_gpushare.program.run import run_program
 from eks_gpushare.rules import edit_rules
 
 if TYPE_CHECKING:
-    from eks_gpushare.args import Sharing
+    from eks_gpushare.args import Sharing, Workload
 
 ROOT = Path(__file__).parents[2]
+WORKSPACE = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b"
 POLICY = "arn:aws:iam::aws:policy/POLICY"
 _RELEASE = re.compile(r"\d\.\d+\.\d+-(\d{8})")
 
@@ -35,8 +36,9 @@ def keys_of_a_stack_file() -> set[str]:
     found = set()
     for key, part in schema["properties"].items():
         models = [definitions[name] for name in re.findall(r"#/\$defs/(\w+)", json.dumps(part))]
-        if key == "pools":
-            found |= {f"pools.*.{name}" for name in definitions["Pool"]["properties"]}
+        if key in {"pools", "workloads"}:
+            (model,) = models
+            found |= {f"{key}.*.{name}" for name in model["properties"]}
         elif models:
             found |= {f"{key}.{name}" for model in models for name in model["properties"]}
         else:
@@ -93,9 +95,21 @@ def everything() -> None:
                     "placement_group": True,
                     "scaled_by": "autoscaler",
                     "sharing": {"mode": "exclusive"},
+                    "warm": {"shares": 1, "nodes": 1},
                 }
             },
             "cluster_autoscaler": {"namespace": "scaling"},
+            "keda": {"prometheus": {"workspace_arn": WORKSPACE}},
+            "workloads": {
+                "chat": {
+                    **of_a_workload("low"),
+                    "port": 80,
+                    "auto_stop": True,
+                    "wake": {"query": "requests_waiting"},
+                    "disruption_budget": {"max_unavailable": 1},
+                },
+                "chat-2": of_a_workload("high"),
+            },
         },
     )
     for manager in ("devicePlugin", "gpuOperator"):
@@ -131,6 +145,10 @@ def everything() -> None:
     )
 
 
+def of_a_workload(priority: str) -> Workload:
+    return {"pool": "pool", "image": "chat:1", "namespace": "models", "priority": priority}
+
+
 def newest() -> str:
     return list(eks_versions())[-1]
 
@@ -151,7 +169,11 @@ def test_the_table_of_children_is_complete() -> None:
 
 
 def placeholders(name: str) -> str:
-    return re.sub(r"us-west-2[a-z]", "ZONE", name).replace("adot", "ADDON")
+    found = re.sub(r"us-west-2[a-z]", "ZONE", name).replace("adot", "ADDON")
+    found = re.sub(r"-workload-chat(-2)?$", "-workload-WORKLOAD", found)
+    return found.replace("-namespace-models", "-namespace-NAMESPACE").replace(
+        "-warm-room-pool-", "-warm-room-POOL-"
+    )
 
 
 def child_name(name: str, parent: str) -> str:

@@ -9,15 +9,15 @@ from finding_examples import findings
 
 URL = "http://prometheus.monitoring.svc:9090"
 ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b"
-SLICED = {"gpu": {"sharing": {"mode": "timeSlicing", "replicas": 4}}}
-MIG = {
+SLICED: dict[str, dict[str, Any]] = {"gpu": {"sharing": {"mode": "timeSlicing", "replicas": 4}}}
+MIG: dict[str, dict[str, Any]] = {
     "gpu": {
         "instanceTypes": ["p4d.24xlarge"],
         "zones": ["us-west-2a"],
         "sharing": {"mode": "mig", "layout": "all-balanced"},
     }
 }
-BOTH = {
+BOTH: dict[str, dict[str, Any]] = {
     "gpu": {},
     "spot": {
         "instanceTypes": ["g5.xlarge"],

@@ -28,4 +28,4 @@ def quantity(text: str) -> Fraction | None:
     if unit in _BINARY:
         return number * 1024 ** (_BINARY.index(unit) + 1)
     power = _DECIMAL[unit] if unit in _DECIMAL else int(unit[1:])
-    return number * Fraction(10) ** power
+    return number * 10**power if power >= 0 else number / 10**-power

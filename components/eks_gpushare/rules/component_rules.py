@@ -179,7 +179,8 @@ def check_cluster_autoscaler(spec: ClusterAutoscalerSpec) -> Iterator[Finding]:
 def check_shared_workload(spec: SharedWorkloadSpec) -> Iterator[Finding]:
     """Findings about a workload and the pools that it runs on."""
     known = known_fields(spec)
-    name, parts = known.get("name", "workload"), {}
+    name: str = known.get("name", "workload")
+    parts: dict[str, Any] = {}
     own = _some(known, *Workload.model_fields)
     if "served" in known:
         served = {each.name: each for each in known["served"]}
@@ -209,7 +210,7 @@ def _of_served(found: Finding) -> Finding:
 
 def _catalog_of(served: Iterable[ServedPool]) -> CatalogAdditions:
     """What pools add to the catalog, all together."""
-    blocks: dict[str, dict[str, Any]] = {name: {} for name in CatalogAdditions.model_fields}
+    blocks: dict[str, Any] = {name: {} for name in CatalogAdditions.model_fields}
     for pool in served:
         for name, block in blocks.items():
             block.update(getattr(pool.catalog, name))
