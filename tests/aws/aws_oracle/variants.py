@@ -175,6 +175,24 @@ VARIANTS: Mapping[str, Variant] = {
         {"network": {"zones": ["us-west-2a", "us-west-2b", "us-west-2c"], "natGateways": "perZone"}}
     ),
     "newest AMI": Variant(_pool(amiVersion=None)),
+    "KEDA with a workspace": Variant(
+        {
+            "keda": {
+                "prometheus": {
+                    "workspaceArn": "arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b3c4d"
+                }
+            },
+            "workloads": {
+                "model": {
+                    "pool": "gpu",
+                    "image": "model:1",
+                    "useQuery": "x",
+                    "replicas": {"max": 2},
+                }
+            },
+            "iam": {"path": "/teams/ml/"},
+        }
+    ),
     "Karpenter": Variant(
         {
             **_pool(provisioner="karpenter", nodes={"max": 4}),
