@@ -61,22 +61,26 @@ def write_all(directory: Path, url: str) -> None:
         write_private(file, _kubeconfig(url, authority.certificate, certificate, key))
 
 
-def write_service(directory: Path, names: Sequence[str]) -> bytes:
-    """Write ca.crt, tls.crt and tls.key, by which the programs of a service trust each other.
+class ServiceAuthority:
+    """Vouches for programs that run beside the control plane, and for what stands in for others."""
 
-    Args:
-        directory: where to.
-        names: that the service goes by, besides this machine's.
+    def __init__(self) -> None:
+        """Make its key, which stays in memory."""
+        self._authority = _Authority("eks-gpushare lab services")
+        self.certificate = self._authority.certificate
+        """Its certificate."""
 
-    Returns:
-        The certificate of the authority.
-    """
-    authority = _Authority("eks-gpushare lab services")
-    certificate, key = authority.peer(names)
-    write_private(directory / "ca.crt", authority.certificate)
-    write_private(directory / "tls.crt", certificate)
-    write_private(directory / "tls.key", key)
-    return authority.certificate
+    def write(self, directory: Path, names: Sequence[str]) -> None:
+        """Write ca.crt, tls.crt and tls.key, by which programs trust each other.
+
+        Args:
+            directory: where to.
+            names: that a service goes by, besides this machine's.
+        """
+        certificate, key = self._authority.peer(names)
+        write_private(directory / "ca.crt", self.certificate)
+        write_private(directory / "tls.crt", certificate)
+        write_private(directory / "tls.key", key)
 
 
 def _write_pair(directory: Path, name: str, pair: tuple[bytes, bytes]) -> None:

@@ -9,17 +9,19 @@ out; the definitions of its kinds are its own, and refuse what they refuse on EK
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from eks_gpushare_lab.host.folders import make_private
+from eks_gpushare_lab.host.folders import make_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from eks_gpushare_lab.client import Client, Object
+    from eks_gpushare_lab.control_plane.certificates import ServiceAuthority
     from eks_gpushare_lab.controllers.processes import Processes
     from eks_gpushare_lab.install.release import Release
 
@@ -43,47 +45,59 @@ def definitions(files: Sequence[Path]) -> Iterator[Object]:
         yield yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
-def start(
-    processes: Processes,
-    programs: Mapping[str, Path],
-    kubeconfig: Path,
-    ports: Sequence[int],
-    proxy: str,
-    namespace: str = NAMESPACE,
-    watched: str = "",
-) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What its programs are started with."""
+
+    programs: Mapping[str, Path]
+    """Paths by name."""
+    kubeconfig: Path
+    """Of the lab's administrator."""
+    proxy: str
+    """Host and port of what stands in for the Prometheus servers that ScaledObjects name."""
+    authority: ServiceAuthority
+    """Vouches for its programs, and for what the proxy stands in for."""
+    namespace: str = NAMESPACE
+    """Where its release is installed."""
+    watched: str = ""
+    """The only namespace that it looks at; all where `""`."""
+
+
+def start(processes: Processes, setting: Setting, ports: Sequence[int]) -> None:
     """Start both.
 
     Args:
         processes: starts them.
-        programs: by name.
-        kubeconfig: of the lab's administrator.
+        setting: with what.
         ports: three: of the operator for the adapter, of the adapter for the API server, and of the
             operator's health.
-        proxy: what stands in for the Prometheus servers that ScaledObjects name.
-        namespace: where its release is installed.
-        watched: the only namespace that it looks at; all where `""`.
-
-    Returns:
-        Certificate of the authority that vouches for the adapter.
     """
-    from eks_gpushare_lab.control_plane import certificates  # which takes a while to import
-
     for_adapter, for_api, health = ports
-    names = (f"{_SERVICE}.{namespace}", f"{_SERVICE}.{namespace}.svc")
+    names = (f"{_SERVICE}.{setting.namespace}", f"{_SERVICE}.{setting.namespace}.svc")
     folder = make_private(processes.folder / _CERTIFICATES)
-    authority = certificates.write_service(folder, names)
+    setting.authority.write(folder, names)
+    trusted = make_private(folder / "trusted")
+    write_private(trusted / "ca.crt", setting.authority.certificate)
     common = {
-        "KUBECONFIG": str(kubeconfig),
-        "POD_NAMESPACE": namespace,
-        "KEDA_CLUSTER_OBJECT_NAMESPACE": namespace,
-        "WATCH_NAMESPACE": watched,
+        "KUBECONFIG": str(setting.kubeconfig),
+        "POD_NAMESPACE": setting.namespace,
+        "KEDA_CLUSTER_OBJECT_NAMESPACE": setting.namespace,
+        "WATCH_NAMESPACE": setting.watched,
     }
     # What the operator asks on this machine, the API server and the adapter, it asks directly: Go
     # takes no proxy for 127.0.0.1.
-    proxies = {"HTTP_PROXY": f"http://{proxy}", "HTTPS_PROXY": f"http://{proxy}"}
+    proxy = f"http://{setting.proxy}"
+    outside = {
+        "HTTP_PROXY": proxy,
+        "HTTPS_PROXY": proxy,
+        # What it asks of Amazon's Prometheus it signs, with whatever it has.
+        "AWS_ACCESS_KEY_ID": "lab",
+        "AWS_SECRET_ACCESS_KEY": "lab",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
     operator = (
         f"--cert-dir={folder}",
+        f"--ca-dir={trusted}",
         f"--metrics-service-bind-address=127.0.0.1:{for_adapter}",
         f"--health-probe-bind-address=127.0.0.1:{health}",
         "--metrics-bind-address=0",
@@ -92,6 +106,7 @@ def start(
         "--zap-log-level=info",
         *_RATE,
     )
+    kubeconfigs = ("lister", "authentication", "authorization")
     adapter = (
         f"--cert-dir={folder}",
         f"--tls-cert-file={folder / 'tls.crt'}",
@@ -100,13 +115,11 @@ def start(
         "--bind-address=127.0.0.1",
         f"--secure-port={for_api}",
         "--port=0",
-        *(f"--{flag}-kubeconfig={kubeconfig}" for flag in ("lister", "authentication")),
-        f"--authorization-kubeconfig={kubeconfig}",
+        *(f"--{flag}-kubeconfig={setting.kubeconfig}" for flag in kubeconfigs),
         *_RATE,
     )
-    processes.spawn(_OPERATOR, programs[_OPERATOR], operator, {**common, **proxies})
-    processes.spawn(_ADAPTER, programs[_ADAPTER], adapter, common)
-    return authority
+    processes.spawn(_OPERATOR, setting.programs[_OPERATOR], operator, {**common, **outside})
+    processes.spawn(_ADAPTER, setting.programs[_ADAPTER], adapter, common)
 
 
 def services(namespace: str, port: int, authority: bytes) -> Iterator[Object]:

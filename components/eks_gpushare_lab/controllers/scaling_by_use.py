@@ -7,6 +7,7 @@ any other stack knows nothing of it.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab import rules
@@ -83,37 +84,32 @@ class ScalingByUse:
             self._run(built, release)
 
     def _run(self, built: build.Programs, release: Release | None) -> None:
+        from eks_gpushare_lab.control_plane import certificates  # which takes a while to import
+
         for each in keda.definitions(built.files[versions.keda_crds().name]):
             self._client.apply(each)
         self.exporters.start()
         folder = make_private(self._lab.directory / _FOLDER)
         processes = self._processes = Processes(folder, self._lab.logs)
-        metrics = self._serve(web.MetricsAnswers(self.exporters))
-        namespace = release.namespace if release else keda.NAMESPACE
-        watched = str(release.values.get("watchNamespace") or "") if release else ""
+        authority = certificates.ServiceAuthority()
+        metrics = web.Web(web.MetricsAnswers(self.exporters))
+        self._servers.append(metrics)
         with reserved(4) as (asked, *ports):
             self.prometheus = f"http://127.0.0.1:{asked}"
             self.proxy = web.ProxyAnswers(self.prometheus)
-            proxy = self._serve(self.proxy).address
-            prometheus.start(
-                processes,
-                built.paths[prometheus.NAME],
-                asked,
-                metrics.address,
-                self._faster,
-            )
-            authority = keda.start(
-                processes, built.paths, self._lab.kubeconfig, ports, proxy, namespace, watched
-            )
-            for each in keda.services(namespace, ports[1], authority):
+            proxy = web.Web(self.proxy, web.Hosts(authority, folder))
+            self._servers.append(proxy)
+            program = built.paths[prometheus.NAME]
+            prometheus.start(processes, program, asked, metrics.address, self._faster)
+            setting = keda.Setting(built.paths, self._lab.kubeconfig, proxy.address, authority)
+            if release is not None:
+                watched = str(release.values.get("watchNamespace") or "")
+                setting = replace(setting, namespace=release.namespace, watched=watched)
+            keda.start(processes, setting, ports)
+            for each in keda.services(setting.namespace, ports[1], authority.certificate):
                 self._client.apply(each)
             processes.wait("Prometheus", lambda: prometheus.is_ready(self.prometheus))
             processes.wait("KEDA", lambda: keda.is_available(self._client))
-
-    def _serve(self, answers: Callable[[str, str, bytes], web.Answer]) -> web.Web:
-        server = web.Web(answers)
-        self._servers.append(server)
-        return server
 
     def adapt(self, objects: Sequence[Object]) -> tuple[list[Object], list[Finding]]:
         """Objects as the lab applies them, and what to say about that."""

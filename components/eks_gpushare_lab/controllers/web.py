@@ -7,6 +7,7 @@ as its proxy, and the objects keep their addresses.
 
 from __future__ import annotations
 
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -14,9 +15,13 @@ from urllib.parse import urlsplit
 
 import urllib3
 
+from eks_gpushare_lab.host.folders import make_private
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
+    from eks_gpushare_lab.control_plane.certificates import ServiceAuthority
     from eks_gpushare_lab.simulated_node.exporters import Exporters
 
 Answer = tuple[int, str, bytes]
@@ -32,27 +37,51 @@ _SECONDS = 10.0
 class Web:
     """A server in threads of this process; it answers GET and POST."""
 
-    def __init__(self, answer: Callable[[str, str, bytes], Answer]) -> None:
+    def __init__(
+        self, answer: Callable[[str, str, bytes], Answer], hosts: Hosts | None = None
+    ) -> None:
         """Listen at once.
 
         Args:
             answer: to a method, what was asked for, and a body.
+            hosts: by which it stands in for others that are asked by TLS. Default: it does not.
         """
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            _within = ""
 
             def _answer(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
                 body = self.rfile.read(length) if length else b""
-                status, kind, content = answer(self.command, self.path, body)
+                status, kind, content = answer(self.command, self._within + self.path, body)
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
+                self.wfile.flush()
 
             do_GET = do_POST = _answer  # noqa: N815  (names of the base class)
+
+            def do_CONNECT(self) -> None:
+                """Be whoever is asked for, from here on."""
+                if hosts is None:
+                    self.send_error(_NOT_FOUND)
+                    return
+                self.send_response(_OK)
+                self.end_headers()
+                self._within = f"https://{self.path.removesuffix(':443')}"
+                context = hosts.context(self.path.rpartition(":")[0])
+                self.connection = context.wrap_socket(self.connection, server_side=True)
+                self.rfile = self.connection.makefile("rb")
+                self.wfile = self.connection.makefile("wb")
+                self.close_connection = False
+
+            def finish(self) -> None:
+                """Close what TLS was spoken over, too; the server knows only what was before."""
+                super().finish()
+                self.connection.close()
 
             def log_message(self, *_: object) -> None:
                 """Say nothing on standard error."""
@@ -73,6 +102,33 @@ class Web:
         """Listen no more."""
         self._server.shutdown()
         self._server.server_close()
+
+
+class Hosts:
+    """Certificates of whoever the proxy stands in for."""
+
+    def __init__(self, authority: ServiceAuthority, folder: Path) -> None:
+        """Make none yet.
+
+        Args:
+            authority: signs them; who asks has to trust it.
+            folder: where they are written.
+        """
+        self._authority = authority
+        self._folder = folder
+        self._contexts: dict[str, ssl.SSLContext] = {}
+        self._lock = threading.Lock()
+
+    def context(self, host: str) -> ssl.SSLContext:
+        """What speaks TLS as a host."""
+        with self._lock:
+            if host not in self._contexts:
+                folder = make_private(self._folder / "hosts" / str(len(self._contexts)))
+                self._authority.write(folder, (host,))
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+                self._contexts[host] = context
+            return self._contexts[host]
 
 
 class MetricsAnswers:
