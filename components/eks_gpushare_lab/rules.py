@@ -331,3 +331,31 @@ FASTER_TIMES = Rule(
     "Nobody waits minutes for a pod more; the order of things is the same.",
     "https://keda.sh/docs/2.20/reference/scaledobject-spec/",
 )
+NOT_SCALED = Rule(
+    "GPU981",
+    "error",
+    "KEDA can work with every ScaledObject.",
+    "It leaves a workload at the pods that it has, and says why only in the object's status.",
+    "https://keda.sh/docs/2.20/concepts/troubleshooting/",
+)
+USE_NOT_MEASURED = Rule(
+    "GPU982",
+    "error",
+    "What a workload scales by is measured of its pods.",
+    "A query about nothing has no result, which KEDA takes for 0: pods that work seem idle and go.",
+    "https://github.com/NVIDIA/dcgm-exporter/blob/main/README.md",
+)
+UNREADABLE_LOAD = Rule(
+    "GPU983",
+    "warning",
+    "An annotation of a load is percent, or percent over time.",
+    "The pods that it is about seem idle.",
+    "https://github.com/NVIDIA/dcgm-exporter/blob/main/README.md",
+)
+OTHER_KEDA = Rule(
+    "GPU984",
+    "warning",
+    "The lab runs the KEDA that a stack installs.",
+    "Another version may scale otherwise, or not know a field.",
+    "https://github.com/kedacore/keda/blob/main/CHANGELOG.md",
+)

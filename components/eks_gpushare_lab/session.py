@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError
-from eks_gpushare_lab.controllers import keda
-from eks_gpushare_lab.controllers.shorter_times import FASTER
+from eks_gpushare_lab.controllers.by_use import ByUse
 from eks_gpushare_lab.install.installer import Installer
 from eks_gpushare_lab.install.nodes import LabNode
 from eks_gpushare_lab.observing.autoscalers import PATIENCE_SECONDS
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.control_plane.state import Lab
-    from eks_gpushare_lab.controllers.scaling_by_use import ScalingByUse
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
     from eks_gpushare_lab.install.release import Release
@@ -78,13 +76,12 @@ class NoWorkloadError(Exception):
 class Session:
     """The watches and the simulated nodes over a running control plane."""
 
-    def __init__(self, client: Client, lab: Lab | None = None, *, faster: float = FASTER) -> None:
+    def __init__(self, client: Client, lab: Lab | None = None) -> None:
         """Use an API server. Use it in a `with` block.
 
         Args:
             client: the API server.
             lab: whose it is. Default: somebody's, who starts no further programs.
-            faster: what times of ScaledObjects are divided by.
         """
         self.client = client
         """The API server."""
@@ -99,9 +96,7 @@ class Session:
         self._of_stack: dict[Workload, int | None] = {}
         self._installer = Installer(client)
         self._simulated = SimulatedNodes(client, self.watches)
-        self._lab, self._faster = lab, faster
-        self._by_use: ScalingByUse | None = None
-        """Prometheus and KEDA, if anything here is KEDA's."""
+        self._by_use = ByUse(client, lab, self.watches, self._simulated.configuration)
 
     def __enter__(self) -> Self:
         self.watches.start()
@@ -118,8 +113,7 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._by_use is not None:
-            self._by_use.stop()
+        self._by_use.stop()
         self._simulated.stop()
         self.scaling.autoscalers.stop()
         self.watches.stop()
@@ -150,8 +144,8 @@ class Session:
 
     @property
     def findings(self) -> list[Finding]:
-        """What the API server refused or warned of so far."""
-        return self._installer.findings
+        """What the API server refused or warned of so far, and what keeps KEDA from scaling."""
+        return [*self._installer.findings, *self._by_use.findings()]
 
     def touch(self) -> None:
         """Wait anew for rest: something was just done."""
@@ -168,7 +162,7 @@ class Session:
         Raises:
             LabError: If a program that the stack needs beside the control plane does not start.
         """
-        desired = replace(desired, objects=tuple(self._scaled(desired.objects, desired.releases)))
+        desired = replace(desired, objects=tuple(self._taken(desired.objects, desired.releases)))
         self.scaling.begin(desired.gpu_pools)
         self._installer.install(desired, up)
         self.scaling.installed()
@@ -181,7 +175,7 @@ class Session:
         Raises:
             LabError: If a program that they need beside the control plane does not start.
         """
-        objects = self._scaled([each.object for each in manifests])
+        objects = self._taken([each.object for each in manifests])
         manifests = [replace(m, object=o) for m, o in zip(manifests, objects, strict=True)]
         # So that none of their pods counts as running before it is known whose it is.
         self._coming |= {each for each, _ in filter(None, (wanted_by(m.object) for m in manifests))}
@@ -193,21 +187,11 @@ class Session:
         self.observer.recount(self._is_applied)
         self.touch()
 
-    def _scaled(
+    def _taken(
         self, objects: Sequence[Object], releases: Sequence[Release] = ()
     ) -> Sequence[Object]:
         """Objects as they are applied, with KEDA there if any of them is its own."""
-        if self._lab is None or not keda.wanted(objects, releases):
-            return objects
-        if self._by_use is None:
-            from eks_gpushare_lab.controllers.scaling_by_use import ScalingByUse
-
-            self._by_use = ScalingByUse(
-                self.client, self._lab, self.watches, self._simulated.configuration, self._faster
-            )
-            release = next((each for each in releases if each.chart == keda.CHART), None)
-            self._by_use.start(release)
-        made, found = self._by_use.adapt(objects)
+        made, found = self._by_use.take(objects, releases)
         self._installer.findings += found
         return made
 
@@ -258,6 +242,7 @@ class Session:
             show: called twenty times a second.
         """
         begun = time.monotonic()
+        seconds = max(seconds, self._by_use.patience())
         while time.monotonic() < begun + self._longest(longest):
             show()
             self.scaling.look()
@@ -371,7 +356,7 @@ class Session:
 
     def _wanted_pods(self) -> dict[Workload, int]:
         """Workloads of the stack and of the manifests with the pods they want, if that is known."""
-        every = {**self._of_stack, **self.applied}
+        every = {**self._of_stack, **self.applied, **dict.fromkeys(self._by_use.targets)}
         return {workload: wanted for workload, wanted in every.items() if wanted is not None}
 
     def _pods_of(self, workload: Workload) -> int:

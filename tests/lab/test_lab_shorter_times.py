@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare_lab.controllers.shorter_times import compressed, divided, is_scaled_object
+from eks_gpushare_lab.controllers.scaled_objects import is_scaled_object
+from eks_gpushare_lab.controllers.shorter_times import compressed, divided
 
 
 @pytest.mark.parametrize(

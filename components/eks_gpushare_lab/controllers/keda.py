@@ -167,6 +167,16 @@ def is_its(given: Mapping[str, Any]) -> bool:
     return str(given.get("apiVersion", "")).partition("/")[0].endswith(GROUP)
 
 
+def trouble(client: Client, namespace: str, name: str) -> str:
+    """Why KEDA does not scale by a ScaledObject, in its own words; `""` if it does."""
+    path = f"/apis/{GROUP}/v1alpha1/namespaces/{namespace}/scaledobjects/{name}"
+    conditions = (client.get(path) or {}).get("status", {}).get("conditions") or ()
+    for each in conditions:
+        if each["type"] in {"Ready", "HPAActive"} and each["status"] == "False":
+            return f"{each.get('reason', '')}: {each.get('message', '')}"
+    return ""
+
+
 def let_go(client: Client) -> None:
     """Leave nothing behind that hangs without KEDA.
 

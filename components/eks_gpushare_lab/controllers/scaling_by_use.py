@@ -14,24 +14,31 @@ from eks_gpushare_lab import rules
 from eks_gpushare_lab.binaries import build, cleaning, versions
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.controllers import keda, prometheus, web
+from eks_gpushare_lab.controllers.by_use import VARIABLE
 from eks_gpushare_lab.controllers.processes import Processes
-from eks_gpushare_lab.controllers.shorter_times import compressed, is_scaled_object
+from eks_gpushare_lab.controllers.scaled_objects import (
+    is_by_gpu,
+    is_scaled_object,
+    patience,
+    target_of,
+)
+from eks_gpushare_lab.controllers.shorter_times import compressed
 from eks_gpushare_lab.host.folders import make_private
 from eks_gpushare_lab.host.ports import reserved
+from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.simulated_node.exporters import Exporters
+from eks_gpushare_lab.simulated_node.pods import is_alive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.control_plane.state import Lab
     from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.observing.observer import Workload
     from eks_gpushare_lab.observing.watches import Watches
     from eks_gpushare_lab.simulated_node.config_file import Configuration
-
-VARIABLE = "EKS_GPUSHARE_LAB_FASTER"
-"""Environment variable: what times of ScaledObjects are divided by."""
 
 _FOLDER = "scaling"
 _EXAMPLE_MINUTES = 2
@@ -66,6 +73,9 @@ class ScalingByUse:
         """Address of Prometheus; `""` before it is started."""
         self.proxy: web.ProxyAnswers | None = None
         """What stands in for the addresses that ScaledObjects name."""
+        self._watches = watches
+        self._scaled: list[Object] = []
+        self._of_version: list[Finding] = []
         self._servers: list[web.Web] = []
         self._processes: Processes | None = None
 
@@ -79,6 +89,8 @@ class ScalingByUse:
             LabError: If something could not be built or started.
         """
         tools = (versions.keda(), versions.keda_crds(), versions.prometheus())
+        if release is not None:
+            self._of_version = list(_other_version(release, versions.keda().version))
         with cleaning.in_use():
             built = build.programs(tools)
             self._run(built, release)
@@ -113,11 +125,10 @@ class ScalingByUse:
 
     def adapt(self, objects: Sequence[Object]) -> tuple[list[Object], list[Finding]]:
         """Objects as the lab applies them, and what to say about that."""
-        if self._faster == 1:
-            return list(objects), []
-        mine = list(filter(is_scaled_object, objects))
-        made = [compressed(e, self._faster) if is_scaled_object(e) else e for e in objects]
-        if not mine:
+        made = [self._shorter(each) for each in objects]
+        mine = list(filter(is_scaled_object, made))
+        self._scaled += mine
+        if self._faster == 1 or not mine:
             return made, []
         names = ", ".join(each["metadata"]["name"] for each in mine)
         message = (
@@ -127,6 +138,53 @@ class ScalingByUse:
         )
         fix = f"Nothing; {VARIABLE}=1 has them as they are."
         return made, [rules.FASTER_TIMES.finding(("objects", "ScaledObject"), message, fix)]
+
+    def _shorter(self, given: Object) -> Object:
+        again = self._faster != 1 and is_scaled_object(given)
+        return compressed(given, self._faster) if again else given
+
+    @property
+    def targets(self) -> set[Workload]:
+        """Workloads whose number of pods is KEDA's to say."""
+        return set(map(target_of, self._scaled))
+
+    @property
+    def patience(self) -> float:
+        """Seconds without a change after which there will be none."""
+        return patience(self._scaled)
+
+    def findings(self) -> list[Finding]:
+        """What keeps workloads from scaling by their use, as it is now."""
+        return [*self._of_version, *self._refused(), *self._unmeasured(), *self._unreadable()]
+
+    def _refused(self) -> Iterator[Finding]:
+        fix = "Change what KEDA names."
+        for each in self._scaled:
+            metadata = each["metadata"]
+            space, name = metadata.get("namespace") or "default", metadata["name"]
+            words = keda.trouble(self._client, space, name)
+            if words:
+                message = f"KEDA does not scale {target_of(each)}: {words}"
+                at = ("objects", f"ScaledObject {space}/{name}")
+                yield rules.NOT_SCALED.finding(at, message, fix)
+
+    def _unmeasured(self) -> Iterator[Finding]:
+        targets = {target_of(each) for each in self._scaled if is_by_gpu(each)}
+        told: set[tuple[Workload, str]] = set()
+        for pod in filter(is_alive, self._watches.pods.all()):
+            workload = workload_of(pod)
+            why = self.exporters.blind(pod) if workload in targets else ""
+            if why and (workload, why) not in told:
+                told.add((workload, why))
+                message = f"The use of GPUs by the pods of {workload} is not measured: {why}."
+                fix = "Change that, or let it scale by another query: useQuery of the workload."
+                at = ("workloads", str(workload))
+                yield rules.USE_NOT_MEASURED.finding(at, message, fix)
+
+    def _unreadable(self) -> Iterator[Finding]:
+        for name, why in self.exporters.unreadable.items():
+            at, fix = ("workloads", name), "Write it as the message says."
+            yield rules.UNREADABLE_LOAD.finding(at, f"A load of {name} is not counted: {why}.", fix)
 
     def check(self) -> None:
         """See that everything runs.
@@ -147,3 +205,14 @@ class ScalingByUse:
             each.stop()
         self.exporters.stop()
         self._processes, self._servers = None, []
+
+
+def _other_version(release: Release, ours: str) -> Iterator[Finding]:
+    """What is to be said where a stack installs another minor version than the lab has."""
+    theirs, ours = (each.removeprefix("v") for each in (release.version, ours))
+    if theirs and theirs.split(".")[:2] != ours.split(".")[:2]:
+        message = f"The release installs KEDA {theirs}, and the lab runs {ours}."
+        fix = (
+            "See what has changed between the two; the fields of its kinds are those of the lab's."
+        )
+        yield rules.OTHER_KEDA.finding(("releases", release.name), message, fix)

@@ -12,12 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from eks_gpushare_lab.client import Object
-
-FASTER = 30.0
-"""How many times faster, if nobody says another: idle for two minutes is four seconds."""
 
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _UNITS["y"] = 31_536_000_000
@@ -42,10 +37,19 @@ def divided(text: str, by: float) -> str:
     return _PLACES.sub(place, text)
 
 
-def _shorter(duration: str, by: float) -> str:
+def seconds_in(text: str) -> list[float]:
+    """The times of a PromQL query."""
+    places = (found[0] for found in _PLACES.finditer(text) if found[0][0] not in "\"'`")
+    return [_milliseconds(each) / 1000 for place in places for each in re.findall(_DURATION, place)]
+
+
+def _milliseconds(duration: str) -> int:
     parts = re.findall(r"([0-9]+)(ms|[smhdwy])", duration)
-    total = sum(int(count) * _UNITS[unit] for count, unit in parts)
-    return f"{max(1, round(total / by))}ms"
+    return sum(int(count) * _UNITS[unit] for count, unit in parts)
+
+
+def _shorter(duration: str, by: float) -> str:
+    return f"{max(1, round(_milliseconds(duration) / by))}ms"
 
 
 def compressed(given: Object, by: float) -> Object:
@@ -75,9 +79,3 @@ def compressed(given: Object, by: float) -> Object:
 def _divide(block: dict[str, Any], key: str, by: float, least: int) -> None:
     if isinstance(block.get(key), int):
         block[key] = max(least, round(block[key] / by))
-
-
-def is_scaled_object(given: Mapping[str, Any]) -> bool:
-    """Whether an object is a ScaledObject of KEDA's."""
-    group = str(given.get("apiVersion", "")).partition("/")[0]
-    return given.get("kind") == "ScaledObject" and group == "keda.sh"

@@ -97,6 +97,24 @@ def options_of(pod: Object) -> Options:
     )
 
 
+def unseen(holding: Holding, options: Options) -> str:
+    """Why an exporter does not tell how much of a device its holder uses; `""` if it does."""
+    if not options.maps(holding.resource):
+        return f"NVIDIA_RESOURCE_NAMES of the DCGM exporter does not list {holding.resource}"
+    if holding.device.replica is None:
+        return ""
+    if holding.device.instance is not None:
+        return "pods take turns on a MIG device there, and NVML measures no process on one"
+    if not options.virtual:
+        return (
+            "KUBERNETES_VIRTUAL_GPUS of the DCGM exporter is not true: one pod of those that share "
+            "a GPU has the values of all"
+        )
+    if not options.host_pid:
+        return "the DCGM exporter has no hostPID: it measures 0 for every pod"
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """What an exporter looks at."""

@@ -14,7 +14,7 @@ from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.observing.watches import Watch
 from eks_gpushare_lab.simulated_node import gpus
 from eks_gpushare_lab.simulated_node.allocation import DeviceManager, devices
-from eks_gpushare_lab.simulated_node.dcgm_exporter import Machine, exposition, options_of
+from eks_gpushare_lab.simulated_node.dcgm_exporter import Machine, exposition, options_of, unseen
 from eks_gpushare_lab.simulated_node.hardware import INSTANCE_TYPE, hardware_of
 from eks_gpushare_lab.simulated_node.load import (
     GPU_DEMAND,
@@ -122,6 +122,19 @@ class Exporters:
         """What annotations of workloads say besides."""
         every = (each for watch in self._workloads.values() for each in watch.all())
         return "".join(f"{text.strip()}\n" for text in (_note(e, SERIES) for e in every) if text)
+
+    def blind(self, pod: Object) -> str:
+        """Why nothing tells of a running pod how much it uses its GPU; `""` if something does."""
+        name = pod["spec"]["nodeName"]
+        exporter = self.nodes().get(name)
+        if exporter is None:
+            return f"no DCGM exporter runs on node {name}"
+        self.scrape(name)
+        manager = self._managers.get(name)
+        held = manager.holdings if manager else ()
+        mine = (each for each in held if each.pod == pod["metadata"]["uid"])
+        options = options_of(exporter)
+        return next(filter(None, (unseen(each, options) for each in mine)), "")
 
     def load(self, pod: Object) -> float:
         """Percent that a pod would use now if nobody else used its GPU."""

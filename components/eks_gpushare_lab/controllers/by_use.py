@@ -1,0 +1,114 @@
+"""Workloads that scale by the use of their shares, in a run that may have none.
+
+It is light: KEDA and Prometheus are looked for only when something of KEDA's is installed.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from eks_gpushare_lab.controllers import keda
+from eks_gpushare_lab.errors import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare_lab.client import Client, Object
+    from eks_gpushare_lab.control_plane.state import Lab
+    from eks_gpushare_lab.controllers.scaling_by_use import ScalingByUse
+    from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.observing.observer import Workload
+    from eks_gpushare_lab.observing.watches import Watches
+    from eks_gpushare_lab.simulated_node.config_file import Configuration
+
+VARIABLE = "EKS_GPUSHARE_LAB_FASTER"
+"""Environment variable: what times of ScaledObjects are divided by."""
+FASTER = 30.0
+"""The same if nothing says another: idle for two minutes is four seconds."""
+
+
+def faster() -> float:
+    """How many times faster the times of ScaledObjects pass.
+
+    Raises:
+        LabError: If the environment variable is no number of at least 1.
+    """
+    given = os.environ.get(VARIABLE, "")
+    try:
+        found = float(given or FASTER)
+    except ValueError:
+        found = 0.0
+    if not 1 <= found < float("inf"):
+        raise LabError(f"{VARIABLE} is {given!r}: it takes a number from 1 on, such as 30")
+    return found
+
+
+class ByUse:
+    """Has KEDA there as soon as something of its own is to be installed."""
+
+    def __init__(
+        self,
+        client: Client,
+        lab: Lab | None,
+        watches: Watches,
+        configuration: Callable[[str], Configuration | None],
+    ) -> None:
+        """Start nothing.
+
+        Args:
+            client: the API server.
+            lab: whose it is; None for somebody's, who starts no further programs.
+            watches: what is there.
+            configuration: what the device plugin of a node runs with, None if none serves.
+        """
+        self._client, self._lab, self._watches = client, lab, watches
+        self._configuration = configuration
+        self.scaling: ScalingByUse | None = None
+        """Prometheus and KEDA, once they run."""
+
+    def take(
+        self, objects: Sequence[Object], releases: Sequence[Release] = ()
+    ) -> tuple[Sequence[Object], list[Finding]]:
+        """Objects as they are applied, with KEDA there if any is its own, and what to say of that.
+
+        Raises:
+            LabError: If KEDA or Prometheus cannot be built or started.
+        """
+        if self._lab is None or not keda.wanted(objects, releases):
+            return objects, []
+        if self.scaling is None:
+            from eks_gpushare_lab.controllers.scaling_by_use import ScalingByUse
+
+            self.scaling = ScalingByUse(
+                self._client, self._lab, self._watches, self._configuration, faster()
+            )
+            release = next((each for each in releases if each.chart == keda.CHART), None)
+            self.scaling.start(release)
+        return self.scaling.adapt(objects)
+
+    @property
+    def targets(self) -> set[Workload]:
+        """Workloads whose number of pods is KEDA's to say."""
+        return self.scaling.targets if self.scaling else set()
+
+    def patience(self) -> float:
+        """Seconds without a change after which there will be none; 0 without KEDA.
+
+        Raises:
+            LabError: If one of its programs has ended.
+        """
+        if self.scaling is None:
+            return 0.0
+        self.scaling.check()
+        return self.scaling.patience
+
+    def findings(self) -> list[Finding]:
+        """What keeps workloads from scaling by their use, as it is now."""
+        return self.scaling.findings() if self.scaling else []
+
+    def stop(self) -> None:
+        """End what was started."""
+        if self.scaling is not None:
+            self.scaling.stop()
