@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from eks_gpushare_lab.cloud.account import ACCOUNT_ID
-from eks_gpushare_lab.cloud.dispatch import Answer
+from eks_gpushare_lab.cloud.answers import Answer, as_json
 from eks_gpushare_lab.cloud.ec2 import Behaviour
 from eks_gpushare_lab.cloud.settings import CloudSettings
 
@@ -28,14 +28,14 @@ class Control:
         """Answer a request under /lab/."""
         given: dict[str, Any] = json.loads(body) if body else {}
         if path == "/lab/machines":
-            return _answer([each.as_json() for each in self._machines.all()])
+            return as_json([each.as_json() for each in self._machines.all()])
         if path == "/lab/settings":
             Behaviour.settings = CloudSettings.from_json(given)
-            return _answer({})
+            return as_json({})
         if path == "/lab/interrupt":
             self._interrupt(given["instance"])
-            return _answer({})
-        return _answer({"message": f"there is no {path}"}, 404)
+            return as_json({})
+        return as_json({"message": f"there is no {path}"}, 404)
 
     def _interrupt(self, instance: str) -> None:
         """Give notice of a spot interruption, and end the instance when its time is up."""
@@ -66,7 +66,3 @@ def interruption(instance: str, region: str) -> dict[str, Any]:
         "resources": [f"arn:aws:ec2:{region}:{ACCOUNT_ID}:instance/{instance}"],
         "detail": {"instance-id": instance, "instance-action": "terminate"},
     }
-
-
-def _answer(content: object, status: int = 200) -> Answer:
-    return Answer(status, {"Content-Type": "application/json"}, json.dumps(content).encode())

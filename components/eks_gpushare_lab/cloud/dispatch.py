@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from botocore.awsrequest import AWSPreparedRequest
@@ -13,6 +15,7 @@ from moto.core.request import Request
 
 from eks_gpushare_lab.cloud import prices
 from eks_gpushare_lab.cloud.account import ACCOUNT_ID
+from eks_gpushare_lab.cloud.answers import Answer, as_json, refused
 from eks_gpushare_lab.cloud.ec2 import Ec2, known_types
 from eks_gpushare_lab.cloud.images import Image, image_at
 
@@ -20,16 +23,37 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SCOPE_PARTS = 5
-_JSON = {"Content-Type": "application/x-amz-json-1.1"}
+_ACTION = re.compile(r"(?s)(?:.*&)?Action=(\w+).*")
+_GLOBAL = ("iam", "sts")
+"""Services whose address names no region."""
 _WAITING = ("sqs",)
 """Services whose requests may wait for something: they are answered beside the others."""
 
 
-class Answer:
-    """Status, headers and body of a response."""
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request as it came in, and for what it is signed."""
 
-    def __init__(self, status: int, headers: Mapping[str, Any], body: bytes) -> None:
-        self.status, self.headers, self.body = status, headers, body
+    service: str
+    region: str
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def url(self) -> str:
+        """Where AWS would have it."""
+        region = "" if self.service in _GLOBAL else f"{self.region}."
+        return f"https://{self.service}.{region}amazonaws.com{self.path}"
+
+    @property
+    def action(self) -> str:
+        """What is asked, for people."""
+        target = self.headers.get("X-Amz-Target", "").rpartition(".")[2]
+        asked = target or _ACTION.sub(r"\1", self.body[:200].decode(errors="replace"))
+        named = asked.isalnum() and asked
+        return f"{self.service} {named or f'{self.method} {self.path}'}"
 
 
 class Aws:
@@ -45,57 +69,45 @@ class Aws:
         """Answer a request that is signed for a service in a region."""
         scope = _scope(headers)
         if scope is None:
-            return _refused(403, "MissingAuthenticationToken", "the request is not signed")
-        service, region = scope
-        if service in _WAITING:
-            return self._of_moto(service, region, method, path, headers, body)
-        with self._lock:
-            if service == "ec2":
-                return self._ec2(region, method, path, headers, body)
-            if service == "pricing":
-                return _pricing(body)
-            if service == "ssm":
-                return self._parameter(region, body)
-            return self._of_moto(service, region, method, path, headers, body)
+            return refused(403, "MissingAuthenticationToken", "the request is not signed")
+        call = Call(*scope, method, path, headers, body)
+        if call.service in _WAITING:
+            answer = self._of_moto(call)
+        else:
+            with self._lock:
+                answer = self._at_once(call)
+        answer.action = call.action
+        return answer
 
-    def _ec2(
-        self, region: str, method: str, path: str, headers: Mapping[str, str], body: bytes
-    ) -> Answer:
-        url = f"https://ec2.{region}.amazonaws.com{path}"
-        request = Request.from_primitives(method, url, headers, body)
-        return _answer(Ec2.dispatch(request, request.raw_url, request.headers))
+    def _at_once(self, call: Call) -> Answer:
+        if call.service == "ec2":
+            request = Request.from_primitives(call.method, call.url, call.headers, call.body)
+            return _answer(Ec2.dispatch(request, request.raw_url, request.headers))
+        if call.service == "pricing":
+            return _pricing(call.body)
+        if call.service == "ssm":
+            return self._parameter(call)
+        return self._of_moto(call)
 
-    def _of_moto(
-        self,
-        service: str,
-        region: str,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        body: bytes,
-    ) -> Answer:
-        host = (
-            f"{service}.amazonaws.com" if service == "iam" else f"{service}.{region}.amazonaws.com"
-        )
-        given = HTTPHeaders()
-        for key, value in headers.items():
-            given[key] = value
-        url = f"https://{host}{path}"
-        request = AWSPreparedRequest(method, url, given, body, stream_output=False)
+    def _of_moto(self, call: Call) -> Answer:
+        headers = HTTPHeaders()
+        for key, value in call.headers.items():
+            headers[key] = value
+        request = AWSPreparedRequest(call.method, call.url, headers, call.body, stream_output=False)
         found = self._moto.process_request(request)
         if found is None:
-            return _refused(501, "NotImplemented", f"the lab emulates no {service}")
+            return refused(501, "NotImplemented", f"the lab emulates no {call.service}")
         return _answer(found)
 
-    def _parameter(self, region: str, body: bytes) -> Answer:
-        name = str(json.loads(body).get("Name", ""))
+    def _parameter(self, call: Call) -> Answer:
+        name = str(json.loads(call.body).get("Name", ""))
         image = image_at(name)
         if image is None:
-            return _refused(400, "ParameterNotFound", f"parameter {name} is none of an AMI")
+            return refused(400, "ParameterNotFound", f"parameter {name} is none of an AMI")
         if image.id not in self._images:
-            self._register(image, region)
+            self._register(image, call.region)
         value = {"Name": name, "Type": "String", "Value": image.id, "Version": 1}
-        return _json({"Parameter": value})
+        return as_json({"Parameter": value})
 
     def _register(self, image: Image, region: str) -> None:
         from moto.backends import get_backend
@@ -120,7 +132,7 @@ def _pricing(body: bytes) -> Answer:
     asked = {each["Field"]: each["Value"] for each in json.loads(body).get("Filters", ())}
     metal = "metal" in asked.get("productFamily", "")
     found = prices.price_list(known_types(), asked.get("regionCode", ""), metal=metal)
-    return _json({"FormatVersion": "aws_v1", "PriceList": [json.dumps(each) for each in found]})
+    return as_json({"FormatVersion": "aws_v1", "PriceList": [json.dumps(each) for each in found]})
 
 
 def _scope(headers: Mapping[str, str]) -> tuple[str, str] | None:
@@ -131,14 +143,6 @@ def _scope(headers: Mapping[str, str]) -> tuple[str, str] | None:
     if not found or len(parts) != _SCOPE_PARTS:
         return None
     return parts[3].lower(), parts[2]
-
-
-def _json(content: object, status: int = 200) -> Answer:
-    return Answer(status, _JSON, json.dumps(content).encode())
-
-
-def _refused(status: int, code: str, message: str) -> Answer:
-    return _json({"__type": code, "message": message}, status)
 
 
 def _answer(found: Any) -> Answer:

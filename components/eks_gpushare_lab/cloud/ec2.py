@@ -36,6 +36,13 @@ class Behaviour:
 class Ec2(EC2Response):
     """Answers to EC2's actions; those that are not here are moto's."""
 
+    def describe_instances(self) -> ActionResult:
+        """As moto has it, which fails where an id is named twice. EC2 does not."""
+        asked = self._get_param("InstanceIds", [])
+        if asked:
+            self.params["InstanceIds"] = list(dict.fromkeys(asked))
+        return super().describe_instances()
+
     def describe_instance_types(self) -> ActionResult:
         """The types with NVIDIA GPUs and those named: what the rest is, nobody here asks."""
         asked = self._get_param("InstanceTypes", [])

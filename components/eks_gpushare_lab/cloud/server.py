@@ -10,14 +10,17 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare_lab.cloud.answers import Answer, fault
+
 if TYPE_CHECKING:
     from eks_gpushare_lab.cloud.control import Control
-    from eks_gpushare_lab.cloud.dispatch import Answer, Aws
+    from eks_gpushare_lab.cloud.dispatch import Aws
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -30,10 +33,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _respond(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if self.path.startswith("/lab/"):
-            answer = self._control.answer(self.path, body)
-        else:
-            answer = self._aws.answer(self.command, self.path, dict(self.headers), body)
+        try:
+            if self.path.startswith("/lab/"):
+                answer = self._control.answer(self.path, body)
+            else:
+                answer = self._aws.answer(self.command, self.path, dict(self.headers), body)
+        except Exception as error:  # noqa: BLE001  (whatever it is in moto: its caller is told)
+            traceback.print_exc()
+            answer = fault(error)
         self._send(answer)
 
     def _send(self, answer: Answer) -> None:
@@ -44,12 +51,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(answer.body)))
         self.end_headers()
         self.wfile.write(answer.body)
+        self._note(answer)
+
+    def _note(self, answer: Answer) -> None:
+        """One line on standard error, which is the log: what was asked, of EC2 by its action."""
+        action = answer.action or f"{self.command} {self.path}"
+        sys.stderr.write(f"{self.log_date_time_string()} {action} {answer.status}\n")
 
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _respond  # noqa: N815  (names of http.server)
 
-    def log_message(self, template: str, *given: Any) -> None:
-        """One line on standard error, which is the log."""
-        sys.stderr.write(f"{self.log_date_time_string()} {template % given}\n")
+    def log_request(self, code: object = "", size: object = "") -> None:
+        """Nothing: `_note` does."""
 
 
 class _Server(ThreadingHTTPServer):

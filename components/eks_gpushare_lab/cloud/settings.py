@@ -104,7 +104,8 @@ class CloudSettings:
                 shortages = (*changed.insufficient, Shortage.read(value))
                 changed = replace(changed, insufficient=shortages)
             else:
-                changed = replace(changed, **{key: _seconds(key, value)})
+                given: dict[str, Any] = {key: _seconds(key, value)}
+                changed = replace(changed, **given)
         return changed
 
 
