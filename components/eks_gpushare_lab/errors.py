@@ -7,6 +7,11 @@ NO_CRYPTOGRAPHY = (
     "pip install 'eks-gpushare[lab]'"
 )
 
+NO_MOTO = (
+    "the lab answers Karpenter in place of AWS with the package moto, which is not installed: "
+    "pip install 'eks-gpushare[lab]'"
+)
+
 
 class LabError(Exception):
     """The lab cannot be built, started or reached.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import sys
@@ -11,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import urllib3
 
 from eks_gpushare_lab.cloud.settings import CloudSettings
-from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.errors import NO_MOTO, LabError
 from eks_gpushare_lab.host import processes
 
 if TYPE_CHECKING:
@@ -61,7 +62,13 @@ class Cloud:
         self.stop()
 
     def begin(self) -> None:
-        """Start it; it listens some seconds later. Call this from the main thread."""
+        """Start it; it listens some seconds later. Call this from the main thread.
+
+        Raises:
+            LabError: If moto is not installed.
+        """
+        if importlib.util.find_spec("moto") is None:  # to import it takes a second
+            raise LabError(NO_MOTO)
         lab = self._lab
         order = {
             "account": self.account.as_json(),

@@ -1,4 +1,4 @@
-"""Pods that ask for shares get their nodes; and where Karpenter is told something else, what then."""
+"""Pods that ask for shares get their nodes; and what comes of it where Karpenter is misled."""
 
 from __future__ import annotations
 

@@ -1,0 +1,83 @@
+"""How the emulated AWS is told to behave, and the environment that Karpenter is started with."""
+
+from __future__ import annotations
+
+import pytest
+
+from eks_gpushare_lab.cloud.settings import CloudSettings, SettingError, Shortage
+from eks_gpushare_lab.controllers.karpenter import environment_of
+from eks_gpushare_lab.install.release import Release
+
+
+def test_options_change_settings() -> None:
+    given = ["start=30", "plugin=45.5", "insufficient=g5.xlarge:us-west-2a", "insufficient=::spot"]
+    found = CloudSettings().with_options(given)
+    shortages = (Shortage("g5.xlarge", "us-west-2a"), Shortage("*", "*", "spot"))
+    assert found == CloudSettings(start=30, plugin=45.5, insufficient=shortages)
+    assert CloudSettings.from_json(found.as_json()) == found
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("start", "start=", "start=soon", "start=-1", "start=nan", "start=inf", "Start=1"),
+        *("plugin=1m", "notice=2 minutes", "insufficient", "insufficient=", "insufficient= "),
+        *("insufficient=g5.xlarge:us-west-2a:spot:1", "insufficient=::onDemand", "delay=3", "=3"),
+    ],
+)
+def test_what_is_no_setting_is_refused(option: str) -> None:
+    with pytest.raises(SettingError):
+        CloudSettings().with_options([option])
+
+
+@pytest.mark.parametrize(
+    ("text", "covered"),
+    [
+        ("*", {"g5.xlarge us-west-2a spot", "g6.xlarge us-west-2b on-demand"}),
+        ("g5.xlarge", {"g5.xlarge us-west-2a spot"}),
+        (":us-west-2b", {"g6.xlarge us-west-2b on-demand"}),
+        ("*:*:spot", {"g5.xlarge us-west-2a spot"}),
+        ("g5.xlarge:us-west-2a:on-demand", set()),
+    ],
+)
+def test_a_shortage_covers_what_it_names(text: str, covered: set[str]) -> None:
+    launches = ["g5.xlarge us-west-2a spot", "g6.xlarge us-west-2b on-demand"]
+    shortage = Shortage.read(text)
+    assert {each for each in launches if shortage.covers(*each.split())} == covered
+
+
+def release(**settings: object) -> Release:
+    return Release("karpenter", "karpenter", "karpenter", "1.14.1", {"settings": settings})
+
+
+def test_the_controller_is_told_what_the_chart_would_tell_it() -> None:
+    gates = {"nodeOverlay": True, "staticCapacity": True}
+    found = environment_of(
+        release(clusterName="demo", interruptionQueue="queue", featureGates=gates)
+    )
+    assert found["CLUSTER_NAME"] == "demo"
+    assert found["INTERRUPTION_QUEUE"] == "queue"
+    assert found["SYSTEM_NAMESPACE"] == "karpenter"
+    assert set(found["FEATURE_GATES"].split(",")) == {
+        "ReservedCapacity=true",
+        "SpotToSpotConsolidation=false",
+        "NodeRepair=false",
+        "NodeOverlay=true",
+        "StaticCapacity=true",
+        "CapacityBuffer=false",
+    }
+
+
+def test_what_is_empty_or_false_is_not_told() -> None:
+    found = environment_of(release(clusterName="demo", isolatedVPC=False, reservedENIs=""))
+    assert not {"ISOLATED_VPC", "RESERVED_ENIS", "INTERRUPTION_QUEUE"} & found.keys()
+    assert environment_of(release(isolatedVPC=True))["ISOLATED_VPC"] == "true"
+
+
+def test_the_variables_of_the_values_come_last() -> None:
+    extra = [{"name": "BATCH_IDLE_DURATION", "value": "3s"}, {"name": "A", "valueFrom": {}}]
+    values = {"controller": {"env": extra}, "logLevel": "debug"}
+    found = environment_of(Release("karpenter", "karpenter", "karpenter", "1.14.1", values))
+    assert found["BATCH_IDLE_DURATION"] == "3s"
+    assert found["LOG_LEVEL"] == "debug"
+    assert "A" not in found
