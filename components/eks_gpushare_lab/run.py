@@ -149,7 +149,7 @@ def _on(
         if engine is not None:
             return _run_engine(session, desired, engine, given, options)
         with _live_table(session, options) as (show, _):
-            session.install(desired)
+            session.install(controllers.desired)
             controllers.await_pools(client)
             found, steps = _use(session, given, options, show)
             found = [*_unknown(desired), *found]

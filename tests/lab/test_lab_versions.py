@@ -141,7 +141,7 @@ def test_files_of_a_tool_are_in_its_module(go: Path) -> None:
 
 def directory_of(go: Path, tool: Tool) -> Path:
     """Where Go keeps the module of a tool; nothing is downloaded for this."""
-    asked = [go, "mod", "download", "-json", tool.module]
+    asked: list[str | Path] = [go, "mod", "download", "-json", tool.module]
     environment = {**go_environment(), "GOPROXY": "off"}
     done = subprocess.run(
         asked, cwd=tool.folder, env=environment, capture_output=True, text=True, check=False

@@ -7,6 +7,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare_lab.install.desired_cluster import NodePool
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -71,6 +73,8 @@ class Account:
     """Names of the IAM roles of nodes."""
     queue: str = ""
     """Name of the queue for interruptions; `""` if there is none."""
+    node_groups: tuple[NodePool, ...] = ()
+    """Managed node groups that come from Auto Scaling groups."""
 
     def as_json(self) -> dict[str, Any]:
         """As the process of the emulation gets it."""
@@ -83,6 +87,7 @@ class Account:
             "subnets": tuple(Subnet(**each) for each in given["subnets"]),
             "security_groups": tuple(SecurityGroup(**each) for each in given["security_groups"]),
             "roles": tuple(given["roles"]),
+            "node_groups": tuple(map(NodePool.from_json, given["node_groups"])),
         }
         return cls(**{**given, **parts})
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog
+from eks_gpushare_lab.cloud.auto_scaling import pool_of
+from eks_gpushare_lab.cloud.node_groups import SCALING_GROUP, scaling_group_of
 from eks_gpushare_lab.install.desired_cluster import NodePool
 from eks_gpushare_lab.install.nodes import machine_node
 from eks_gpushare_lab.simulated_node.boot import CONSOLE, boot
@@ -43,29 +46,16 @@ def node_of(instance: Any, image: Image | None, account: Account, plugin: float)
     kind = Catalog().find(instance.instance_type)
     if kind is None:
         raise NotJoinedError(f"instance type {instance.instance_type} is not in the catalog")
-    user_data = str(instance.user_data or "")
-    try:
-        told = registration(user_data)
-    except (KubeletError, UserDataError) as error:
-        raise NotJoinedError(str(error)) from None
-    tags = {each["key"]: each["value"] for each in instance.get_tags()}
     zone = instance.placement.zone
-    pool = NodePool(
-        name=next((tags[key] for key in _POOL_TAGS if key in tags), ""),
-        instance_types=(kind.name,),
-        nodes=1,
-        labels=told.labels,
-        taints=told.taints,
-        zones=(zone,),
-        region=account.region,
-        version=account.version,
-        disk_gib=_disk(instance),
-        ami_type=image.ami_type if image else "CUSTOM",
-        release=image.release if image else "",
-        user_data=user_data,
-    )
+    group = pool_of(instance)
+    if group is None:
+        pool = _as_told(instance, kind.name, image, account)
+    else:  # EKS tells its nodes of labels and taints itself, beside the user data
+        pool = replace(group, instance_types=(kind.name,), zones=(zone,))
     node = machine_node(instance.private_dns_name, pool, kind)
     node["spec"]["providerID"] = f"aws:///{zone}/{instance.id}"
+    if group is not None:
+        node["metadata"]["annotations"][SCALING_GROUP] = scaling_group_of(group)
     if plugin:
         node["metadata"]["annotations"][PLUGIN_AFTER] = f"{time.time() + plugin:.3f}"
     joining = boot(node)
@@ -74,6 +64,30 @@ def node_of(instance: Any, image: Image | None, account: Account, plugin: float)
     if joining.said:
         joining.node["metadata"]["annotations"][CONSOLE] = joining.said
     return joining.node
+
+
+def _as_told(instance: Any, kind: str, image: Image | None, account: Account) -> NodePool:
+    """What the user data of a machine makes of it."""
+    user_data = str(instance.user_data or "")
+    try:
+        told = registration(user_data)
+    except (KubeletError, UserDataError) as error:
+        raise NotJoinedError(str(error)) from None
+    tags = {each["key"]: each["value"] for each in instance.get_tags()}
+    return NodePool(
+        name=next((tags[key] for key in _POOL_TAGS if key in tags), ""),
+        instance_types=(kind,),
+        nodes=1,
+        labels=told.labels,
+        taints=told.taints,
+        zones=(instance.placement.zone,),
+        region=account.region,
+        version=account.version,
+        disk_gib=_disk(instance),
+        ami_type=image.ami_type if image else "CUSTOM",
+        release=image.release if image else "",
+        user_data=user_data,
+    )
 
 
 def _disk(instance: Any) -> int:

@@ -74,6 +74,7 @@ def main() -> int:
     os.environ.setdefault("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
     order = json.loads(sys.argv[1])
     from eks_gpushare_lab.client import Client
+    from eks_gpushare_lab.cloud import auto_scaling
     from eks_gpushare_lab.cloud.account import Account, fill
     from eks_gpushare_lab.cloud.control import Control
     from eks_gpushare_lab.cloud.dispatch import Aws
@@ -84,6 +85,7 @@ def main() -> int:
     account = Account.from_json(order["account"])
     Behaviour.settings = CloudSettings.from_json(order["settings"])
     fill(account)
+    auto_scaling.fill(account.node_groups)
     api = order["api"]
     client = Client(api["url"], Path(api["ca"]), Path(api["cert"]), Path(api["key"]))
     images: dict[str, Any] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.cloud.node_groups import SCALING_GROUP
 
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Client, Object
@@ -18,10 +19,13 @@ _KINDS = (
     "/apis/karpenter.k8s.aws/v1/ec2nodeclasses",
 )
 _LAUNCHED = "karpenter.sh/nodepool"
+_IN_GROUP = "eks.amazonaws.com/nodegroup"
+_STATUS = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
 
 
 def remove(client: Client) -> None:
-    """Remove Karpenter's objects and nodes that are there before anything is installed."""
+    """Remove what controllers have left, before anything is installed."""
+    _remove_groups_nodes(client)
     try:
         client.list(_CLAIMS)
     except ApiError:
@@ -31,6 +35,14 @@ def remove(client: Client) -> None:
             _delete(client, f"{base}/{each['metadata']['name']}", each)
     for each in client.list(_NODES, labelSelector=_LAUNCHED)[0]:
         _delete(client, f"{_NODES}/{each['metadata']['name']}", each)
+
+
+def _remove_groups_nodes(client: Client) -> None:
+    """Remove nodes of Auto Scaling groups, and what Cluster Autoscaler last said of them."""
+    for each in client.list(_NODES, labelSelector=_IN_GROUP)[0]:
+        if SCALING_GROUP in (each["metadata"].get("annotations") or {}):
+            _delete(client, f"{_NODES}/{each['metadata']['name']}", each)
+    client.delete(_STATUS)
 
 
 def _delete(client: Client, path: str, given: Object) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.cloud.emulation import Cloud
     from eks_gpushare_lab.cloud.settings import CloudSettings
     from eks_gpushare_lab.control_plane.state import Lab
+    from eks_gpushare_lab.controllers.cluster_autoscaler import ClusterAutoscaler
     from eks_gpushare_lab.controllers.karpenter import Karpenter
-    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster, NodePool
     from eks_gpushare_lab.install.release import Release
 
 KARPENTER = "karpenter"
 """Name of the chart whose program is Karpenter's."""
-PROGRAMS = (KARPENTER,)
+CLUSTER_AUTOSCALER = "cluster-autoscaler"
+"""Name of the chart whose program is Cluster Autoscaler's."""
+PROGRAMS = (KARPENTER, CLUSTER_AUTOSCALER)
 """Charts whose programs run for real."""
 
 
@@ -28,10 +31,14 @@ PROGRAMS = (KARPENTER,)
 class Running:
     """What runs beside the control plane."""
 
+    desired: DesiredCluster
+    """What is left to install: nodes of Auto Scaling groups come by themselves."""
     cloud: Cloud | None = None
     """What the controllers take for AWS; None if the stack has none."""
     karpenter: Karpenter | None = None
     """Karpenter, if the stack has it."""
+    autoscaler: ClusterAutoscaler | None = None
+    """Cluster Autoscaler, if the stack has it and managed node groups for it."""
 
     def await_pools(self, client: Client) -> None:
         """Wait until what is installed can make nodes, as an update of the stack would."""
@@ -46,8 +53,9 @@ class Running:
         Raises:
             LabError: If something has ended.
         """
-        if self.karpenter is not None:
-            self.karpenter.check()
+        for each in (self.karpenter, self.autoscaler):
+            if each is not None:
+                each.check()
 
 
 @contextmanager
@@ -79,30 +87,49 @@ def running(
 
     leftovers.remove(client)
     release = release_of(desired.releases, KARPENTER)
-    if release is None:
-        yield Running()
+    scaling, groups = scaled_groups(desired)
+    if release is None and scaling is None:
+        yield Running(desired)
         return
     # Here, so that no other run pays for the import of an SDK.
     from eks_gpushare_lab.cloud.declared import account_of
     from eks_gpushare_lab.cloud.emulation import Cloud
-    from eks_gpushare_lab.controllers import karpenter
+    from eks_gpushare_lab.controllers import cluster_autoscaler, karpenter
 
-    told = release.values.get("settings") or {}
+    told = (release.values.get("settings") or {}) if release is not None else {}
+    named = next((each.cluster for each in groups), lab.directory.name)
     account = account_of(
         recording,
         [*desired.objects, *applied],
-        cluster=str(told.get("clusterName") or lab.directory.name),
+        cluster=str(told.get("clusterName") or named),
         queue=str(told.get("interruptionQueue") or ""),
         endpoint=lab.url,
     )
     with ExitStack() as started:
-        cloud = Cloud(lab, account, settings)
+        cloud = Cloud(lab, replace(account, node_groups=groups), settings)
         cloud.begin()  # it takes seconds, as the definitions do
         started.callback(cloud.stop)
-        karpenter.define(client)
+        if release is not None:
+            karpenter.define(client)
         cloud.await_ready()
-        program = started.enter_context(karpenter.Karpenter(lab, cloud, release))
-        yield Running(cloud, program)
+        program = autoscaler = None
+        if release is not None:
+            program = started.enter_context(karpenter.Karpenter(lab, cloud, release))
+        if scaling is not None:
+            made = cluster_autoscaler.ClusterAutoscaler(lab, cloud, scaling)
+            autoscaler = started.enter_context(made)
+        others = tuple(pool for pool in desired.pools if pool not in groups)
+        yield Running(replace(desired, pools=others), cloud, program, autoscaler)
+
+
+def scaled_groups(desired: DesiredCluster) -> tuple[Release | None, tuple[NodePool, ...]]:
+    """The release of Cluster Autoscaler and the managed node groups, which it looks at all.
+
+    Without either there is nothing for it to do.
+    """
+    release = release_of(desired.releases, CLUSTER_AUTOSCALER)
+    groups = tuple(pool for pool in desired.pools if pool.group)
+    return (release, groups) if release is not None and groups else (None, ())
 
 
 def release_of(releases: Iterable[Release], chart: str) -> Release | None:

@@ -26,7 +26,7 @@ _MAKERS = {
     _OPERATOR: gpu_operator_chart.render,
     _EFA: efa_plugin_chart.render,
 }
-_PROGRAMS = ("karpenter", "karpenter-crd", "keda")
+_PROGRAMS = ("karpenter", "karpenter-crd", "cluster-autoscaler", "keda")
 """Charts of which nothing is rendered: their programs run beside the control plane, and of their
 modules are the definitions."""
 _KEYS = {_PLUGIN: "devicePlugin", _OPERATOR: "gpuOperator", _EFA: "efaDevicePlugin"}

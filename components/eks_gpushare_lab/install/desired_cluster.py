@@ -60,6 +60,14 @@ class NodePool:
     """Taints as Kubernetes has them."""
     group: str = ""
     """Name of the managed node group; `""` for nodes that somebody else made."""
+    cluster: str = ""
+    """Name of the cluster of a managed node group."""
+    minimum: int = 0
+    """Fewest nodes that an autoscaler leaves."""
+    maximum: int = 0
+    """Most nodes that an autoscaler makes of them."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """Tags of the managed node group."""
     capacity_type: str = "ON_DEMAND"
     """ON_DEMAND, SPOT or CAPACITY_BLOCK."""
     zones: tuple[str, ...] = ()
@@ -85,6 +93,12 @@ class NodePool:
     def is_gpu_pool(self) -> bool:
         """Whether it is a pool that the stack declares to have GPUs."""
         return bool(self.declared)
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> NodePool:
+        """The reverse of `dataclasses.asdict`, after a way through JSON."""
+        lists = {name: tuple(given[name]) for name in ("instance_types", "taints", "zones")}
+        return cls(**{**given, **lists})
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +200,14 @@ def _pools(recording: Recording) -> Iterator[NodePool]:
         yield NodePool(
             name=f"{environment.name}/{name}" if several and environment else name,
             instance_types=tuple(given.get("instanceTypes") or declared.get("instanceTypes", ())),
-            nodes=_nodes(given),
+            nodes=_size(given, "desiredSize"),
             labels=given.get("labels") or {},
             taints=tuple(_taint(each) for each in given.get("taints") or ()),
             group=str(group.id).rpartition(":")[2],
+            cluster=str(group.id).rpartition(":")[0],
+            minimum=_size(given, "minSize"),
+            maximum=_size(given, "maxSize"),
+            tags=given.get("tags") or {},
             capacity_type=_CAPACITY.get(given.get("capacityType", ""), "ON_DEMAND"),
             zones=tuple(sorted(filter(None, {subnets.get(s) for s in given.get("subnetIds", ())}))),
             region=region,
@@ -205,10 +223,10 @@ def _pools(recording: Recording) -> Iterator[NodePool]:
         yield from _existing(environment, several=several)
 
 
-def _nodes(group: Mapping[str, Any]) -> int:
-    """Nodes of a group; one where their number is not known."""
+def _size(group: Mapping[str, Any], of: str) -> int:
+    """Nodes of a group: desiredSize, minSize or maxSize; one where their number is not known."""
     try:
-        return int((group.get("scalingConfig") or {}).get("desiredSize", 1))
+        return int((group.get("scalingConfig") or {}).get(of, 1))
     except (TypeError, ValueError):
         return 1
 

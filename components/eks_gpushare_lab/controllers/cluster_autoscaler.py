@@ -1,0 +1,207 @@
+"""The real Cluster Autoscaler, started as its chart's Deployment would start it.
+
+What the lab adds are the ways to its own API server and AWS, and shorter delays: nobody waits ten
+minutes to see a node go. What no flag shortens stays as it is: it asks AWS once a minute what has
+become of its groups, and until the oldest waiting pod with `nvidia.com/gpu` is half a minute old,
+it waits for more of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, Self
+
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare_lab.binaries import build, versions
+from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.host import processes
+from eks_gpushare_lab.host.folders import write_private
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from eks_gpushare_lab.cloud.emulation import Cloud
+    from eks_gpushare_lab.control_plane.state import Lab
+    from eks_gpushare_lab.install.release import Release
+
+CHART = "cluster-autoscaler"
+"""Name of its chart."""
+
+COMPRESSED = 60
+"""A minute of its delays is a second here."""
+
+PACE = {
+    "scan-interval": 10.0,
+    "scale-down-unneeded-time": 600.0,
+    "scale-down-delay-after-add": 600.0,
+    "scale-down-delay-after-failure": 180.0,
+    "scale-down-unready-time": 1200.0,
+    "unremovable-node-recheck-timeout": 300.0,
+    "initial-node-group-backoff-duration": 300.0,
+    "max-node-group-backoff-duration": 1800.0,
+    "node-delete-delay-after-taint": 5.0,
+}
+"""Flags whose delays are compressed, with their defaults in seconds.
+
+Not among them is max-node-provision-time: with less than the minute between two looks at AWS, it
+would give up on nodes that are there.
+
+Source: cluster-autoscaler/config/flags/flags.go of kubernetes/autoscaler, 1.33.0.
+"""
+
+HERE = {
+    "leader-elect": "false",
+    "address": "127.0.0.1:0",
+    "kube-client-qps": "200",
+    "kube-client-burst": "400",
+}
+"""Flags that a process needs here and not in a pod."""
+
+_FASTEST_SECONDS = 1.0
+_STOP_SECONDS = 1.0
+_SERVICES = ("autoscaling", "ec2", "eks")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|h|m|s)")
+# charts/cluster-autoscaler/values.yaml of kubernetes/autoscaler, chart 9.59.0
+_DEFAULTS: dict[str, Any] = {
+    "cloudProvider": "aws",
+    "autoDiscovery": {
+        "clusterName": None,
+        "tags": [
+            "k8s.io/cluster-autoscaler/enabled",
+            "k8s.io/cluster-autoscaler/{{ .Values.autoDiscovery.clusterName }}",
+        ],
+    },
+    "autoscalingGroups": [],
+    "extraArgs": {"logtostderr": True, "stderrthreshold": "info", "v": 4},
+    "customArgs": [],
+}
+_CLUSTER_NAME = re.compile(r"\{\{-?\s*\.Values\.autoDiscovery\.clusterName\s*-?\}\}")
+
+
+def arguments_of(release: Release) -> list[str]:
+    """The arguments of the container, as the chart's template renders them of its values."""
+    values = merge_values(_DEFAULTS, release.values)
+    found = [f"--cloud-provider={values['cloudProvider']}", f"--namespace={release.namespace}"]
+    found += [
+        f"--nodes={group['minSize']}:{group['maxSize']}:{group['name']}"
+        for group in values["autoscalingGroups"] or ()
+    ]
+    discovery = values["autoDiscovery"]
+    name = str(discovery.get("clusterName") or "")
+    if name:
+        tags = ",".join(map(str, discovery["tags"]))
+        tags = _CLUSTER_NAME.sub(lambda _: name, tags)
+        found.append(f"--node-group-auto-discovery=asg:tag={tags}")
+    for key, value in sorted((values["extraArgs"] or {}).items()):
+        flag = str(key).partition("_")[0]
+        found.append(f"--{flag}" if value is None else f"--{flag}={_text(value)}")
+    return [*found, *map(str, values["customArgs"] or ())]
+
+
+def compressed(arguments: Sequence[str]) -> Iterator[str]:
+    """Flags that shorten delays, those that are given and those that are not."""
+    given = dict(each.removeprefix("--").split("=", 1) for each in arguments if "=" in each)
+    for flag, default in PACE.items():
+        found = seconds(given.get(flag, ""))
+        wanted = (default if found is None else found) / COMPRESSED
+        yield f"--{flag}={max(wanted, _FASTEST_SECONDS):g}s"
+
+
+def seconds(text: str) -> float | None:
+    """A duration as Go writes it, such as 1m30s; None if it is none."""
+    if text == "0":
+        return 0.0
+    if not text or _DURATION.sub("", text):
+        return None
+    return sum(float(number) * _UNITS[unit] for number, unit in _DURATION.findall(text))
+
+
+def cloud_config(url: str, region: str) -> str:
+    """The file by which it finds AWS elsewhere: its SDK does not read AWS_ENDPOINT_URL."""
+    return "".join(
+        f'[ServiceOverride "{service}"]\nService = {service}\nRegion = {region}\n'
+        f"URL = {url}\nSigningRegion = {region}\n"
+        for service in _SERVICES
+    )
+
+
+class ClusterAutoscaler:
+    """The controller for as long as the `with` block, or as this process."""
+
+    def __init__(self, lab: Lab, cloud: Cloud, release: Release) -> None:
+        """Describe it.
+
+        Args:
+            lab: the control plane that it works for.
+            cloud: what it takes for AWS.
+            release: what installs it.
+        """
+        self._lab, self._cloud, self._release = lab, cloud, release
+        self._process: subprocess.Popen[bytes] | None = None
+        self.log = lab.logs / f"{CHART}.log"
+        """What it says."""
+
+    def __enter__(self) -> Self:
+        program = build.programs((versions.cluster_autoscaler(),)).paths[CHART]
+        output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            self._process = processes.spawn(
+                [program, *self.arguments()],
+                cwd=self._lab.directory,
+                environment=self._environment(),
+                output=output,
+            )
+        finally:
+            os.close(output)
+        return self
+
+    def arguments(self) -> list[str]:
+        """Its arguments here: of a flag that comes twice the last one counts."""
+        file = self._lab.directory / "cloud.conf"
+        text = cloud_config(self._cloud.url, self._cloud.account.region)
+        write_private(file, text.encode())
+        given = arguments_of(self._release)
+        return [
+            *given,
+            *compressed(given),
+            f"--kubeconfig={self._lab.kubeconfig}",
+            f"--cloud-config={file}",
+            *(f"--{flag}={value}" for flag, value in HERE.items()),
+        ]
+
+    def _environment(self) -> Mapping[str, str]:
+        folder = str(self._lab.directory)
+        return {**self._cloud.environment, "HOME": folder, "TMPDIR": folder}
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            processes.stop([process], _STOP_SECONDS)
+
+    @property
+    def pid(self) -> int | None:
+        """Its process; None before it starts and after it has been stopped."""
+        return self._process.pid if self._process is not None else None
+
+    def check(self) -> None:
+        """See that it still runs.
+
+        Raises:
+            LabError: If it has ended; the text has the last of what it said.
+        """
+        if self._process is not None and self._process.poll() is not None:
+            last = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
+            raise LabError("\n".join([f"{CHART} has ended; its log ends so:", *last]))
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

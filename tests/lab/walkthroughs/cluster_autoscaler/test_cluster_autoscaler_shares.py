@@ -1,0 +1,113 @@
+"""Pods on shares get the nodes that they need and no more, by the real Cluster Autoscaler.
+
+All pools are in one cluster and are scaled in one go. Pods that ask for nvidia.com/gpu come last:
+the autoscaler waits half a minute for more of them, unless one has waited for so long already.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.slow
+
+# What conftest.py offers.
+Scaled = Any
+State = Any
+
+GPU, SHARED = "nvidia.com/gpu", "nvidia.com/gpu.shared"
+TEN, TEN_RENAMED = (
+    "{mode: timeSlicing, replicas: 10}",
+    "{mode: timeSlicing, replicas: 10, rename: true}",
+)
+GPU_PODS_ARE_OLD_AFTER = 31
+"""Seconds: unschedulablePodWithGpuTimeBuffer in core/static_autoscaler.go, and one."""
+
+OLD_POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "old", "namespace": "default"},
+    "spec": {
+        "schedulingGates": [{"name": "test/not-yet"}],
+        "nodeSelector": {"no-node": "has-this"},
+        "containers": [{"name": "app", "image": "app", "resources": {"limits": {GPU: "1"}}}],
+    },
+}
+"""A pod that waits for ever, and counts from when its gate goes."""
+
+
+@pytest.fixture(scope="module")
+def scaled(
+    scaled_lab: Any, pool: Any, breaks: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Scaled]:
+    p4d, halves = "[p4d.24xlarge]", "mode: mig, layout: all-3g.20gb"
+    untold = breaks["without_tags"]
+    four = "{mode: timeSlicing, replicas: 4, rename: true}"
+    half = "nvidia.com/mig-3g.20gb"
+    pools = {
+        "renamed": pool(TEN_RENAMED, SHARED, 25),
+        "mps": pool("{mode: mps, replicas: 4, rename: true}", SHARED, 20),
+        "mixed": pool("{mode: mig, layout: all-balanced}", "nvidia.com/mig-1g.5gb", 40, p4d),
+        "mig-shared": pool(
+            f"{{{halves}, timeSlicing: {{replicas: 4, rename: true}}}}", f"{half}.shared", 65, p4d
+        ),
+        "untold-renamed": pool(TEN_RENAMED, SHARED, 5, change=untold),
+        # Nodes have four shares each, and are said to have ten.
+        "too-much": pool(four, SHARED, 25, change=breaks["promising"](SHARED, 10)),
+        "plain": pool(TEN, GPU, 25),
+        "single": pool(f"{{{halves}, strategy: single}}", GPU, 33, p4d),
+        "untold": pool(TEN, GPU, 12, change=untold),
+    }
+    begun = time.monotonic()
+    with scaled_lab(pools, tmp_path_factory.mktemp("stack"), first=[OLD_POD]) as made:
+        made.deploy(*(name for name, each in pools.items() if each.resource != GPU))
+        made.await_rest()
+        made.deploy(*(name for name, each in pools.items() if each.resource == GPU))
+        time.sleep(max(0, begun + GPU_PODS_ARE_OLD_AFTER - time.monotonic()))
+        ungated = {"spec": {"schedulingGates": None}}
+        made.session.client.patch("/api/v1/namespaces/default/pods/old", ungated)
+        launched = made.cloud.machines
+        before = len(launched())
+        made.await_that(lambda: len(launched()) > before, "pods on nvidia.com/gpu get nodes")
+        yield made
+
+
+@pytest.fixture(scope="module")
+def state(scaled: Scaled) -> State:
+    """Nodes launched and pods that run, by pool, in the end."""
+    return scaled.await_rest()
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "pods"),
+    [
+        ("renamed", 3, 25),
+        ("mps", 5, 20),
+        ("mixed", 3, 40),
+        ("mig-shared", 2, 65),
+        ("plain", 3, 25),
+        ("single", 3, 33),
+    ],
+)
+def test_pods_get_as_few_nodes_as_the_shares_allow(
+    state: State, name: str, nodes: int, pods: int
+) -> None:
+    assert state[name] == (nodes, pods)
+
+
+def test_shares_that_no_tag_tells_of_get_a_node_for_each_pod(state: State) -> None:
+    assert state["untold"] == (12, 12)
+
+
+def test_renamed_shares_that_no_tag_tells_of_get_no_node(state: State) -> None:
+    assert state["untold-renamed"] == (0, 0)
+
+
+def test_a_tag_that_promises_too_much_leaves_pods_waiting(state: State) -> None:
+    """It believes that there is room: three nodes of ten shares would do."""
+    assert state["too-much"] == (3, 12)
