@@ -200,11 +200,12 @@ def _idle(
     """Wait for idle pools, if that was asked for; the rest of the report is from before."""
     if not getattr(options, "until_idle", False):
         return report
-    why_not = {name: pool.why_not for name, pool in report.pools.items()}
     idle, found = until_idle(session, show=show)
+    later = pool_reports(session)
     pools = {
-        name: replace(pool, why_not=why_not.get(name, ()))
-        for name, pool in pool_reports(session).items()
+        name: replace(pool, nodes=later[name].nodes, most=later[name].most)
+        for name, pool in report.pools.items()
+        if name in later
     }
     findings = tuple(dict.fromkeys((*report.findings, *found)))
     return replace(report, pools=pools, idle=idle, findings=findings)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from eks_gpushare_lab.observing.declared_pools import CLUSTER_AUTOSCALER, NODE_POOL
-from eks_gpushare_lab.observing.node_history import gpus_of
+from eks_gpushare_lab.observing.node_history import GOING, gpus_of
 from eks_gpushare_lab.observing.watches import Watch
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ _STATUS = "cluster-autoscaler-status"
 _KARPENTER_KINDS = "/apis/karpenter.sh/v1"
 _OVERLAYS = "/apis/karpenter.sh/v1alpha1"
 _KEDA = "/apis/keda.sh/v1alpha1"
-_GOING = ("karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler")
 _STEPS = ("Launched", "Registered", "Initialized")
 
 
@@ -189,7 +188,7 @@ class Autoscalers:
 
     def _nodes_going(self) -> Iterator[str]:
         for node in self._watches.nodes.all():
-            if any(taint["key"] in _GOING for taint in node["spec"].get("taints") or ()):
+            if any(taint["key"] in GOING for taint in node["spec"].get("taints") or ()):
                 yield f"node {node['metadata']['name']} is being removed"
 
     def _promised(self, waiting: Iterable[Object], quiet: float) -> Iterator[str]:

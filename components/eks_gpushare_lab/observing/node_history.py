@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 GPU_PREFIX = "nvidia.com/"
 """What the names of NVIDIA's resources begin with."""
+GOING = {"karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler"}
+"""Keys of the taints of nodes that an autoscaler is about to take away."""
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _CAPACITY = ("karpenter.sh/capacity-type", "eks.amazonaws.com/capacityType")
@@ -63,7 +65,7 @@ class NodeRecord:
     missed: bool = False
     """Whether, when it went without having run one, pods waited that asked for its shares."""
     advertised: Mapping[str, int] = field(default_factory=dict)
-    """NVIDIA resources that it gave out last."""
+    """NVIDIA resources that it gives out, or gave out before it began to go."""
 
     @property
     def gone(self) -> bool:
@@ -152,7 +154,9 @@ class NodeHistory:
                 record.key = key
                 self._alive[key] = record
             _describe(record, node)
-            record.advertised = gpus_of(node)
+            gpus = gpus_of(node)
+            if gpus or not _is_going(node):  # its device plugin goes before it does
+                record.advertised = gpus
             if record.ready is None and self._is_ready(record, node):
                 record.ready = self.changed = time.monotonic()
 
@@ -191,6 +195,12 @@ class NodeHistory:
         pool = self.pools.get(record.pool)
         if pool is not None and pool.scaled_by and not record.ran:
             record.missed = any(waiting_for(pool, self._watches.pods.all()))
+
+
+def _is_going(node: Object) -> bool:
+    """Whether a node is being taken away."""
+    taints = (taint["key"] for taint in node["spec"].get("taints") or ())
+    return "deletionTimestamp" in node["metadata"] or not GOING.isdisjoint(taints)
 
 
 def gpus_of(node: Object) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog
@@ -83,6 +84,8 @@ class PoolReport:
     """The fewest that the pods could have done with, when they were most."""
     why_not: Sequence[str] = ()
     """Why there are no more, in the words of the autoscaler."""
+    usd: float | None = 0.0
+    """USD per hour of the nodes that are there; None where a price is not known."""
 
     @property
     def now(self) -> list[NodeReport]:
@@ -90,9 +93,15 @@ class PoolReport:
         return [node for node in self.nodes if node.removed is None]
 
     @property
-    def usd(self) -> float | None:
-        """USD per hour of the nodes that are there; None where a price is not known."""
-        return _sum([node.usd for node in self.now])
+    def usd_at_most(self) -> float | None:
+        """USD per hour when it was most; None where a price is not known."""
+        if any(node.usd is None for node in self.nodes):
+            return None
+        came = [(node.launched or 0.0, 1, node.usd or 0.0) for node in self.nodes]
+        # Of what comes and goes at one time, what goes is first: one node took the other's place.
+        went = [(n.removed, 0, -(n.usd or 0.0)) for n in self.nodes if n.removed is not None]
+        sums = accumulate(usd for _, _, usd in sorted([*came, *went]))
+        return round(max(sums, default=0.0), 4)
 
     def usd_per_share(self) -> dict[str, float | None]:
         """USD per hour of one share that is there, and of one that is used."""
@@ -100,9 +109,8 @@ class PoolReport:
             "advertised": sum(n for name, n in self.advertised.items() if _is_gpu(name)),
             "used": self.used,
         }
-        usd = self.usd
         return {
-            name: round(usd / count, 6) if usd is not None and count else None
+            name: round(self.usd / count, 6) if self.usd is not None and count else None
             for name, count in shares.items()
         }
 
@@ -115,6 +123,7 @@ class PoolReport:
             "now": len(self.now),
             "mostAtOnce": self.most,
             "leastPossible": self.least_possible,
+            "usdPerHourAtMost": self.usd_at_most,
             "whyNot": list(self.why_not),
         }
         return {
@@ -151,12 +160,13 @@ def _report(
         advertised.update(advertised_by(session.watches.nodes.get(node.name)))
         shares += sum(used.get(node.name, Counter()).values())
     pool = scaling.pools.get(name)
+    nodes = (
+        *(_of_record(record, scaling.began) for record in records),
+        *(_never_joined(node) for node in there if node.name not in joined),
+    )
     return PoolReport(
         name,
-        (
-            *(_of_record(record, scaling.began) for record in records),
-            *(_never_joined(node) for node in there if node.name not in joined),
-        ),
+        nodes,
         dict(declared),
         dict(advertised),
         shares,
@@ -164,6 +174,7 @@ def _report(
         scaling.history.peaks[name],
         scaling.needed[name],
         tuple(why_not(session, pool)) if pool is not None and pool.scaled_by else (),
+        _sum([node.usd for node in nodes if node.removed is None]),
     )
 
 

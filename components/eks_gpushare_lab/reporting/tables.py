@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eks_gpushare_lab.reporting.report import Report, counts_of, shares_of
+from eks_gpushare_lab.reporting.scaling_table import print_scaling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -65,6 +66,7 @@ def print_report(console: Console, report: Report) -> None:
         if counts.reasons:
             console.print(Text(f"Why pods of {name} wait", style="bold"))
             console.print(_indented(Text(reason) for reason in counts.reasons))
+    print_scaling(console, report)
     print_findings(console, report.findings)
     for each in report.unproven:
         console.print(Text(str(each)), soft_wrap=True)
