@@ -52,6 +52,7 @@ class SimulatedNodes:
         self._due: dict[str, float] = {}
         self._retries: dict[str, threading.Timer] = {}
         self._published: dict[tuple[str, str], object] = {}
+        self._answers: dict[str, Object] = {}
         self._wake = threading.Condition()
         self._stopped = False
         self._idle = True
@@ -107,6 +108,7 @@ class SimulatedNodes:
         elif role:
             if kind == "DELETED":
                 self._programs[node].pop(uid, None)
+                self._answers.pop(uid, None)
             else:
                 self._programs[node][uid] = pod
             self._touch(node)
@@ -294,9 +296,10 @@ class SimulatedNodes:
             self._client.patch(path, annotation)
             self._published[uid, "log"] = annotation
         if self._published.get((uid, "status")) != trouble:
-            status = patches.pod_status(pod, trouble)
+            # The watch may not have brought back yet what was said of the pod before.
+            status = patches.pod_status(self._answers.pop(uid, pod), trouble)
             if status:
-                self._client.patch(f"{path}/status", status)
+                self._answers[uid] = self._client.patch(f"{path}/status", status).object
             self._published[uid, "status"] = trouble
 
     def _admit(self, pod: Object) -> None:
