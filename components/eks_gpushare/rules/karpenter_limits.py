@@ -183,7 +183,11 @@ def unlimited(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     plan = planned(ctx, name, pool)
     if plan is None or pool.nodes.max is None or pool.nodes.max < 1:
         return
-    most = most_by_type(pool, promised_by_type(plan))
+    nodes = promised_by_type(plan)
+    given = (own.limits if own else None) or {}
+    if {name for node in nodes.values() for name in node} & given.keys():
+        return  # which says how many shares there may be
+    most = most_by_type(pool, nodes)
     more = {each: count for each, count in most.items() if count and count > pool.nodes.max}
     if more:
         smallest = max(more, key=lambda each: more[each])

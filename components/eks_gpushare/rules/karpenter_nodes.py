@@ -123,6 +123,8 @@ def priced(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     for found, _ in ctx.gpu_types(pool):
         if ctx.region is None or found.retired or found.price(ctx.region) is not None:
             continue
+        if found.family.startswith("p6e-gb"):  # which Karpenter cannot launch anyway
+            continue
         if any((gpu_instance_types().get(found.name) or found).prices.values()):
             continue  # AWS has a price of it, of which Karpenter is told
         yield NO_PRICE.finding(

@@ -69,7 +69,11 @@ def _uses_store(nodes: Nodes) -> bool:
 
 
 def _bottlerocket_kubelet(given: Mapping[str, Any]) -> dict[str, Any]:
-    settings = {BOTTLEROCKET_SETTINGS[name]: value for name, value in sorted(given.items())}
+    settings = {
+        BOTTLEROCKET_SETTINGS[name]: value
+        for name, value in sorted(given.items())
+        if name in BOTTLEROCKET_SETTINGS  # another is refused, and must not stop other checks
+    }
     options = settings.get("cpu-manager-policy-options")
     if isinstance(options, dict):  # there it is a list of those that are on
         settings["cpu-manager-policy-options"] = [k for k, v in options.items() if v == "true"]
