@@ -104,6 +104,24 @@ def test_a_zone_that_does_not_offer_the_type_stops_the_stack() -> None:
     )
 
 
+@pytest.mark.parametrize(("zone_ids", "stops"), [(("az5", "az1"), False), (("az5", "az3"), True)])
+def test_karpenter_needs_one_zone_that_offers_the_type(
+    zone_ids: tuple[str, str], stops: bool
+) -> None:
+    pool = {**OF_KARPENTER["gpu"], "instanceTypes": ["g6e.xlarge"]}
+    pool["zones"] = ["us-east-1a", "us-east-1b"]
+    ids = {letter: f"use1-{each}" for letter, each in zip("ab", zone_ids, strict=True)}
+    network = {"zones": 3}
+    answer = zones(**ids, c="use1-az2", d="use1-az4")
+    recording = run(
+        {**NEW, "network": network, "pools": {"gpu": pool}}, getAvailabilityZones=answer
+    )
+
+    assert (
+        "g6e.xlarge is not offered" in (recording.error.text if recording.error else "")
+    ) is stops
+
+
 def denied(**_: object) -> None:
     """What the SDK raises where a provider answers with an error."""
     message = "invoke failed: UnauthorizedOperation\nstatus code: 403"

@@ -72,6 +72,6 @@ def _by_zone_ids(spec: EnvironmentSpec, network: NewNetwork) -> Iterator[Finding
         pools = {
             name: (pool, zones if pool.zones is None else pool.zones)
             for name, pool in spec.pools.items()
-            if pool.provisioner == "managedNodeGroup"
+            if pool.provisioner != "existing"
         }
         yield from offerings.types_not_in_zones(catalog, region, pools, ids)
