@@ -39,6 +39,7 @@ _BY_USE = {
     "aws:ec2/flowLog:FlowLog": "flow logs",
     _KEY: "requests to KMS keys",
     "aws:eks/nodeGroup:NodeGroup": "volumes that pods claim, and load balancers of services",
+    "aws:sqs/queue:Queue": "messages about interruptions",
 }
 """What is charged by use, by the type of resource that brings it."""
 _UNCOUNTED = {

@@ -1,4 +1,4 @@
-"""What node groups cost: their instances, and the volumes of these."""
+"""What nodes cost, those of node groups and Karpenter's: instances, and the volumes of these."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.catalog.service_prices import HOURS_PER_MONTH, SOURCES, service_prices
 from eks_gpushare.program.cost_items import CostItem, Count, no_price
-from eks_gpushare.program.pools import POOL_TYPE, catalog_of_pool, region_of_resource
+from eks_gpushare.program.pools import (
+    KARPENTER_POOL_TYPE,
+    POOL_TYPE,
+    catalog_of_pool,
+    planned_pool,
+    region_of_resource,
+)
 from eks_gpushare.program.values import to_json
 from eks_gpushare.sharing.labels import POOL_LABEL
 
@@ -23,19 +29,23 @@ _NOT_LISTED = {
     "SPOT": "the price of spot instances changes by the hour",
     "CAPACITY_BLOCK": "a capacity block is paid when it is reserved",
 }
+_CAPACITY = {"spot": "SPOT", "capacityBlock": "CAPACITY_BLOCK"}
 _EKS_DISK_GIB, _EKS_TYPE, _EKS_NODES = 20, "t3.medium", 2
 """What EKS takes where a node group names none: API_CreateNodegroup of the EKS API."""
 
 
 def node_items(recording: Recording, region: str | None) -> Iterator[CostItem]:
     """A line for the instances of each group, GPU pools first, and one for all root volumes."""
-    groups = [_Group(recording, group, region) for group in recording.of_type(_GROUP)]
+    groups: list[_Nodes] = [
+        *(_Group(recording, group, region) for group in recording.of_type(_GROUP)),
+        *(_Pool(recording, pool, region) for pool in recording.of_type(KARPENTER_POOL_TYPE)),
+    ]
     yield from (group.instances() for group in sorted(groups, key=lambda each: not each.gpus))
     for home in dict.fromkeys(group.region for group in groups):
         yield from _volumes([group for group in groups if group.region == home], home)
 
 
-def _volumes(groups: list[_Group], region: str | None) -> Iterator[CostItem]:
+def _volumes(groups: list[_Nodes], region: str | None) -> Iterator[CostItem]:
     desired = sum(group.disk_gib * group.count.at_desired for group in groups)
     most = sum(group.disk_gib * group.count.at_max for group in groups)
     monthly = service_prices(region).gp3
@@ -53,26 +63,22 @@ def _volumes(groups: list[_Group], region: str | None) -> Iterator[CostItem]:
         )
 
 
-class _Group:
-    """A node group with what its cost depends on."""
+class _Nodes:
+    """Nodes of one kind with what their cost depends on."""
 
-    def __init__(self, recording: Recording, group: Resource, region: str | None) -> None:
-        given: dict[str, Any] = to_json(group.inputs)
-        self.name = group.name
-        labels = given.get("labels")
-        self._called = (labels.get(POOL_LABEL) if isinstance(labels, dict) else None) or self.name
-        self.region = region_of_resource(recording, group, region)
-        pool = recording.by_urn.get(group.parent)
-        ours = pool is not None and pool.type == POOL_TYPE
-        self._catalog = catalog_of_pool(pool, self.region) if pool and ours else Catalog()
-        made_from = recording.needed_by(group, "launchTemplate", _TEMPLATE)
-        template: dict[str, Any] = to_json(made_from.inputs) if made_from else {}
-        self._capacity = str(given.get("capacityType") or "ON_DEMAND")
-        in_template = template.get("instanceType")
-        self._types = _texts(given.get("instanceTypes") or [in_template or _EKS_TYPE])
-        self.count = _sizes(given.get("scalingConfig"))
-        self.disk_gib = _disks(template) or _whole(given.get("diskSize")) or _EKS_DISK_GIB
-        self.gpus = any(t is not None and t.gpu is not None for t in self._known())
+    name: str
+    region: str | None
+    count: Count[int]
+    disk_gib: int
+    _called: str
+    _catalog: Catalog
+    _capacity: str
+    _types: list[str]
+
+    @property
+    def gpus(self) -> bool:
+        """Whether any of their types has a GPU."""
+        return any(t is not None and t.gpu is not None for t in self._known())
 
     def _known(self) -> list[InstanceType | None]:
         return [self._catalog.find(name) for name in self._types]
@@ -100,6 +106,48 @@ class _Group:
             (p, t) for p, t in zip(prices, map(_sources, self._known()), strict=True) if p
         )
         return price, found, ""
+
+
+class _Group(_Nodes):
+    """A node group."""
+
+    def __init__(self, recording: Recording, group: Resource, region: str | None) -> None:
+        given: dict[str, Any] = to_json(group.inputs)
+        self.name = group.name
+        labels = given.get("labels")
+        self._called = (labels.get(POOL_LABEL) if isinstance(labels, dict) else None) or self.name
+        self.region = region_of_resource(recording, group, region)
+        pool = recording.by_urn.get(group.parent)
+        ours = pool is not None and pool.type == POOL_TYPE
+        self._catalog = catalog_of_pool(pool, self.region) if pool and ours else Catalog()
+        made_from = recording.needed_by(group, "launchTemplate", _TEMPLATE)
+        template: dict[str, Any] = to_json(made_from.inputs) if made_from else {}
+        self._capacity = str(given.get("capacityType") or "ON_DEMAND")
+        in_template = template.get("instanceType")
+        self._types = _texts(given.get("instanceTypes") or [in_template or _EKS_TYPE])
+        self.count = _sizes(given.get("scalingConfig"))
+        self.disk_gib = _disks(template) or _whole(given.get("diskSize")) or _EKS_DISK_GIB
+
+
+class _Pool(_Nodes):
+    """A pool of Karpenter's: from the nodes that it begins with to the most that it may have."""
+
+    def __init__(self, recording: Recording, pool: Resource, region: str | None) -> None:
+        given: dict[str, Any] = to_json(pool.inputs)
+        self.name = pool.name
+        self._called = str(given.get("pool") or pool.name)
+        self.region = region_of_resource(recording, pool, region)
+        self._catalog = catalog_of_pool(pool, self.region)
+        ways = (given.get("karpenter") or {}).get("capacityTypes") or [given.get("capacityType")]
+        # Of several, on demand is the dearest, and what is left where there is no other.
+        own = [_CAPACITY.get(str(each), "ON_DEMAND") for each in ways]
+        self._capacity = min(own, key=lambda each: each != "ON_DEMAND")
+        self._types = _texts(given.get("instanceTypes"))
+        planned = planned_pool(pool, self.region)
+        nodes = planned[1]["nodes"] if planned else {}
+        most = _whole(nodes.get("max")) or 0
+        self.count = Count(min(_whole(nodes.get("desired")) or 0, most), most)
+        self.disk_gib = _whole(given.get("rootVolumeGiB")) or 0
 
 
 def _sources(found: InstanceType | None) -> str:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 ENVIRONMENT_TYPE = "eks-gpushare:index:GpuSharingEnvironment"
 POOL_TYPE = "eks-gpushare:index:GpuPool"
-POOL_TYPES = (POOL_TYPE, "eks-gpushare:index:KarpenterPool")
+KARPENTER_POOL_TYPE = "eks-gpushare:index:KarpenterPool"
+POOL_TYPES = (POOL_TYPE, KARPENTER_POOL_TYPE)
 
 _PLANNED = frozenset(
     {
@@ -65,7 +66,7 @@ def pools_of(recording: Recording, region: str | None) -> dict[str, Any]:
         several = len(environments) > 1
         found |= {f"{environment.name}/{k}" if several else k: v for k, v in pools.items()}
     for pool in _alone(recording):
-        planned = _planned(pool, region_of_resource(recording, pool, region))
+        planned = planned_pool(pool, region_of_resource(recording, pool, region))
         if planned is not None:
             name, plan = planned
             found[pool.name if name in found else name] = plan
@@ -95,7 +96,8 @@ def _alone(recording: Recording) -> Iterator[Resource]:
             yield pool
 
 
-def _planned(pool: Resource, region: str | None) -> tuple[str, dict[str, Any]] | None:
+def planned_pool(pool: Resource, region: str | None) -> tuple[str, dict[str, Any]] | None:
+    """Name and plan of a pool from what it was given; None where something is not known yet."""
     given = {k: v for k, v in normalised(to_json(pool.inputs)).items() if k in _PLANNED}
     try:
         spec = GpuPoolSpec.model_validate(given)
