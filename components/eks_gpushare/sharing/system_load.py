@@ -5,7 +5,8 @@ system nodes. What it requests, read 2026-11-22: of EKS's add-ons the DaemonSet 
 each of its two containers, kube-proxy 100m, CoreDNS 100m and 70 MiB for each of two replicas, the
 EBS CSI driver 10m and 40 MiB for each container (their manifests, as `kubectl -n kube-system get`
 shows them); eks-node-monitoring-agent 1.7.0; node-feature-discovery 0.19.0, the subchart of
-nvidia-device-plugin 0.20.0 and of gpu-operator (values.yaml of each).
+nvidia-device-plugin 0.20.0 and of gpu-operator (values.yaml of each). Karpenter's chart requests
+nothing; what each copy is given here is in sharing/karpenter/controller.py.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from eks_gpushare.config.base import known_fields
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.sharing import Mig
+from eks_gpushare.documents.helm import value_at
 from eks_gpushare.sharing.nodes import allocatable
 
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ _EBS_CONTROLLER = Load(2, 120, 480, ("the EBS CSI controller",))
 _NFD = Load(2, 110, 256, ("node feature discovery",))
 _OPERATOR = Load(1, 200, 100, ("the GPU Operator",))
 _TAINT_REMOVER = Load(1, 10, 64, ("the controller for MIG's taint",))
+_KARPENTER = Load(1, 500, 1024, ("Karpenter",))
+"""One copy of it."""
 _PREFIX_PODS = 110
 
 
@@ -90,7 +94,20 @@ def for_the_cluster(environment: Environment) -> Load:
             for pool in environment.pools.values()
         ):
             loads.append(_TAINT_REMOVER)
-    return _sum(loads)
+    return _sum([*loads, *_karpenter(environment)])
+
+
+def _karpenter(environment: Environment) -> list[Load]:
+    """Every copy of Karpenter; of values of the user's own, what they request is not known here."""
+    block, pools = environment.karpenter, environment.pools.values()
+    if block is None and not any(pool.provisioner == "karpenter" for pool in pools):
+        return []
+    copies = 2 if block is None else block.replicas if block.install else 0
+    if not copies:
+        return []
+    given = value_at(environment.charts.karpenter.values, "controller.resources")
+    one = _KARPENTER if given is None else Load(1, 0, 0, _KARPENTER.names)
+    return [Load(one.pods * copies, one.cpu_millis * copies, one.memory_mib * copies, one.names)]
 
 
 def room(instance_type: InstanceType, environment: Environment) -> Load:

@@ -1,0 +1,237 @@
+"""How Karpenter is installed, on both sides of each rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from finding_examples import base, checked, findings, stack_file_text
+
+from eks_gpushare.config.environment import Environment
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.rules.edits import check_edit
+
+POOL: dict[str, Any] = {
+    "pools": {"gpu": {"provisioner": "karpenter", "nodes": {"min": None, "desired": None}}}
+}
+ROLE = "arn:aws:iam::111122223333:role/gpu-nodes"
+THEIRS: dict[str, Any] = {
+    "cluster": {"name": None, "version": None, "admins": None, "existing": {"name": "demo"}},
+    "network": None,
+}
+
+
+def stack(*fragments: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    """The base with a pool of Karpenter's, and what is given over it."""
+    found: dict[str, Any] = POOL
+    for each in (*fragments, keys):
+        found = merge_values(found, each, keep_null=True)
+    return found
+
+
+def karpenter(**keys: Any) -> dict[str, Any]:
+    return stack(karpenter=keys)
+
+
+def chart(**keys: Any) -> dict[str, Any]:
+    return stack(charts={"karpenter": keys})
+
+
+def system(desired: int) -> dict[str, Any]:
+    return {"system": {"nodes": {"min": 0, "desired": desired, "max": 4}}}
+
+
+WRONG: list[tuple[str, str, dict[str, Any]]] = [
+    ("GPU770", "karpenter.replicas", stack(system(1))),
+    ("GPU770", "karpenter.replicas", stack(system(2), karpenter={"replicas": 3})),
+    ("GPU770", "karpenter.replicas", {**system(1), "karpenter": {}}),
+    ("GPU770", "karpenter.replicas", karpenter(replicas=5)),
+    ("GPU771", "karpenter.nodeRole", stack(THEIRS, karpenter={"install": False})),
+    *(
+        ("GPU772", f"karpenter.{key}", stack(THEIRS, karpenter={"install": False, key: value}))
+        for key, value in {
+            "namespace": "karpenter",
+            "replicas": 2,
+            "interruptionQueue": True,
+            "accessEntry": False,
+        }.items()
+    ),
+    *(
+        (
+            "GPU772",
+            f"charts.{key}",
+            stack(THEIRS, karpenter={"install": False}, charts={key: {"version": "1.14.1"}}),
+        )
+        for key in ("karpenter", "karpenterCrd")
+    ),
+    ("GPU772", "karpenter.install", karpenter(install=False, nodeRole=ROLE)),
+    *(
+        ("GPU773", "karpenter.nodeRole", karpenter(nodeRole=role))
+        for role in (
+            "gpu-nodes",
+            "",
+            "arn:aws:iam::111122223333:instance-profile/gpu-nodes",
+            "arn:aws:iam::111122223333:user/gpu-nodes",
+            "arn:aws:iam::1111:role/gpu-nodes",
+            "arn:aws:sts::111122223333:assumed-role/gpu-nodes/session",
+        )
+    ),
+    (
+        "GPU321",
+        "karpenter.nodeRole",
+        karpenter(nodeRole="arn:aws-cn:iam::111122223333:role/gpu-nodes"),
+    ),
+    *(
+        ("GPU774", "karpenter.namespace", karpenter(namespace=name))
+        for name in ("kube-public", "kube-node-lease", "Karpenter", "", "-k", "k_s", "n" * 64)
+    ),
+    *(
+        ("GPU776", "charts.karpenter.version", chart(version=version))
+        for version in ("0.37.7", "1.0.5", "1.8.6", "v1.8.6", "1.9.0-rc.1")
+    ),
+    ("GPU776", "charts.karpenter.version", {"karpenter": {}, **chart(version="1.8.9")}),
+    (
+        "GPU777",
+        "charts.karpenterCrd.version",
+        stack(charts={"karpenterCrd": {"version": "1.14.0"}}),
+    ),
+    (
+        "GPU777",
+        "charts.karpenterCrd.version",
+        stack(charts={"karpenter": {"version": "1.13.0"}, "karpenterCrd": {"version": "1.14.1"}}),
+    ),
+    ("GPU778", "karpenter", stack(THEIRS)),
+    (
+        "GPU615",
+        "karpenter",
+        stack(
+            {
+                "cluster": {"name": None, "version": None, "admins": None},
+                "network": None,
+            },
+            cluster={"existing": {"kubeconfig": "./kubeconfig"}},
+            karpenter={},
+        ),
+    ),
+]
+
+RIGHT: list[tuple[str, dict[str, Any]]] = [
+    ("GPU770", stack()),
+    ("GPU770", stack(system(1), karpenter={"replicas": 1})),
+    ("GPU770", stack(system(3), karpenter={"replicas": 3})),
+    ("GPU770", system(1)),  # no Karpenter
+    ("GPU770", stack(THEIRS)),  # whose nodes nobody here knows
+    ("GPU771", stack(THEIRS, karpenter={"install": False, "nodeRole": ROLE})),
+    ("GPU771", stack(THEIRS, karpenter={})),
+    ("GPU772", stack(THEIRS, karpenter={"install": False, "nodeRole": ROLE})),
+    ("GPU772", karpenter(namespace="karpenter", replicas=1, interruptionQueue=False)),
+    ("GPU773", karpenter(nodeRole=ROLE)),
+    ("GPU773", karpenter(nodeRole="arn:aws:iam::111122223333:role/teams/ml/gpu-nodes")),
+    ("GPU774", karpenter(namespace="karpenter")),
+    ("GPU774", karpenter(namespace="default")),
+    ("GPU774", karpenter(namespace="k8s-karpenter-1")),
+    *(("GPU776", chart(version=v)) for v in ("1.9.0", "v1.9.0", "1.14.1", "1.15.0", "2.0.0")),
+    ("GPU776", chart(path="charts/karpenter")),
+    ("GPU776", stack(THEIRS, charts={"karpenter": {"version": "1.7.0"}})),
+    ("GPU777", stack(charts={"karpenterCrd": {"version": "1.14.1"}})),
+    ("GPU777", stack(charts={"karpenterCrd": {"version": "v1.14.1"}})),
+    ("GPU777", stack(charts={"karpenterCrd": {"repository": "oci://m.example/karpenter-crd"}})),
+    ("GPU778", stack()),
+    ("GPU778", stack(THEIRS, karpenter={"install": False, "nodeRole": ROLE})),
+    ("GPU623", stack()),
+]
+
+
+@pytest.mark.parametrize(("code", "path", "given"), WRONG)
+def test_what_is_wrong_is_found(code: str, path: str, given: dict[str, Any]) -> None:
+    assert path in [at for at, _ in findings(given, code)]
+
+
+@pytest.mark.parametrize(("code", "given"), RIGHT)
+def test_what_is_right_is_let_be(code: str, given: dict[str, Any]) -> None:
+    assert findings(given, code) == []
+
+
+def test_a_stack_without_karpenter_has_none_of_these() -> None:
+    report = checked(stack_file_text(base()))
+
+    assert not [f for f in report.findings if f.code.startswith("GPU77")]
+
+
+@pytest.mark.parametrize(
+    ("pool", "why", "needed"),
+    [
+        ({}, "the pool gpu, whose shares NodeOverlays tell it of", "1.7.0"),
+        (
+            {"karpenter": {"static": True}, "nodes": {"desired": 1}},
+            "the pool gpu, which is static",
+            "1.8.0",
+        ),
+    ],
+)
+def test_the_version_is_one_for_what_the_pools_ask(
+    pool: dict[str, Any], why: str, needed: str
+) -> None:
+    """Of an existing cluster nobody here knows the version."""
+    shared = {"sharing": {"mode": "timeSlicing", "replicas": 4}, **pool}
+    given = stack(THEIRS, pools={"gpu": shared}, charts={"karpenter": {"version": "1.6.3"}})
+
+    assert findings(given, "GPU776") == [
+        (
+            "charts.karpenter.version",
+            f"Karpenter 1.6.3 is too old for {why}, which needs {needed} at least.",
+        )
+    ]
+
+
+def test_small_system_nodes_have_no_room_for_karpenter() -> None:
+    """Two t3.small do for a stack without it."""
+    small = {"system": {"instanceTypes": ["t3.small"]}, "cluster": {"addons": {"ebsCsi": True}}}
+    (found,) = findings(stack(small), "GPU623")
+
+    assert "Karpenter" in found[1]
+    assert findings(small, "GPU623") == []
+    values = {"controller": {"resources": {"requests": {"cpu": "100m", "memory": "256Mi"}}}}
+    assert findings(stack(small, charts={"karpenter": {"values": values}}), "GPU623") == []
+
+
+def environment(*fragments: dict[str, Any]) -> Environment:
+    given = base()
+    for each in fragments:
+        given = merge_values(given, each)
+    return Environment.model_validate(given)
+
+
+STATIC: dict[str, Any] = {
+    "pools": {"gpu": {"nodes": {"desired": 1}, "karpenter": {"static": True}}}
+}
+NOT_INSTALLED = {"karpenter": {"install": False, "nodeRole": ROLE}}
+EDITS: list[tuple[list[dict[str, Any]], list[dict[str, Any]], list[tuple[str, str]]]] = [
+    ([POOL], [POOL], []),
+    ([POOL], [POOL, {"karpenter": {"replicas": 1}}], []),
+    ([THEIRS, POOL], [THEIRS, POOL, NOT_INSTALLED], [("GPU775", "karpenter.install")]),
+    (
+        [THEIRS, POOL, {"karpenter": {}}],
+        [THEIRS, POOL, NOT_INSTALLED],
+        [("GPU775", "karpenter.install")],
+    ),
+    ([THEIRS, POOL, NOT_INSTALLED], [THEIRS, POOL], []),
+    # With its pools it may go.
+    ([POOL], [], []),
+    ([POOL], [POOL, STATIC], [("GPU779", "pools.gpu.karpenter.static")]),
+    ([POOL, STATIC], [POOL], [("GPU779", "pools.gpu.karpenter.static")]),
+    ([POOL, STATIC], [POOL, STATIC], []),
+    # From one provisioner to another it is another pool.
+    ([], [POOL, STATIC], []),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), EDITS)
+def test_what_an_edit_may_not_do(
+    before: list[dict[str, Any]],
+    after: list[dict[str, Any]],
+    expected: list[tuple[str, str]],
+) -> None:
+    found = check_edit(environment(*before), environment(*after))
+
+    assert [(each.code, each.path) for each in found if each.code.startswith("GPU77")] == expected
