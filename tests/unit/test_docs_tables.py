@@ -54,7 +54,7 @@ def test_every_key_of_a_stack_file_stands_in_the_table_of_edits() -> None:
 
 def test_what_is_refused_of_an_edit_stands_at_its_key() -> None:
     page = (ROOT / "docs" / "upgrades.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"findings/(GPU8[1-9]\d)\.md", page))
+    named = set(re.findall(r"findings/(GPU8[1-9]\d|GPU77[59])\.md", page))
 
     assert named == {rule.id for rule in edit_rules()}
 
@@ -109,6 +109,27 @@ def everything() -> None:
                     "disruption_budget": {"max_unavailable": 1},
                 },
                 "chat-2": of_a_workload("high"),
+            },
+        },
+    )
+    GpuSharingEnvironment(
+        "karpenter",
+        {
+            "region": "us-west-2",
+            "cluster": {"name": "scaled", "version": newest()},
+            "network": {"zones": ["us-west-2a", "us-west-2b"]},
+            "karpenter": {"namespace": "karpenter"},
+            "catalog": {"instance_types": {"p5e.48xlarge": {"price_usd_per_hour": 60.0}}},
+            "pools": {
+                "pool": {
+                    "provisioner": "karpenter",
+                    "instance_types": ["p5e.48xlarge"],
+                    "nodes": {"max": 2},
+                    "zones": ["us-west-2a"],
+                    "efa": True,
+                    "placement_group": True,
+                    "sharing": {"mode": "timeSlicing", "replicas": 2},
+                }
             },
         },
     )
@@ -169,7 +190,11 @@ def test_the_table_of_children_is_complete() -> None:
 
 
 def placeholders(name: str) -> str:
-    found = re.sub(r"us-west-2[a-z]", "ZONE", name).replace("adot", "ADDON")
+    found = (
+        re.sub(r"us-west-2[a-z]", "ZONE", name)
+        .replace("adot", "ADDON")
+        .replace("p5e.48xlarge", "TYPE")
+    )
     found = re.sub(r"-workload-chat(-2)?$", "-workload-WORKLOAD", found)
     return found.replace("-namespace-models", "-namespace-NAMESPACE").replace(
         "-warm-room-pool-", "-warm-room-POOL-"
