@@ -21,6 +21,7 @@ PAGE = ROOT / "docs" / "component-reference.md"
 MODULES = (
     *("environment", "network", "cluster", "system_nodes"),
     *("gpu_pool", "device_plugin", "gpu_operator"),
+    *("karpenter", "karpenter_pool"),
 )
 """Modules of the components, in the order of the page."""
 
@@ -49,7 +50,7 @@ class Field:
 
 def page() -> str:
     """The whole page."""
-    plain = [*_classes("args"), *_classes("catalog_args")]
+    plain = [*_classes("args"), *_classes("catalog_args"), *_classes("autoscaling_args")]
     names = {node.name for node in plain}
     sections = [_component(module, names) for module in MODULES]
     nested = "\n".join(_dictionary(node, names) for node in plain)

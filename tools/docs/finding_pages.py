@@ -43,9 +43,10 @@ _COMPONENTS = {
     Scope.CLUSTER: ("EksCluster",),
     Scope.NETWORK: ("Network",),
     Scope.SYSTEM_NODES: ("SystemNodes",),
-    Scope.POOL: ("GpuPool",),
+    Scope.POOL: ("GpuPool", "KarpenterPool"),
+    Scope.KARPENTER: ("Karpenter",),
     Scope.CHARTS: ("DevicePlugin", "GpuOperator"),
-    Scope.TAGS: ("EksCluster", "Network", "SystemNodes", "GpuPool"),
+    Scope.TAGS: ("EksCluster", "Network", "SystemNodes", "GpuPool", "Karpenter", "KarpenterPool"),
 }
 """The components that run a scope's checks where they stand alone."""
 _PRINTED_BY = {False: "check", True: "preview --before"}
