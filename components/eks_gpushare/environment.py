@@ -16,7 +16,7 @@ from eks_gpushare.config.component_specs import (
     EnvironmentSpec,
 )
 from eks_gpushare.deletion_protection import DeletionProtection
-from eks_gpushare.environment_parts import EnvironmentParts
+from eks_gpushare.environment_parts import EnvironmentParts, has_karpenter
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.gpu_manager import register_efa_plugin, register_manager
 from eks_gpushare.kubernetes_provider import declare, other_environment
@@ -124,7 +124,7 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             *parts.cluster_autoscaler(refs, nodes),
         ]
         scaled: list[pulumi.Resource] = []
-        if _has_karpenter(spec):
+        if has_karpenter(spec):
             from eks_gpushare.karpenter_parts import KarpenterParts
 
             karpenter = KarpenterParts(name, spec, refs, parts.roles, child)
@@ -180,11 +180,6 @@ def _checked(
     if has_errors(found):
         refuse("GpuSharingEnvironment", found)
     return spec, found
-
-
-def _has_karpenter(spec: EnvironmentSpec) -> bool:
-    pools = spec.pools.values()
-    return spec.karpenter is not None or any(pool.provisioner == "karpenter" for pool in pools)
 
 
 def _has_workloads(spec: EnvironmentSpec) -> bool:

@@ -109,12 +109,20 @@ class EnvironmentParts:
         zones = tuple(lookups.zone_names(self._spec, spec))
         network = Network._from_spec(
             f"{self._name}-network",
-            converted(NetworkSpec, spec, zones=zones, tags=self._tags, **self.roles),
+            converted(
+                NetworkSpec, spec, zones=zones, tags=self._tags, **self.roles, **self._found()
+            ),
             self._child,
         )
         self.foundation.append(network)
         refs = NetworkRefs(network.vpc_id, network.private_subnet_ids, network.public_subnet_ids)
         return refs, network.subnet_by_zone
+
+    def _found(self) -> dict[str, str]:
+        """By which cluster's Karpenter the subnets are found, where there is one."""
+        cluster = self._spec.cluster
+        installed = has_karpenter(self._spec) and isinstance(cluster, NewCluster)
+        return {"discovered_by": cluster.name} if installed else {}
 
     def _cluster_by_name(self, spec: ClusterByName) -> ClusterRefs:
         facts = self._spec.cluster_facts
@@ -260,6 +268,12 @@ def _read(spec: ClusterByKubeconfig) -> str:
             at, str(error), "Give the path of a kubeconfig file."
         )
         refuse("GpuSharingEnvironment", [unread])
+
+
+def has_karpenter(spec: EnvironmentSpec) -> bool:
+    """Whether Karpenter is in the stack: for a pool, or since it says so."""
+    pools = spec.pools.values()
+    return spec.karpenter is not None or any(pool.provisioner == "karpenter" for pool in pools)
 
 
 def subnets_of(pool: Pool, refs: ClusterRefs) -> pulumi.Input[Sequence[pulumi.Input[str]]]:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pulumi
 
+from eks_gpushare.aws.karpenter_discovery import tag_security_group
 from eks_gpushare.aws.refs import ClusterRefs, KarpenterNodeRefs
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.autoscaling import Karpenter as KarpenterBlock
 from eks_gpushare.config.base import converted
+from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.component_specs import EnvironmentSpec, KarpenterPoolSpec, KarpenterSpec
 from eks_gpushare.config.environment import Chart
 from eks_gpushare.config.pools import Pool
@@ -80,7 +82,11 @@ class KarpenterParts:
             self._after(needs),
         )
         self._role = made.node_role_name
-        return [made]
+        if not isinstance(spec.cluster, NewCluster) or refs.security_group_id is None:
+            return [made]
+        name = f"{self._name}-karpenter-discovery"
+        group = refs.security_group_id
+        return [made, tag_security_group(name, group, refs.cluster_name, self._child)]
 
     def _access_entry(self) -> bool | None:
         """Whether the stack makes the entry: of a node group's role EKS has made it already."""

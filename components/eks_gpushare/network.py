@@ -17,6 +17,7 @@ from pulumi_aws.ec2 import (
 )
 
 from eks_gpushare.args import Iam
+from eks_gpushare.aws.karpenter_discovery import DISCOVERY_TAG
 from eks_gpushare.aws.roles import Roles, roles_of
 from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import NetworkSpec
@@ -37,6 +38,9 @@ class NetworkArgs(TypedDict):
     """single, in the first of `zones`, or perZone to survive the loss of one. Default: single."""
     flow_logs: NotRequired[bool]
     """Record rejected traffic in CloudWatch Logs. Default: false."""
+    discovered_by: NotRequired[str]
+    """Name of the EKS cluster whose Karpenter finds the private subnets by the tag
+    `karpenter.sh/discovery`. Default: they have no such tag."""
     iam: NotRequired[Iam]
     """Permissions boundary and path of every role. Default: neither."""
     partition: NotRequired[str]
@@ -89,7 +93,8 @@ class Network(pulumi.ComponentResource):
 
     def _register(self, name: str, spec: NetworkSpec, opts: pulumi.ResourceOptions | None) -> None:
         super().__init__("eks-gpushare:index:Network", name, props(spec), opts)
-        parts = _Children(name, dict(spec.tags), pulumi.ResourceOptions(parent=self))
+        child = pulumi.ResourceOptions(parent=self)
+        parts = _Children(name, dict(spec.tags), spec.discovered_by, child)
         zones = sorted(spec.zones)
         vpc = parts.vpc(spec.cidr)
         gateway = parts.internet_gateway(vpc)
@@ -116,8 +121,15 @@ class Network(pulumi.ComponentResource):
 class _Children:
     """The children of a network. Their names are state: see docs/upgrades.md."""
 
-    def __init__(self, name: str, tags: dict[str, str], child: pulumi.ResourceOptions) -> None:
+    def __init__(
+        self,
+        name: str,
+        tags: dict[str, str],
+        discovered_by: str | None,
+        child: pulumi.ResourceOptions,
+    ) -> None:
         self._name, self._tags, self._child = name, tags, child
+        self._found = {} if discovered_by is None else {DISCOVERY_TAG: discovered_by}
 
     def vpc(self, cidr: str) -> Vpc:
         """The VPC, whose default security group lets nothing through."""
@@ -233,13 +245,14 @@ class _Children:
         self, kind: str, vpc: Vpc, zone: str, cidr: str, table: RouteTable
     ) -> tuple[Subnet, RouteTableAssociation]:
         balancer = "internal-elb" if kind == "private" else "elb"
+        found = self._found if kind == "private" else {}
         subnet = Subnet(
             f"{self._name}-{kind}-{zone}",
             vpc_id=vpc.id,
             cidr_block=cidr,
             availability_zone=zone,
             map_public_ip_on_launch=False,
-            tags={**self._named(f"{kind}-{zone}"), f"kubernetes.io/role/{balancer}": "1"},
+            tags={**self._named(f"{kind}-{zone}"), f"kubernetes.io/role/{balancer}": "1", **found},
             opts=self._child,
         )
         association = RouteTableAssociation(

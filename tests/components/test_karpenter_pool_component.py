@@ -171,6 +171,29 @@ def test_an_environment_with_a_pool_has_karpenter(environment: Callable[..., Run
     ]
 
 
+def test_network_and_security_group_are_found_by_node_classes_of_ones_own(
+    environment: Callable[..., Run],
+) -> None:
+    def tagged(run: Run) -> dict[str, str]:
+        found = {each.name: each.inputs.get("tags", {}) for each in run.all("Subnet")}
+        return {
+            name: tags["karpenter.sh/discovery"] for name, tags in found.items() if len(tags) > 2
+        }
+
+    run = environment(preview=False, pools={"gpu": POOL})
+    private = ("demo-network-private-us-west-2a", "demo-network-private-us-west-2b")
+    assert tagged(run) == dict.fromkeys(private, "demo")
+    assert run.inputs("Tag") == {
+        "key": "karpenter.sh/discovery",
+        "resourceId": run.one("EksCluster").outputs["securityGroupId"],
+        "value": "demo",
+    }
+
+    without = environment(preview=False)
+    assert tagged(without) == {}
+    assert without.all("Tag") == environment(preview=False, **THEIRS).all("Tag") == []
+
+
 def test_karpenter_without_a_pool_is_installed_where_it_is_asked_for(
     environment: Callable[..., Run],
 ) -> None:

@@ -64,6 +64,7 @@ REPLACING = {
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ("policyArn", "role"),
     "aws:cloudwatch/eventRule:EventRule": ("name", "namePrefix"),
     "aws:cloudwatch/eventTarget:EventTarget": ("rule", "targetId"),
+    "aws:ec2/tag:Tag": ("key", "resourceId"),
     "aws:eks/accessEntry:AccessEntry": ("clusterName", "principalArn", "type"),
     "aws:eks/podIdentityAssociation:PodIdentityAssociation": (
         "clusterName",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.iam_grants import Grant
+from eks_gpushare.catalog.iam_grants import Grant, ec2, look
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,11 @@ KARPENTER_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
             ("events:ListTargetsByRule", "events:PutTargets", "events:RemoveTargets"),
             ("arn:{partition}:events:{region}:{account}:rule/{rule}",),
         ),
+    ),
+    # Of the group that EKS makes with the cluster, which has no name of the stack's.
+    "aws:ec2/tag:Tag": (
+        look("DescribeTags"),
+        Grant(("ec2:CreateTags", "ec2:DeleteTags"), ec2("security-group")),
     ),
     "aws:sqs/queue:Queue": (
         Grant(

@@ -24,6 +24,8 @@ class NetworkSpec(NewNetwork):
 
     zones: Items[str]
     """Availability zones by name: a component asks the cloud nothing."""
+    discovered_by: str | None = None
+    """EKS cluster whose Karpenter finds the private subnets by their tag."""
     iam: Iam | None = None
     """Permissions boundary and path of every role."""
     partition: str | None = None

@@ -112,9 +112,24 @@ class Account:
                 answer = _found(response, place)
                 learned += (answer,) if isinstance(answer, str) else ()
                 self._learn(of, output, answer)
+            self._of_cluster(made, of, parameters)
         created = creates and made.name not in NOT_IN_MOTO
         token = of.resource.type
         self.sent.append(Answered(made.name, token, parameters, response, created, learned))
+
+    def _of_cluster(self, made: Made, of: Translated, parameters: dict[str, Any]) -> None:
+        """The security group that EKS makes with a cluster and deletes with it; moto does not."""
+        if made.name == "eks:CreateCluster":
+            (subnet, *_) = parameters["resourcesVpcConfig"]["subnetIds"]
+            found = send("ec2:DescribeSubnets", {"SubnetIds": [subnet]}, self.region)
+            vpc = found["Subnets"][0]["VpcId"]
+            name = f"eks-cluster-sg-{parameters['name']}"
+            given = {"GroupName": name, "Description": "-", "VpcId": vpc}
+            group = send("ec2:CreateSecurityGroup", given, self.region)["GroupId"]
+            self._learn(of, "vpcConfig.clusterSecurityGroupId", group)
+        elif made.name == "eks:DeleteCluster":
+            group = _found(plain(of.resource.outputs), "vpcConfig.clusterSecurityGroupId")
+            send("ec2:DeleteSecurityGroup", {"GroupId": self._real(group)}, self.region)
 
     def _learn(self, of: Translated, output: str, answer: object) -> None:
         outputs = {**plain(of.resource.outputs), "id": of.resource.id}

@@ -72,6 +72,7 @@ def _rule(direction: str, other: str) -> Equivalent:
 NONE = {
     "aws:cloudwatch/eventTarget:EventTarget": "a property of Rule there",
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": "CloudFormation leaves it as AWS makes it",
+    "aws:ec2/tag:Tag": "a property of the resource there",
     "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": "a property of AccessEntry there",
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": "a property of Role there",
 }

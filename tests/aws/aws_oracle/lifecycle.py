@@ -334,6 +334,27 @@ LIFECYCLES: Mapping[str, Lifecycle] = {
         update=(*_TAGS, "ModifySubnetAttribute"),
         tagged="subnet",
     ),
+    "aws:ec2/tag:Tag": Lifecycle(
+        "ec2",
+        create=(
+            Call(
+                "CreateTags",
+                takes={"resourceId": "Resources", "key": "Tags.Key", "value": "Tags.Value"},
+            ),
+        ),
+        read=(
+            Call(
+                "DescribeTags",
+                {
+                    "Filters": [
+                        {"Name": "resource-id", "Values": ["$resourceId"]},
+                        {"Name": "key", "Values": ["$key"]},
+                    ]
+                },
+            ),
+        ),
+        delete=(Call("DeleteTags", {"Resources": ["$resourceId"], "Tags": [{"Key": "$key"}]}),),
+    ),
     "aws:ec2/vpc:Vpc": Lifecycle(
         "ec2",
         create=(
