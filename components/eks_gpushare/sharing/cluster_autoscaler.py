@@ -131,8 +131,8 @@ def group_labels(plan: PoolPlan, catalog: Catalog) -> dict[str, str]:
     without, pods find no room on it, and another node is launched. But it counts so for as long as
     it has no `nvidia.com/gpu`, other resources do not count (`FilterOutNodesWithUnreadyResources`
     in processors/customresources/gpu_processor.go, 1.33 to 1.36). So nodes whose shares have
-    another name go without: they would never be ready, and where they are most of a cluster,
-    nothing in it is scaled.
+    another name go without: they would never be ready. Seen with 1.33: of two waves of pods the
+    second gets no node, for the first one's nodes count as still to come, and empty.
     """
     labels = dict(plan.labels)
     if ACCELERATOR_LABEL not in labels and shows_gpus(plan):

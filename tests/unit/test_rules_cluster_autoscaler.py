@@ -1,0 +1,348 @@
+"""Rules about Cluster Autoscaler: what it says only by ending at its start, and what it believes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from finding_examples import findings
+
+from eks_gpushare.catalog.cluster_autoscaler_flags import flags_since
+from eks_gpushare.config.base import TakesOutput
+from eks_gpushare.sharing.cluster_autoscaler import ACCELERATOR_LABEL, RESOURCE_PREFIX
+
+SCALED = {"scaledBy": "autoscaler"}
+SLICES = {"mode": "timeSlicing", "replicas": 10}
+EXISTING = {
+    "cluster": {"existing": {"name": "demo"}, "name": None, "version": None, "admins": None},
+    "network": None,
+}
+BY_KUBECONFIG = {
+    "cluster": {
+        "existing": {"kubeconfig": "./kubeconfig"},
+        "name": None,
+        "version": None,
+        "admins": None,
+    },
+    "network": None,
+}
+OURS = [f"GPU{number}" for number in range(780, 798)]
+
+
+def stack(block: dict[str, Any] | None = None, **parts: Any) -> dict[str, Any]:
+    own = {} if block is None else {"clusterAutoscaler": block}
+    return {"pools": {"gpu": SCALED}, **own, **parts}
+
+
+def of_chart(**chart: Any) -> dict[str, Any]:
+    return stack({}, charts={"clusterAutoscaler": chart})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        stack({}),
+        stack({"expander": "least-nodes", "replicas": 1, "utilizationThreshold": 1}),
+        stack({"expander": "priority", "priorities": {"gpu": 1}}),
+        stack({"namespace": "cluster-autoscaler"}),
+        stack({}, pools={"gpu": {**SCALED, "sharing": {**SLICES, "rename": True}}}),
+        stack(
+            {},
+            pools={
+                "gpu": SCALED,
+                "other": {**SCALED, "instanceTypes": ["g5.xlarge"], "sharing": SLICES},
+            },
+        ),
+        of_chart(
+            values={"extraArgs": {"scan-interval": "30s", "v": 2, "startup-taint_own": "a/b"}}
+        ),
+        of_chart(values={"extraArgs": {"balance-similar-node-groups": True}}),
+        of_chart(values={"image": {"repository": "mirror.example.com/cluster-autoscaler"}}),
+        of_chart(values={"replicaCount": 2, "priorityClassName": "high", "resources": {}}),
+        of_chart(values={"serviceMonitor": {"enabled": True}, "podLabels": {"team": "ml"}}),
+        of_chart(version="9.58.0"),
+        of_chart(repository="oci://mirror.example.com/charts/cluster-autoscaler"),
+        stack({}, tags={f"{RESOURCE_PREFIX}nvidia.com/gpu": "1", "team": "ml"}),
+        stack({}, tags={f"{RESOURCE_PREFIX}ephemeral-storage": "100Gi"}),
+        stack({}, tags={f"{RESOURCE_PREFIX}example.com/fpga": "1"}),
+        stack({}, pools={"gpu": {**SCALED, "labels": {ACCELERATOR_LABEL: "nvidia-a10g"}}}),
+        {"pools": {"gpu": {"labels": {ACCELERATOR_LABEL: "nvidia-a10g"}}}},
+        {},
+    ],
+)
+def test_what_is_right_has_none_of_them(given: dict[str, Any]) -> None:
+    assert {code: found for code in OURS if (found := findings(given, code))} == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "at", "message"),
+    [
+        (
+            stack({"expander": "price"}),
+            "GPU780",
+            "clusterAutoscaler.expander",
+            "price asks the cloud provider for prices, and that of AWS has none.",
+        ),
+        (
+            stack({"expander": "priority"}),
+            "GPU781",
+            "clusterAutoscaler.priorities",
+            "gpu has no priority.",
+        ),
+        (
+            stack({"expander": "priority", "priorities": {"gpu": 1, "gup": 2}}),
+            "GPU781",
+            "clusterAutoscaler.priorities.gup",
+            "gup is no pool with scaledBy: autoscaler.",
+        ),
+        (
+            stack({"priorities": {"gpu": 1}}),
+            "GPU781",
+            "clusterAutoscaler.priorities",
+            "expander is least-waste, which looks at no priorities.",
+        ),
+        (
+            stack({"utilizationThreshold": 0}),
+            "GPU788",
+            "clusterAutoscaler.utilizationThreshold",
+            "No node is less in use than 0, so none is ever taken away, an empty one neither.",
+        ),
+        (
+            {"clusterAutoscaler": {}},
+            "GPU783",
+            "clusterAutoscaler",
+            "No pool has scaledBy: autoscaler.",
+        ),
+        (
+            {
+                **BY_KUBECONFIG,
+                "pools": {"gpu": {"provisioner": "existing"}},
+                "clusterAutoscaler": {},
+            },
+            "GPU784",
+            "clusterAutoscaler",
+            "Of this cluster the stack knows a kubeconfig, and makes no node groups and no roles.",
+        ),
+        (
+            stack({}, **EXISTING),
+            "GPU794",
+            "clusterAutoscaler",
+            "The stack installs Cluster Autoscaler into a cluster that was there before.",
+        ),
+        (
+            stack(),
+            "GPU787",
+            "clusterAutoscaler",
+            (
+                "The stack installs no Cluster Autoscaler, and leaves the size of gpu to one. Tags "
+                "and labels of the node groups are made for it."
+            ),
+        ),
+        (
+            {"charts": {"clusterAutoscaler": {"version": "9.59.0"}}},
+            "GPU714",
+            "charts.clusterAutoscaler",
+            "The stack does not ask for Cluster Autoscaler, so this chart is not installed.",
+        ),
+        (
+            of_chart(version="9.46.6"),
+            "GPU796",
+            "charts.clusterAutoscaler.version",
+            (
+                "Chart 9.46.6 is too old for the Cluster Autoscaler of Kubernetes 1.35, which "
+                "needs 9.54.0 at least."
+            ),
+        ),
+        (
+            of_chart(version="9.57.9"),
+            "GPU719",
+            "charts.clusterAutoscaler.version",
+            "There is no cluster-autoscaler 9.57.9.",
+        ),
+        (
+            of_chart(version="9.60.0"),
+            "GPU720",
+            "charts.clusterAutoscaler.version",
+            "This release knows cluster-autoscaler up to 9.59.0, not 9.60.0.",
+        ),
+        (
+            of_chart(version="9.59"),
+            "GPU702",
+            "charts.clusterAutoscaler.version",
+            '"9.59" is not an exact version.',
+        ),
+        (
+            of_chart(values={"image": {"tag": "v1.34.1"}}),
+            "GPU786",
+            "charts.clusterAutoscaler.values.image.tag",
+            "v1.34.1 is for Kubernetes 1.34, and the cluster has 1.35.",
+        ),
+        (
+            of_chart(values={"image": {"repository": "Mirror/CA"}}),
+            "GPU728",
+            "charts.clusterAutoscaler.values.image.repository",
+            None,
+        ),
+        (
+            of_chart(values={"replicas": 3}),
+            "GPU711",
+            "charts.clusterAutoscaler.values.replicas",
+            "replicas is no value of cluster-autoscaler 9.59.0: no template reads it.",
+        ),
+        (
+            of_chart(values={"extraVolumes": {}}),
+            "GPU727",
+            "charts.clusterAutoscaler.values.extraVolumes",
+            None,
+        ),
+    ],
+)
+def test_one_thing_wrong(given: dict[str, Any], code: str, at: str, message: str | None) -> None:
+    found = findings(given, code)
+
+    assert [place for place, _ in found] == [at]
+    assert message is None or found == [(at, message)]
+
+
+@pytest.mark.parametrize(
+    "text", ["10m", "1h30m", "90s", "1.5h", "500ms", "0", "0s", "+5m", "1h0m0s"]
+)
+def test_durations_that_go_reads(text: str) -> None:
+    given = stack({"scaleDownAfter": text, "scaleDownDelayAfterAdd": text})
+
+    assert findings(given, "GPU782") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "10",
+        "10 m",
+        "10min",
+        "1d",
+        "2w",
+        "PT10M",
+        "-5m",
+        "10M",
+        "ten minutes",
+        "",
+        "1h 30m",
+        "10m\n",
+        "m",
+        "1,5h",
+        "٣m",
+    ],
+)
+@pytest.mark.parametrize("key", ["scaleDownAfter", "scaleDownDelayAfterAdd"])
+def test_durations_that_it_does_not(key: str, text: str) -> None:
+    assert [at for at, _ in findings(stack({key: text}), "GPU782")] == [f"clusterAutoscaler.{key}"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "message"),
+    [
+        ("scan-intervall", "Cluster Autoscaler has no flag scan-intervall."),
+        ("scanInterval", "Cluster Autoscaler has no flag scanInterval."),
+        ("scale_down_enabled", "Cluster Autoscaler has no flag scale."),
+        ("--v", "The chart writes the dashes itself, so --v becomes ----v."),
+        ("startup-taint-prefix", "startup-taint-prefix came with 1.36, and the cluster has 1.35."),
+    ],
+)
+def test_flags_that_it_does_not_have(flag: str, message: str) -> None:
+    found = findings(of_chart(values={"extraArgs": {flag: "1"}}), "GPU795")
+
+    assert [text for _, text in found] == [message]
+
+
+def test_every_flag_is_taken_by_its_own_version() -> None:
+    own = {"node-group-auto-discovery", "nodes", "cloud-provider", "namespace"}
+    derived = {
+        *("expander", "scale-down-unneeded-time", "scale-down-delay-after-add"),
+        *("scale-down-gpu-utilization-threshold", "scale-down-utilization-threshold"),
+    }
+    flags = {flag: "1" for flag, since in flags_since().items() if since <= "1.35"}
+    given = of_chart(values={"extraArgs": flags})
+
+    assert findings(given, "GPU795") == []
+    undone = {at.rpartition(".")[2] for at, _ in findings(given, "GPU793")}
+    assert undone == own | derived
+
+
+@pytest.mark.parametrize(
+    ("values", "place"),
+    [
+        ({"autoDiscovery": {"tags": ["a"]}}, "autoDiscovery.tags"),
+        ({"autoscalingGroups": [{"name": "a", "minSize": 1, "maxSize": 2}]}, "autoscalingGroups"),
+        ({"cloudProvider": "azure"}, "cloudProvider"),
+        ({"rbac": {"serviceAccount": {"create": False}}}, "rbac.serviceAccount.create"),
+        ({"rbac": {"serviceAccount": {"name": "ca"}}}, "rbac.serviceAccount.name"),
+        ({"replicaCount": 1}, "replicaCount"),
+        ({"extraArgs": {"expander": "random"}}, "extraArgs.expander"),
+        ({"extraArgs": {"nodes_1": "1:2:a"}}, "extraArgs.nodes_1"),
+        ({"extraArgs": None}, "extraArgs"),
+    ],
+)
+def test_values_that_undo_what_is_derived(values: dict[str, Any], place: str) -> None:
+    found = {at for at, _ in findings(of_chart(values=values), "GPU793")}
+
+    assert found == {f"charts.clusterAutoscaler.values.{place}"}
+
+
+@pytest.mark.parametrize(
+    "name", ["default", "kube-public", "Scaling", "a_b", "-a", "nvidia-device-plugin", "x" * 64]
+)
+def test_namespaces_that_cannot_be_made(name: str) -> None:
+    assert [at for at, _ in findings(stack({"namespace": name}), "GPU797")] == [
+        "clusterAutoscaler.namespace"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sharing", "resource", "value", "wrong"),
+    [
+        (SLICES, "nvidia.com/gpu", "10", False),
+        (SLICES, "nvidia.com/gpu", "10.0", False),
+        (SLICES, "nvidia.com/gpu", TakesOutput().checked_as, False),
+        (SLICES, "nvidia.com/gpu", "1", True),
+        (SLICES, "nvidia.com/gpu", "ten", True),
+        (SLICES, "nvidia.com/gpu.shared", "10", True),
+        ({**SLICES, "rename": True}, "nvidia.com/gpu.shared", "10", False),
+        ({**SLICES, "rename": True}, "nvidia.com/gpu", "0", False),
+        ({**SLICES, "rename": True}, "nvidia.com/gpu", "1", True),
+    ],
+)
+def test_a_tag_of_ones_own_says_what_the_plan_does(
+    sharing: dict[str, Any], resource: str, value: str, *, wrong: bool
+) -> None:
+    given = stack({}, pools={"gpu": {**SCALED, "sharing": sharing}})
+    given["tags"] = {f"{RESOURCE_PREFIX}{resource}": value}
+
+    assert bool(findings(given, "GPU790")) is wrong
+    # What no autoscaler reads is nobody's business.
+    given["pools"]["gpu"]["scaledBy"] = "stack"
+    assert findings({**given, "clusterAutoscaler": None}, "GPU790") == []
+
+
+def test_types_that_differ_are_one_findings_of_every_node_group() -> None:
+    types = {"instanceTypes": ["g5.xlarge", "g5.12xlarge"]}
+
+    assert findings(stack({}, pools={"gpu": {**SCALED, **types}}), "GPU103")
+
+
+@pytest.mark.parametrize("block", [None, {}])
+def test_taints_are_the_users_to_tell_to_another_autoscaler_only(
+    block: dict[str, Any] | None,
+) -> None:
+    sharing = {"mode": "mig", "layout": "all-1g.10gb", "apply": "migManager"}
+    pools = {
+        "gpu": {**SCALED, "instanceTypes": ["p5.48xlarge"], "sharing": sharing},
+        "boot": {
+            **SCALED,
+            "instanceTypes": ["p5.48xlarge"],
+            "sharing": {**sharing, "apply": "boot"},
+        },
+    }
+    given = stack(block, pools=pools, gpuStack={"manager": "gpuOperator"})
+
+    for code in ("GPU281", "GPU282", "GPU787"):
+        assert bool(findings(given, code)) is (block is None), code
