@@ -1,4 +1,4 @@
-"""Rules about Cluster Autoscaler: what it says only by ending at its start, and what it believes."""
+"""Rules about Cluster Autoscaler: what it says only by ending as it starts, what it believes."""
 
 from __future__ import annotations
 
