@@ -140,6 +140,7 @@ def test_a_stack_that_pins_a_chart_pins_the_one_of_the_catalog(file: Path) -> No
         "devicePlugin": versions.DEVICE_PLUGIN,
         "gpuOperator": versions.GPU_OPERATOR,
         "efaDevicePlugin": versions.EFA_DEVICE_PLUGIN,
+        "keda": versions.KEDA,
     }
     given = environment.get("charts", {}) if isinstance(environment, dict) else {}
     for key, chart in given.items():

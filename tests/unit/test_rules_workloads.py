@@ -523,3 +523,44 @@ def test_workloads_have_their_fewest_pods_at_the_same_time() -> None:
     # What may be stopped gives its room up.
     stopped = {**chat, "autoStop": True, "wake": {"query": "x"}}
     assert messages("GPU848", {"workloads": {**given["workloads"], "chat": stopped}}) == []
+
+
+@pytest.mark.parametrize(
+    ("chart", "code", "path"),
+    [
+        ({"version": "2.20"}, "GPU702", "charts.keda.version"),
+        (
+            {"values": {"operator": {"replicas": 3}}},
+            "GPU711",
+            "charts.keda.values.operator.replicas",
+        ),
+        ({"values": {"replicaCount": 3}}, "GPU711", "charts.keda.values.replicaCount"),
+        ({"values": {"crds": {"install": "yes"}}}, "GPU727", "charts.keda.values.crds.install"),
+    ],
+)
+def test_of_the_chart_of_keda(chart: dict[str, Any], code: str, path: str) -> None:
+    given = {**stack(**SCALED), "charts": {"keda": chart}}
+
+    assert path in [at for at, _ in messages(code, given)]
+
+
+def test_values_that_the_chart_of_keda_reads() -> None:
+    values = {
+        "operator": {"replicaCount": 1},
+        "resources": {"operator": {"limits": {"memory": "2Gi"}}},
+        "image": {"keda": {"registry": "mirror.example"}},
+        "nodeSelector": {"role": "system"},
+        "tolerations": [{"operator": "Exists"}],
+        "prometheus": {"operator": {"enabled": True, "serviceMonitor": {"enabled": True}}},
+        "webhooks": {"enabled": False},
+    }
+    given = {**stack(**SCALED), "charts": {"keda": {"values": values}}}
+
+    for code in ("GPU711", "GPU712", "GPU713", "GPU727"):
+        assert messages(code, given) == []
+
+
+def test_a_chart_that_nothing_installs_is_idle() -> None:
+    given = {"charts": {"keda": {"version": "2.20.2"}}}
+
+    assert [path for path, _ in messages("GPU714", given)] == ["charts.keda"]

@@ -2,7 +2,8 @@
 
     python tools/catalog/chart_keys.py --out components/eks_gpushare/catalog/data \
         --gpu-operator v26.7.0=FOLDER --device-plugin 0.20.0=FOLDER \
-        --efa-device-plugin v0.5.30=FOLDER --cluster-autoscaler 9.59.0=FOLDER
+        --efa-device-plugin v0.5.30=FOLDER --cluster-autoscaler 9.59.0=FOLDER \
+        --keda 2.20.2=FOLDER
 
 A FOLDER is a chart as `helm pull --untar` leaves it, or as it stands in its repository, with its
 subcharts in `charts`, unpacked or not. The version is given because a repository has none in
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 FILE = "chart-keys.json"
 NFD = "node-feature-discovery"
 CLUSTER_AUTOSCALER = "cluster-autoscaler"
+KEDA = "keda"
 _HINTS = Path(__file__).with_name("chart-hints.json")
 SOURCES = {
     "gpu-operator": "https://github.com/NVIDIA/gpu-operator/tree/{}/deployments/gpu-operator",
@@ -39,6 +41,7 @@ SOURCES = {
     "aws-efa-k8s-device-plugin": (
         "https://aws.github.io/eks-charts/aws-efa-k8s-device-plugin-{}.tgz"
     ),
+    KEDA: "https://github.com/kedacore/charts/tree/v{}/keda",
     CLUSTER_AUTOSCALER: (
         "https://github.com/kubernetes/autoscaler/tree/cluster-autoscaler-chart-{}/"
         "cluster-autoscaler/charts/cluster-autoscaler"
@@ -228,8 +231,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     charts = {}
     try:
-        # It has no DaemonSet, so the other tool is not given it.
-        own = {CLUSTER_AUTOSCALER: options.cluster_autoscaler}
+        # They have no DaemonSet, so the other tool is not given them.
+        own = {CLUSTER_AUTOSCALER: options.cluster_autoscaler, KEDA: options.keda}
         for name, text in {**given_charts(options), **own}.items():
             version, folder = chart_folder(text)
             charts[name] = (version, read_chart(folder))
@@ -275,9 +278,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Make the table of Helm values that the templates of the charts read."
     )
     add_chart_arguments(parser)
-    parser.add_argument(
-        "--cluster-autoscaler", required=True, metavar="VERSION=FOLDER", help="the chart"
-    )
+    for name in ("--cluster-autoscaler", "--keda"):
+        parser.add_argument(name, required=True, metavar="VERSION=FOLDER", help="the chart")
     return parser
 
 

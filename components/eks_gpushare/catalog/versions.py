@@ -138,7 +138,7 @@ KEDA = Chart(
     name="keda",
     version="2.20.2",
     repository="https://kedacore.github.io/charts",
-    source="kedacore/charts, keda/Chart.yaml at 1444d00 of 2026-08-13; read 2026-11-22",
+    source="kedacore/charts, keda/Chart.yaml at cbb9bb8 of 2026-07-31; read 2026-11-22",
 )
 
 MIG_PARTED = "v0.15.0"

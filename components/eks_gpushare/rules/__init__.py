@@ -119,7 +119,8 @@ def _autoscaler(environment: Environment) -> bool:
 
 
 def _workloads(environment: Environment) -> bool:
-    return bool(environment.workloads) or environment.keda is not None
+    keda = (environment.keda, environment.charts.keda)
+    return bool(environment.workloads) or keda != (None, None)
 
 
 def _warm(environment: Environment) -> bool:

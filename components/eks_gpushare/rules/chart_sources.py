@@ -118,6 +118,7 @@ def charts(ctx: Context) -> Iterator[Finding]:
         ("karpenter", "karpenter", versions.KARPENTER),
         ("karpenter_crd", "karpenterCrd", versions.KARPENTER_CRDS),
         ("cluster_autoscaler", "clusterAutoscaler", versions.CLUSTER_AUTOSCALER),
+        ("keda", "keda", versions.KEDA),
         ("efa_device_plugin", "efaDevicePlugin", versions.EFA_DEVICE_PLUGIN),
     ):
         chart = given.get(name)

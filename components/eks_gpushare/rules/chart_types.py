@@ -67,6 +67,14 @@ def autoscaler_value_types(ctx: Context) -> Iterator[Finding]:
         yield from _of("clusterAutoscaler", chart, versions.CLUSTER_AUTOSCALER)
 
 
+@check(Scope.CHARTS, WRONG_VALUE)
+def keda_value_types(ctx: Context) -> Iterator[Finding]:
+    """For the chart of KEDA."""
+    chart = known_fields(ctx.environment.charts).get("keda")
+    if chart is not None:
+        yield from _of("keda", chart, versions.KEDA)
+
+
 def _of(key: str, chart: Chart, default: versions.Chart) -> Iterator[Finding]:
     keys = known_keys(chart, default) if chart.values else None
     if keys is None:

@@ -63,6 +63,14 @@ def autoscaler_values_read(ctx: Context) -> Iterator[Finding]:
         yield from of_chart("clusterAutoscaler", chart, versions.CLUSTER_AUTOSCALER)
 
 
+@check(Scope.CHARTS, UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
+def keda_values_read(ctx: Context) -> Iterator[Finding]:
+    """For the chart of KEDA."""
+    chart = known_fields(ctx.environment.charts).get("keda")
+    if chart is not None:
+        yield from of_chart("keda", chart, versions.KEDA)
+
+
 def installed(ctx: Context) -> tuple[str, Chart, versions.Chart]:
     """The chart that runs the device plugin: its key, what is said of it, and what is pinned."""
     charts = ctx.environment.charts

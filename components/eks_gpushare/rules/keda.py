@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from eks_gpushare.catalog.arns import partition_of_arn, workspace_of
 from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.charts import IDLE_CHART
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.workloads import is_scaled
 
@@ -229,10 +230,16 @@ def namespace(ctx: Context) -> Iterator[Finding]:
         )
 
 
-@check(Scope.ENVIRONMENT, KEDA_IDLE)
+@check(Scope.ENVIRONMENT, KEDA_IDLE, IDLE_CHART)
 def used(ctx: Context) -> Iterator[Finding]:
     keda = _keda(ctx)
     if keda is None or not keda.install:
+        if ctx.environment.charts.keda is not None:
+            yield IDLE_CHART.finding(
+                ("charts", "keda"),
+                "This stack installs no KEDA.",
+                "Remove the block, or add keda with a prometheus.",
+            )
         return
     if not any(is_scaled(each) for each in (ctx.environment.workloads or {}).values()):
         yield KEDA_IDLE.finding(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _KUBECONFIG_AT: FieldPath = ("cluster", "existing", "kubeconfig")
 _CONTEXT_AT: FieldPath = ("cluster", "existing", "context")
 _CHARTS = (
-    *("device_plugin", "gpu_operator", "karpenter", "karpenter_crd", "cluster_autoscaler"),
+    *("device_plugin", "gpu_operator", "karpenter", "karpenter_crd", "cluster_autoscaler", "keda"),
     "efa_device_plugin",
 )
 _MOST_NAMES = 6
