@@ -564,3 +564,40 @@ def test_a_chart_that_nothing_installs_is_idle() -> None:
     given = {"charts": {"keda": {"version": "2.20.2"}}}
 
     assert [path for path, _ in messages("GPU714", given)] == ["charts.keda"]
+
+
+VIRTUAL = {"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}
+
+
+@pytest.mark.parametrize(
+    ("values", "lacking"),
+    [
+        ({}, 'hostPID: true and KUBERNETES_VIRTUAL_GPUS: "true" in env'),
+        ({"dcgmExporter": {"hostPID": True}}, 'KUBERNETES_VIRTUAL_GPUS: "true" in env'),
+        ({"dcgmExporter": {"env": [VIRTUAL]}}, "hostPID: true"),
+        ({"dcgmExporter": {"hostPID": "true", "env": [VIRTUAL]}}, "hostPID: true"),
+        ({"dcgmExporter": {"hostPID": True, "env": [VIRTUAL]}}, None),
+        ({"dcgmExporter": {"enabled": False}}, None),
+    ],
+)
+def test_what_is_said_of_the_exporter_is_so(values: dict[str, Any], lacking: str | None) -> None:
+    given = {
+        **stack(SLICED, keda={"processMetrics": True}, **SCALED),
+        "gpuStack": {"manager": "gpuOperator"},
+        "charts": {"gpuOperator": {"values": values}},
+    }
+
+    assert messages("GPU844", given) == (
+        []
+        if lacking is None
+        else [
+            (
+                "keda.prometheus.processMetrics",
+                f"The exporter of the GPU Operator runs without {lacking}.",
+            )
+        ]
+    )
+
+
+def test_of_an_exporter_that_others_run_nothing_is_known() -> None:
+    assert messages("GPU844", stack(SLICED, keda={"processMetrics": True}, **SCALED)) == []

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from eks_gpushare.catalog.arns import partition_of_arn, workspace_of
 from eks_gpushare.catalog.partitions import partition_of
+from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
 from eks_gpushare.rules.registry import Scope, check
@@ -44,6 +45,14 @@ PROMQL = Rule(
     "KEDA's query fails, so that the number of pods stays as it is whatever happens.",
     "https://prometheus.io/docs/prometheus/latest/querying/basics/",
 )
+OTHER_EXPORTER = Rule(
+    "GPU844",
+    "warning",
+    "The exporter of this stack measures processes where it is said to.",
+    "Of pods that share a GPU it has numbers of the whole GPU, or 0 for each: then workloads gain "
+    "and lose pods by what others do.",
+    "https://github.com/NVIDIA/dcgm-exporter/pull/594",
+)
 KEDA_IDLE = Rule(
     "GPU845",
     "info",
@@ -62,6 +71,8 @@ KEDA_NAMESPACE = Rule(
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LONGEST, _LONGEST_SUBDOMAIN = 63, 253
+_BY_PROCESS = "KUBERNETES_VIRTUAL_GPUS"
+"""Variable of the DCGM exporter that makes it look for the processes of pods."""
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 
@@ -208,6 +219,33 @@ def _without_texts(query: str) -> tuple[str, bool]:
     bare = re.sub(r'"(\\.|[^"\\\n])*"|\'(\\.|[^\'\\\n])*\'|`[^`]*`', '""', query)
     rest = bare.replace('""', " text ")
     return rest, not re.search(r"[\"'`]", rest)
+
+
+@check(Scope.ENVIRONMENT, OTHER_EXPORTER)
+def exporter(ctx: Context) -> Iterator[Finding]:
+    """The GPU Operator brings one, unless it is told not to; others nobody here knows."""
+    environment, keda = ctx.environment, _keda(ctx)
+    if keda is None or not keda.prometheus.process_metrics:
+        return
+    values = environment.charts.gpu_operator.values
+    brought = environment.gpu_stack.manager == "gpuOperator"
+    if not brought or value_at(values, "dcgmExporter.enabled") is False:
+        return
+    env = value_at(values, "dcgmExporter.env")
+    given = {
+        each.get("name"): each.get("value")
+        for each in (env if isinstance(env, list) else ())
+        if isinstance(each, dict)
+    }
+    lacking = [] if value_at(values, "dcgmExporter.hostPID") is True else ["hostPID: true"]
+    if str(given.get(_BY_PROCESS)).lower() not in {"1", "t", "true"}:
+        lacking.append(f'{_BY_PROCESS}: "true" in env')
+    if lacking:
+        yield OTHER_EXPORTER.finding(
+            ("keda", "prometheus", "processMetrics"),
+            f"The exporter of the GPU Operator runs without {' and '.join(lacking)}.",
+            "Give it both in charts.gpuOperator.values.dcgmExporter, or remove processMetrics.",
+        )
 
 
 @check(Scope.KEDA, KEDA_NAMESPACE)
