@@ -1,8 +1,8 @@
 """Serve a model on shares of GPUs that are there already, with as many pods as its use asks for.
 
 The nodes carry the labels `nvidia.com/device-plugin.config: inference`,
-`eks-gpushare/pool: inference` and `nvidia.com/gpu.present: "true"`. A Prometheus in the cluster scrapes a DCGM exporter that runs
-with hostPID and KUBERNETES_VIRTUAL_GPUS=true.
+`eks-gpushare/pool: inference` and `nvidia.com/gpu.present: "true"`. A Prometheus in the cluster
+scrapes a DCGM exporter that runs with hostPID and KUBERNETES_VIRTUAL_GPUS=true.
 """
 
 import pulumi

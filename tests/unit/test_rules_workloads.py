@@ -138,6 +138,17 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
         [("overUse.threshold", "Idle is below 20 %, and over-used above 15 %.")],
     ),
     ("GPU826", stack(idle={"threshold": 79.5}, **SCALED), []),
+    # A fraction is no percentage
+    (
+        "GPU005",
+        stack(overUse={"threshold": 0.8}, **SCALED),
+        [
+            (
+                "overUse.threshold",
+                "0.8: Input should be greater than or equal to 1.",
+            )
+        ],
+    ),
     # Ports
     ("GPU827", stack(readinessPath="/ok"), [("readinessPath", "There is no port to ask at.")]),
     (

@@ -18,7 +18,7 @@ class Replicas(Model):
 class Idle(Model):
     """When a workload has too many pods."""
 
-    threshold: float = Field(default=20, ge=0, le=100)
+    threshold: float = Field(default=20, ge=1, le=100)
     """Use of their shares in percent, on average over the pods, below which they are idle."""
     minutes: int = Field(default=5, ge=1, le=1440)
     """How long it has to be below all the time before one pod goes. The next goes as much later,
@@ -28,7 +28,7 @@ class Idle(Model):
 class OverUse(Model):
     """When a workload has too few pods."""
 
-    threshold: float = Field(default=80, ge=0, le=100)
+    threshold: float = Field(default=80, ge=1, le=100)
     """Use of their shares in percent, on average over the pods, above which they are over-used."""
     minutes: int = Field(default=3, ge=1, le=1440)
     """How long it has to be above all the time before one pod comes. The next comes as much later,
