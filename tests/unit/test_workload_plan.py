@@ -13,6 +13,8 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.sharing import warm_room, workloads
 from eks_gpushare.sharing.capacity import most_nodes, most_pods
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
+from eks_gpushare.sharing.system_load import for_the_cluster
+from eks_gpushare.validation.parse import parse
 
 SLICED = {"mode": "timeSlicing", "replicas": 10}
 
@@ -260,3 +262,22 @@ def test_amounts_are_read_as_kubernetes_reads_them(text: str, amount: float) -> 
 )
 def test_what_is_no_amount(text: str) -> None:
     assert quantity(text) is None
+
+
+@pytest.mark.parametrize(("keda", "pods"), [({}, 4), ({"replicas": 1}, 3), ({"install": False}, 0)])
+def test_keda_takes_its_part_of_the_system_nodes(keda: dict[str, Any], pods: int) -> None:
+    given: dict[str, Any] = {
+        "cluster": {"name": "demo", "version": "1.35"},
+        "pools": {"gpu": {"instanceTypes": ["g5.xlarge"], "sharing": SLICED}},
+    }
+    prometheus = {"prometheus": {"url": "http://prometheus:9090"}}
+    without, with_keda = (
+        parse(each).environment for each in (given, {**given, "keda": {**keda, **prometheus}})
+    )
+
+    assert without is not None
+    assert with_keda is not None
+    before, after = for_the_cluster(without), for_the_cluster(with_keda)
+    assert after.pods - before.pods == pods
+    assert after.cpu_millis - before.cpu_millis == 100 * pods
+    assert after.memory_mib - before.memory_mib == 100 * pods

@@ -60,6 +60,9 @@ _OPERATOR = Load(1, 200, 100, ("the GPU Operator",))
 _TAINT_REMOVER = Load(1, 10, 64, ("the controller for MIG's taint",))
 _KARPENTER = Load(1, 500, 1024, ("Karpenter",))
 """One copy of it."""
+_KEDA = Load(1, 100, 100)
+"""Each of the pods of KEDA: its operators, the metrics adapter and the webhooks (values.yaml of
+keda 2.20.2)."""
 _PREFIX_PODS = 110
 
 
@@ -94,6 +97,10 @@ def for_the_cluster(environment: Environment) -> Load:
             for pool in environment.pools.values()
         ):
             loads.append(_TAINT_REMOVER)
+    keda = environment.keda
+    if keda is not None and keda.install:
+        count = keda.replicas + 2
+        loads.append(Load(count, count * _KEDA.cpu_millis, count * _KEDA.memory_mib, ("KEDA",)))
     return _sum([*loads, *_karpenter(environment)])
 
 
