@@ -59,11 +59,17 @@ class Scene:
         self.cloud = controllers.cloud
         self._planned = [_without_state(each) for each in client.list(OVERLAYS)[0]]
 
-    def pool(self, name: str, case: Case) -> None:
-        """The pool of a case: a copy of one of the stack's with its overlays."""
+    def pool(self, name: str, case: Case, label: str = "") -> None:
+        """The pool of a case, a copy of one of the stack's with its overlays.
+
+        Args:
+            name: of the pool.
+            case: what it is like.
+            label: the case whose pods its nodes take. Default: its name.
+        """
         given = self._own(f"{POOLS}/{case.like}", name)
         metadata = given["spec"]["template"].setdefault("metadata", {})
-        metadata["labels"] = {**metadata.get("labels", {}), CASE: name, **case.labels}
+        metadata["labels"] = {**metadata.get("labels", {}), CASE: label or name, **case.labels}
         case.edit(given)
         for number, each in enumerate(self._overlays(name, case)):
             each["metadata"]["name"] = f"{name}-{number}"
@@ -93,7 +99,7 @@ class Scene:
         labels = {CASE: name}
         pod = {
             "nodeSelector": labels,
-            "tolerations": [{"operator": "Exists"}],
+            "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
             "terminationGracePeriodSeconds": 0,
             "containers": [container],
             **spec,
@@ -153,9 +159,20 @@ class Scene:
         for name, case in cases.items():
             self.pods(name, case.pods, case.resource)
 
-    def settle(self, cases: Mapping[str, Case], seconds: float = 150, rest: float = 4) -> None:
+    def settle(
+        self,
+        cases: Mapping[str, Case],
+        seconds: float = 150,
+        rest: float = 4,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> None:
         """Wait until all is as it has to be, and then whether it stays so."""
-        until(lambda: all(self._is_there(name, case) for name, case in cases.items()), seconds)
+
+        def there() -> bool:
+            meanwhile()
+            return all(self._is_there(name, case) for name, case in cases.items())
+
+        until(there, seconds)
         time.sleep(rest)  # longer than Karpenter waits for further pods before it launches
 
     def _is_there(self, name: str, case: Case) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from karpenter_scene import Case, Scene
+from karpenter_scene import NODES, POOLS, Case, Scene
+
+from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.cloud.settings import CloudSettings, Shortage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +41,23 @@ POOLS_OF_STACK = """
         sharing: {mode: mig, layout: all-3g.20gb, timeSlicing: {replicas: 2}}
       bottle: {<<: *slices, amiFamily: bottlerocket, amiVersion: 1.65.0-0be31b34}
       two: {<<: *slices, instanceTypes: [g5.xlarge, g6.xlarge]}
+      sizes: {<<: *slices, instanceTypes: [g5.xlarge, g5.12xlarge, g5.48xlarge]}
+      tesla: {<<: *slices, instanceTypes: [g4dn.xlarge, g4dn.2xlarge]}
+      kept: {<<: *slices, nodes: {desired: 2, max: 3}, karpenter: {static: true}}
+      waits:
+        <<: *slices
+        karpenter: {startupTaints: [{key: example.com/not-yet, effect: NoSchedule}]}
+      parts: {<<: *slices, instanceTypes: [g6f.xlarge], sharing: {mode: exclusive}}
 """
+SETTINGS = CloudSettings(
+    start=0.3,
+    insufficient=tuple(
+        Shortage.read(each)
+        for each in ("g4dn.xlarge::spot", "g4dn.2xlarge", "g6.2xlarge:us-west-2a")
+    ),
+)
 
+CAPACITY, NOT_YET = "karpenter.sh/capacity-type", "example.com/not-yet"
 SHARED, GPU = "nvidia.com/gpu.shared", "nvidia.com/gpu"
 CONFIG = "nvidia.com/device-plugin.config"
 
@@ -56,9 +75,22 @@ LIMITS = {"shared": SHARED, "gpu": GPU, "nodes": "nodes", "cpu": "cpu"}
 
 
 def ordinary(pool: Object) -> None:
-    """A taint that pods do not tolerate in place of one that goes."""
-    taint = {"key": "not-yet", "value": "true", "effect": "NoSchedule"}
-    pool["spec"]["template"]["spec"]["taints"] = [taint]
+    """The taint that goes among those that stay."""
+    node = pool["spec"]["template"]["spec"]
+    node["taints"] = [*node.get("taints", ()), *node.pop("startupTaints")]
+
+
+def bought_as(*capacity_types: str, weight: int | None = None) -> Callable[[Object], None]:
+    """A NodePool with other capacity types, and a weight."""
+
+    def edit(pool: Object) -> None:
+        for each in pool["spec"]["template"]["spec"]["requirements"]:
+            if each["key"] == CAPACITY:
+                each["values"] = list(capacity_types)
+        if weight is not None:
+            pool["spec"]["weight"] = weight
+
+    return edit
 
 
 G5, G6 = "g5.xlarge", "g6.xlarge"
@@ -87,14 +119,40 @@ CASES = {
     "limit-nodes": Case("slices", 10, SHARED, nodes=3, edit=limited(nodes="1")),
     "limit-cpu": Case("slices", 10, SHARED, nodes=2, runs=8, edit=limited(cpu="8")),
     "limit-plain": Case("plain", 10, GPU, nodes=2, runs=8, edit=limited(gpu="11")),
+    # Sizes: what is cheapest and takes all.
+    "few": Case("sizes", 4, SHARED, nodes=1),
+    "many": Case("sizes", 16, SHARED, nodes=1),
+    # Where there is no capacity.
+    "other-zone": Case("mps", 3, SHARED, nodes=1),
+    "by-weight": Case("tesla", 5, SHARED, nodes=2, edit=bought_as("on-demand", weight=1)),
+    "on-demand-instead": Case("tesla", 5, SHARED, nodes=2, edit=bought_as("spot", "on-demand")),
+    "no-capacity": Case("tesla", 5, SHARED, nodes=0, edit=bought_as("spot")),
+    # A taint that goes is no obstacle, one that stays is.
+    "waits": Case("waits", 5, SHARED, nodes=2),
+    "waits-for-ever": Case("waits", 5, SHARED, nodes=0, edit=ordinary),
+    # EC2 counts no GPU on a part of one.
+    "parts": Case("parts", 2, GPU, nodes=2),
+    "parts-untold": Case("parts", 2, GPU, nodes=0, overlay={}),
 }
+STATIC = "kept"
 
 
 @pytest.fixture(scope="module")
 def told(scene: Scene) -> Scene:
+    first = Case("tesla", 0, "", nodes=0, edit=bought_as("spot", weight=50))
+    scene.pool("by-weight-first", first, label="by-weight")
     scene.start(CASES)
-    scene.settle(CASES)
+    scene.settle(CASES, meanwhile=partial(take_taint, scene))
     return scene
+
+
+def take_taint(scene: Scene) -> None:
+    """What a controller of the user's does once a node is in the cluster."""
+    for node in scene.nodes("waits"):
+        taints = node["spec"].get("taints") or ()
+        if any(each["key"] == NOT_YET for each in taints):
+            left = [each for each in taints if each["key"] != NOT_YET]
+            scene.client.patch(f"{NODES}/{node['metadata']['name']}", {"spec": {"taints": left}})
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -102,3 +160,51 @@ def test_it_launches(told: Scene, name: str) -> None:
     case = CASES[name]
     assert len(told.launched(name)) == case.nodes, told.words(name)
     assert told.running(name) == case.running
+
+
+def test_every_node_has_the_shares_that_it_was_launched_for(told: Scene) -> None:
+    for name, case in CASES.items():
+        if case.overlay == "as planned" and name != "other-name":
+            for node in told.nodes(name):
+                claim = next(
+                    c for c in told.claims(name) if c["status"]["nodeName"] == name_of(node)
+                )
+                believed = claim["status"]["allocatable"].get(case.resource)
+                assert node["status"]["allocatable"].get(case.resource) == believed, name
+
+
+def name_of(node: Object) -> str:
+    return str(node["metadata"]["name"])
+
+
+def test_what_never_gets_what_was_promised_is_never_initialised(told: Scene) -> None:
+    for claim in told.claims("other-name"):
+        (condition,) = [c for c in claim["status"]["conditions"] if c["type"] == "Initialized"]
+        assert (condition["status"], condition["reason"]) == ("Unknown", "ResourceNotRegistered")
+
+
+def test_the_size_is_chosen_by_price(told: Scene) -> None:
+    assert [each["instanceType"] for each in told.launched("few")] == ["g5.xlarge"]
+    assert [each["instanceType"] for each in told.launched("many")] == ["g5.12xlarge"]
+
+
+def test_a_type_without_an_overlay_is_never_taken(told: Scene) -> None:
+    assert {each["instanceType"] for each in told.launched("one-of-two")} == {"g6.xlarge"}
+
+
+def test_without_capacity_it_goes_elsewhere(told: Scene) -> None:
+    assert {each["zone"] for each in told.launched("other-zone")} == {"us-west-2b"}
+    assert told.launched("by-weight-first") == []
+    for name in ("by-weight", "on-demand-instead"):
+        assert {each["capacityType"] for each in told.launched(name)} == {"on-demand"}
+
+
+def test_a_static_pool_has_its_nodes_without_pods(told: Scene) -> None:
+    assert len(told.launched(STATIC)) == 2
+
+
+@pytest.mark.parametrize("field", ["weight", "limits"])
+def test_a_static_pool_takes_neither_weight_nor_other_limits(told: Scene, field: str) -> None:
+    change = {"weight": 10} if field == "weight" else {"limits": {"cpu": "8"}}
+    with pytest.raises(ApiError, match=r"weight|nodes"):
+        told.client.patch(f"{POOLS}/{STATIC}", {"spec": change})
