@@ -152,7 +152,7 @@ def _on(
             session.install(controllers.desired)
             controllers.await_pools(client)
             found, steps = _use(session, given, options, show)
-            found = [*_unknown(desired), *found]
+            found = [*_unknown(desired), *found, *controllers.findings()]
             report = _seen(session, dict(_pairs(options, "expect")), found, options)
             return _idle(session, replace(report, steps=steps), options, show)
 

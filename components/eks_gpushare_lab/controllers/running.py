@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from eks_gpushare_lab import rules
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.program.recording import Recording
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.cloud.emulation import Cloud
@@ -25,6 +29,8 @@ CLUSTER_AUTOSCALER = "cluster-autoscaler"
 """Name of the chart whose program is Cluster Autoscaler's."""
 PROGRAMS = (KARPENTER, CLUSTER_AUTOSCALER)
 """Charts whose programs run for real."""
+
+_FIX = "Fix in the pool what the message names: its user data, kubelet settings or labels."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,16 @@ class Running:
             from eks_gpushare_lab.controllers import karpenter
 
             karpenter.await_pools(client)
+
+    def findings(self) -> Iterator[Finding]:
+        """What AWS alone knows: machines that were launched and are no nodes."""
+        machines = self.cloud.machines() if self.cloud is not None else []
+        stopped = Counter((each["pool"], each["said"]) for each in machines if each["said"])
+        for (pool, said), count in sorted(stopped.items()):
+            many = f"{count} instances that were launched for it never join"
+            who = "An instance that was launched for it never joins" if count == 1 else many
+            message = f"{who}: {said.removesuffix('.')}. Karpenter ends it after 15 minutes."
+            yield rules.NOT_JOINED.finding(("pools", pool), message, _FIX)
 
     def check(self) -> None:
         """See that all of it still runs.

@@ -57,6 +57,7 @@ class Scene:
         self.client, self.session, self.controllers = client, session, controllers
         assert controllers.cloud is not None
         self.cloud = controllers.cloud
+        self._listed: tuple[float, list[Object]] = (0.0, [])
         self._planned = [_without_state(each) for each in client.list(OVERLAYS)[0]]
 
     def pool(self, name: str, case: Case, label: str = "") -> None:
@@ -142,14 +143,21 @@ class Scene:
 
     def words(self, name: str, reason: str = "") -> list[str]:
         """What Karpenter's events say of the pods of a case."""
-        listed = self.client.list("/api/v1/events", fieldSelector="involvedObject.kind=Pod")[0]
         return [
             each["message"]
-            for each in listed
+            for each in self._events()
             if each["involvedObject"]["name"].startswith(f"{name}-")
             and each.get("reportingComponent", "") == "karpenter"
             and reason in each["reason"]
         ]
+
+    def _events(self) -> list[Object]:
+        """Events about pods, as they were a second ago at most."""
+        now = time.monotonic()
+        if now - self._listed[0] > 1:
+            found = self.client.list("/api/v1/events", fieldSelector="involvedObject.kind=Pod")[0]
+            self._listed = (now, found)
+        return self._listed[1]
 
     def start(self, cases: Mapping[str, Case]) -> None:
         """Make all pools, and when Karpenter knows them all pods."""
@@ -189,7 +197,7 @@ def until(holds: Callable[[], bool], seconds: float) -> bool:
     while not holds():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.1)
+        time.sleep(0.3)
     return True
 
 
