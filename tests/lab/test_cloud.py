@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 REGION = "us-west-2"
 ZONES = {f"subnet-0{zone}": f"{REGION}{zone}" for zone in "abc"}
 EKS = "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023"
+INTERRUPTION = "EC2 Spot Instance Interruption Warning"
 NODE_GROUP = "sg-0nodes"
 
 
@@ -41,6 +42,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
         security_groups=(SecurityGroup(NODE_GROUP, "nodes", {"for": "nodes"}),),
         roles=("node",),
         queue="interruptions",
+        patterns=(json.dumps({"source": ["aws.ec2"], "detail-type": [INTERRUPTION]}),),
     )
     lab = Lab(folder, "ready", 0, port=1)
     with Cloud(lab, account) as started:
@@ -312,13 +314,13 @@ def test_an_interruption_is_told_as_eventbridge_does(
     assert template
     cloud.change(CloudSettings(notice=0.2))
     (instance,) = launched(ec2, fleet(ec2, [offer("g5.xlarge")], "spot"))
-    cloud.interrupt(instance["InstanceId"])
+    assert cloud.interrupt(instance["InstanceId"])
     sqs = aws("sqs")
     queue = sqs.get_queue_url(QueueName="interruptions")["QueueUrl"]
     (message,) = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=5)["Messages"]
     event = json.loads(message["Body"])
     assert event["source"] == "aws.ec2"
-    assert event["detail-type"] == "EC2 Spot Instance Interruption Warning"
+    assert event["detail-type"] == INTERRUPTION
     detail = {"instance-id": instance["InstanceId"], "instance-action": "terminate"}
     assert event["detail"] == detail
     deadline = time.monotonic() + 10

@@ -75,6 +75,8 @@ class Account:
     """Name of the queue for interruptions; `""` if there is none."""
     node_groups: tuple[NodePool, ...] = ()
     """Managed node groups that come from Auto Scaling groups."""
+    patterns: tuple[str, ...] = ()
+    """Of the events that EventBridge puts into it, as JSON: what no rule matches never arrives."""
 
     def as_json(self) -> dict[str, Any]:
         """As the process of the emulation gets it."""
@@ -88,6 +90,7 @@ class Account:
             "security_groups": tuple(SecurityGroup(**each) for each in given["security_groups"]),
             "roles": tuple(given["roles"]),
             "node_groups": tuple(map(NodePool.from_json, given["node_groups"])),
+            "patterns": tuple(given["patterns"]),
         }
         return cls(**{**given, **parts})
 

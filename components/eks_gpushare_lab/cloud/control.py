@@ -7,6 +7,9 @@ import json
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from moto.backends import get_backend
+from moto.events.models import EventPattern
+
 from eks_gpushare_lab.cloud.account import ACCOUNT_ID
 from eks_gpushare_lab.cloud.answers import Answer, as_json
 from eks_gpushare_lab.cloud.ec2 import Behaviour
@@ -33,21 +36,22 @@ class Control:
             Behaviour.settings = CloudSettings.from_json(given)
             return as_json({})
         if path == "/lab/interrupt":
-            self._interrupt(given["instance"])
-            return as_json({})
+            return as_json({"told": self._interrupt(given["instance"])})
         return as_json({"message": f"there is no {path}"}, 404)
 
-    def _interrupt(self, instance: str) -> None:
-        """Give notice of a spot interruption, and end the instance when its time is up."""
-        self._send(interruption(instance, self._account.region))
-        self._machines.end(instance, Behaviour.settings.notice)
+    def _interrupt(self, instance: str) -> bool:
+        """Give notice of a spot interruption, and end the instance when its time is up.
 
-    def _send(self, event: dict[str, Any]) -> None:
-        from moto.backends import get_backend
-
-        if self._account.queue:
+        Returns:
+            Whether a rule of the account puts the notice into the queue.
+        """
+        event = interruption(instance, self._account.region)
+        told = any(EventPattern.load(each).matches_event(event) for each in self._account.patterns)
+        if told:
             queues: Any = get_backend("sqs")[ACCOUNT_ID][self._account.region]
             queues.send_message(self._account.queue, json.dumps(event))
+        self._machines.end(instance, Behaviour.settings.notice)
+        return told
 
 
 def interruption(instance: str, region: str) -> dict[str, Any]:

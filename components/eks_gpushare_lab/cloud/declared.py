@@ -6,6 +6,7 @@ id, or by the tags by which a node class looks for it.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.values import COMPUTED_TEXT, plain
@@ -22,6 +23,7 @@ NODE_CLASS = "EC2NodeClass"
 
 _SUBNET, _GROUP = "aws:ec2/subnet:Subnet", "aws:ec2/securityGroup:SecurityGroup"
 _ROLE = "aws:iam/role:Role"
+_RULE, _TARGET = "aws:cloudwatch/eventRule:EventRule", "aws:cloudwatch/eventTarget:EventTarget"
 _ENVIRONMENT = "eks-gpushare:index:GpuSharingEnvironment"
 _NO_REGION = "us-east-1"
 _MADE_ZONES = "abc"
@@ -56,6 +58,7 @@ def account_of(
         security_groups=tuple(groups),
         roles=tuple(dict.fromkeys(filter(None, roles))),
         queue=queue,
+        patterns=tuple(_patterns(recording, queue)),
     )
 
 
@@ -78,6 +81,23 @@ def _subnets(recording: Recording, region: str) -> Iterator[Subnet]:
 def _groups(recording: Recording) -> Iterator[SecurityGroup]:
     for each in recording.of_type(_GROUP):
         yield SecurityGroup(str(each.id), _name(each), _tags(plain(each.inputs)))
+
+
+def _patterns(recording: Recording, queue: str) -> Iterator[str]:
+    """Patterns of the rules whose target is a queue."""
+    if not queue:
+        return
+    targets = [plain(each.inputs) for each in recording.of_type(_TARGET)]
+    sent = {str(each.get("rule")) for each in targets if _is_queue(each.get("arn"), queue)}
+    for rule in recording.of_type(_RULE):
+        given, name = plain(rule.inputs), plain(rule.outputs).get("name")
+        if {str(rule.id), str(name)} & sent and given.get("eventPattern"):
+            yield str(given["eventPattern"])
+
+
+def _is_queue(arn: object, queue: str) -> bool:
+    """Whether an ARN is that of a queue; one that is made up has its type before the name."""
+    return re.split("[:/]", str(arn))[-1] == queue
 
 
 def _missing_subnets(

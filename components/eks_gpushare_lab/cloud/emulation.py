@@ -146,9 +146,13 @@ class Cloud:
         self.settings = settings
         self._ask("settings", settings.as_json())
 
-    def interrupt(self, instance: str) -> None:
-        """Give notice of a spot interruption of an instance."""
-        self._ask("interrupt", {"instance": instance})
+    def interrupt(self, instance: str) -> bool:
+        """Give notice of a spot interruption of an instance.
+
+        Returns:
+            Whether a rule of the account puts the notice into the queue.
+        """
+        return bool(self._ask("interrupt", {"instance": instance})["told"])
 
     def _ask(self, what: str, body: object = None) -> Any:
         content = json.dumps(body) if body is not None else None

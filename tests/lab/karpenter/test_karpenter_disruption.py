@@ -151,7 +151,7 @@ def test_a_spot_interruption_drains_and_replaces(scene: Scene) -> None:
     start(scene, {"spot": Case("spot", 4, SHARED, nodes=1)})
     (old,) = states(scene, "spot")
     assert old["capacityType"] == "spot"
-    scene.cloud.interrupt(old["id"])
+    assert scene.cloud.interrupt(old["id"]), "no rule of the stack tells Karpenter"
     assert until(
         lambda: (
             scene.running("spot") == 4 and old["id"] not in {e["id"] for e in states(scene, "spot")}
