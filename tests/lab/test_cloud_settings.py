@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
 
+import pytest
+import yaml
+
+from eks_gpushare_lab.binaries import versions
 from eks_gpushare_lab.cloud.settings import CloudSettings, SettingError, Shortage
 from eks_gpushare_lab.controllers.karpenter import environment_of
 from eks_gpushare_lab.install.release import Release
@@ -81,3 +89,52 @@ def test_the_variables_of_the_values_come_last() -> None:
     assert found["BATCH_IDLE_DURATION"] == "3s"
     assert found["LOG_LEVEL"] == "debug"
     assert "A" not in found
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"clusterName": "demo"},
+        {
+            "clusterName": "demo",
+            "interruptionQueue": "queue",
+            "featureGates": {"nodeOverlay": True, "staticCapacity": True},
+            "batchIdleDuration": "2s",
+            "isolatedVPC": True,
+            "vmMemoryOverheadPercent": 0.05,
+            "reservedENIs": "1",
+            "disableDryRun": False,
+        },
+    ],
+)
+def test_the_chart_itself_renders_the_same(settings: dict[str, Any], tmp_path: Path) -> None:
+    """With helm on PATH, the chart of the module that the controller is built of; else skipped."""
+    helm, chart = shutil.which("helm"), chart_of_the_module()
+    if helm is None or chart is None:
+        pytest.skip("helm is not on PATH, or Go's module cache has no Karpenter")
+    values = {"settings": settings, "logLevel": "error"}
+    file = tmp_path / "values.yaml"
+    file.write_text(yaml.safe_dump(values), encoding="utf-8")
+    command = [helm, "template", "karpenter", str(chart), "-f", str(file), "-n", "karpenter"]
+    shown = [*command, "--show-only", "templates/deployment.yaml"]
+    rendered = subprocess.run(shown, capture_output=True, text=True, check=True).stdout
+    (container,) = yaml.safe_load(rendered)["spec"]["template"]["spec"]["containers"]
+    told = {each["name"]: each["value"] for each in container["env"] if "value" in each}
+    ours = environment_of(Release("karpenter", "karpenter", "karpenter", "1.14.1", values))
+    gates = {told.pop("FEATURE_GATES"), ours.pop("FEATURE_GATES")}
+    assert len({frozenset(each.split(",")) for each in gates}) == 1
+    of_the_pod = {"KUBERNETES_MIN_VERSION", "METRICS_PORT", "HEALTH_PROBE_PORT"}
+    of_the_logs = {"LOG_OUTPUT_PATHS", "LOG_ERROR_OUTPUT_PATHS"}
+    assert {key: told[key] for key in told.keys() - of_the_pod - of_the_logs} == {
+        key: ours[key] for key in ours.keys() - {"SYSTEM_NAMESPACE"}
+    }
+
+
+def chart_of_the_module() -> Path | None:
+    go = shutil.which("go")
+    if go is None:
+        return None
+    asked = subprocess.run([go, "env", "GOMODCACHE"], capture_output=True, text=True, check=False)
+    module = f"github.com/aws/karpenter-provider-aws@{versions.karpenter().version}"
+    chart = Path(asked.stdout.strip() or os.devnull) / module / "charts" / "karpenter"
+    return chart if chart.is_dir() else None
