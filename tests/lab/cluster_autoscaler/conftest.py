@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster, NodePool
     from eks_gpushare_lab.install.release import Release
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 
 STACK = """\
 config:
@@ -85,8 +85,13 @@ class Pool:
 
 def without_tags(group: NodePool) -> NodePool:
     """A node group whose stack told an autoscaler nothing."""
+    return replace(unlabelled(group), tags={})
+
+
+def unlabelled(group: NodePool) -> NodePool:
+    """A node group without the label of GPUs."""
     labels = {key: value for key, value in group.labels.items() if key != ACCELERATOR}
-    return replace(group, tags={}, labels=labels)
+    return replace(group, labels=labels)
 
 
 def promising(resource: str, count: int) -> Callable[[NodePool], NodePool]:
@@ -264,6 +269,8 @@ def scaled(
     settings: CloudSettings | None = None,
     autoscaler: str = "{}",
     first: Sequence[dict[str, Any]] = (),
+    *,
+    as_registered: bool = False,
 ) -> Iterator[Scaled]:
     """A control plane of its own with a stack of such pools, and no pods yet but the `first`."""
     text = STACK.format(autoscaler=autoscaler) + "".join(
@@ -275,7 +282,9 @@ def scaled(
     previewed = preview(*locate(str(file), str(ROOT)), known=True)
     assert previewed.recording is not None, previewed.findings
     assert previewed.ok, previewed.recording.error or previewed.findings
-    desired = of_every_group(broken(desired_cluster(previewed.recording), pools))
+    desired = broken(desired_cluster(previewed.recording), pools)
+    if not as_registered:
+        desired = of_every_group(desired)
     with ExitStack() as started:
         # The scheduler waits up to ten seconds until it tries a pod again.
         lab = started.enter_context(ControlPlane(scheduler={"podMaxBackoffSeconds": 1})).lab
@@ -307,4 +316,9 @@ def pool() -> type[Pool]:
 @pytest.fixture(scope="session")
 def breaks() -> dict[str, Any]:
     """Ways to break a node group."""
-    return {"without_tags": without_tags, "promising": promising, "labelled": labelled}
+    return {
+        "without_tags": without_tags,
+        "promising": promising,
+        "labelled": labelled,
+        "unlabelled": unlabelled,
+    }

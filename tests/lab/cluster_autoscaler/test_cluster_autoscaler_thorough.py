@@ -1,0 +1,143 @@
+"""What takes the real Cluster Autoscaler minutes, though most of its delays are compressed.
+
+It asks AWS once a minute what has become of its groups, and no flag changes that. Run with
+EKS_GPUSHARE_TEST_SCALING=1.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eks_gpushare_lab.cloud.settings import CloudSettings, Shortage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.environ.get("EKS_GPUSHARE_TEST_SCALING"),
+        reason="minutes of Cluster Autoscaler: EKS_GPUSHARE_TEST_SCALING=1",
+    ),
+]
+
+# What conftest.py offers.
+ScaledLab = Any
+PoolType = Any
+Breaks = Any
+
+GPU, SHARED = "nvidia.com/gpu", "nvidia.com/gpu.shared"
+P4D = "[p4d.24xlarge]"
+TEN, RENAMED = "mode: timeSlicing, replicas: 10", "mode: timeSlicing, replicas: 10, rename: true"
+NEVER_SECONDS = 3600.0
+SEED = 12
+_MIG = "mode: mig, layout: all-1g.5gb"
+
+
+def test_nodes_come_from_zero_and_go_back_to_zero(
+    scaled_lab: ScaledLab, pool: PoolType, tmp_path: Path
+) -> None:
+    pools = {"gpu": pool(f"{{{RENAMED}}}", SHARED, 25)}
+    with scaled_lab(pools, tmp_path) as lab:
+        lab.deploy("gpu")
+        lab.await_that(lambda: lab.state()["gpu"] == (3, 25), "25 pods run on 3 nodes")
+        lab.scale("gpu", 0)
+        lab.await_that(lambda: not lab.machines("gpu"), "nodes that nobody needs go")
+        nodes = [each["metadata"]["labels"] for each in lab.session.watches.nodes.all()]
+
+        assert lab.state()["gpu"] == (3, 0)
+        assert [each for each in nodes if each.get("eks-gpushare/pool") == "gpu"] == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="it joins the tags of several discovery flags (buildAsgTags in auto_scaling_groups.go, "
+    "1.33 to 1.36), so only the pool that is named last gets nodes",
+)
+def test_every_pool_of_a_stack_gets_nodes_by_what_is_registered(
+    scaled_lab: ScaledLab, pool: PoolType, tmp_path: Path
+) -> None:
+    pools = {name: pool(f"{{{RENAMED}}}", SHARED, 5) for name in ("one", "two")}
+    with scaled_lab(pools, tmp_path, as_registered=True) as lab:
+        lab.deploy(*pools)
+
+        assert lab.await_rest() == {"one": (1, 5), "two": (1, 5)}
+
+
+def test_where_there_is_no_capacity_another_pool_takes_the_pods(
+    scaled_lab: ScaledLab, pool: PoolType, tmp_path: Path
+) -> None:
+    lacking = CloudSettings(start=0, insufficient=(Shortage("g5.xlarge"),))
+    anywhere = {"nodeSelector": {}}
+    pools = {
+        "none": pool(f"{{{RENAMED}}}", SHARED, 25, spec=anywhere),
+        # Larger, so that the one without capacity is the first choice.
+        "other": pool(f"{{{RENAMED}}}", SHARED, 0, "[g5.4xlarge]"),
+    }
+    with scaled_lab(pools, tmp_path, lacking) as lab:
+        lab.deploy("none")
+        lab.await_that(lambda: lab.running("none") == 25, "all pods run")
+
+        assert lab.launched("none") == []
+        assert len(lab.launched("other")) >= 3
+        assert "cannot provision any more nodes" in lab.said()
+
+
+def test_a_plugin_that_is_late_is_waited_for(
+    scaled_lab: ScaledLab, pool: PoolType, breaks: Breaks, tmp_path: Path
+) -> None:
+    """With the label of GPUs; without it nodes are launched and removed, and no pod ever runs."""
+    late = CloudSettings(start=0, plugin=90)
+    pools = {
+        "gpu": pool(f"{{{TEN}}}", GPU, 25),
+        "renamed": pool(f"{{{RENAMED}}}", SHARED, 25),
+        "unlabelled": pool(f"{{{TEN}}}", GPU, 25, change=breaks["unlabelled"]),
+    }
+    with scaled_lab(pools, tmp_path, late) as lab:
+        lab.deploy(*pools)
+        lab.await_that(lambda: lab.running("gpu") + lab.running("renamed") == 50, "pods run", 300)
+        removed = [each for each in lab.launched("unlabelled") if each["ended"] is not None]
+
+        assert lab.state()["gpu"] == (3, 25)
+        assert lab.state()["renamed"] == (3, 25)
+        assert len(removed) >= 3
+        assert all(each["ended"] - each["joined"] < late.plugin for each in removed)
+
+
+def test_any_number_of_pods_gets_as_many_nodes_as_it_fills(
+    scaled_lab: ScaledLab, pool: PoolType, tmp_path: Path
+) -> None:
+    """Nodes never join here, so that nothing but the autoscaler's arithmetic is seen."""
+    chosen = random.Random(SEED)  # noqa: S311  (no secret)
+    kinds = {
+        "ten": (f"{{{RENAMED}}}", SHARED, "[g5.xlarge]", 10),
+        "forty": (f"{{{RENAMED}}}", SHARED, "[g5.12xlarge]", 40),
+        "four": ("{mode: mps, replicas: 4, rename: true}", SHARED, "[g6.xlarge]", 4),
+        "plain": (f"{{{TEN}}}", GPU, "[g5.xlarge]", 10),
+        "mixed": (f"{{{_MIG}}}", "nvidia.com/mig-1g.5gb", P4D, 56),
+        "single": (f"{{{_MIG}, strategy: single}}", GPU, P4D, 56),
+        "both": (
+            f"{{{_MIG}, timeSlicing: {{replicas: 4, rename: true}}}}",
+            "nvidia.com/mig-1g.5gb.shared",
+            P4D,
+            224,
+        ),
+    }
+    wanted, pools = {}, {}
+    for kind, (sharing, resource, types, shares) in kinds.items():
+        edges = (1, shares, shares + 1, chosen.randint(1, 300))
+        for n in dict.fromkeys(min(edge, 300) for edge in edges):
+            name = f"{kind}-{n}"
+            pools[name] = pool(sharing, resource, n, types, most=100)
+            wanted[name] = math.ceil(n / shares)
+    with scaled_lab(pools, tmp_path, CloudSettings(start=NEVER_SECONDS)) as lab:
+        lab.deploy(*pools)
+        lab.await_that(lambda: all(lab.launched(name) for name in pools), "each has a node", 300)
+        lab.await_rest()
+
+        assert {name: len(lab.launched(name)) for name in pools} == wanted
