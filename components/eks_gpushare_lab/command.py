@@ -97,6 +97,15 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "to scale it again once nothing moves",
     )
     parser.add_argument(
+        "--load",
+        type=_load_of,
+        action="append",
+        default=[],
+        metavar="NAME=PERCENT",
+        help="how much of a GPU or MIG instance the pods of a workload use together, also over "
+        'time: "web=170, 30s=10"; for what scales by it',
+    )
+    parser.add_argument(
         "--until-steady",
         type=_seconds,
         metavar="SECONDS",
@@ -144,6 +153,18 @@ def _cloud_setting(text: str) -> str:
     except SettingError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return text
+
+
+def _load_of(text: str) -> tuple[str, str]:
+    """`name=85`, or percent over time."""
+    from eks_gpushare_lab.simulated_node.load import LoadError, parse
+
+    name, _, load = text.partition("=")
+    try:
+        parse(load)
+    except LoadError as error:
+        raise argparse.ArgumentTypeError(f"{name}: {error}") from None
+    return name, load
 
 
 def _number_of(text: str) -> tuple[str, int]:

@@ -221,20 +221,36 @@ def _use(
     seconds = options.until_steady or STEADY_SECONDS
     found: list[Finding] = []
     steps = []
+    missing = list(_loaded(session, options.load or ()))
     session.settle(STEADY_SECONDS, show=show)
     if given:
         session.apply(given)
+        missing = list(_loaded(session, missing))
         session.settle(seconds, show=show)
+    found += (_not_there(name, error) for name, _, error in missing)
     for step in _steps(_pairs(options, "scale")):
         for name, replicas in step.items():
             try:
                 session.scale(name, replicas)
             except NoWorkloadError as error:
-                fix = "Name one of them, or apply its manifest."
-                found.append(rules.NOT_AS_EXPECTED.finding(("workloads", name), str(error), fix))
+                found.append(_not_there(name, str(error)))
         session.settle(seconds, show=show)
         steps.append(Step(step, _running(session, step), session.scaling.nodes_now()))
     return found, steps
+
+
+def _loaded(session: Session, loads: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Put loads on workloads; those that are not there come back, with the reason."""
+    for name, load, *_ in loads:
+        try:
+            session.load(name, load)
+        except NoWorkloadError as error:
+            yield name, load, str(error)
+
+
+def _not_there(name: str, error: str) -> Finding:
+    fix = "Name one of them, or apply its manifest."
+    return rules.NOT_AS_EXPECTED.finding(("workloads", name), error, fix)
 
 
 def _steps(scaled: Sequence[tuple[str, int]]) -> Iterator[dict[str, int]]:

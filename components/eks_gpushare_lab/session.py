@@ -38,6 +38,7 @@ from eks_gpushare_lab.observing.workloads import (
     wanted_by,
 )
 from eks_gpushare_lab.simulated_node.controller import SimulatedNodes
+from eks_gpushare_lab.simulated_node.load import GPU_DEMAND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,6 +66,9 @@ no room, or a DaemonSet of which they think otherwise."""
 
 _SILENT_SECONDS = 20.0
 """When nothing has changed for so long, nothing will: whatever it is that the lab waits for."""
+
+_STEPS = 12
+"""How many steps of KEDA's are waited for, at least."""
 
 _TICK = 0.05
 
@@ -96,7 +100,8 @@ class Session:
         self._of_stack: dict[Workload, int | None] = {}
         self._installer = Installer(client)
         self._simulated = SimulatedNodes(client, self.watches)
-        self._by_use = ByUse(client, lab, self.watches, self._simulated.configuration)
+        self.by_use = ByUse(client, lab, self.watches, self._simulated.configuration)
+        """KEDA and Prometheus, if anything here is KEDA's."""
 
     def __enter__(self) -> Self:
         self.watches.start()
@@ -113,7 +118,7 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._by_use.stop()
+        self.by_use.stop()
         self._simulated.stop()
         self.scaling.autoscalers.stop()
         self.watches.stop()
@@ -145,7 +150,7 @@ class Session:
     @property
     def findings(self) -> list[Finding]:
         """What the API server refused or warned of so far, and what keeps KEDA from scaling."""
-        return [*self._installer.findings, *self._by_use.findings()]
+        return [*self._installer.findings, *self.by_use.findings()]
 
     def touch(self) -> None:
         """Wait anew for rest: something was just done."""
@@ -191,7 +196,7 @@ class Session:
         self, objects: Sequence[Object], releases: Sequence[Release] = ()
     ) -> Sequence[Object]:
         """Objects as they are applied, with KEDA there if any of them is its own."""
-        made, found = self._by_use.take(objects, releases)
+        made, found = self.by_use.take(objects, releases)
         self._installer.findings += found
         return made
 
@@ -205,6 +210,17 @@ class Session:
         path = SCALABLE[workload.kind].format(workload.namespace, workload.name)
         self.client.patch(f"{path}/scale", {"spec": {"replicas": replicas}})
         self.applied[workload] = replicas
+        self.touch()
+
+    def load(self, name: str, text: str) -> None:
+        """Say how much of a GPU the pods of a workload use together; its name is as in `scale`.
+
+        Raises:
+            NoWorkloadError: If there is none of that name, or several.
+        """
+        workload = self.find(name, SCALABLE)
+        path = SCALABLE[workload.kind].format(workload.namespace, workload.name)
+        self.client.patch(path, {"metadata": {"annotations": {GPU_DEMAND: text}}})
         self.touch()
 
     def find(self, name: str, kinds: Sequence[str] | dict[str, str] | None = None) -> Workload:
@@ -223,9 +239,9 @@ class Session:
         raise NoWorkloadError(f"{what} called {name}; there are {there}.")
 
     def workloads(self) -> list[Workload]:
-        """What was applied, then everything else that has pods, but DaemonSets."""
-        alive = [each for each, counts in self.observer.counts.items() if +counts]
-        others = [each for each in sorted(alive) if each.kind != "DaemonSet"]
+        """What was applied, then all that KEDA scales or that has pods, but DaemonSets."""
+        alive = {each for each, counts in self.observer.counts.items() if +counts}
+        others = [e for e in sorted(alive | self.by_use.targets) if e.kind != "DaemonSet"]
         return list(dict.fromkeys([*self.applied, *others]))
 
     def settle(
@@ -242,7 +258,6 @@ class Session:
             show: called twenty times a second.
         """
         begun = time.monotonic()
-        seconds = max(seconds, self._by_use.patience())
         while time.monotonic() < begun + self._longest(longest):
             show()
             self.scaling.look()
@@ -286,10 +301,13 @@ class Session:
     def _longest(self, given: float | None) -> float:
         if given is not None:
             return given
-        return LONGEST_SCALING_SECONDS if self.scaling.autoscalers.present else LONGEST_SECONDS
+        longest = LONGEST_SCALING_SECONDS if self.scaling.autoscalers.present else LONGEST_SECONDS
+        return max(longest, _STEPS * self.by_use.patience)
 
     def _is_done(self, quiet: float) -> bool:
         if not self._simulated.idle:
+            return False
+        if not self.by_use.is_quiet(quiet):
             return False
         coming = self.scaling.coming(quiet)
         if quiet >= (PATIENCE_SECONDS if coming else _SILENT_SECONDS):
@@ -356,7 +374,7 @@ class Session:
 
     def _wanted_pods(self) -> dict[Workload, int]:
         """Workloads of the stack and of the manifests with the pods they want, if that is known."""
-        every = {**self._of_stack, **self.applied, **dict.fromkeys(self._by_use.targets)}
+        every = {**self._of_stack, **self.applied, **dict.fromkeys(self.by_use.targets)}
         return {workload: wanted for workload, wanted in every.items() if wanted is not None}
 
     def _pods_of(self, workload: Workload) -> int:

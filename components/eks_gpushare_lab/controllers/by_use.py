@@ -93,16 +93,25 @@ class ByUse:
         """Workloads whose number of pods is KEDA's to say."""
         return self.scaling.targets if self.scaling else set()
 
+    @property
     def patience(self) -> float:
-        """Seconds without a change after which there will be none; 0 without KEDA.
+        """Seconds without a change after which there will be none; 0 without KEDA."""
+        return self.scaling.patience if self.scaling else 0.0
+
+    def is_quiet(self, quiet: float) -> bool:
+        """Whether KEDA leaves everything as it is, if nothing has changed for some seconds.
 
         Raises:
             LabError: If one of its programs has ended.
         """
         if self.scaling is None:
-            return 0.0
+            return True
         self.scaling.check()
-        return self.scaling.patience
+        return min(quiet, self.scaling.exporters.settled()) >= self.scaling.patience
+
+    def steps(self, workload: Workload) -> list[tuple[float, int]]:
+        """Pods that KEDA gave a workload, each number with the seconds since the first."""
+        return self.scaling.steps(workload) if self.scaling else []
 
     def findings(self) -> list[Finding]:
         """What keeps workloads from scaling by their use, as it is now."""

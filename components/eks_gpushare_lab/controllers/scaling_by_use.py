@@ -6,6 +6,7 @@ any other stack knows nothing of it.
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ from eks_gpushare_lab.controllers.scaled_objects import (
 from eks_gpushare_lab.controllers.shorter_times import compressed
 from eks_gpushare_lab.host.folders import make_private
 from eks_gpushare_lab.host.ports import reserved
-from eks_gpushare_lab.observing.observer import workload_of
+from eks_gpushare_lab.observing.observer import Workload, workload_of
 from eks_gpushare_lab.simulated_node.exporters import Exporters
 from eks_gpushare_lab.simulated_node.pods import is_alive
 
@@ -36,12 +37,12 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.control_plane.state import Lab
     from eks_gpushare_lab.install.release import Release
-    from eks_gpushare_lab.observing.observer import Workload
     from eks_gpushare_lab.observing.watches import Watches
     from eks_gpushare_lab.simulated_node.config_file import Configuration
 
 _FOLDER = "scaling"
 _EXAMPLE_MINUTES = 2
+_TARGET = "Deployment"  # what is watched has no kind where it is an item of a list
 
 
 class ScalingByUse:
@@ -76,6 +77,7 @@ class ScalingByUse:
         self._watches = watches
         self._scaled: list[Object] = []
         self._of_version: list[Finding] = []
+        self._steps: dict[Workload, list[tuple[float, int]]] = {}
         self._servers: list[web.Web] = []
         self._processes: Processes | None = None
 
@@ -101,6 +103,7 @@ class ScalingByUse:
         for each in keda.definitions(built.files[versions.keda_crds().name]):
             self._client.apply(each)
         self.exporters.start()
+        self.exporters.listen(self._on_workload)
         folder = make_private(self._lab.directory / _FOLDER)
         processes = self._processes = Processes(folder, self._lab.logs)
         authority = certificates.ServiceAuthority()
@@ -142,6 +145,20 @@ class ScalingByUse:
     def _shorter(self, given: Object) -> Object:
         again = self._faster != 1 and is_scaled_object(given)
         return compressed(given, self._faster) if again else given
+
+    def _on_workload(self, kind: str, given: Object) -> None:
+        metadata, replicas = given["metadata"], (given.get("spec") or {}).get("replicas")
+        if kind == "DELETED" or replicas is None:
+            return
+        workload = Workload(metadata["namespace"], given.get("kind", _TARGET), metadata["name"])
+        steps = self._steps.setdefault(workload, [])
+        if not steps or steps[-1][1] != replicas:
+            steps.append((time.monotonic(), int(replicas)))
+
+    def steps(self, workload: Workload) -> list[tuple[float, int]]:
+        """Pods that a workload was given, each number with the seconds since the first."""
+        steps = self._steps.get(workload, []) if workload in self.targets else []
+        return [(at - steps[0][0], replicas) for at, replicas in steps]
 
     @property
     def targets(self) -> set[Workload]:

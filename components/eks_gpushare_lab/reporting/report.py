@@ -98,9 +98,12 @@ class Counts:
     """The most that ran at once."""
     reasons: Sequence[str] = ()
     """Why the others do not run."""
+    scaled: Sequence[tuple[float, int]] = ()
+    """Pods that KEDA gave it, each number with the seconds since the first."""
 
     def as_json(self) -> dict[str, Any]:
         """The counts as JSON data."""
+        scaled = [{"seconds": round(at, 1), "replicas": n} for at, n in self.scaled]
         return {
             "kind": self.workload.kind,
             "desired": self.desired,
@@ -108,6 +111,7 @@ class Counts:
             "pending": self.pending,
             "peak": self.peak,
             "reasons": list(self.reasons),
+            **({"scaled": scaled} if scaled else {}),
         }
 
 
@@ -189,6 +193,7 @@ def counts_of(session: Session, *, reasons: bool = True) -> dict[str, Counts]:
             pending=session.observer.waiting(workload),
             peak=session.observer.peaks[workload],
             reasons=reasons_of(session, workload) if reasons else (),
+            scaled=session.by_use.steps(workload),
         )
     return found
 

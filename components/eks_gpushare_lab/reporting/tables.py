@@ -63,6 +63,8 @@ def print_report(console: Console, report: Report) -> None:
     if report.workloads:
         console.print(_workloads(report.workloads))
     for name, counts in report.workloads.items():
+        if counts.scaled:
+            console.print(f"{escape(name)} by its use: {_scaled(counts.scaled)}")
         if counts.reasons:
             console.print(Text(f"Why pods of {name} wait", style="bold"))
             console.print(_indented(Text(reason) for reason in counts.reasons))
@@ -70,6 +72,12 @@ def print_report(console: Console, report: Report) -> None:
     print_findings(console, report.findings)
     for each in report.unproven:
         console.print(Text(str(each)), soft_wrap=True)
+
+
+def _scaled(steps: Sequence[tuple[float, int]]) -> str:
+    """Numbers of pods over time, in a line."""
+    first, *others = steps
+    return ", ".join([str(first[1]), *(f"{n} after {at:.0f} s" for at, n in others)])
 
 
 def print_findings(console: Console, found: Sequence[Finding]) -> None:

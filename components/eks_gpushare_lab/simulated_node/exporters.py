@@ -21,6 +21,7 @@ from eks_gpushare_lab.simulated_node.load import (
     GPU_LOAD,
     GPU_MEMORY,
     IDLE,
+    Load,
     LoadError,
     parse,
 )
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from eks_gpushare_lab.client import Client, Object
-    from eks_gpushare_lab.observing.watches import Watches
+    from eks_gpushare_lab.observing.watches import Listener, Watches
     from eks_gpushare_lab.simulated_node.config_file import Configuration
 
 SERIES = "lab.eks-gpushare/metrics"
@@ -64,7 +65,7 @@ class Exporters:
         paths = {kind: f"/apis/apps/v1/{plural}" for kind, plural in _KINDS.items()}
         self._workloads = {kind: Watch(client, path) for kind, path in paths.items()}
         self._managers: dict[str, DeviceManager] = {}
-        self._began: dict[tuple[str, str], tuple[str, float]] = {}
+        self._began: dict[tuple[str, str], tuple[str, float, Load]] = {}
         self._lock = threading.Lock()
         self.unreadable: dict[str, str] = {}
         """What is wrong with a load that cannot be read, by what it is a load of."""
@@ -78,6 +79,11 @@ class Exporters:
         """End that."""
         for each in self._workloads.values():
             each.stop()
+
+    def listen(self, listener: Listener) -> None:
+        """Tell of every change of a workload, and of what is there."""
+        for each in self._workloads.values():
+            each.listen(listener)
 
     def nodes(self) -> dict[str, Object]:
         """Pods of the exporter that run, by their node."""
@@ -122,6 +128,14 @@ class Exporters:
         """What annotations of workloads say besides."""
         every = (each for watch in self._workloads.values() for each in watch.all())
         return "".join(f"{text.strip()}\n" for text in (_note(e, SERIES) for e in every) if text)
+
+    def settled(self) -> float:
+        """Seconds since a load last changed; less than 0 if one is going to."""
+        now = time.monotonic()
+        with self._lock:
+            began = list(self._began.values())
+        ages = [now - at - load.steps[-1][0] for _, at, load in began]
+        return min(ages, default=float("inf"))
 
     def blind(self, pod: Object) -> str:
         """Why nothing tells of a running pod how much it uses its GPU; `""` if something does."""
@@ -173,17 +187,17 @@ class Exporters:
         metadata, text = given["metadata"], _note(given, key)
         if not text:
             return 0.0
-        try:
-            load = parse(text)
-        except LoadError as error:
-            self.unreadable[f"{metadata['namespace']}/{metadata['name']}"] = str(error)
-            load = IDLE
         now = time.monotonic()
         with self._lock:
             known = self._began.get((metadata["uid"], key))
             if known is None or known[0] != text:
-                known = self._began[metadata["uid"], key] = (text, now)
-        return load.at(now - known[1])
+                try:
+                    load = parse(text)
+                except LoadError as error:
+                    self.unreadable[f"{metadata['namespace']}/{metadata['name']}"] = str(error)
+                    load = IDLE
+                known = self._began[metadata["uid"], key] = (text, now, load)
+        return known[2].at(now - known[1])
 
 
 def _target(node: str, pod: Object) -> dict[str, str]:

@@ -1,0 +1,146 @@
+"""Omnistrate's two samples as stacks: they scale, stop and wake with KEDA's own programs.
+
+EKS_GPUSHARE_TEST_SCALING=1 runs them; test_walkthrough_scaling.py says what that takes. The objects
+are those that the stack registers, with their times divided by thirty: use below 20 % for two
+minutes is four seconds here, above 80 % for three minutes is six. The nodes are there from the
+beginning, since what makes nodes is tried elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from eks_gpushare.program.preview import locate, preview
+from eks_gpushare.sharing.node_monitoring import REMOTE_ENGINE
+from eks_gpushare.sharing.omnistrate import environment_parts
+from eks_gpushare_lab.client import Client
+from eks_gpushare_lab.install.desired_cluster import desired_cluster
+from eks_gpushare_lab.session import Session
+from eks_gpushare_lab.simulated_node.exporters import SERIES
+from eks_gpushare_lab.simulated_node.load import GPU_DEMAND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare_lab.control_plane.state import Lab
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
+
+VARIABLE = "EKS_GPUSHARE_TEST_SCALING"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.environ.get(VARIABLE), reason=f"{VARIABLE} is not set"),
+]
+
+# What conftest.py offers.
+Emptied = Any
+
+ROOT = Path(__file__).parents[3]
+STACK = ROOT / "stacks" / "Pulumi.gpu-operator.yaml"
+DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/{}"
+
+SERVICE = """
+image: ghcr.io/omnistrate-community/gpu-slicing-example:0.0.3
+ports: ['5000:5000']
+deploy:
+  resources:
+    limits: {cpus: '1', memory: 100M}
+    reservations: {cpus: '100m', memory: 50M}
+x-omnistrate-capabilities:
+  autoscaling:
+    maxReplicas: 3
+    minReplicas: 1
+    idleMinutesBeforeScalingDown: 2
+    idleThreshold: 20
+    overUtilizedMinutesBeforeScalingUp: 3
+    overUtilizedThreshold: 80
+  serverlessConfiguration: {targetPort: 5000, enableAutoStop: true, minimumNodesInPool: 1}
+"""
+SAMPLES: dict[str, tuple[dict[str, Any], int]] = {
+    "slices": ({"instanceType": "g4dn.xlarge", "timeSlicingReplicas": 2}, 3),
+    "instances": ({"instanceType": "p4d.24xlarge", "migProfile": "1g.5gb"}, 5),
+}
+
+
+def stack_file(folder: Path) -> Path:
+    """Both samples in one stack, whose exporters tell the processes of pods apart."""
+    stack = yaml.safe_load(STACK.read_text(encoding="utf-8"))
+    environment = stack["config"]["eks-gpushare:environment"]
+    environment["pools"], environment["workloads"] = {}, {}
+    for name, (gpu, most) in SAMPLES.items():
+        service = yaml.safe_load(SERVICE)
+        service["x-omnistrate-capabilities"]["autoscaling"]["maxReplicas"] = most
+        plan = {"x-internal-integrations": {"multiTenantGpu": gpu}, "services": {name: service}}
+        wake = f'requests_waiting{{service="{name}"}}'
+        parts = environment_parts(plan, wake=wake, pool=name, provisioner="managedNodeGroup")
+        pool = parts["pools"][name]
+        del pool["scaledBy"], pool["warm"]
+        pool["nodes"] = dict.fromkeys(("min", "desired", "max"), pool["nodes"]["max"])
+        environment["pools"] |= parts["pools"]
+        environment["workloads"] |= parts["workloads"]
+    url = "http://prometheus-server.monitoring.svc:9090"
+    environment["keda"] = {"prometheus": {"url": url, "processMetrics": True}}
+    variables = {REMOTE_ENGINE: "localhost:5555", "KUBERNETES_VIRTUAL_GPUS": "true"}
+    env = [{"name": key, "value": value} for key, value in variables.items()]
+    exporter = {"hostPID": True, "hostNetwork": True, "env": env}
+    environment["charts"] = {"gpuOperator": {"values": {"dcgmExporter": exporter}}}
+    file = folder / "Pulumi.samples.yaml"
+    file.write_text(yaml.safe_dump(stack), encoding="utf-8")
+    return file
+
+
+def cluster(folder: Path) -> DesiredCluster:
+    previewed = preview(*locate(str(stack_file(folder)), str(ROOT)), known=True)
+    assert previewed.recording is not None, previewed.findings
+    assert previewed.ok, previewed.recording.error or previewed.findings
+    return desired_cluster(previewed.recording, ROOT)
+
+
+@pytest.fixture
+def session(empty_lab: Lab, emptied: Emptied) -> Iterator[Session]:
+    lab = empty_lab
+    client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
+    with emptied(client), Session(client, lab) as session:
+        yield session
+
+
+def note(session: Session, name: str, key: str, text: str | None) -> None:
+    session.client.patch(DEPLOYMENT.format(name), {"metadata": {"annotations": {key: text}}})
+
+
+def test_both_samples(session: Session, tmp_path: Path) -> None:
+    steps: dict[str, list[int]] = {name: [] for name in SAMPLES}
+
+    def reach(**wanted: int) -> None:
+        deadline = time.monotonic() + 120
+        replicas: dict[str, int] = {}
+        while replicas != wanted:
+            assert time.monotonic() < deadline, steps
+            for name, seen in steps.items():
+                found = session.client.get(DEPLOYMENT.format(name))
+                assert found is not None
+                replicas[name] = found["spec"]["replicas"]
+                if seen[-1:] != [replicas[name]]:
+                    seen.append(replicas[name])
+            time.sleep(0.1)
+
+    session.install(cluster(tmp_path))
+    assert not [each for each in session.findings if each.severity == "error"]
+    note(session, "slices", GPU_DEMAND, "200")
+    note(session, "instances", GPU_DEMAND, "390")
+    reach(slices=3, instances=5)
+    for name in SAMPLES:
+        note(session, name, GPU_DEMAND, None)
+    reach(slices=0, instances=0)
+    for name in SAMPLES:
+        note(session, name, SERIES, f'requests_waiting{{service="{name}"}} 2')
+    reach(slices=1, instances=1)
+
+    assert steps["slices"][-6:] == [2, 3, 2, 1, 0, 1]
+    assert steps["instances"][-10:] == [2, 3, 4, 5, 4, 3, 2, 1, 0, 1]
