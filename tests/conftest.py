@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from eks_gpushare.cli import main
+from eks_gpushare_lab.binaries import build, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,6 +77,42 @@ class Ran:
     def json(self) -> Any:
         """Standard output, all of it, as one JSON document."""
         return json.loads(self.out)
+
+
+class Promtool:
+    """Prometheus' own tool, which reads queries and rules, and tries them on series."""
+
+    def __init__(self, program: Path, folder: Path) -> None:
+        self._program, self._folder = program, folder
+
+    def refusal(self, *queries: str) -> str:
+        """What it says of queries that are no PromQL; `""` if all of them are."""
+        rules = [{"record": f"query_{n}", "expr": each} for n, each in enumerate(queries)]
+        return self.refusal_of_rules({"groups": [{"name": "queries", "rules": rules}]})
+
+    def refusal_of_rules(self, groups: dict[str, Any]) -> str:
+        """What it says of groups of rules, alerts too; `""` if it has nothing against them."""
+        return self._run("check", "rules", "--lint-fatal", document=groups)
+
+    def failure(self, *tests: dict[str, Any]) -> str:
+        """What is otherwise than unit tests of series and queries expect; `""` if nothing is."""
+        return self._run("test", "rules", document={"tests": list(tests)})
+
+    def _run(self, *words: str, document: dict[str, Any]) -> str:
+        file = self._folder / "given.yaml"
+        file.write_text(json.dumps(document), encoding="utf-8")  # JSON is YAML
+        command = [self._program, *words, file]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        return done.stdout + done.stderr if done.returncode else ""
+
+
+@pytest.fixture(scope="session")
+def promtool(tmp_path_factory: pytest.TempPathFactory) -> Promtool:
+    """Prometheus' tool, if it was built; EKS_GPUSHARE_TEST_SCALING=1 builds it, in minutes."""
+    tools = (versions.promtool(),)
+    if build.missing(tools) and not os.environ.get("EKS_GPUSHARE_TEST_SCALING"):
+        pytest.skip("promtool is not built: EKS_GPUSHARE_TEST_SCALING=1 builds it, in minutes")
+    return Promtool(build.programs(tools).paths["promtool"], tmp_path_factory.mktemp("promtool"))
 
 
 class Run(Protocol):

@@ -133,10 +133,32 @@ def test_the_commit_is_of_the_release_that_its_comment_names(go: Path) -> None:
 
 
 def test_files_of_a_tool_are_in_its_module(go: Path) -> None:
-    tool = versions.karpenter_crds()
-    source = directory_of(go, tool)
+    for tool in (versions.karpenter_crds(), versions.keda_crds()):
+        source = directory_of(go, tool)
 
-    assert [file for file in tool.files if not (source / file).is_file()] == []
+        assert [file for file in tool.files if not (source / file).is_file()] == []
+
+
+def test_prometheus_is_known_by_its_release() -> None:
+    """Its Go module is numbered otherwise: 0.313.5 is 3.13.5."""
+    (command,) = versions.prometheus().commands
+    number = command.says.removeprefix("prometheus, version ")
+    stamp = "github.com/prometheus/common/version.Version"
+
+    assert re.fullmatch(r"[3-9]\.\d+\.\d+", number)
+    assert versions.prometheus().stamps == (f"{stamp}={number}",)
+    assert versions.promtool().version == versions.prometheus().version
+
+
+@pytest.mark.parametrize("name", ["keda", "prometheus"])
+def test_what_a_program_replaces_is_replaced_here(go: Path, name: str) -> None:
+    """Go honours such lines in the main module only."""
+    (tool,) = (each for each in versions.on_demand() if each.name == name)
+    theirs = (directory_of(go, tool) / "go.mod").read_text(encoding="utf-8")
+    replaced = re.compile(r"^(?:replace |\t)(\S+ => \S+ v\S+)", re.MULTILINE)
+
+    assert set(replaced.findall(theirs)) <= set(replaced.findall(go_mod(tool.folder.name)))
+    assert replaced.findall(theirs)
 
 
 def directory_of(go: Path, tool: Tool) -> Path:
