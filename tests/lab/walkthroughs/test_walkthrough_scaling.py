@@ -1,23 +1,22 @@
-"""Workloads that scale by the use of their shares, with KEDA's own programs and a real Prometheus.
+"""What goes wrong where workloads scale by their use, and Amazon's Prometheus by its address.
 
-EKS_GPUSHARE_TEST_SCALING=1 runs them. The programs are built first if they are not there, which
-takes a quarter of an hour; then the tests take a minute. Thirty minutes pass in each minute here.
+EKS_GPUSHARE_TEST_SCALING=1 runs this with KEDA's own programs and a real Prometheus. They are built
+first if they are not there, which takes a quarter of an hour. An hour passes in each minute here.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from eks_gpushare_lab.client import Client
+from eks_gpushare_lab.controllers.by_use import VARIABLE as VARIABLE_OF_LAB
 from eks_gpushare_lab.install.manifests import Manifest
+from eks_gpushare_lab.observing.observer import Workload
 from eks_gpushare_lab.session import Session
-from eks_gpushare_lab.simulated_node.exporters import SERIES
 from eks_gpushare_lab.simulated_node.load import GPU_DEMAND
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ OBJECTS = "/apis/keda.sh/v1alpha1/namespaces/default/scaledobjects"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 SHARED, INSTANCE = "nvidia.com/gpu", "nvidia.com/mig-1g.5gb"
 
-# The blocks of the two samples of Omnistrate's documentation on GPU slicing.
-SAMPLE = {"low": 20, "idle": 2, "high": 80, "over": 3}
+WORKSPACE = "https://aps-workspaces.us-east-1.amazonaws.com/workspaces/ws-1"
+MINUTES = {"low": 20, "idle": 2, "high": 80, "over": 3}
 
 
 def windows(use: str, low: int, idle: int, high: int, over: int) -> dict[str, str]:
@@ -60,40 +59,32 @@ def windows(use: str, low: int, idle: int, high: int, over: int) -> dict[str, st
     return {"busy": beyond("min", over, ">", high), "idle": beyond("max", idle, "<", low)}
 
 
-def scaled(name: str, use: str, most: int) -> Object:
-    """A ScaledObject that scales a Deployment to none and to so many, one pod at a time."""
-    queries = {
-        **windows(use, **SAMPLE),
-        "wake": f'sum(requests_waiting{{service="{name}"}}) or vector(0)',
-    }
+def scaled(name: str, use: str, address: str = PROMETHEUS, **more: object) -> Object:
+    """A ScaledObject that scales a Deployment to none and to two, one pod at a time."""
+    metadata = {"serverAddress": address, "threshold": "1", "awsRegion": "us-east-1"}
     triggers: list[Object] = [
-        {
-            "type": "prometheus",
-            "name": key,
-            "metadata": {"serverAddress": PROMETHEUS, "query": query, "threshold": "1"},
-        }
-        for key, query in queries.items()
+        {"type": "prometheus", "name": key, "metadata": {**metadata, "query": query}, **more}
+        for key, query in windows(use, **MINUTES).items()
     ]
     selector = {"podSelector": f"app={name}", "value": "1"}
     triggers.append({"type": "kubernetes-workload", "name": "pods", "metadata": selector})
-    fewer = "pods > 1 ? 0.5 : (wake > 0 ? 1 : 0)"
-    running = f"busy > 0 ? 2 : (idle > 0 ? ({fewer}) : 1)"
+    running = "busy > 0 ? 2 : (idle > 0 ? (pods > 1 ? 0.5 : 0) : 1)"
     behavior = {
         direction: {
             "stabilizationWindowSeconds": 0,
-            "policies": [{"type": "Pods", "value": 1, "periodSeconds": 60 * SAMPLE[minutes]}],
+            "policies": [{"type": "Pods", "value": 1, "periodSeconds": 60 * MINUTES[minutes]}],
         }
         for direction, minutes in (("scaleUp", "over"), ("scaleDown", "idle"))
     }
     spec = {
         "scaleTargetRef": {"name": name},
         "pollingInterval": 15,
-        "cooldownPeriod": 60 * SAMPLE["idle"],
+        "cooldownPeriod": 60 * MINUTES["idle"],
         "minReplicaCount": 0,
-        "maxReplicaCount": most,
+        "maxReplicaCount": 2,
         "advanced": {
             "scalingModifiers": {
-                "formula": f"pods > 0 ? ({running}) : (wake > 0 ? 1 : 0)",
+                "formula": f"pods > 0 ? ({running}) : 0",
                 "target": "1",
                 "metricType": "Value",
             },
@@ -101,11 +92,10 @@ def scaled(name: str, use: str, most: int) -> Object:
         },
         "triggers": triggers,
     }
-    metadata = {"name": name, "namespace": "default"}
     return {
         "apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject",
-        "metadata": metadata,
+        "metadata": {"name": name, "namespace": "default"},
         "spec": spec,
     }
 
@@ -137,89 +127,76 @@ def use_by_instance(name: str) -> str:
     return f"avg(100 * avg by (pod) (DCGM_FI_PROF_GR_ENGINE_ACTIVE{{{pods}}}))"
 
 
-class Workload:
-    """A Deployment whose replicas are looked at all the time."""
-
-    def __init__(self, client: Client, name: str) -> None:
-        self.client, self.name = client, name
-        self.steps: list[int] = []
-
-    def look(self) -> int:
-        found = self.client.get(f"{DEPLOYMENTS}/{self.name}")
-        assert found is not None
-        replicas: int = found["spec"]["replicas"]
-        if self.steps[-1:] != [replicas]:
-            self.steps.append(replicas)
-        return replicas
-
-    def note(self, **annotations: str | None) -> None:
-        keys = {"demand": GPU_DEMAND, "series": SERIES}
-        given = {keys[key]: text for key, text in annotations.items()}
-        self.client.patch(f"{DEPLOYMENTS}/{self.name}", {"metadata": {"annotations": given}})
-
-
-def reach(workloads: dict[Workload, int], seconds: float = 90) -> None:
-    """Wait until workloads have as many replicas, in whatever order."""
-    deadline = time.monotonic() + seconds
-    while {each: each.look() for each in workloads} != workloads:
-        assert time.monotonic() < deadline, {each.name: each.steps for each in workloads}
-        time.sleep(0.1)
-
-
-@contextmanager
-def scaling(session: Session, objects: list[Object]) -> Iterator[None]:
-    session.apply([Manifest("test", each) for each in objects])
-    try:
-        yield
-    finally:
-        for each in objects:
-            if each["kind"] == "ScaledObject":
-                session.client.delete(f"{OBJECTS}/{each['metadata']['name']}")
+AMAZON = {
+    "apiVersion": "keda.sh/v1alpha1",
+    "kind": "ClusterTriggerAuthentication",
+    "metadata": {"name": "amazon"},
+    "spec": {"podIdentity": {"provider": "aws"}},
+}
 
 
 @pytest.fixture
-def session(empty_lab: Lab, emptied: Emptied) -> Iterator[Session]:
+def session(empty_lab: Lab, emptied: Emptied, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+    monkeypatch.setenv(VARIABLE_OF_LAB, "60")
     lab = empty_lab
     client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
     with emptied(client), Session(client, lab) as session:
         yield session
 
 
-def install(session: Session, desired: Desired, **exporter: object) -> None:
-    """The stack of the GPU Operator, with an exporter that tells processes apart."""
+def install(session: Session, desired: Desired) -> None:
+    """The stack of the GPU Operator, with an exporter that is not let see processes."""
     stack = desired("gpu-operator")
     (release,) = stack.releases
-    env = [
-        {"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"},
-        {"name": "NVIDIA_RESOURCE_NAMES", "value": "nvidia.com/gpu.shared"},
-    ]
-    values = {**release.values, "dcgmExporter": {"env": env, "hostPID": True, **exporter}}
+    env = [{"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}]
+    values = {**release.values, "dcgmExporter": {"env": env}}
     session.install(replace(stack, releases=(replace(release, values=values),)))
     assert session.settle(0.4)
 
 
-def test_both_samples_scale_up_and_down_stop_and_wake(
+def test_what_does_not_scale_and_what_does(
     session: Session, desired: Desired, eventually: Callable[..., bool]
 ) -> None:
-    """One to three on time slices and one to five on MIG instances, from the same numbers."""
     install(session, desired)
-    slices, instances = Workload(session.client, "slices"), Workload(session.client, "instances")
+    signed = {"kind": "ClusterTriggerAuthentication", "name": "amazon"}
     objects = [
-        deployment("slices", SHARED),
-        scaled("slices", use_by_process("slices"), 3),
-        deployment("instances", INSTANCE),
-        scaled("instances", use_by_instance("instances"), 5),
+        AMAZON,
+        deployment("blind", SHARED),
+        deployment("wrong", SHARED),
+        deployment("amazon", INSTANCE),
+        scaled("blind", use_by_process("blind")),
+        scaled("wrong", "sum("),
+        scaled("amazon", use_by_instance("amazon"), WORKSPACE, authenticationRef=signed),
     ]
-    with scaling(session, objects):
-        slices.note(demand="200")
-        instances.note(demand="390")
-        reach({slices: 3, instances: 5})
-        for each in (slices, instances):
-            each.note(demand=None)
-        reach({slices: 0, instances: 0})
-        slices.note(series='requests_waiting{service="slices"} 2')
-        reach({slices: 1, instances: 0})
+    session.apply([Manifest("test", each) for each in objects])
+    for name, load in (("blind", "90"), ("wrong", "high"), ("amazon", "150")):
+        session.client.patch(
+            f"{DEPLOYMENTS}/{name}", {"metadata": {"annotations": {GPU_DEMAND: load}}}
+        )
 
-        assert slices.steps == [1, 2, 3, 2, 1, 0, 1]
-        assert instances.steps == [1, 2, 3, 4, 5, 4, 3, 2, 1, 0]
+    def found() -> dict[str, str]:
+        return {each.code: each.message for each in session.findings}
+
+    def steps(name: str) -> list[int]:
+        workload = Workload("default", "Deployment", name)
+        return [replicas for _, replicas in session.by_use.steps(workload)]
+
+    assert eventually(lambda: "GPU982" in found())
+    assert found()["GPU982"] == (
+        "The use of GPUs by the pods of default/blind is not measured: the DCGM exporter has no "
+        "hostPID: it measures 0 for every pod."
+    )
+    # It works, and is taken for idle.
+    assert eventually(lambda: steps("blind") == [1, 0], 60)
+    assert eventually(lambda: steps("amazon") == [1, 2], 60)
+    assert session.by_use.scaling is not None
+    assert session.by_use.scaling.proxy is not None
+    assert session.by_use.scaling.proxy.asked == {PROMETHEUS, WORKSPACE}
+    assert eventually(lambda: "GPU981" in found(), 60)
+    assert found()["GPU981"].startswith("KEDA does not scale default/wrong: ")
+    assert "is no load" in found()["GPU983"]
+    assert "divided by 60" in found()["GPU980"]
+    assert steps("wrong") == [1]
+    for each in ("blind", "wrong", "amazon"):
+        session.client.delete(f"{OBJECTS}/{each}")
     assert eventually(lambda: not session.client.list(OBJECTS)[0])
