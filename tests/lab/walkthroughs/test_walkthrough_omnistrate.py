@@ -1,8 +1,8 @@
 """Omnistrate's two samples as stacks: they scale, stop and wake with KEDA's own programs.
 
 EKS_GPUSHARE_TEST_SCALING=1 runs them; test_walkthrough_scaling.py says what that takes. The objects
-are those that the stack registers, with their times divided by thirty: use below 20 % for two
-minutes is four seconds here, above 80 % for three minutes is six. The nodes are there from the
+are those that the stack registers, with their times divided by sixty: use below 20 % for two
+minutes is two seconds here, above 80 % for three minutes is three. The nodes are there from the
 beginning, since what makes nodes is tried elsewhere.
 """
 
@@ -20,6 +20,7 @@ from eks_gpushare.program.preview import locate, preview
 from eks_gpushare.sharing.node_monitoring import REMOTE_ENGINE
 from eks_gpushare.sharing.omnistrate import environment_parts
 from eks_gpushare_lab.client import Client
+from eks_gpushare_lab.controllers.by_use import VARIABLE as VARIABLE_OF_LAB
 from eks_gpushare_lab.install.desired_cluster import desired_cluster
 from eks_gpushare_lab.session import Session
 from eks_gpushare_lab.simulated_node.exporters import SERIES
@@ -103,7 +104,8 @@ def cluster(folder: Path) -> DesiredCluster:
 
 
 @pytest.fixture
-def session(empty_lab: Lab, emptied: Emptied) -> Iterator[Session]:
+def session(empty_lab: Lab, emptied: Emptied, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+    monkeypatch.setenv(VARIABLE_OF_LAB, "60")
     lab = empty_lab
     client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
     with emptied(client), Session(client, lab) as session:
