@@ -24,10 +24,12 @@ from eks_gpushare_lab.engine.engine import Engine
 from eks_gpushare_lab.errors import LabError
 from eks_gpushare_lab.install import manifests
 from eks_gpushare_lab.install.desired_cluster import desired_cluster
+from eks_gpushare_lab.observing.workloads import SCALABLE
 from eks_gpushare_lab.reporting.idle import until_idle
 from eks_gpushare_lab.reporting.report import Report, Step, report_of
 from eks_gpushare_lab.reporting.scaling import pool_reports
 from eks_gpushare_lab.session import STEADY_SECONDS, NoWorkloadError, Session
+from eks_gpushare_lab.simulated_node.load import GPU_DEMAND
 
 if TYPE_CHECKING:
     import argparse
@@ -239,13 +241,25 @@ def _use(
     return found, steps
 
 
-def _loaded(session: Session, loads: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+def _loaded(session: Session, loads: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, str, str]]:
     """Put loads on workloads; those that are not there come back, with the reason."""
     for name, load, *_ in loads:
         try:
-            session.load(name, load)
+            load_on(session, name, load)
         except NoWorkloadError as error:
             yield name, load, str(error)
+
+
+def load_on(session: Session, name: str, text: str) -> None:
+    """Say how much of a GPU the pods of a workload use together.
+
+    Raises:
+        NoWorkloadError: If there is none of that name, or several.
+    """
+    workload = session.find(name, SCALABLE)
+    path = SCALABLE[workload.kind].format(workload.namespace, workload.name)
+    session.client.patch(path, {"metadata": {"annotations": {GPU_DEMAND: text}}})
+    session.touch()
 
 
 def _not_there(name: str, error: str) -> Finding:

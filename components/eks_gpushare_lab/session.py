@@ -38,7 +38,6 @@ from eks_gpushare_lab.observing.workloads import (
     wanted_by,
 )
 from eks_gpushare_lab.simulated_node.controller import SimulatedNodes
-from eks_gpushare_lab.simulated_node.load import GPU_DEMAND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.control_plane.state import Lab
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
-    from eks_gpushare_lab.install.release import Release
     from eks_gpushare_lab.observing.obstacles import Obstacle
     from eks_gpushare_lab.observing.watches import Listener
 
@@ -167,9 +165,13 @@ class Session:
         Raises:
             LabError: If a program that the stack needs beside the control plane does not start.
         """
-        desired = replace(desired, objects=tuple(self._taken(desired.objects, desired.releases)))
+        if up is None:
+            objects = self.by_use.take(desired.objects, desired.releases)
+            desired = replace(desired, objects=tuple(objects))
         self.scaling.begin(desired.gpu_pools)
         self._installer.install(desired, up)
+        if up is not None:
+            self.by_use.take_over(desired.objects, desired.releases)
         self.scaling.installed()
         self._of_stack = dict(filter(None, map(wanted_by, self._installer.made)))
         self.touch()
@@ -180,7 +182,7 @@ class Session:
         Raises:
             LabError: If a program that they need beside the control plane does not start.
         """
-        objects = self._taken([each.object for each in manifests])
+        objects = self.by_use.take([each.object for each in manifests])
         manifests = [replace(m, object=o) for m, o in zip(manifests, objects, strict=True)]
         # So that none of their pods counts as running before it is known whose it is.
         self._coming |= {each for each, _ in filter(None, (wanted_by(m.object) for m in manifests))}
@@ -192,14 +194,6 @@ class Session:
         self.observer.recount(self._is_applied)
         self.touch()
 
-    def _taken(
-        self, objects: Sequence[Object], releases: Sequence[Release] = ()
-    ) -> Sequence[Object]:
-        """Objects as they are applied, with KEDA there if any of them is its own."""
-        made, found = self.by_use.take(objects, releases)
-        self._installer.findings += found
-        return made
-
     def scale(self, name: str, replicas: int) -> None:
         """Scale a workload, given as NAME or NAMESPACE/NAME.
 
@@ -210,17 +204,6 @@ class Session:
         path = SCALABLE[workload.kind].format(workload.namespace, workload.name)
         self.client.patch(f"{path}/scale", {"spec": {"replicas": replicas}})
         self.applied[workload] = replicas
-        self.touch()
-
-    def load(self, name: str, text: str) -> None:
-        """Say how much of a GPU the pods of a workload use together; its name is as in `scale`.
-
-        Raises:
-            NoWorkloadError: If there is none of that name, or several.
-        """
-        workload = self.find(name, SCALABLE)
-        path = SCALABLE[workload.kind].format(workload.namespace, workload.name)
-        self.client.patch(path, {"metadata": {"annotations": {GPU_DEMAND: text}}})
         self.touch()
 
     def find(self, name: str, kinds: Sequence[str] | dict[str, str] | None = None) -> Workload:

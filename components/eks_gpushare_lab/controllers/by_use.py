@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.controllers import keda
+from eks_gpushare_lab.controllers.scaled_objects import is_scaled_object
 from eks_gpushare_lab.errors import LabError
 
 if TYPE_CHECKING:
@@ -68,16 +69,14 @@ class ByUse:
         self.scaling: ScalingByUse | None = None
         """Prometheus and KEDA, once they run."""
 
-    def take(
-        self, objects: Sequence[Object], releases: Sequence[Release] = ()
-    ) -> tuple[Sequence[Object], list[Finding]]:
-        """Objects as they are applied, with KEDA there if any is its own, and what to say of that.
+    def take(self, objects: Sequence[Object], releases: Sequence[Release] = ()) -> Sequence[Object]:
+        """Objects as they are to be applied, with KEDA there if any of them is its own.
 
         Raises:
             LabError: If KEDA or Prometheus cannot be built or started.
         """
         if self._lab is None or not keda.wanted(objects, releases):
-            return objects, []
+            return objects
         if self.scaling is None:
             from eks_gpushare_lab.controllers.scaling_by_use import ScalingByUse
 
@@ -87,6 +86,12 @@ class ByUse:
             release = next((each for each in releases if each.chart == keda.CHART), None)
             self.scaling.start(release)
         return self.scaling.adapt(objects)
+
+    def take_over(self, objects: Sequence[Object], releases: Sequence[Release]) -> None:
+        """Do the same for objects that somebody else has applied, Helm KEDA's definitions too."""
+        for each in self.take(objects, releases):
+            if is_scaled_object(each) and self._client.get(self._client.path_of(each)):
+                self._client.apply(each)
 
     @property
     def targets(self) -> set[Workload]:

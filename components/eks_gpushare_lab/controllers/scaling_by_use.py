@@ -101,7 +101,8 @@ class ScalingByUse:
         from eks_gpushare_lab.control_plane import certificates  # which takes a while to import
 
         for each in keda.definitions(built.files[versions.keda_crds().name]):
-            self._client.apply(each)
+            if self._client.get(self._client.path_of(each)) is None:  # or Helm has made it
+                self._client.apply(each)
         self.exporters.start()
         self.exporters.listen(self._on_workload)
         folder = make_private(self._lab.directory / _FOLDER)
@@ -126,21 +127,24 @@ class ScalingByUse:
             processes.wait("Prometheus", lambda: prometheus.is_ready(self.prometheus))
             processes.wait("KEDA", lambda: keda.is_available(self._client))
 
-    def adapt(self, objects: Sequence[Object]) -> tuple[list[Object], list[Finding]]:
-        """Objects as the lab applies them, and what to say about that."""
+    def adapt(self, objects: Sequence[Object]) -> list[Object]:
+        """Objects as the lab applies them."""
         made = [self._shorter(each) for each in objects]
         mine = list(filter(is_scaled_object, made))
         self._scaled += mine
-        if self._faster == 1 or not mine:
-            return made, []
-        names = ", ".join(each["metadata"]["name"] for each in mine)
+        return made
+
+    def _of_times(self) -> Iterator[Finding]:
+        if self._faster == 1 or not self._scaled:
+            return
+        names = ", ".join(dict.fromkeys(each["metadata"]["name"] for each in self._scaled))
         message = (
             f"All times of {names} are divided by {self._faster:g}, those in queries too: what "
             f"takes {_EXAMPLE_MINUTES} minutes on EKS takes "
             f"{_EXAMPLE_MINUTES * 60 / self._faster:g} seconds here."
         )
         fix = f"Nothing; {VARIABLE}=1 has them as they are."
-        return made, [rules.FASTER_TIMES.finding(("objects", "ScaledObject"), message, fix)]
+        yield rules.FASTER_TIMES.finding(("objects", "ScaledObject"), message, fix)
 
     def _shorter(self, given: Object) -> Object:
         again = self._faster != 1 and is_scaled_object(given)
@@ -172,7 +176,8 @@ class ScalingByUse:
 
     def findings(self) -> list[Finding]:
         """What keeps workloads from scaling by their use, as it is now."""
-        return [*self._of_version, *self._refused(), *self._unmeasured(), *self._unreadable()]
+        wrong = (*self._refused(), *self._unmeasured(), *self._unreadable())
+        return [*self._of_version, *self._of_times(), *wrong]
 
     def _refused(self) -> Iterator[Finding]:
         fix = "Change what KEDA names."

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.simulated_node.config_file import Configuration
 
 SERIES = "lab.eks-gpushare/metrics"
-"""Annotation of a workload: series, as an exporter writes them, that something else would tell of
-it, such as the requests that wait at an ingress controller."""
+"""Annotation of a workload or a ConfigMap: series, as an exporter writes them, that something else
+would tell of, such as the requests that wait at an ingress controller."""
 
 HELD_MIB = 512.0
 """GPU memory of a pod of which no annotation says another."""
@@ -125,8 +125,9 @@ class Exporters:
         return exposition(machine, options_of(exporter), target)
 
     def series(self) -> str:
-        """What annotations of workloads say besides."""
-        every = (each for watch in self._workloads.values() for each in watch.all())
+        """What annotations of workloads and ConfigMaps say besides."""
+        watches = (*self._workloads.values(), self._watches.config_maps)
+        every = (each for watch in watches for each in watch.all())
         return "".join(f"{text.strip()}\n" for text in (_note(e, SERIES) for e in every) if text)
 
     def settled(self) -> float:
