@@ -1,9 +1,9 @@
 """Omnistrate's two samples as stacks: they scale, stop and wake with KEDA's own programs.
 
-EKS_GPUSHARE_TEST_SCALING=1 runs them; test_walkthrough_scaling.py says what that takes. The objects
-are those that the stack registers, with their times divided by sixty: use below 20 % for two
-minutes is two seconds here, above 80 % for three minutes is three. The nodes are there from the
-beginning, since what makes nodes is tried elsewhere.
+EKS_GPUSHARE_TEST_SCALING=1 runs the second test; test_walkthrough_scaling.py says what that takes.
+The objects are those that the stack registers, with their times divided by sixty: use below 20 %
+for two minutes is two seconds here, above 80 % for three minutes is three. The nodes are there from
+the beginning, since what makes nodes is tried elsewhere.
 """
 
 from __future__ import annotations
@@ -16,12 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from eks_gpushare.program.preview import locate, preview
-from eks_gpushare.sharing.node_monitoring import REMOTE_ENGINE
 from eks_gpushare.sharing.omnistrate import environment_parts
 from eks_gpushare_lab.client import Client
 from eks_gpushare_lab.controllers.by_use import VARIABLE as VARIABLE_OF_LAB
-from eks_gpushare_lab.install.desired_cluster import desired_cluster
 from eks_gpushare_lab.session import Session
 from eks_gpushare_lab.simulated_node.exporters import SERIES
 from eks_gpushare_lab.simulated_node.load import GPU_DEMAND
@@ -30,20 +27,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare_lab.control_plane.state import Lab
-    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 
 VARIABLE = "EKS_GPUSHARE_TEST_SCALING"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not os.environ.get(VARIABLE), reason=f"{VARIABLE} is not set"),
-]
+scaling = pytest.mark.skipif(not os.environ.get(VARIABLE), reason=f"{VARIABLE} is not set")
 
 # What conftest.py offers.
+Desired = Any
 Emptied = Any
 
 ROOT = Path(__file__).parents[3]
-STACK = ROOT / "stacks" / "Pulumi.gpu-operator.yaml"
 DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/{}"
 
 SERVICE = """
@@ -69,38 +62,24 @@ SAMPLES: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-def stack_file(folder: Path) -> Path:
-    """Both samples in one stack, whose exporters tell the processes of pods apart."""
-    stack = yaml.safe_load(STACK.read_text(encoding="utf-8"))
+def test_the_walkthrough_is_what_the_samples_become() -> None:
+    """But for the nodes: those are there from the beginning."""
+    file = ROOT / "examples" / "lab" / "use" / "Pulumi.use.yaml"
+    stack = yaml.safe_load(file.read_text(encoding="utf-8"))
     environment = stack["config"]["eks-gpushare:environment"]
-    environment["pools"], environment["workloads"] = {}, {}
     for name, (gpu, most) in SAMPLES.items():
         service = yaml.safe_load(SERVICE)
         service["x-omnistrate-capabilities"]["autoscaling"]["maxReplicas"] = most
         plan = {"x-internal-integrations": {"multiTenantGpu": gpu}, "services": {name: service}}
         wake = f'requests_waiting{{service="{name}"}}'
-        parts = environment_parts(plan, wake=wake, pool=name, provisioner="managedNodeGroup")
-        pool = parts["pools"][name]
-        del pool["scaledBy"], pool["warm"]
-        pool["nodes"] = dict.fromkeys(("min", "desired", "max"), pool["nodes"]["max"])
-        environment["pools"] |= parts["pools"]
-        environment["workloads"] |= parts["workloads"]
-    url = "http://prometheus-server.monitoring.svc:9090"
-    environment["keda"] = {"prometheus": {"url": url, "processMetrics": True}}
-    variables = {REMOTE_ENGINE: "localhost:5555", "KUBERNETES_VIRTUAL_GPUS": "true"}
-    env = [{"name": key, "value": value} for key, value in variables.items()]
-    exporter = {"hostPID": True, "hostNetwork": True, "env": env}
-    environment["charts"] = {"gpuOperator": {"values": {"dcgmExporter": exporter}}}
-    file = folder / "Pulumi.samples.yaml"
-    file.write_text(yaml.safe_dump(stack), encoding="utf-8")
-    return file
+        parts = environment_parts(plan, wake=wake, pool=name)
+        pool, ours = parts["pools"][name], environment["pools"][name]
 
-
-def cluster(folder: Path) -> DesiredCluster:
-    previewed = preview(*locate(str(stack_file(folder)), str(ROOT)), known=True)
-    assert previewed.recording is not None, previewed.findings
-    assert previewed.ok, previewed.recording.error or previewed.findings
-    return desired_cluster(previewed.recording, ROOT)
+        assert environment["workloads"][name] == parts["workloads"][name]
+        assert {key: ours[key] for key in ("instanceTypes", "sharing")} == {
+            key: pool[key] for key in ("instanceTypes", "sharing")
+        }
+        assert ours["nodes"]["max"] == pool["nodes"]["max"]
 
 
 @pytest.fixture
@@ -116,7 +95,8 @@ def note(session: Session, name: str, key: str, text: str | None) -> None:
     session.client.patch(DEPLOYMENT.format(name), {"metadata": {"annotations": {key: text}}})
 
 
-def test_both_samples(session: Session, tmp_path: Path) -> None:
+@scaling
+def test_both_samples(session: Session, desired: Desired) -> None:
     steps: dict[str, list[int]] = {name: [] for name in SAMPLES}
 
     def reach(**wanted: int) -> None:
@@ -132,7 +112,7 @@ def test_both_samples(session: Session, tmp_path: Path) -> None:
                     seen.append(replicas[name])
             time.sleep(0.1)
 
-    session.install(cluster(tmp_path))
+    session.install(desired("use"))
     assert not [each for each in session.findings if each.severity == "error"]
     note(session, "slices", GPU_DEMAND, "200")
     note(session, "instances", GPU_DEMAND, "390")
