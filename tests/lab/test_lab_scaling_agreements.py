@@ -94,6 +94,18 @@ def test_a_node_whose_plugin_has_not_spoken_yet_is_on_its_way() -> None:
     assert lab.scaling.coming(30.0) == "NodeClaim gpu-abcde is not initialised: not registered"
 
 
+@pytest.mark.parametrize(("seconds", "found"), [(5.0, False), (70.0, True)])
+def test_a_machine_that_never_joins(seconds: float, found: bool) -> None:
+    lab = karpenter_lab()
+    why = ("Unknown", "NodeNotFound", "Node not registered with cluster")
+    given = claim("gpu-abcde", "", Launched=YES, Registered=why)
+    lab.told.given["claims"] = [given]
+    lab.scaling.history.on_claim("ADDED", given)
+    lab.scaling.history.records[0].launched -= seconds
+
+    assert ("GPU961" in lab.codes()) == found
+
+
 def test_a_node_that_is_initialised_is_no_finding() -> None:
     lab = karpenter_lab()
     lab.told.given["claims"] = [

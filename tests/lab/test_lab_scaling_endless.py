@@ -20,8 +20,9 @@ def test_a_node_for_each_pod_is_a_runaway() -> None:
     lab.watch_for(10)
     assert lab.scaling.endless == {"gpu": RUNAWAY}
     assert lab.message("GPU962") == (
-        "runaway: 25 nodes for 25 pods, one each, where 3 nodes would do. Karpenter is told of no "
-        "shares; a node advertises 10 nvidia.com/gpu.shared. The lab has stopped to wait."
+        "runaway: 25 nodes for 25 pods, a new one for each, where 3 nodes would do. Karpenter is "
+        "told of no shares; a node advertises 10 nvidia.com/gpu.shared. The lab has stopped to "
+        "wait."
     )
 
 
@@ -37,6 +38,17 @@ def test_one_node_after_the_other_is_seen_long_before_each_pod_has_one() -> None
 
     assert number == 4
     assert lab.scaling.endless == {"gpu": RUNAWAY}
+
+
+def test_a_node_for_each_pod_is_one_however_the_pods_lie() -> None:
+    lab = karpenter_lab()
+    for number in range(25):
+        lab.node(f"n{number}", {SHARED: 10})
+    lab.pods(9, "n0")
+    lab.pods(9, "n1")
+    lab.pods(7, "n2")
+
+    assert "GPU962" in lab.codes()
 
 
 def runs_one_each(lab: Lab, nodes: int, **spec: Any) -> None:

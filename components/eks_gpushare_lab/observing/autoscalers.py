@@ -170,7 +170,15 @@ class Autoscalers:
 
     def stuck(self) -> list[Object]:
         """NodeClaims whose node lacks what was promised, though its device plugin has spoken."""
-        return [each for each in self.claims() if self._is_stuck(each)]
+        return [each for each in self.claims() if self.is_stuck(each)]
+
+    def is_stuck(self, claim: Object) -> bool:
+        """Whether a node lacks what its NodeClaim wants, though its device plugin has spoken."""
+        said = condition_of(claim, "Initialized") or {}
+        if not is_true(claim, "Registered") or said.get("reason") != NOT_REGISTERED:
+            return False
+        node = self._watches.nodes.get((claim.get("status") or {}).get("nodeName", ""))
+        return node is not None and bool(gpus_of(node))
 
     def _everything(self, waiting: Iterable[Object], quiet: float) -> Iterator[str]:
         yield from self._claims_coming()
@@ -182,7 +190,7 @@ class Autoscalers:
             name = claim["metadata"]["name"]
             if "deletionTimestamp" in claim["metadata"]:
                 yield f"NodeClaim {name} is being removed"
-            elif not is_true(claim, "Initialized") and not self._is_stuck(claim):
+            elif not is_true(claim, "Initialized") and not self.is_stuck(claim):
                 said = condition_of(claim, "Initialized") or {}
                 yield f"NodeClaim {name} is not initialised: {said.get('message') or 'no node yet'}"
 
@@ -204,13 +212,6 @@ class Autoscalers:
                 yield f"Cluster Autoscaler adds a node for pod {name}"
             elif word.reason == NOMINATED and (not stuck or quiet < LATE_SECONDS):
                 yield f"Karpenter has a node in mind for pod {name}"
-
-    def _is_stuck(self, claim: Object) -> bool:
-        said = condition_of(claim, "Initialized") or {}
-        if not is_true(claim, "Registered") or said.get("reason") != NOT_REGISTERED:
-            return False
-        node = self._watches.nodes.get((claim.get("status") or {}).get("nodeName", ""))
-        return node is not None and bool(gpus_of(node))
 
     def _claim(self, kind: str, claim: Object) -> None:
         uid = claim["metadata"]["uid"]

@@ -116,6 +116,11 @@ class NodeHistory:
         with self._lock:
             return self._by_name.get(node)
 
+    def record_by_key(self, key: str) -> NodeRecord | None:
+        """The machine that is there, by the provider ID of its instance."""
+        with self._lock:
+            return self._alive.get(key)
+
     def on_claim(self, kind: str, claim: Object) -> None:
         """Take in a NodeClaim: an instance that was launched, or that will not come any more."""
         provider_id = (claim.get("status") or {}).get("providerID", "")

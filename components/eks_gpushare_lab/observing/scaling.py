@@ -110,10 +110,14 @@ class Scaling:
         return self.autoscalers.coming(waiting, quiet) or next(late, "")
 
     def take_stock(self) -> None:
-        """Note how many nodes the pods need that are there now."""
+        """Note how many nodes the pods need that are there now, and judge what does not move."""
         pods = self._watches.pods.all()
         for pool in self.pools.values():
             self.needed[pool.name] = max(self.needed[pool.name], self._least(pool, pods))
+        for pool in self.scaled:
+            alive = self.history.of_pool(pool.name, alive=True)
+            if len(alive) >= _MORE and self._looks_like_a_runaway(pool, alive):
+                self.endless.setdefault(pool.name, RUNAWAY)
 
     def nodes_now(self) -> dict[str, int]:
         """Nodes of each GPU pool that are there."""
@@ -162,21 +166,21 @@ class Scaling:
         return RUNAWAY if now - since >= _LASTS_SECONDS else ""
 
     def _looks_like_a_runaway(self, pool: DeclaredPool, alive: Sequence[NodeRecord]) -> bool:
-        """Whether each new node takes one pod, though a node is to take many."""
+        """Whether there is a node for each pod, or each new one takes one, where one takes many."""
         if max((sum(shares.values()) for shares in pool.per_node.values()), default=0) < _MORE - 1:
             return False
         pods = self._watches.pods.all()
         needed = max(self.needed[pool.name], self._least(pool, pods), pool.least)
         if len(alive) < needed + _MORE:
             return False
-        on_nodes: Counter[str] = Counter()
-        for pod in self.pods_of(pool, pods):
-            if wants_a_node_alone(pod):
-                return False
-            on_nodes[pod["spec"].get("nodeName") or ""] += 1
+        mine = self.pods_of(pool, pods)
+        if any(map(wants_a_node_alone, mine)):
+            return False
+        on_nodes = Counter(pod["spec"].get("nodeName") or "" for pod in mine)
         ready = [record for record in alive if record.ready is not None]
         each = [on_nodes[record.name] for record in ready]
-        return len(ready) > 1 and sum(each) > 1 and max(each) <= 1
+        one_each = max(each, default=0) <= 1 or len(alive) >= len(mine)
+        return len(ready) > 1 and sum(each) > 1 and one_each
 
 
 def room_of(instance_type: str, shares: Mapping[str, int]) -> Amounts:

@@ -6,10 +6,16 @@ node advertises, it does one of few things, by which the mistake is known.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.observing.autoscalers import condition_of, is_true, of_node_pool
+from eks_gpushare_lab.observing.autoscalers import (
+    PATIENCE_SECONDS,
+    condition_of,
+    is_true,
+    of_node_pool,
+)
 from eks_gpushare_lab.observing.declared_pools import CLUSTER_AUTOSCALER, KARPENTER
 from eks_gpushare_lab.observing.node_history import GPU_PREFIX, waiting_for
 from eks_gpushare_lab.observing.scaling import LOOP, RUNAWAY, wants_a_node_alone
@@ -68,7 +74,7 @@ def _never_initialised(session: Session, pool: DeclaredPool) -> Iterator[Finding
     stuck: dict[str, list[Object]] = {}
     for claim in session.scaling.autoscalers.claims():
         mine = of_node_pool(claim, pool.called) and "deletionTimestamp" not in claim["metadata"]
-        if mine and is_true(claim, "Launched") and not is_true(claim, "Initialized"):
+        if mine and _has_stopped(session, claim):
             step = "Initialized" if is_true(claim, "Registered") else "Registered"
             said = condition_of(claim, step) or {}
             stuck.setdefault(str(said.get("message") or said.get("reason") or "?"), []).append(
@@ -92,6 +98,17 @@ def _never_initialised(session: Session, pool: DeclaredPool) -> Iterator[Finding
         yield rules.NEVER_INITIALISED.finding(_at(pool, "sharing"), message, _fix(pool))
 
 
+def _has_stopped(session: Session, claim: Object) -> bool:
+    """Whether a NodeClaim with an instance comes no further: by what it lacks, or by its age."""
+    if not is_true(claim, "Launched") or is_true(claim, "Initialized"):
+        return False
+    if session.scaling.autoscalers.is_stuck(claim):
+        return True
+    provider_id = claim["status"].get("providerID", "")
+    record = session.scaling.history.record_by_key(provider_id)
+    return record is not None and time.monotonic() - record.launched > PATIENCE_SECONDS
+
+
 def _endless(session: Session, pool: DeclaredPool) -> Iterator[Finding]:
     """What would go on for ever, so that the lab has stopped to wait."""
     why = session.scaling.endless.get(pool.name)
@@ -100,7 +117,7 @@ def _endless(session: Session, pool: DeclaredPool) -> Iterator[Finding]:
         pods = session.scaling.pods_of(pool, session.watches.pods.all())
         needed = session.scaling.needed[pool.name]
         message = (
-            f"runaway: {_nodes(len(records))} for {len(pods)} pods, one each, where "
+            f"runaway: {_nodes(len(records))} for {len(pods)} pods, a new one for each, where "
             f"{_nodes(needed)} would do. {_told(session, pool)} The lab has stopped to wait."
         )
         yield rules.RUNAWAY.finding(_at(pool, "sharing"), message, _fix(pool))

@@ -24,6 +24,7 @@ from eks_gpushare_lab.observing.placement import (
     untolerated,
 )
 from eks_gpushare_lab.observing.workloads import JOBS, SCALABLE, outcomes
+from eks_gpushare_lab.reporting.autoscaler_words import words_about
 from eks_gpushare_lab.simulated_node.mps_server import CLIENT, WAITS, annotation, sets_no_user
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _reasons(
     return [
         *(f"{_pods(count)}: {text}" for text, count in said.most_common()),
         *lab,
+        *words_about(session, [pod for pod, _ in pending]),
         *(f"{_pods(count)}: {text}" for text, count in held.most_common()),
         *(f"{_pods(count)}: {text}" for text, count in waits.most_common()),
         *(f"{_pods(count)} failed: {text}" for text, count in failed.most_common()),
