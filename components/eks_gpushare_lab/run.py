@@ -141,7 +141,7 @@ def _on(
         engine = Engine(with_tools, previewed.project, text, lab.directory)
     client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
     applied = [each.object for each in given]
-    settings = CloudSettings().with_options(options.cloud or ())
+    settings = CloudSettings().with_options(getattr(options, "cloud", None) or ())
     with (
         running(
             lab, client, previewed.recording, desired, applied=applied, settings=settings
