@@ -14,8 +14,8 @@ import pytest
 import yaml
 from tests.lab.walkthroughs.test_walkthrough_command import given
 
-from eks_gpushare_lab.binaries import build, versions
 from eks_gpushare_lab.client import Client
+from eks_gpushare_lab.controllers import karpenter
 from eks_gpushare_lab.install.nodes import POOL, nodes_of
 from eks_gpushare_lab.reporting.idle import until_idle
 from eks_gpushare_lab.reporting.report import report_of
@@ -57,14 +57,9 @@ KINDS = ("/apis/karpenter.sh/v1/nodeclaims", "/apis/karpenter.sh/v1alpha1/nodeov
 def defined(empty_lab: Lab) -> Iterator[None]:
     """The definitions of Karpenter's kinds."""
     client = Client(empty_lab.url, empty_lab.ca, empty_lab.client_cert, empty_lab.client_key)
-    crds = versions.karpenter_crds()
-    made = []
-    for file in build.programs([crds]).files[crds.name]:
-        definition = yaml.safe_load(file.read_text(encoding="utf-8"))
-        client.apply(definition)
-        made.append(definition)
+    karpenter.define(client)
     yield
-    for each in made:
+    for each in karpenter.definitions():
         client.delete(client.path_of(each))
     client.close()
 
