@@ -12,7 +12,7 @@ from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.controllers.by_use import ByUse
 from eks_gpushare_lab.install.installer import Installer
-from eks_gpushare_lab.install.nodes import LabNode
+from eks_gpushare_lab.install.launched import nodes_now
 from eks_gpushare_lab.observing.autoscalers import PATIENCE_SECONDS
 from eks_gpushare_lab.observing.observer import (
     PENDING,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.control_plane.state import Lab
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
+    from eks_gpushare_lab.install.nodes import LabNode
     from eks_gpushare_lab.observing.obstacles import Obstacle
     from eks_gpushare_lab.observing.watches import Listener
 
@@ -125,25 +126,7 @@ class Session:
     @property
     def nodes(self) -> list[LabNode]:
         """Nodes of the stack: as it was installed, and those that an autoscaler has launched."""
-        history = self.scaling.history
-        made = {node.name: node for node in self._installer.nodes}
-        removed = {record.name for record in history.records if record.gone}
-        gone = {name for name in removed & made.keys() if self.watches.nodes.get(name) is None}
-        others = (n for n in self.watches.nodes.all() if n["metadata"]["name"] not in made)
-        return [
-            *(node for name, node in made.items() if name not in gone),
-            *filter(None, map(self._launched, others)),
-        ]
-
-    def _launched(self, node: Object) -> LabNode | None:
-        """A node that joined by itself, if it is of one of the stack's GPU pools."""
-        name = node["metadata"]["name"]
-        record = self.scaling.history.record_of(name)
-        pool = self.scaling.pools.get(record.pool) if record is not None else None
-        if record is None or pool is None:
-            return None
-        declared = pool.per_node.get(record.instance_type, {})
-        return LabNode(name, pool.name, record.instance_type, declared, node)
+        return nodes_now(self._installer.nodes, self.scaling, self.watches.nodes.all())
 
     @property
     def findings(self) -> list[Finding]:
@@ -258,28 +241,6 @@ class Session:
         self.steady = False
         self.scaling.take_stock()
         return False
-
-    def wait_for(
-        self,
-        holds: Callable[[], bool],
-        longest: float,
-        show: Callable[[], object] = lambda: None,
-    ) -> bool:
-        """Wait until something holds, and return whether it came to that in time.
-
-        Args:
-            holds: asked twenty times a second.
-            longest: when to give up, in seconds.
-            show: called as often.
-        """
-        end = time.monotonic() + longest
-        while not holds():
-            if time.monotonic() >= end:
-                return False
-            show()
-            self.scaling.look()
-            time.sleep(_TICK)
-        return True
 
     def _longest(self, given: float | None) -> float:
         if given is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.sharing import Mig
@@ -94,8 +94,15 @@ class PoolPlan:
             "shares": self._kinds(),
             "nodeSelector": dict(self.node_selector),
             "tolerations": [dict(toleration) for toleration in self.tolerations],
-            **({} if self.scaling is None else {"scaling": range_json(self.scaling, self)}),
+            **self._scaling(),
         }
+
+    def _scaling(self) -> dict[str, Any]:
+        """From what to what an autoscaler takes the pool; nothing where none does."""
+        if self.scaling is None:
+            return {}
+        price = None if self.cost is None else self.cost.per_node
+        return {"scaling": range_json(self.scaling, self.at, price)}
 
     def _kinds(self) -> list[dict[str, Any]]:
         """Every kind of share as JSON; of types that differ, the least memory."""
@@ -133,21 +140,22 @@ def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None
         for t in types
     }
     size = _sizes(pool, per_node)
-    plan = PoolPlan(
+    request = shares[types[0].name][0].resource
+    return PoolPlan(
         name=name,
         pool=pool,
         sizes=size,
         gpus_per_node={t.name: t.gpu_count for t in types},
         per_node=per_node,
-        request={shares[types[0].name][0].resource: 1},
+        request={request: 1},
         shares=shares,
         labels={**node_labels(name, pool), **_mig_labels(pool, catalog)},
         taints=(*pool.taints, *startup_taints(pool)),
         node_selector={POOL_LABEL: name},
         tolerations=tuple(taint.toleration() for taint in pool.taints),
         cost=_cost(pool, types, shares, size, region),
+        scaling=scaling_range(pool, size, per_node, request, catalog),
     )
-    return replace(plan, scaling=scaling_range(plan, catalog))
 
 
 def _sizes(pool: Pool, per_node: Mapping[str, Mapping[str, int]]) -> Sizes:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from eks_gpushare.documents.quantities import quantity
-from eks_gpushare.sharing.autoscaling import promised
+from eks_gpushare.sharing.efa import EFA
+from eks_gpushare.sharing.scaling import limits_by_type
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from eks_gpushare.catalog import Catalog
-    from eks_gpushare.sharing.plan import PoolPlan
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.sharing.nodes import Sizes
 
 Autoscaler: TypeAlias = Literal["karpenter", "clusterAutoscaler"]
 
@@ -34,70 +39,90 @@ class ScalingRange:
     """Nodes at most; None where the stack file limits them by nothing that nodes have."""
 
 
-def scaled_by(plan: PoolPlan) -> Autoscaler | None:
+def scaled_by(pool: Pool) -> Autoscaler | None:
     """Who adds and removes nodes of a pool; None where it is the stack, or somebody else."""
-    if plan.pool.provisioner == "karpenter":
+    if pool.provisioner == "karpenter":
         return "karpenter"
-    if plan.pool.provisioner == "managedNodeGroup" and plan.pool.scaled_by == "autoscaler":
+    if pool.provisioner == "managedNodeGroup" and pool.scaled_by == "autoscaler":
         return "clusterAutoscaler"
     return None
 
 
-def scaling_range(plan: PoolPlan, catalog: Catalog) -> ScalingRange | None:
-    """The range of a pool that an autoscaler scales; None for others."""
-    by = scaled_by(plan)
+def scaling_range(
+    pool: Pool,
+    sizes: Sizes,
+    nodes: Mapping[str, Mapping[str, int]],
+    resource: str,
+    catalog: Catalog,
+) -> ScalingRange | None:
+    """The range of a pool that an autoscaler scales; None for others.
+
+    Args:
+        pool: The pool.
+        sizes: Its sizes, with defaults filled in.
+        nodes: What a node advertises, by instance type.
+        resource: What a pod asks for to get one share.
+        catalog: Where the instance types are looked up.
+    """
+    by, warm = scaled_by(pool), _warm(pool, nodes, resource)
     if by is None:
         return None
     if by == "clusterAutoscaler":
-        least = min(max(plan.sizes.min, _warm(plan)), plan.sizes.max)
-        return ScalingRange(by, static=False, least=least, most=plan.sizes.max)
-    if plan.pool.is_static:
-        return ScalingRange(by, static=True, least=plan.sizes.desired, most=plan.sizes.desired)
-    most = _most_within_limits(plan, catalog)
+        least = min(max(sizes.min, warm), sizes.max)
+        return ScalingRange(by, static=False, least=least, most=sizes.max)
+    if pool.is_static:
+        return ScalingRange(by, static=True, least=sizes.desired, most=sizes.desired)
+    most = _most_within_limits(pool, nodes, catalog)
     # Karpenter knows no minimum: nodes stay for pods alone, those of the warm room among them.
-    least = _warm(plan) if most is None else min(_warm(plan), most)
+    least = warm if most is None else min(warm, most)
     return ScalingRange(by, static=False, least=least, most=most)
 
 
-def range_json(found: ScalingRange, plan: PoolPlan) -> dict[str, Any]:
-    """The range with its shares and its price, as `preview --json` shows it."""
-    return {
-        "by": found.by,
-        "static": found.static,
-        "min": _at(found.least, plan),
-        "max": None if found.most is None else _at(found.most, plan),
-    }
+def range_json(
+    found: ScalingRange, shares: Callable[[int], Mapping[str, int]], price: float | None
+) -> dict[str, Any]:
+    """The range with its shares and its price, as `preview --json` shows it.
+
+    Args:
+        found: The range.
+        shares: What a number of nodes advertise.
+        price: USD per hour of a node, if that is known.
+    """
+
+    def at(nodes: int) -> dict[str, Any]:
+        usd = None if price is None else round(nodes * price, 4)
+        return {"nodes": nodes, "shares": dict(shares(nodes)), "usdPerHour": usd}
+
+    most = None if found.most is None else at(found.most)
+    return {"by": found.by, "static": found.static, "min": at(found.least), "max": most}
 
 
-def _at(nodes: int, plan: PoolPlan) -> dict[str, Any]:
-    price = None if plan.cost is None else round(nodes * plan.cost.per_node, 4)
-    return {"nodes": nodes, "shares": plan.at(nodes), "usdPerHour": price}
-
-
-def _warm(plan: PoolPlan) -> int:
+def _warm(pool: Pool, nodes: Mapping[str, Mapping[str, int]], resource: str) -> int:
     """Nodes that the warm room keeps: those it names, or what its shares need."""
-    warm = plan.pool.warm
-    if warm is None:
+    if pool.warm is None:
         return 0
-    (resource,) = plan.request
-    on_a_node = max((node.get(resource, 0) for node in plan.per_node.values()), default=0)
-    for_shares = -(-(warm.shares or 0) // on_a_node) if on_a_node else 0
-    return max(warm.nodes or 0, for_shares)
+    on_a_node = max((node.get(resource, 0) for node in nodes.values()), default=0)
+    for_shares = -(-(pool.warm.shares or 0) // on_a_node) if on_a_node else 0
+    return max(pool.warm.nodes or 0, for_shares)
 
 
-def _most_within_limits(plan: PoolPlan, catalog: Catalog) -> int | None:
+def _most_within_limits(
+    pool: Pool, nodes: Mapping[str, Mapping[str, int]], catalog: Catalog
+) -> int | None:
     """Nodes that fit under a NodePool's limits, of the type of which most do; None without any.
 
     Karpenter launches no node with which the sum of any limited resource would be above its limit;
     a resource that nodes do not have limits nothing.
     """
-    from eks_gpushare.sharing.karpenter.limits import limits_of
-
-    limits, counts = limits_of(plan), []
-    for name in plan.pool.instance_types:
-        has = {**_machine(name, catalog), **promised(plan, name)}
+    gpus = {
+        kind: {name: count for name, count in node.items() if name != EFA}
+        for kind, node in nodes.items()
+    }
+    limits, counts = limits_by_type(pool, gpus), []
+    for kind, node in gpus.items():
+        has = {**_machine(kind, catalog), **node}
         fits = [
-            int(float(amount) // has[resource])
+            int(amount // Decimal(has[resource]))
             for resource, given in limits.items()
             if has.get(resource) and (amount := quantity(given)) is not None
         ]

@@ -35,6 +35,7 @@ _DELETED = {"Pod": POD, "Job": JOB, "CronJob": CRON_JOB}
 """Paths of what has no replicas, by kind."""
 _NOT_FOUND = 404
 _SHOWN = 3
+_TICK = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,12 @@ def until_idle(
     """
     begun = time.monotonic()
     _drain(session)
-    came = session.wait_for(session.scaling.is_idle, longest, show)
+    came = session.scaling.is_idle()
+    while not came and time.monotonic() < begun + longest:
+        show()
+        session.scaling.look()
+        time.sleep(_TICK)
+        came = session.scaling.is_idle()
     after = round(time.monotonic() - begun, 1) if came else None
     idle = Idle(after, session.scaling.nodes_now())
     return idle, [] if came else list(_left(session, longest))
