@@ -101,7 +101,7 @@ class Promtool:
     def _run(self, *words: str, document: dict[str, Any]) -> str:
         file = self._folder / "given.yaml"
         file.write_text(json.dumps(document), encoding="utf-8")  # JSON is YAML
-        command = [self._program, *words, file]
+        command = [str(self._program), *words, str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         return done.stdout + done.stderr if done.returncode else ""
 

@@ -121,8 +121,9 @@ class EnvironmentParts:
     def _found(self) -> dict[str, str]:
         """By which cluster's Karpenter the subnets are found, where there is one."""
         cluster = self._spec.cluster
-        installed = has_karpenter(self._spec) and isinstance(cluster, NewCluster)
-        return {"discovered_by": cluster.name} if installed else {}
+        if isinstance(cluster, NewCluster) and has_karpenter(self._spec):
+            return {"discovered_by": cluster.name}
+        return {}
 
     def _cluster_by_name(self, spec: ClusterByName) -> ClusterRefs:
         facts = self._spec.cluster_facts

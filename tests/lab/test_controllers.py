@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from eks_gpushare_lab.controllers.running import KARPENTER, Running, release_of
 from eks_gpushare_lab.install.charts import render
+from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 from eks_gpushare_lab.install.release import Release
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Launched:
 
 def running(*said: tuple[str, str]) -> Running:
     machines = [{"pool": pool, "said": text} for pool, text in said]
-    return Running(cloud=cast("Cloud", Launched(machines)))
+    return Running(DesiredCluster((), (), ()), cloud=cast("Cloud", Launched(machines)))
 
 
 def test_machines_that_never_join_are_told_once_for_each_reason() -> None:
@@ -48,7 +49,7 @@ def test_machines_that_never_join_are_told_once_for_each_reason() -> None:
 
 def test_nothing_is_told_where_all_join_or_nothing_runs() -> None:
     assert not list(running(("gpu", "")).findings())
-    assert not list(Running().findings())
+    assert not list(Running(DesiredCluster((), (), ())).findings())
 
 
 def test_a_controller_is_of_a_release_and_nothing_of_its_chart_is_missing() -> None:

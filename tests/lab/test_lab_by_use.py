@@ -71,7 +71,7 @@ def test_what_scales_by_gpus() -> None:
 def test_patience_is_the_longest_that_a_step_takes() -> None:
     policy = {"type": "Pods", "value": 1, "periodSeconds": 30}
     behavior = {"behavior": {"scaleUp": {"policies": [policy]}}}
-    spec = {"pollingInterval": 5, "cooldownPeriod": 60}
+    spec: dict[str, Any] = {"pollingInterval": 5, "cooldownPeriod": 60}
     by_window = scaled("avg_over_time(x[2m:30s])", **spec)
     by_period = scaled("x[10s]", advanced={"horizontalPodAutoscalerConfig": behavior}, **spec)
 

@@ -133,7 +133,7 @@ def test_interfaces_pods_and_storage_are_told_too() -> None:
 @pytest.mark.parametrize(
     "pool", [{"scaledBy": "stack"}, {"provisioner": "existing"}, {"provisioner": "karpenter"}]
 )
-def test_nothing_is_told_of_pools_that_no_autoscaler_scales(pool: dict[str, str]) -> None:
+def test_nothing_is_told_of_pools_that_no_autoscaler_scales(pool: dict[str, Any]) -> None:
     made = plan(SLICES, **pool)
 
     assert planned.template_tags(made, CATALOG) == {}

@@ -15,7 +15,7 @@ from eks_gpushare.catalog import Catalog, gpu_instance_types
 from eks_gpushare.catalog.versions import ami_release
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.documents.cron import cron_fault
-from eks_gpushare.documents.quantities import quantity
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.sharing import karpenter, scaling
 from eks_gpushare.sharing.efa import EFA, efa_cards
 from eks_gpushare.sharing.karpenter.images import UnknownReleaseError, ami_terms
@@ -24,6 +24,8 @@ from eks_gpushare.sharing.resources import GPU
 from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:
+    from email.message import Message
+
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.sharing.plan import PoolPlan
@@ -270,17 +272,20 @@ def test_a_custom_image_has_the_volumes_of_its_family() -> None:
 KUBELET = {"maxPods": 50, "kubeReserved": {"cpu": "1"}, "seccompDefault": True}
 
 
+def parts_of(message: Message) -> list[str]:
+    """The texts of a message of several parts."""
+    return [str(part.get_payload()) for part in message.walk() if not part.is_multipart()]
+
+
 def test_user_data_leaves_to_karpenter_what_it_has_to_know() -> None:
     part = {"contentType": "text/x-shellscript", "content": "#!/bin/sh\nexit 0\n"}
     plan = plan_of(kubelet=KUBELET, localStorage="raid0", userData=[part])
 
     message = email.message_from_string(karpenter.user_data_of(plan, Catalog()) or "")
-    config, script = message.get_payload()
+    config, script = parts_of(message)
 
-    assert json.loads(config.get_payload())["spec"] == {
-        "kubelet": {"config": {"seccompDefault": True}}
-    }
-    assert script.get_payload().startswith("#!/bin/sh\nexit 0")
+    assert json.loads(config)["spec"] == {"kubelet": {"config": {"seccompDefault": True}}}
+    assert script.startswith("#!/bin/sh\nexit 0")
     spec = class_of(plan)
     assert spec["kubelet"] == {"kubeReserved": {"cpu": "1"}, "maxPods": 50}
     assert spec["instanceStorePolicy"] == "RAID0"
@@ -328,8 +333,8 @@ def test_the_boot_script_is_that_of_a_node_group() -> None:
     told = karpenter.user_data_of(plan_of("p4d.24xlarge", sharing=sharing), Catalog())
 
     assert told is not None
-    (script,) = email.message_from_string(told).get_payload()
-    assert "eks-gpushare-mig.service" in script.get_payload()
+    (script,) = parts_of(email.message_from_string(told))
+    assert "eks-gpushare-mig.service" in script
 
 
 def test_nodes_with_efa_have_every_interface_of_their_type() -> None:
@@ -454,10 +459,12 @@ def test_a_price_that_aws_has_not_is_told_once_for_all_pools() -> None:
         (".5k", 500),
         ("2.", 2),
         ("64Gi", 64 * 2**30),
+        ("2Ki", 2048),
         ("1e3", 1000),
         ("1E-3", 0.001),
         ("2E", 2e18),
         *((each, None) for each in ("", "8 cores", "1 0", "Gi", "1gi", "1.2.3", "1e", "0x10", "٣")),
+        *((each, None) for each in ("4GB", "1,5", "1KI", "4gi", "--1", "1e100")),
     ],
 )
 def test_quantities(text: str, number: float | None) -> None:

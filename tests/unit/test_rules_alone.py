@@ -83,7 +83,7 @@ def read(spec: Any, check: Callable[[Any], Iterator[Finding]], given: dict[str, 
 
 def alone(given: dict[str, Any]) -> set[str]:
     """Ids of what components find in their parts of an environment."""
-    common = {key: given[key] for key in ("tags", "catalog", "iam") if key in given}
+    common: dict[str, Any] = {key: given[key] for key in ("tags", "catalog", "iam") if key in given}
     stack, charts = given.get("gpuStack", {}), given.get("charts", {})
     manager = stack.get("manager", "devicePlugin")
     cluster, network = given.get("cluster", {}), given.get("network", {})

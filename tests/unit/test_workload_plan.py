@@ -9,7 +9,6 @@ import pytest
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.config.workloads import Workload
-from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.sharing import warm_room, workloads
 from eks_gpushare.sharing.capacity import most_nodes, most_pods
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
@@ -234,34 +233,6 @@ def test_what_a_pool_holds(pool: dict[str, Any], shares: int | None, nodes: int 
 
     assert most_pods(made, next(iter(made.request))) == shares
     assert most_nodes(made) == nodes
-
-
-@pytest.mark.parametrize(
-    ("text", "amount"),
-    [
-        ("1", 1.0),
-        ("500m", 0.5),
-        ("1.5", 1.5),
-        (".5", 0.5),
-        ("1e3", 1000.0),
-        ("2Ki", 2048.0),
-        ("3k", 3000.0),
-        ("4G", 4e9),
-        ("-1", -1.0),
-    ],
-)
-def test_amounts_are_read_as_kubernetes_reads_them(text: str, amount: float) -> None:
-    found = quantity(text)
-
-    assert found is not None
-    assert float(found) == amount
-
-
-@pytest.mark.parametrize(
-    "text", ["", "4GB", "4 Gi", "Gi", "1,5", "0x10", "1KI", "4gi", "1e", "--1"]
-)
-def test_what_is_no_amount(text: str) -> None:
-    assert quantity(text) is None
 
 
 @pytest.mark.parametrize(("keda", "pods"), [({}, 4), ({"replicas": 1}, 3), ({"install": False}, 0)])

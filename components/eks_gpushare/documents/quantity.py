@@ -26,6 +26,6 @@ def quantity(text: str) -> Fraction | None:
     if unit is None:
         return number
     if unit in _BINARY:
-        return number * 1024 ** (_BINARY.index(unit) + 1)
+        return number * Fraction(1024) ** (_BINARY.index(unit) + 1)
     power = _DECIMAL[unit] if unit in _DECIMAL else int(unit[1:])
-    return number * 10**power if power >= 0 else number / 10**-power
+    return number * Fraction(10) ** power

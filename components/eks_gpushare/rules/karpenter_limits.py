@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from eks_gpushare.documents.quantities import quantity
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
@@ -71,9 +71,9 @@ COUNTED_BY_LARGEST = Rule(
 )
 
 _OF_EVERY_NODE = ("cpu", "memory", "ephemeral-storage", "pods", "vpc.amazonaws.com/pod-eni")
-_KARPENTERS_PART = Decimal("0.925")
+_KARPENTERS_PART = Fraction("0.925")
 """Of a type's memory: what Karpenter takes for there, by its vmMemoryOverheadPercent."""
-_MIB = Decimal(2**20)
+_MIB = Fraction(2**20)
 
 
 @check(Scope.POOL, IDLE_LIMIT, FORBIDDING_LIMIT, BAD_LIMIT, NEVER_LAUNCHED)
@@ -105,7 +105,7 @@ def _fault(given: int | str, *, whole: bool) -> str | None:
         return f'"{given}" is no quantity.'
     if found <= 0:
         return f"{given} lets the pool have no node."
-    if whole and found != found.to_integral_value():
+    if whole and found.denominator != 1:
         return f"{given} is not a whole number."
     return None
 
@@ -129,11 +129,11 @@ def _too_small(
     ctx: Context, name: str, pool: Pool, resource: str, nodes: Mapping[str, Mapping[str, int]]
 ) -> Iterator[Finding]:
     """Findings on a limit under which types have no node, all of them or some."""
-    limit = quantity(limits_by_type(pool, nodes)[resource]) or Decimal(0)
+    limit = quantity(limits_by_type(pool, nodes)[resource]) or Fraction(0)
     types = [found for each in nodes if (found := ctx.catalog.find(each)) is not None]
     has = {found.name: _of_node(found, resource, nodes) for found in types}
     above = {each: count for each, count in has.items() if count is not None and count > limit}
-    least = min(above.values(), default=Decimal(0))
+    least = min(above.values(), default=Fraction(0))
     at = ("pools", name, "karpenter", "limits", resource)
     if above and len(above) == len(has):
         yield FORBIDDING_LIMIT.finding(
@@ -153,20 +153,20 @@ def _too_small(
 
 def _of_node(
     found: InstanceType, resource: str, nodes: Mapping[str, Mapping[str, int]]
-) -> Decimal | None:
+) -> Fraction | None:
     """What Karpenter believes a node of a type to have; None where that is not known."""
     if resource == "cpu":
-        return Decimal(found.vcpus)
+        return Fraction(found.vcpus)
     if resource == "memory":
         return found.memory_mib * _MIB * _KARPENTERS_PART
     if resource == EFA:
-        return Decimal(found.efa_interfaces)
+        return Fraction(found.efa_interfaces)
     count = nodes[found.name].get(resource)
-    return None if count is None else Decimal(count)
+    return None if count is None else Fraction(count)
 
 
-def _text(resource: str, count: Decimal) -> str:
-    return f"{-(-count // _MIB):.0f}Mi" if resource == "memory" else f"{count:.0f}"
+def _text(resource: str, count: Fraction) -> str:
+    return f"{-(-count // _MIB)}Mi" if resource == "memory" else f"{-(-count // 1)}"
 
 
 @check(Scope.POOL, NO_LIMIT, COUNTED_BY_LARGEST)

@@ -12,7 +12,7 @@ from eks_gpushare.catalog.kubelet import (
     KARPENTER_FIELDS,
 )
 from eks_gpushare.documents.node_config import NODE_CONFIG
-from eks_gpushare.documents.quantities import quantity
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket

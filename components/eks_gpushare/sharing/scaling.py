@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.documents.quantities import quantity
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.sharing.nodes import Sizes
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from eks_gpushare.documents.quantities import quantity
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.scaling import limits_by_type
 
@@ -122,7 +122,7 @@ def _most_within_limits(
     for kind, node in gpus.items():
         has = {**_machine(kind, catalog), **node}
         fits = [
-            int(amount // Decimal(has[resource]))
+            int(amount // Fraction(has[resource]))
             for resource, given in limits.items()
             if has.get(resource) and (amount := quantity(given)) is not None
         ]

@@ -45,7 +45,7 @@ class Control:
         Returns:
             Whether a rule of the account puts the notice into the queue.
         """
-        event = interruption(instance, self._account.region)
+        event: Any = interruption(instance, self._account.region)
         told = any(EventPattern.load(each).matches_event(event) for each in self._account.patterns)
         if told:
             queues: Any = get_backend("sqs")[ACCOUNT_ID][self._account.region]

@@ -73,7 +73,7 @@ def test_where_there_is_no_capacity_another_pool_takes_the_pods(
     scaled_lab: ScaledLab, pool: PoolType, tmp_path: Path
 ) -> None:
     lacking = CloudSettings(start=0, insufficient=(Shortage("g5.xlarge"),))
-    anywhere = {"nodeSelector": {}}
+    anywhere: dict[str, Any] = {"nodeSelector": {}}
     pools = {
         "none": pool(f"{{{RENAMED}}}", SHARED, 25, spec=anywhere),
         # Larger, so that the one without capacity is the first choice.
