@@ -24,8 +24,6 @@ from eks_gpushare.sharing.resources import GPU
 from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:
-    from email.message import Message
-
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.sharing.plan import PoolPlan
@@ -57,6 +55,13 @@ def class_of(plan: PoolPlan) -> dict[str, Any]:
     )
     spec: dict[str, Any] = made["spec"]
     return spec
+
+
+def parts_of(user_data: str | None) -> list[str]:
+    """The parts of MIME user data, as a mail reader and so cloud-init takes them apart."""
+    assert user_data is not None
+    whole = email.message_from_string(user_data)
+    return [str(part.get_payload()) for part in whole.walk() if not part.is_multipart()]
 
 
 def believed(plan: PoolPlan, name: str) -> dict[str, int]:
@@ -272,17 +277,11 @@ def test_a_custom_image_has_the_volumes_of_its_family() -> None:
 KUBELET = {"maxPods": 50, "kubeReserved": {"cpu": "1"}, "seccompDefault": True}
 
 
-def parts_of(message: Message) -> list[str]:
-    """The texts of a message of several parts."""
-    return [str(part.get_payload()) for part in message.walk() if not part.is_multipart()]
-
-
 def test_user_data_leaves_to_karpenter_what_it_has_to_know() -> None:
     part = {"contentType": "text/x-shellscript", "content": "#!/bin/sh\nexit 0\n"}
     plan = plan_of(kubelet=KUBELET, localStorage="raid0", userData=[part])
 
-    message = email.message_from_string(karpenter.user_data_of(plan, Catalog()) or "")
-    config, script = parts_of(message)
+    config, script = parts_of(karpenter.user_data_of(plan, Catalog()))
 
     assert json.loads(config)["spec"] == {"kubelet": {"config": {"seccompDefault": True}}}
     assert script.startswith("#!/bin/sh\nexit 0")
@@ -332,8 +331,7 @@ def test_the_boot_script_is_that_of_a_node_group() -> None:
     sharing = {"mode": "mig", "layout": "all-1g.5gb"}
     told = karpenter.user_data_of(plan_of("p4d.24xlarge", sharing=sharing), Catalog())
 
-    assert told is not None
-    (script,) = parts_of(email.message_from_string(told))
+    (script,) = parts_of(told)
     assert "eks-gpushare-mig.service" in script
 
 
