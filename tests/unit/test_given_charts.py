@@ -235,7 +235,7 @@ RIGHT = [
     operator(repository="oci://111122223333.dkr.ecr.us-west-2.amazonaws.com/gpu-operator"),
     *(plugin(path=each) for each in ("charts/x", "./charts/x", "charts/x-0.20.0.tgz", "a..b/c")),
     {
-        "charts": {"devicePlugin": {"version": "0.20.0"}, "karpenter": {"version": "1.8.0"}},
+        "charts": {"devicePlugin": {"version": "0.20.0"}, "karpenter": {"version": "1.14.0"}},
         "karpenter": {},
     },
 ]

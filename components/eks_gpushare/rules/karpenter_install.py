@@ -111,7 +111,7 @@ def _installs(ctx: Context) -> bool:
 
 
 @check(Scope.ENVIRONMENT, COPIES_WAIT)
-def copies(ctx: Context) -> Iterator[Finding]:
+def karpenter_copies(ctx: Context) -> Iterator[Finding]:
     """For a new cluster: of an existing one nobody here knows all nodes."""
     if ctx.new_cluster is None or not _installs(ctx):
         return
@@ -127,7 +127,7 @@ def copies(ctx: Context) -> Iterator[Finding]:
 
 
 @check(Scope.ENVIRONMENT, FOREIGN_ROLE, IDLE_KARPENTER_KEY)
-def not_installed(ctx: Context) -> Iterator[Finding]:
+def karpenter_elsewhere(ctx: Context) -> Iterator[Finding]:
     block = ctx.environment.karpenter
     if block is None or block.install:
         return
@@ -168,7 +168,7 @@ def _idle(at: FieldPath) -> Finding:
 
 
 @check(Scope.KARPENTER, BAD_NODE_ROLE, OTHER_PARTITION)
-def node_role(ctx: Context) -> Iterator[Finding]:
+def karpenter_node_role(ctx: Context) -> Iterator[Finding]:
     block = ctx.environment.karpenter
     role = block.node_role if block is not None else None
     if role is None:
@@ -181,11 +181,11 @@ def node_role(ctx: Context) -> Iterator[Finding]:
             "Write it like arn:aws:iam::111122223333:role/gpu-nodes.",
         )
     else:
-        yield from partition_fault(ctx, at, role)
+        yield from partition_fault(at, role, ctx)
 
 
 @check(Scope.KARPENTER, BAD_KARPENTER_NAMESPACE)
-def namespace(ctx: Context) -> Iterator[Finding]:
+def karpenter_namespace(ctx: Context) -> Iterator[Finding]:
     block = ctx.environment.karpenter
     if block is None:
         return
@@ -205,8 +205,8 @@ def namespace(ctx: Context) -> Iterator[Finding]:
         )
 
 
-@check(Scope.CHARTS, OLD_KARPENTER, OTHER_DEFINITIONS)
-def chart_version(ctx: Context) -> Iterator[Finding]:
+@check(Scope.KARPENTER, OLD_KARPENTER, OTHER_DEFINITIONS)
+def karpenter_version(ctx: Context) -> Iterator[Finding]:
     """For a version that the stack file names: the default is one that this release is for."""
     charts = known_fields(ctx.environment.charts)
     chart, definitions = charts.get("karpenter"), charts.get("karpenter_crd")

@@ -10,7 +10,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import FieldPath, Finding
@@ -56,18 +56,18 @@ def cluster_arns(ctx: Context) -> Iterator[Finding]:
         return
     at: FieldPath = ("cluster",)
     for index, arn in enumerate(cluster.admins):
-        yield from partition_fault(ctx, (*at, "admins", index), arn)
+        yield from _fault(ctx, (*at, "admins", index), arn)
     for name, arn in (cluster.named_admins or {}).items():
         if not arn.rpartition("/")[2].startswith("known-later-"):  # an output of a program
-            yield from partition_fault(ctx, (*at, "namedAdmins", name), arn)
-    yield from partition_fault(ctx, (*at, "secretsKeyArn"), cluster.secrets_key_arn)
-    yield from partition_fault(ctx, (*at, "logKeyArn"), cluster.log_key_arn)
+            yield from _fault(ctx, (*at, "namedAdmins", name), arn)
+    yield from _fault(ctx, (*at, "secretsKeyArn"), cluster.secrets_key_arn)
+    yield from _fault(ctx, (*at, "logKeyArn"), cluster.log_key_arn)
     for name, addon in cluster.addons.by_name.items():
         for account, identity in addon.pod_identity.items():
             place = (*at, "addons", "byName", name, "podIdentity", account)
-            yield from partition_fault(ctx, (*place, "roleArn"), identity.role_arn)
+            yield from _fault(ctx, (*place, "roleArn"), identity.role_arn)
             for index, arn in enumerate(identity.policy_arns):
-                yield from partition_fault(ctx, (*place, "policyArns", index), arn)
+                yield from _fault(ctx, (*place, "policyArns", index), arn)
 
 
 @check(Scope.TAGS, OTHER_PARTITION)
@@ -75,23 +75,23 @@ def boundary_arn(ctx: Context) -> Iterator[Finding]:
     """For the permissions boundary."""
     iam = ctx.environment.iam
     if iam is not None:
-        yield from partition_fault(ctx, ("iam", "permissionsBoundary"), iam.permissions_boundary)
+        yield from _fault(ctx, ("iam", "permissionsBoundary"), iam.permissions_boundary)
 
 
 @check(Scope.POOL, OTHER_PARTITION)
 def pool_role_arn(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """For the role of a pool's nodes."""
-    yield from partition_fault(ctx, ("pools", name, "nodeRole"), pool.node_role)
+    yield from _fault(ctx, ("pools", name, "nodeRole"), pool.node_role)
 
 
 @check(Scope.SYSTEM_NODES, OTHER_PARTITION)
 def system_role_arn(ctx: Context) -> Iterator[Finding]:
     """For the role of the system nodes."""
     if ctx.environment.system is not None:
-        yield from partition_fault(ctx, ("system", "nodeRole"), ctx.environment.system.node_role)
+        yield from _fault(ctx, ("system", "nodeRole"), ctx.environment.system.node_role)
 
 
-def partition_fault(ctx: Context, at: FieldPath, arn: str | None) -> Iterator[Finding]:
+def _fault(ctx: Context, at: FieldPath, arn: str | None) -> Iterator[Finding]:
     given = partition_of_arn(arn or "")
     if ctx.region is None or given is None:
         return
@@ -99,3 +99,8 @@ def partition_fault(ctx: Context, at: FieldPath, arn: str | None) -> Iterator[Fi
     if given != right:
         message = f"{arn} is of the partition {given}; {ctx.region} is in {right}."
         yield OTHER_PARTITION.finding(at, message, f"Give one that begins with arn:{right}:.")
+
+
+def partition_fault(at: FieldPath, arn: str, ctx: Context) -> Iterable[Finding]:
+    """What is wrong with the partition of an ARN that another module has looked at."""
+    return _fault(ctx, at, arn)
