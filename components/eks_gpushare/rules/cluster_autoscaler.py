@@ -223,13 +223,13 @@ def namespace(ctx: Context) -> Iterator[Finding]:
 def _namespaces(ctx: Context) -> dict[str, str]:
     """Other namespaces that the stack makes, and for what."""
     known = known_fields(ctx.environment)
-    stack, karpenter = known.get("gpu_stack"), known.get("karpenter")
-    found: dict[str, str] = {}
+    stack, found = known.get("gpu_stack"), dict[str, str]()
     if stack is not None:
         made_by = {"devicePlugin": "nvidia-device-plugin", "gpuOperator": "gpu-operator"}
         found[stack.namespace or made_by[stack.manager]] = "the GPU stack"
-    if karpenter is not None:
-        found[karpenter.namespace] = "Karpenter"
+    for key, what in (("karpenter", "Karpenter"), ("keda", "KEDA")):
+        if known.get(key) is not None:
+            found[known[key].namespace] = what
     return found
 
 
