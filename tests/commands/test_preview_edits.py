@@ -232,6 +232,27 @@ BOTTLEROCKET = {
 }
 
 
+def test_another_way_to_choose_among_pools_restarts_no_device_plugin(ask: Ask) -> None:
+    before = {**gpu(**AUTOSCALER), "clusterAutoscaler": {}}
+
+    assert announced(ask(before, {**before, "clusterAutoscaler": {"expander": "random"}})) == [
+        (
+            "gpushare-cluster-autoscaler-release",
+            "restart",
+            (
+                "gpushare-cluster-autoscaler-release: Cluster Autoscaler restarts; nodes and pods "
+                "stay, and no group changes its size meanwhile (values)."
+            ),
+        )
+    ]
+
+
+def test_an_autoscaler_for_a_pool_touches_none_of_its_nodes(ask: Ask) -> None:
+    assert announced(ask({}, {**gpu(**AUTOSCALER), "clusterAutoscaler": {}})) == [
+        (GROUP, "update", f"{GROUP}: it changes in place; no node is touched (labels, tags).")
+    ]
+
+
 def test_the_last_pool_that_the_chart_serves_takes_it_away(ask: Ask) -> None:
     """Bottlerocket's nodes bring a device plugin: a stack of nothing else installs no chart."""
     both = {"pools": {"own": BOTTLEROCKET}}

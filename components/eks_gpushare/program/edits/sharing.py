@@ -29,6 +29,14 @@ _EFA_RESTARTS = (
     "AWS's device plugin restarts on the nodes with EFA; nodes and running pods stay, and keep "
     "their interfaces"
 )
+_CLUSTER_AUTOSCALER = "eks-gpushare:index:ClusterAutoscaler"
+_AUTOSCALER_RESTARTS = (
+    "Cluster Autoscaler restarts; nodes and pods stay, and no group changes its size meanwhile"
+)
+_AUTOSCALER_ANEW = (
+    "Cluster Autoscaler is removed and installed anew; nodes and pods stay, and no group changes "
+    "its size meanwhile"
+)
 _ANOTHER_RELEASE = (
     "the device plugin is removed and installed anew; nodes and running pods stay, but no new pod "
     "gets a GPU meanwhile"
@@ -79,10 +87,14 @@ def of_releases(
     for urn, release in by_urn(after, RELEASE).items():
         if release.urn in replaced:
             says = REINSTALLED if _is_karpenters(release) else _ANOTHER_RELEASE
+            if _is_cluster_autoscalers(release):
+                says = _AUTOSCALER_ANEW
             yield edit(release.name, "replace", replaced[release.urn], says)
         elif urn in olds and (names := changed(olds[urn], release)):
             says = _EFA_RESTARTS if f"{_EFA_PLUGIN}$" in release.urn else ""
-            if _is_karpenters(release):
+            if _is_cluster_autoscalers(release):
+                says = _AUTOSCALER_RESTARTS
+            elif _is_karpenters(release):
                 crds = inputs(release).get("name") == _DEFINITIONS
                 says = DEFINITIONS if crds else RESTARTS
             yield edit(release.name, "restart", names, says)
@@ -93,6 +105,10 @@ _DEFINITIONS = "karpenter-crd"
 
 def _is_karpenters(release: Resource) -> bool:
     return f"{CONTROLLER}$" in release.urn
+
+
+def _is_cluster_autoscalers(release: Resource) -> bool:
+    return f"{_CLUSTER_AUTOSCALER}$" in release.urn
 
 
 def of_requests(before: Recording, after: Recording) -> Iterator[Edit]:
