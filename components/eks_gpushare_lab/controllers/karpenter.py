@@ -29,7 +29,6 @@ CHART, CRD_CHART = "karpenter", "karpenter-crd"
 
 _STOP_SECONDS = 1.0
 _SERVED_SECONDS = 30.0
-_POOL_SECONDS = 10.0
 _JUDGED = ("/apis/karpenter.sh/v1/nodepools", "/apis/karpenter.sh/v1alpha1/nodeoverlays")
 # charts/karpenter/values.yaml of github.com/aws/karpenter-provider-aws v1.14.1
 _DEFAULTS: dict[str, Any] = {
@@ -181,16 +180,12 @@ class Karpenter:
             raise LabError("\n".join(["karpenter has ended; its log ends so:", *last]))
 
 
-def await_pools(client: Client, seconds: float = _POOL_SECONDS) -> None:
-    """Wait until Karpenter can make nodes for every pool that is there, or says that it cannot.
+def knows_pools(client: Client) -> bool:
+    """Whether Karpenter can make nodes for every pool that is there, with what is promised of them.
 
     A pool that is not ready yet when pods come is looked at again after ten seconds only.
     """
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if all(_is_ready(each) for path in _JUDGED for each in client.list(path)[0]):
-            return
-        time.sleep(0.05)
+    return all(_is_ready(each) for path in _JUDGED for each in client.list(path)[0])
 
 
 def _is_ready(given: Object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ CLUSTER_AUTOSCALER = "cluster-autoscaler"
 PROGRAMS = (KARPENTER, CLUSTER_AUTOSCALER)
 """Charts whose programs run for real."""
 
+_POOL_SECONDS = 30.0
 _FIX = "Fix in the pool what the message names: its user data, kubelet settings or labels."
 
 
@@ -47,11 +49,21 @@ class Running:
     """Cluster Autoscaler, if the stack has it and managed node groups for it."""
 
     def await_pools(self, client: Client) -> None:
-        """Wait until what is installed can make nodes, as an update of the stack would."""
-        if self.karpenter is not None:
-            from eks_gpushare_lab.controllers import karpenter
+        """Wait until what is installed can make nodes, as an update of the stack would.
 
-            karpenter.await_pools(client)
+        What cannot is not waited for long: the run will show it.
+
+        Raises:
+            LabError: If a controller has ended.
+        """
+        if self.karpenter is None:
+            return
+        from eks_gpushare_lab.controllers import karpenter
+
+        deadline = time.monotonic() + _POOL_SECONDS
+        while not karpenter.knows_pools(client) and time.monotonic() < deadline:
+            self.check()
+            time.sleep(0.05)
 
     def findings(self) -> Iterator[Finding]:
         """What AWS alone knows: machines that were launched and are no nodes."""
