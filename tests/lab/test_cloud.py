@@ -17,6 +17,7 @@ from eks_gpushare_lab.cloud.emulation import Cloud
 from eks_gpushare_lab.cloud.settings import CloudSettings, Shortage
 from eks_gpushare_lab.control_plane import certificates
 from eks_gpushare_lab.control_plane.state import Lab
+from eks_gpushare_lab.install.desired_cluster import NodePool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +27,20 @@ ZONES = {f"subnet-0{zone}": f"{REGION}{zone}" for zone in "abc"}
 EKS = "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023"
 INTERRUPTION = "EC2 Spot Instance Interruption Warning"
 NODE_GROUP = "sg-0nodes"
+
+LARGE = NodePool(
+    "large",
+    ("g5.xlarge",),
+    0,
+    {"eks-gpushare/pool": "large"},
+    (),
+    group="large",
+    cluster="lab",
+    maximum=2,
+    region=REGION,
+    user_data="x" * 200_000,
+)
+"""A managed node group with more user data than an argument of a process may have."""
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +58,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
         roles=("node",),
         queue="interruptions",
         patterns=(json.dumps({"source": ["aws.ec2"], "detail-type": [INTERRUPTION]}),),
+        node_groups=(LARGE,),
     )
     lab = Lab(folder, "ready", 0, port=1)
     with Cloud(lab, account) as started:
@@ -341,3 +357,13 @@ def test_what_is_not_emulated_says_so(aws: Callable[[str], Any]) -> None:
 
 def test_nobody_is_answered_who_does_not_sign(cloud: Cloud) -> None:
     assert urllib3.request("POST", cloud.url, body=b"Action=DescribeInstances").status == 403
+
+
+def test_a_node_group_is_described_as_registered_whatever_its_user_data(
+    aws: Callable[[str], Any],
+) -> None:
+    asked = aws("eks").describe_nodegroup(clusterName="lab", nodegroupName=LARGE.group)
+    (group,) = aws("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
+
+    assert asked["nodegroup"]["labels"] == LARGE.labels
+    assert (group["MinSize"], group["MaxSize"], group["Instances"]) == (0, 2, [])

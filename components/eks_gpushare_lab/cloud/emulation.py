@@ -14,6 +14,7 @@ import urllib3
 from eks_gpushare_lab.cloud.settings import CloudSettings
 from eks_gpushare_lab.errors import NO_MOTO, LabError
 from eks_gpushare_lab.host import processes
+from eks_gpushare_lab.host.folders import write_private
 
 if TYPE_CHECKING:
     import subprocess
@@ -80,13 +81,15 @@ class Cloud:
                 "key": str(lab.client_key),
             },
         }
+        file = lab.directory / "aws.json"  # an argument may have 128 KiB; user data has more
+        write_private(file, json.dumps(order).encode())
         source = str(Path(__file__).parents[2])
         paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
         log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         answers, output = os.pipe()
         try:
             self._process = processes.spawn(
-                [sys.executable, "-P", "-m", "eks_gpushare_lab.cloud.server", json.dumps(order)],
+                [sys.executable, "-P", "-m", "eks_gpushare_lab.cloud.server", str(file)],
                 cwd=lab.directory,
                 environment={
                     "HOME": str(lab.directory),

@@ -1,8 +1,8 @@
-"""The process that is AWS for one lab: `python -m eks_gpushare_lab.cloud.server ORDER`.
+"""The process that is AWS for one lab: `python -m eks_gpushare_lab.cloud.server FILE`.
 
-The order is JSON. It prints one line of JSON, {"ready": port}, when it listens on that port of
-127.0.0.1. Under /lab/ it takes what the lab asks of it: the machines, other
-settings, a spot interruption.
+The file has its order in JSON. It prints one line of JSON, {"ready": port}, when it listens on that
+port of 127.0.0.1. Under /lab/ it takes what the lab asks of it: the machines, other settings, a
+spot interruption.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class _Server(ThreadingHTTPServer):
 def main() -> int:
     """Be AWS until somebody ends this process."""
     os.environ.setdefault("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
-    order = json.loads(sys.argv[1])
+    order = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     from eks_gpushare_lab.client import Client
     from eks_gpushare_lab.cloud import auto_scaling
     from eks_gpushare_lab.cloud.account import Account, fill
