@@ -88,24 +88,48 @@ def test_where_there_is_no_capacity_another_pool_takes_the_pods(
         assert "cannot provision any more nodes" in lab.said()
 
 
+LATE = CloudSettings(start=0, plugin=45)
+"""A device plugin that starts when its node has been ready for a while."""
+
+
 def test_a_plugin_that_is_late_is_waited_for(
     scaled_lab: ScaledLab, pool: PoolType, breaks: Breaks, tmp_path: Path
 ) -> None:
-    """With the label of GPUs; without it nodes are launched and removed, and no pod ever runs."""
-    late = CloudSettings(start=0, plugin=90)
+    """With the label of GPUs. Without it, a node that is ready has no room, and others come.
+
+    A pool of renamed shares has none: with it, its nodes would count as starting for ever.
+    """
     pools = {
-        "gpu": pool(f"{{{TEN}}}", GPU, 25),
-        "renamed": pool(f"{{{RENAMED}}}", SHARED, 25),
-        "unlabelled": pool(f"{{{TEN}}}", GPU, 25, change=breaks["unlabelled"]),
+        "gpu": pool(f"{{{TEN}}}", GPU, 15),
+        "renamed": pool(f"{{{RENAMED}}}", SHARED, 15),
+        "unlabelled": pool(f"{{{TEN}}}", GPU, 15, change=breaks["unlabelled"]),
+        "labelled": pool(f"{{{RENAMED}}}", SHARED, 15, change=breaks["labelled"]),
     }
-    with scaled_lab(pools, tmp_path, late) as lab:
+    with scaled_lab(pools, tmp_path, LATE, "{scaleDownAfter: 3h}") as lab:
         lab.deploy(*pools)
-        lab.await_that(lambda: lab.running("gpu") + lab.running("renamed") == 50, "pods run", 300)
+        lab.await_that(lambda: all(lab.running(name) == 15 for name in pools), "pods run", 240)
+
+        state = lab.state()
+        assert (state["gpu"], state["labelled"]) == ((2, 15), (2, 15))
+        assert (state["renamed"], state["unlabelled"]) == ((4, 15), (4, 15))
+
+
+def test_without_the_label_nodes_are_removed_before_a_plugin_that_is_later(
+    scaled_lab: ScaledLab, pool: PoolType, breaks: Breaks, tmp_path: Path
+) -> None:
+    """And launched again, for ever; with the label they count as starting, and are left alone."""
+    pools = {
+        "gpu": pool(f"{{{TEN}}}", GPU, 5),
+        "unlabelled": pool(f"{{{TEN}}}", GPU, 5, change=breaks["unlabelled"]),
+    }
+    late = CloudSettings(start=0, plugin=100)
+    with scaled_lab(pools, tmp_path, late, "{scaleDownAfter: 5m}") as lab:
+        lab.deploy(*pools)
+        lab.await_that(lambda: lab.running("gpu") == 5, "pods run", 240)
         removed = [each for each in lab.launched("unlabelled") if each["ended"] is not None]
 
-        assert lab.state()["gpu"] == (3, 25)
-        assert lab.state()["renamed"] == (3, 25)
-        assert len(removed) >= 3
+        assert lab.state()["gpu"] == (1, 5)
+        assert removed
         assert all(each["ended"] - each["joined"] < late.plugin for each in removed)
 
 
