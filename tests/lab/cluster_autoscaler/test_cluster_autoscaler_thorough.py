@@ -1,7 +1,7 @@
 """What takes the real Cluster Autoscaler minutes, though most of its delays are compressed.
 
 It asks AWS once a minute what has become of its groups, and no flag changes that. Run with
-EKS_GPUSHARE_TEST_SCALING=1.
+EKS_GPUSHARE_TEST_CLUSTER_AUTOSCALER=1.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not os.environ.get("EKS_GPUSHARE_TEST_SCALING"),
-        reason="minutes of Cluster Autoscaler: EKS_GPUSHARE_TEST_SCALING=1",
+        not os.environ.get("EKS_GPUSHARE_TEST_CLUSTER_AUTOSCALER"),
+        reason="minutes of Cluster Autoscaler: EKS_GPUSHARE_TEST_CLUSTER_AUTOSCALER=1",
     ),
 ]
 
