@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from eks_gpushare_lab.controllers import keda
-from eks_gpushare_lab.controllers.by_use import VARIABLE, faster
 from eks_gpushare_lab.controllers.scaled_objects import is_by_gpu, patience, target_of
+from eks_gpushare_lab.controllers.shorter_times import VARIABLE, faster
 from eks_gpushare_lab.errors import LabError
 from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.release import Release
@@ -121,3 +124,17 @@ def test_why_the_use_of_a_pod_is_not_measured(
 
     assert why in found
     assert bool(found) == bool(why)
+
+
+def test_a_run_without_keda_imports_nothing_of_it() -> None:
+    heavy = ("scaling_by_use", "web", "prometheus")
+    names = [f"eks_gpushare_lab.controllers.{each}" for each in heavy]
+    program = (
+        "import sys, eks_gpushare_lab.session\n"
+        f"print([each for each in {names!r} if each in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ
+    )
+
+    assert done.stdout.strip() == "[]"

@@ -5,12 +5,11 @@ It is light: KEDA and Prometheus are looked for only when something of KEDA's is
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.controllers import keda
 from eks_gpushare_lab.controllers.scaled_objects import is_scaled_object
-from eks_gpushare_lab.errors import LabError
+from eks_gpushare_lab.controllers.shorter_times import faster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,27 +22,6 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.observing.observer import Workload
     from eks_gpushare_lab.observing.watches import Watches
     from eks_gpushare_lab.simulated_node.config_file import Configuration
-
-VARIABLE = "EKS_GPUSHARE_LAB_FASTER"
-"""Environment variable: what times of ScaledObjects are divided by."""
-FASTER = 30.0
-"""The same if nothing says another: idle for two minutes is four seconds."""
-
-
-def faster() -> float:
-    """How many times faster the times of ScaledObjects pass.
-
-    Raises:
-        LabError: If the environment variable is no number of at least 1.
-    """
-    given = os.environ.get(VARIABLE, "")
-    try:
-        found = float(given or FASTER)
-    except ValueError:
-        found = 0.0
-    if not 1 <= found < float("inf"):
-        raise LabError(f"{VARIABLE} is {given!r}: it takes a number from 1 on, such as 30")
-    return found
 
 
 class ByUse:

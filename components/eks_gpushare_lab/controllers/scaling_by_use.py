@@ -15,7 +15,6 @@ from eks_gpushare_lab import rules
 from eks_gpushare_lab.binaries import build, cleaning, versions
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.controllers import keda, prometheus, web
-from eks_gpushare_lab.controllers.by_use import VARIABLE
 from eks_gpushare_lab.controllers.processes import Processes
 from eks_gpushare_lab.controllers.scaled_objects import (
     is_by_gpu,
@@ -23,7 +22,7 @@ from eks_gpushare_lab.controllers.scaled_objects import (
     patience,
     target_of,
 )
-from eks_gpushare_lab.controllers.shorter_times import compressed
+from eks_gpushare_lab.controllers.shorter_times import VARIABLE, compressed
 from eks_gpushare_lab.host.folders import make_private
 from eks_gpushare_lab.host.ports import reserved
 from eks_gpushare_lab.observing.observer import Workload, workload_of

@@ -18,7 +18,7 @@ import yaml
 
 from eks_gpushare.sharing.omnistrate import environment_parts
 from eks_gpushare_lab.client import Client
-from eks_gpushare_lab.controllers.by_use import VARIABLE as VARIABLE_OF_LAB
+from eks_gpushare_lab.controllers.shorter_times import VARIABLE as VARIABLE_OF_LAB
 from eks_gpushare_lab.session import Session
 from eks_gpushare_lab.simulated_node.exporters import SERIES
 from eks_gpushare_lab.simulated_node.load import GPU_DEMAND

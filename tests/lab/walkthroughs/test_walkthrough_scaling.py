@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare_lab.client import Client
-from eks_gpushare_lab.controllers.by_use import VARIABLE as VARIABLE_OF_LAB
+from eks_gpushare_lab.controllers.shorter_times import VARIABLE as VARIABLE_OF_LAB
 from eks_gpushare_lab.install.manifests import Manifest
 from eks_gpushare_lab.observing.observer import Workload
 from eks_gpushare_lab.session import Session
