@@ -151,7 +151,7 @@ class Session:
         if up is None:
             objects = self.by_use.take(desired.objects, desired.releases)
             desired = replace(desired, objects=tuple(objects))
-        self.scaling.begin(desired.gpu_pools)
+        self.scaling.begin(desired.gpu_pools, (each.chart for each in desired.releases))
         self._installer.install(desired, up)
         if up is not None:
             self.by_use.take_over(desired.objects, desired.releases)

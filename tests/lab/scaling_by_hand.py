@@ -34,8 +34,8 @@ class Told(Autoscalers):
     def present(self) -> bool:
         return self.there
 
-    def look(self, pools: object) -> None:
-        assert pools is not None
+    def look(self) -> None:
+        assert self.said is not None
 
     def claims(self) -> list[Object]:
         return self.given["claims"]

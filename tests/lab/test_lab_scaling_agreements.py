@@ -19,7 +19,8 @@ from tests.lab.scaling_by_hand import (
 
 from eks_gpushare_lab.observing.autoscalers import AUTOSCALER, KARPENTER
 from eks_gpushare_lab.observing.declared_pools import DeclaredPool
-from eks_gpushare_lab.reporting.agreements import expected_nodes
+from eks_gpushare_lab.observing.observer import workload_of
+from eks_gpushare_lab.reporting.agreements import agreement_findings, expected_nodes
 from eks_gpushare_lab.reporting.scaling import pool_reports
 
 if TYPE_CHECKING:
@@ -313,6 +314,17 @@ def test_no_node_since_there_is_no_autoscaler() -> None:
     lab.pods(3)
 
     assert "There is no Karpenter in the cluster" in lab.message("GPU968")
+    (found,) = [e for e in agreement_findings(lab.session) if e.code == "GPU968"]
+    assert found.severity == "warning", "somebody may install one that the stack does not know of"
+
+
+def test_pods_that_were_expected_to_wait_are_no_finding() -> None:
+    lab = karpenter_lab()
+    lab.pods(3)
+    (app,) = {workload_of(pod) for pod in lab.watches.pods.all()}
+
+    assert lab.codes() == ["GPU968"]
+    assert list(agreement_findings(lab.session, {app})) == []
 
 
 def test_pods_that_another_pool_runs_are_no_concern_of_this_one() -> None:

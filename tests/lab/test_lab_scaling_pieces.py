@@ -193,3 +193,25 @@ def test_seconds_count_from_when_the_stack_was_there() -> None:
 
     (node,) = pool_reports(lab.session)["gpu"].nodes
     assert (node.launched, node.ready, node.removed) == (0.0, 0.0, None)
+
+
+@pytest.mark.parametrize(
+    ("published", "quiet", "waits"),
+    [
+        ({}, 30.0, True),
+        ({"time": "2026-11-22 11:59:59.1 +0000 UTC"}, 30.0, True),
+        ({"time": "2026-11-22 12:00:09.1 +0000 UTC"}, 30.0, False),
+        ({"time": "2026-11-22 12:00:09.1 +0000 UTC"}, 5.0, True),
+    ],
+)
+def test_an_autoscaler_that_has_not_gone_round_yet_is_waited_for(
+    published: dict[str, str], quiet: float, waits: bool
+) -> None:
+    lab = Lab(group())
+    lab.told.installed = frozenset({AUTOSCALER})
+    lab.told.published = published
+    lab.pods(1)
+    (pod,) = lab.watches.pods.all()
+    pod["metadata"]["creationTimestamp"] = "2026-11-22T12:00:00Z"
+
+    assert bool(lab.scaling.coming(quiet)) == waits

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from eks_gpushare_lab.observing.declared_pools import CLUSTER_AUTOSCALER, NODE_POOL
+from eks_gpushare_lab.observing.declared_pools import NODE_POOL
 from eks_gpushare_lab.observing.node_history import GOING, gpus_of
 from eks_gpushare_lab.observing.watches import Watch
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from eks_gpushare_lab.client import Client, Object
-    from eks_gpushare_lab.observing.declared_pools import DeclaredPool
     from eks_gpushare_lab.observing.watches import Watches
 
 KARPENTER, AUTOSCALER = "karpenter", "cluster-autoscaler"
@@ -46,6 +45,7 @@ _STATUS = "cluster-autoscaler-status"
 _KARPENTER_KINDS = "/apis/karpenter.sh/v1"
 _OVERLAYS = "/apis/karpenter.sh/v1alpha1"
 _KEDA = "/apis/keda.sh/v1alpha1"
+_TO_THE_SECOND = len("2026-11-22T12:00:00")
 _STEPS = ("Launched", "Registered", "Initialized")
 
 
@@ -83,6 +83,8 @@ class Autoscalers:
         self._missing: dict[str, float] = {}
         self._claims: dict[str, str] = {}
         self._on_claim: Callable[[str, Object], None] = lambda _kind, _claim: None
+        self.installed: frozenset[str] = frozenset()
+        """Charts of the stack, by name: what they install may not have said anything yet."""
         self.changed = 0.0
         """When a NodeClaim last came a step further, by `time.monotonic`."""
 
@@ -90,9 +92,8 @@ class Autoscalers:
         """Have a function be told of NodeClaims."""
         self._on_claim = on_claim
 
-    def look(self, pools: Iterable[DeclaredPool]) -> None:
+    def look(self) -> None:
         """Begin to watch what has come since the last time."""
-        by = {pool.scaled_by for pool in pools}
         if self._served(_KARPENTER_KINDS, "nodeclaims"):
             if "claims" not in self._started:
                 claims = self._start("claims", f"{_KARPENTER_KINDS}/nodeclaims")
@@ -101,7 +102,7 @@ class Autoscalers:
             self._events(KARPENTER)
         if self._served(_OVERLAYS, "nodeoverlays"):
             self._start("overlays", f"{_OVERLAYS}/nodeoverlays")
-        if CLUSTER_AUTOSCALER in by or self.status():
+        if AUTOSCALER in self.installed or self.status():
             self._events(AUTOSCALER)
         if self._served(_KEDA, "scaledobjects"):
             self._events("keda-operator")
@@ -206,12 +207,20 @@ class Autoscalers:
             name = pod["metadata"]["name"]
             word = last.get((pod["metadata"]["namespace"], name))
             if word is None:
-                if quiet < LATE_SECONDS:
+                if quiet < LATE_SECONDS or not self._has_looked_at(pod):
                     yield f"no autoscaler has said anything of pod {name} yet"
             elif word.reason == TRIGGERED and (adds == "InProgress" or quiet < LATE_SECONDS):
                 yield f"Cluster Autoscaler adds a node for pod {name}"
             elif word.reason == NOMINATED and (not stuck or quiet < LATE_SECONDS):
                 yield f"Karpenter has a node in mind for pod {name}"
+
+    def _has_looked_at(self, pod: Object) -> bool:
+        """Whether Cluster Autoscaler has gone round since a pod was there; true without one."""
+        if AUTOSCALER not in self.installed:
+            return True
+        # As Go prints it and as Kubernetes writes it: the same but for a letter, to the second.
+        last = str(self.status().get("time", ""))[:_TO_THE_SECOND].replace(" ", "T")
+        return last > str(pod["metadata"].get("creationTimestamp", ""))[:_TO_THE_SECOND]
 
     def _claim(self, kind: str, claim: Object) -> None:
         uid = claim["metadata"]["uid"]

@@ -60,9 +60,15 @@ class Scaling:
         self._looked = 0.0
         self._suspect: dict[str, float] = {}
 
-    def begin(self, pools: Mapping[str, DeclaredPool]) -> None:
-        """Hold nodes against the pools of a stack that is about to be installed."""
+    def begin(self, pools: Mapping[str, DeclaredPool], charts: Iterable[str] = ()) -> None:
+        """Hold nodes against the pools of a stack that is about to be installed.
+
+        Args:
+            pools: its GPU pools, by name.
+            charts: names of the charts that it installs.
+        """
         self.pools = pools
+        self.autoscalers.installed = frozenset(charts)
         self.needed.clear()
         self.endless.clear()
         self._suspect.clear()
@@ -89,7 +95,7 @@ class Scaling:
         if now - self._looked < _LOOK_SECONDS:
             return
         self._looked = now
-        self.autoscalers.look(self.pools.values())
+        self.autoscalers.look()
         for pool in self.scaled:
             why = self._why_endless(pool, now)
             if why:

@@ -18,17 +18,19 @@ from eks_gpushare_lab.observing.autoscalers import (
 )
 from eks_gpushare_lab.observing.declared_pools import CLUSTER_AUTOSCALER, KARPENTER
 from eks_gpushare_lab.observing.node_history import GPU_PREFIX, waiting_for
+from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.observing.scaling import LOOP, RUNAWAY, wants_a_node_alone
 from eks_gpushare_lab.reporting.autoscaler_words import why_not, words_about
 from eks_gpushare_lab.reporting.limits import limit_reached
 from eks_gpushare_lab.reporting.promises import promise_of, promises_differ
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.observing.declared_pools import DeclaredPool
+    from eks_gpushare_lab.observing.observer import Workload
     from eks_gpushare_lab.session import Session
 
 _NAMES_SHOWN = 3
@@ -40,14 +42,19 @@ _FOLLOW_THE_PLAN = (
 )
 
 
-def agreement_findings(session: Session) -> Iterator[Finding]:
-    """What is broken in each pool that an autoscaler scales."""
+def agreement_findings(session: Session, met: Collection[Workload] = ()) -> Iterator[Finding]:
+    """What is broken in each pool that an autoscaler scales.
+
+    Args:
+        session: the lab.
+        met: workloads of which as many pods run as were expected, so that the others may wait.
+    """
     for pool in session.scaling.scaled:
         yield from _never_initialised(session, pool)
         yield from _endless(session, pool)
         yield from promises_differ(session, pool, _fix(pool))
         yield from _half_empty(session, pool)
-        yield from _waits(session, pool)
+        yield from _waits(session, pool, met)
 
 
 def expected_nodes(session: Session, expected: Mapping[str, int]) -> Iterator[Finding]:
@@ -155,9 +162,10 @@ def _half_empty(session: Session, pool: DeclaredPool) -> Iterator[Finding]:
     yield rules.HALF_EMPTY.finding(_at(pool, "sharing"), message, _fix(pool))
 
 
-def _waits(session: Session, pool: DeclaredPool) -> Iterator[Finding]:
+def _waits(session: Session, pool: DeclaredPool, met: Collection[Workload]) -> Iterator[Finding]:
     """Why pods wait for a pool: a limit, no node at all, or room that is not there."""
-    waiting = list(waiting_for(pool, session.watches.pods.all()))
+    pods = waiting_for(pool, session.watches.pods.all())
+    waiting = [pod for pod in pods if workload_of(pod) not in met]
     if not waiting or pool.name in session.scaling.endless:
         return
     limit = limit_reached(session, pool, waiting)
@@ -171,7 +179,8 @@ def _waits(session: Session, pool: DeclaredPool) -> Iterator[Finding]:
         said = f"There is no {autoscaler} in the cluster"
         fix = "Add it to the stack file, or install one before the pods."
         message = f"No node was launched for {_pods(len(waiting))} that wait. {said}."
-        yield rules.NOT_LAUNCHED.finding(_at(pool), message, fix)
+        # Somebody may install one that the stack does not know of.
+        yield rules.NOT_LAUNCHED.finding(_at(pool), message, fix, "warning")
     elif not records and not _others_serve(session, pool, waiting):
         said = "; ".join(why_not(session, pool)) or f"{autoscaler} says nothing of them"
         message = f"No node was launched for {_pods(len(waiting))} that wait: {said}."

@@ -250,7 +250,7 @@ def report_of(
         *_of_workloads(session, met),
         *_unmet(session, expected),
         *expected_nodes(session, nodes or {}),
-        *agreement_findings(session),
+        *agreement_findings(session, met),
         *(each.finding() for each in short),
         *reaches_none(session, told),
     ]

@@ -178,7 +178,7 @@ def test_nodes_are_waited_for_told_of_and_go_again(
     by_hand: ByHand, walk: Walk, codes: Callable[..., list[str]], eventually: Callable[..., bool]
 ) -> None:
     nodes = [by_hand.launch(number) for number in range(3)]
-    walk.session.scaling.autoscalers.look(walk.session.scaling.pools.values())
+    walk.session.scaling.autoscalers.look()
     assert not walk.session.settle(0.2, longest=1.0), "three NodeClaims have no node yet"
     for number, node in enumerate(nodes):
         by_hand.join(number, node)
@@ -217,7 +217,7 @@ def test_nodes_are_waited_for_told_of_and_go_again(
 def test_no_node_and_what_karpenter_says_of_it(
     by_hand: ByHand, walk: Walk, codes: Callable[..., list[str]]
 ) -> None:
-    walk.session.scaling.autoscalers.look(walk.session.scaling.pools.values())
+    walk.session.scaling.autoscalers.look()
     pod = {**yaml.safe_load(APP)["spec"]["template"], "apiVersion": "v1", "kind": "Pod"}
     pod["metadata"] = {"name": "alone", "namespace": "default"}
     walk.session.client.apply(pod)
