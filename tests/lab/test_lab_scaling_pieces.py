@@ -195,23 +195,12 @@ def test_seconds_count_from_when_the_stack_was_there() -> None:
     assert (node.launched, node.ready, node.removed) == (0.0, 0.0, None)
 
 
-@pytest.mark.parametrize(
-    ("published", "quiet", "waits"),
-    [
-        ({}, 30.0, True),
-        ({"time": "2026-11-22 11:59:59.1 +0000 UTC"}, 30.0, True),
-        ({"time": "2026-11-22 12:00:09.1 +0000 UTC"}, 30.0, False),
-        ({"time": "2026-11-22 12:00:09.1 +0000 UTC"}, 5.0, True),
-    ],
-)
-def test_an_autoscaler_that_has_not_gone_round_yet_is_waited_for(
-    published: dict[str, str], quiet: float, waits: bool
-) -> None:
+def test_cluster_autoscaler_takes_a_minute_for_pods_that_it_believes_to_have_room() -> None:
     lab = Lab(group())
-    lab.told.installed = frozenset({AUTOSCALER})
-    lab.told.published = published
     lab.pods(1)
-    (pod,) = lab.watches.pods.all()
-    pod["metadata"]["creationTimestamp"] = "2026-11-22T12:00:00Z"
+    assert lab.scaling.coming(70.0) == "", "nobody has installed one"
 
-    assert bool(lab.scaling.coming(quiet)) == waits
+    lab.told.installed = frozenset({AUTOSCALER})
+    assert lab.scaling.coming(70.0) == "no autoscaler has said anything of pod waits-0 yet"
+    lab.says(AUTOSCALER, "NotTriggerScaleUp", "pod didn't trigger scale-up")
+    assert lab.scaling.coming(70.0) == ""

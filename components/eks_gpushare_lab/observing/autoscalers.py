@@ -36,8 +36,9 @@ NOMINATED, TRIGGERED = "Nominated", "TriggeredScaleUp"
 NOT_REGISTERED = "ResourceNotRegistered"
 """Why a node that Karpenter launched is not initialised: it lacks a resource that was promised."""
 
-PATIENCE_SECONDS = 60.0
-"""How long nothing may move while a node is known to be on its way."""
+PATIENCE_SECONDS = 75.0
+"""How long nothing may move while a node is known to be on its way. Cluster Autoscaler asks AWS
+once a minute what has become of its groups, and believes until then what it believed before."""
 LATE_SECONDS = 10.0
 """How long an autoscaler may take to say something of a pod that waits."""
 
@@ -45,7 +46,6 @@ _STATUS = "cluster-autoscaler-status"
 _KARPENTER_KINDS = "/apis/karpenter.sh/v1"
 _OVERLAYS = "/apis/karpenter.sh/v1alpha1"
 _KEDA = "/apis/keda.sh/v1alpha1"
-_TO_THE_SECOND = len("2026-11-22T12:00:00")
 _STEPS = ("Launched", "Registered", "Initialized")
 
 
@@ -203,24 +203,18 @@ class Autoscalers:
     def _promised(self, waiting: Iterable[Object], quiet: float) -> Iterator[str]:
         """Pods that an autoscaler has not looked at yet, or adds nodes for."""
         last, adds, stuck = self.last_words(), self.scale_up(), bool(self.stuck())
+        # Cluster Autoscaler says nothing of a pod for which it believes there is, or will be, room.
+        early = quiet < LATE_SECONDS or AUTOSCALER in self.installed
         for pod in waiting:
             name = pod["metadata"]["name"]
             word = last.get((pod["metadata"]["namespace"], name))
             if word is None:
-                if quiet < LATE_SECONDS or not self._has_looked_at(pod):
+                if early:
                     yield f"no autoscaler has said anything of pod {name} yet"
-            elif word.reason == TRIGGERED and (adds == "InProgress" or quiet < LATE_SECONDS):
+            elif word.reason == TRIGGERED and (early or adds == "InProgress"):
                 yield f"Cluster Autoscaler adds a node for pod {name}"
             elif word.reason == NOMINATED and (not stuck or quiet < LATE_SECONDS):
                 yield f"Karpenter has a node in mind for pod {name}"
-
-    def _has_looked_at(self, pod: Object) -> bool:
-        """Whether Cluster Autoscaler has gone round since a pod was there; true without one."""
-        if AUTOSCALER not in self.installed:
-            return True
-        # As Go prints it and as Kubernetes writes it: the same but for a letter, to the second.
-        last = str(self.status().get("time", ""))[:_TO_THE_SECOND].replace(" ", "T")
-        return last > str(pod["metadata"].get("creationTimestamp", ""))[:_TO_THE_SECOND]
 
     def _claim(self, kind: str, claim: Object) -> None:
         uid = claim["metadata"]["uid"]
