@@ -245,6 +245,7 @@ def test_durations_that_it_does_not(key: str, text: str) -> None:
         ("scanInterval", "Cluster Autoscaler has no flag scanInterval."),
         ("scale_down_enabled", "Cluster Autoscaler has no flag scale."),
         ("--v", "The chart writes the dashes itself, so --v becomes ----v."),
+        ("-v", "The chart writes the dashes itself, so -v becomes ---v."),
         ("startup-taint-prefix", "startup-taint-prefix came with 1.36, and the cluster has 1.35."),
     ],
 )
@@ -252,6 +253,25 @@ def test_flags_that_it_does_not_have(flag: str, message: str) -> None:
     found = findings(of_chart(values={"extraArgs": {flag: "1"}}), "GPU795")
 
     assert [text for _, text in found] == [message]
+
+
+@pytest.mark.parametrize(
+    ("listed", "code"),
+    [
+        (["--scan-interval=30s", "--v", "2", "--startup-taint=a/b"], None),
+        (["--scan-intervall=30s"], "GPU795"),
+        (["--expander=random"], "GPU793"),
+        (["--expander", "random"], "GPU793"),
+        (["--nodes=1:2:a"], "GPU793"),
+        ([7], None),
+    ],
+)
+def test_flags_of_a_list_of_ones_own(listed: list[Any], code: str | None) -> None:
+    given = of_chart(values={"customArgs": listed})
+    found = {each: [at for at, _ in findings(given, each)] for each in ("GPU793", "GPU795")}
+
+    at = ["charts.clusterAutoscaler.values.customArgs[0]"]
+    assert found == {each: at if each == code else [] for each in found}
 
 
 def test_every_flag_is_taken_by_its_own_version() -> None:

@@ -17,7 +17,7 @@ from eks_gpushare.sharing import cluster_autoscaler as planned
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from eks_gpushare.config.autoscaling import ClusterAutoscaler
     from eks_gpushare.config.environment import Chart
@@ -122,10 +122,10 @@ def chart_values(ctx: Context) -> Iterator[Finding]:
     if block is None or chart is None:
         return
     derived = _derived(block)
-    flags = (f"extraArgs.{flag}" for flag in derived["extraArgs"] if flag not in _FREE)
-    roles = {**_ROLES, **dict.fromkeys(flags, "follows from the stack")}
+    own = [flag for flag in derived["extraArgs"] if flag not in _FREE]
+    roles = {**_ROLES, **{f"extraArgs.{flag}": "follows from the stack" for flag in own}}
     yield from undone(UNDONE_VALUE, _BLOCK, chart.values, derived, roles)
-    yield from _unknown_flags(chart.values, _version(ctx))
+    yield from _flags(chart.values, _version(ctx), own)
 
 
 _ROLES = {
@@ -171,31 +171,45 @@ def _derived(block: ClusterAutoscaler) -> dict[str, Any]:
     )
 
 
-def _unknown_flags(values: Mapping[str, Any], version: str | None) -> Iterator[Finding]:
-    given = values.get("extraArgs")
-    known = flags_since()
+def _flags(
+    values: Mapping[str, Any], version: str | None, derived: Collection[str]
+) -> Iterator[Finding]:
+    """Flags that it does not have, or that would undo those of the stack."""
+    place: FieldPath = ("charts", _BLOCK, "values")
+    given, listed = values.get("extraArgs"), values.get("customArgs")
     for key in given if isinstance(given, dict) else ():
-        at: FieldPath = ("charts", _BLOCK, "values", "extraArgs", str(key))
+        at = (*place, "extraArgs", str(key))
         flag = str(key).partition("_")[0]
         plain = flag.lstrip("-")
-        since = known.get(flag)
-        if flag != plain and plain in known:
-            message = f"The chart writes the dashes itself, so {key} becomes ----{plain}."
+        if flag != plain and plain in flags_since():
+            message = f"The chart writes the dashes itself, so {key} becomes --{key}."
             yield UNKNOWN_FLAG.finding(at, message, f"Write {plain}.")
-        elif flag in _OF_THE_GROUPS:
-            message = f"{flag} would be further groups, beside those of the pools."
-            yield UNDONE_VALUE.finding(at, message, "Remove it, and change the pools instead.")
-        elif since is None:
-            near = similar(plain, known)
-            message = f"Cluster Autoscaler has no flag {flag}."
-            yield UNKNOWN_FLAG.finding(
-                at, message, f"Did you mean {near}?" if near else "Remove it."
-            )
-        elif (
-            version is not None and _MINOR.fullmatch(version) and _number(since) > _number(version)
-        ):
-            message = f"{flag} came with {since}, and the cluster has {version}."
-            yield UNKNOWN_FLAG.finding(at, message, "Remove it.")
+        else:
+            yield from _flag(at, flag, version)
+    for index, item in enumerate(listed if isinstance(listed, list) else ()):
+        if not isinstance(item, str) or not item.startswith("-"):
+            continue  # the value of the one before
+        at, flag = (*place, "customArgs", index), item.lstrip("-").partition("=")[0]
+        if flag in derived:
+            message = f"{flag} follows from the stack, and the last one of two counts."
+            yield UNDONE_VALUE.finding(at, message, "Remove it, and change clusterAutoscaler.")
+        else:
+            yield from _flag(at, flag, version)
+
+
+def _flag(at: FieldPath, flag: str, version: str | None) -> Iterator[Finding]:
+    known = flags_since()
+    since = known.get(flag)
+    if flag in _OF_THE_GROUPS:
+        message = f"{flag} would be further groups, beside those of the pools."
+        yield UNDONE_VALUE.finding(at, message, "Remove it, and change the pools instead.")
+    elif since is None:
+        near = similar(flag.lstrip("-"), known)
+        message = f"Cluster Autoscaler has no flag {flag}."
+        yield UNKNOWN_FLAG.finding(at, message, f"Did you mean {near}?" if near else "Remove it.")
+    elif version is not None and _MINOR.fullmatch(version) and _number(since) > _number(version):
+        message = f"{flag} came with {since}, and the cluster has {version}."
+        yield UNKNOWN_FLAG.finding(at, message, "Remove it.")
 
 
 _OF_THE_GROUPS = frozenset({"node-group-auto-discovery", "nodes", "cloud-provider", "namespace"})
