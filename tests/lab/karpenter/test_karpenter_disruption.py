@@ -35,6 +35,7 @@ POOLS_OF_STACK = """
         sharing: {mode: timeSlicing, replicas: 4}
         karpenter: {consolidateAfter: 1s, budgets: [{nodes: 100%}]}
       plain: {<<: *slices, sharing: {mode: timeSlicing, replicas: 4, rename: false}}
+      whole: {<<: *slices, sharing: {mode: exclusive}}
       tens: {<<: *slices, sharing: {mode: timeSlicing, replicas: 10}}
       mixed:
         <<: *slices
