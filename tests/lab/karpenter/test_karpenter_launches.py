@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -134,6 +135,8 @@ CASES = {
     "parts": Case("parts", 2, GPU, nodes=2),
     "parts-untold": Case("parts", 2, GPU, nodes=0, overlay={}),
 }
+if not os.environ.get("EKS_GPUSHARE_TEST_KARPENTER"):
+    del CASES["too-many"]  # it goes in rounds of ten seconds each
 STATIC = "kept"
 
 
