@@ -158,9 +158,9 @@ def group(**inputs: object) -> Resource:
 
 
 def test_a_type_without_calls_is_refused() -> None:
-    unknown = Resource("urn", "aws:sqs/queue:Queue", "queue")
+    unknown = Resource("urn", "aws:sns/topic:Topic", "topic")
 
-    with pytest.raises(NotTakenError, match=r"aws:sqs/queue:Queue has no calls"):
+    with pytest.raises(NotTakenError, match=r"aws:sns/topic:Topic has no calls"):
         translated(unknown)
 
 

@@ -143,9 +143,11 @@ AUTOSCALER: dict[str, Any] = {"scaledBy": "autoscaler"}
 def test_sizes(
     ask: Ask, before: dict[str, Any], after: dict[str, Any], effect: str, says: str
 ) -> None:
-    ((name, found, message),) = announced(ask(before, after))
+    (name, found, message), *others = announced(ask(before, after))
 
     assert (name, found) == (GROUP, effect)
+    # What an autoscaler is told of nodes goes with it.
+    assert all("no node is touched (labels, tags)" in text for *_, text in others)
     assert message.removeprefix(f"{GROUP}: ").rpartition(" (")[0] == says
 
 

@@ -32,14 +32,18 @@ GOLDEN = ROOT / "tests" / "golden" / "registrations"
 
 AGAINST = {
     "bottlerocket": "gpu-operator",
+    "cluster-autoscaler": "time-slicing",
     "dev": "time-slicing",
     "exclusive": "time-slicing",
+    "karpenter-mig": "karpenter-time-slicing",
     "mig-balanced": "time-slicing",
     "mig-time-slicing": "time-slicing",
     "mig-uniform": "time-slicing",
     "mps": "time-slicing",
     "multi-tenant": "time-slicing",
     "prod": "time-slicing",
+    "serve": "karpenter-time-slicing",
+    "spot-fallback": "karpenter-time-slicing",
     "time-slicing-v100": "time-slicing",
 }
 """The stack that each other one is told by: one with each manager, and the nearer of the two."""

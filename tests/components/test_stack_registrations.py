@@ -23,15 +23,20 @@ ROOT = Path(__file__).parents[2]
 
 TEACHES = {
     "bottlerocket": set(),
+    "cluster-autoscaler": set(),
     "dev": {"GPU210"},  # CPU and memory per share of a small type
     "exclusive": set(),
     "gpu-operator": {"GPU271"},  # MIG manager and the kubelet
+    "karpenter-mig": set(),
+    "karpenter-time-slicing": set(),
     "mig-balanced": set(),
     "mig-time-slicing": {"GPU210"},
     "mig-uniform": set(),
     "mps": set(),
     "multi-tenant": set(),
     "prod": {"GPU434"},  # its reservation stands for one of yours
+    "serve": set(),
+    "spot-fallback": set(),
     "time-slicing": set(),
     "time-slicing-v100": {"GPU104", "GPU210"},  # p3 is retired
 }
@@ -100,12 +105,15 @@ def test_every_aws_resource_that_takes_tags_has_the_stacks_tags(
 
 
 TAKES_NO_TAGS = {
+    "aws:cloudwatch/eventTarget:EventTarget",
+    "aws:ec2/tag:Tag",
     "aws:ec2/route:Route",
     "aws:ec2/routeTableAssociation:RouteTableAssociation",
     "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
     "aws:iam/rolePolicy:RolePolicy",
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
     "aws:kms/alias:Alias",
+    "aws:sqs/queuePolicy:QueuePolicy",
 }
 
 

@@ -1,4 +1,4 @@
-"""Write what of docs/ comes from the code: findings, the lab's too, the stack file, IAM, a picture.
+"""Write what of docs/ comes from the code: findings, the lab's too, the stack file, IAM, pictures.
 
 python tools/docs/make_pages.py           write them
 python tools/docs/make_pages.py --check   say which are out of date, exit code 1 if any is
@@ -13,6 +13,7 @@ from pathlib import Path
 import finding_pages
 import iam_page
 import lab_page
+import nodes_launched
 import picture
 import stack_file_page
 
@@ -26,9 +27,14 @@ def generated() -> dict[Path, str]:
     """Text of every generated file."""
     files = {DOCS / "findings" / name: text for name, text in finding_pages.pages()}
     files[DOCS / "stack-file.md"] = stack_file_page.page()
-    for name, with_tables in (("iam.md", iam_page.page), ("lab.md", lab_page.page)):
+    for name, with_tables in (
+        ("iam.md", iam_page.page),
+        ("lab.md", lab_page.page),
+        ("scaling.md", nodes_launched.page),
+    ):
         files[DOCS / name] = with_tables((DOCS / name).read_text(encoding="utf-8"))
     files[picture.FILE] = picture.draw()
+    files[nodes_launched.FILE] = nodes_launched.draw()
     files[DOCS / "stack-file.schema.json"] = json.dumps(stack_file_schema(), indent=2) + "\n"
     return files
 

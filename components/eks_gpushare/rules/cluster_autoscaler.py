@@ -194,7 +194,7 @@ def place(ctx: Context) -> Iterator[Finding]:
 
 
 @check(Scope.CHARTS, BAD_NAMESPACE)
-def namespace(ctx: Context) -> Iterator[Finding]:
+def autoscaler_namespace(ctx: Context) -> Iterator[Finding]:
     block = ctx.environment.cluster_autoscaler
     if block is None or block.namespace == "kube-system":
         return

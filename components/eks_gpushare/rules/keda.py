@@ -249,7 +249,7 @@ def exporter(ctx: Context) -> Iterator[Finding]:
 
 
 @check(Scope.KEDA, KEDA_NAMESPACE)
-def namespace(ctx: Context) -> Iterator[Finding]:
+def keda_namespace(ctx: Context) -> Iterator[Finding]:
     keda = _keda(ctx)
     if keda is None or not keda.install:
         return

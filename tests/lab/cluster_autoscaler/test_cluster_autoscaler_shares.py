@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from documented import documented
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,12 +57,12 @@ def scaled(
         "mig-shared": pool(
             f"{{{halves}, timeSlicing: {{replicas: 4, rename: true}}}}", f"{half}.shared", 65, p4d
         ),
-        "untold-renamed": pool(TEN_RENAMED, SHARED, 5, change=untold),
+        "untold-renamed": pool(TEN_RENAMED, SHARED, 25, change=untold),
         # Nodes have four shares each, and are said to have ten.
         "too-much": pool(four, SHARED, 25, change=breaks["promising"](SHARED, 10)),
         "plain": pool(TEN, GPU, 25),
         "single": pool(f"{{{halves}, strategy: single}}", GPU, 33, p4d),
-        "untold": pool(TEN, GPU, 12, change=untold),
+        "untold": pool(TEN, GPU, 25, change=untold),
     }
     begun = time.monotonic()
     with scaled_lab(pools, tmp_path_factory.mktemp("stack"), first=[OLD_POD]) as made:
@@ -100,8 +101,21 @@ def test_pods_get_as_few_nodes_as_the_shares_allow(
     assert state[name] == (nodes, pods)
 
 
+@pytest.mark.parametrize("row", documented("clusterAutoscaler"), ids=lambda row: row["case"])
+def test_the_documentation_says_what_was_seen(
+    scaled: Scaled, state: State, row: dict[str, Any]
+) -> None:
+    asked = scaled.pools[row["case"]]
+    assert (asked.pods, asked.resource) == (row["pods"], row["resource"])
+    assert state[row["case"]] == (row["nodes"], row["pods"])
+    assert row["nodes"] == -(-row["pods"] // row["perNode"])
+    if row["untold"] is not None:
+        assert scaled.pools[row["untold"]].pods == row["pods"]
+        assert state[row["untold"]] == (row["nodesUntold"], row["podsUntold"])
+
+
 def test_shares_that_no_tag_tells_of_get_a_node_for_each_pod(state: State) -> None:
-    assert state["untold"] == (12, 12)
+    assert state["untold"] == (25, 25)
 
 
 def test_renamed_shares_that_no_tag_tells_of_get_no_node(state: State) -> None:

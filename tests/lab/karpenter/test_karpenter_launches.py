@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from documented import documented
 from karpenter_scene import NODES, POOLS, Case, Scene
 
 from eks_gpushare_lab.client import ApiError
@@ -107,8 +108,8 @@ CASES = {
     "both": Case("both", 33, "nvidia.com/mig-3g.20gb.shared", nodes=2),
     "bottle": Case("bottle", 10, SHARED, nodes=3),
     # Told nothing, or something else.
-    "untold": Case("plain", 7, GPU, nodes=7, overlay={}),
-    "untold-renamed": Case("slices", 7, SHARED, nodes=0, overlay={}),
+    "untold": Case("plain", 10, GPU, nodes=10, overlay={}),
+    "untold-renamed": Case("slices", 10, SHARED, nodes=0, overlay={}),
     "too-few": Case("tens", 10, SHARED, nodes=3, overlay={G5: {SHARED: 4, GPU: 0}}),
     "too-many": Case("slices", 10, SHARED, nodes=3, overlay={G5: {SHARED: 10, GPU: 0}}),
     "other-name": Case("slices", 10, SHARED, nodes=3, runs=0, labels={CONFIG: "plain"}),
@@ -163,6 +164,19 @@ def test_it_launches(told: Scene, name: str) -> None:
     case = CASES[name]
     assert len(told.launched(name)) == case.nodes, told.words(name)
     assert told.running(name) == case.running
+
+
+@pytest.mark.parametrize("row", documented("karpenter"), ids=lambda row: row["case"])
+def test_the_documentation_says_what_was_seen(told: Scene, row: dict[str, Any]) -> None:
+    case = CASES[row["case"]]
+    assert (case.pods, case.resource) == (row["pods"], row["resource"])
+    assert len(told.launched(row["case"])) == row["nodes"] == -(-row["pods"] // row["perNode"])
+    nodes = told.nodes(row["case"])
+    assert {each["status"]["allocatable"][case.resource] for each in nodes} == {str(row["perNode"])}
+    if row["untold"] is not None:
+        assert CASES[row["untold"]].pods == case.pods
+        seen = (len(told.launched(row["untold"])), told.running(row["untold"]))
+        assert seen == (row["nodesUntold"], row["podsUntold"])
 
 
 def test_every_node_has_the_shares_that_it_was_launched_for(told: Scene) -> None:
