@@ -62,6 +62,29 @@ def series(
     return {"series": f"{metric}{{{labels}}}", "values": values}
 
 
+def on_gpu(
+    uuid: str, pods: dict[str, float], *, whole: float | None = None, exported: bool = False
+) -> list[dict[str, str]]:
+    """What the exporter tells of a GPU that pods share: its own use, and that of each pod."""
+    prefix = "exported_" if exported else ""
+    target = ',namespace="gpu-operator",pod="dcgm-exporter-xyz12"' if exported else ""
+    gpu = f'gpu="0",UUID="{uuid}",hostname="node"'
+    found = [
+        series(
+            UTIL,
+            pod,
+            f"{use}+0x40",
+            prefix=prefix,
+            more=f',{gpu}{target},vgpu="{n}",pod_uid="{pod}"',
+        )
+        for n, (pod, use) in enumerate(pods.items())
+    ]
+    used = min(100, sum(pods.values())) if whole is None else whole
+    # With honorLabels the target's labels stay where the exporter has none of that name.
+    labels = f'{gpu},namespace="gpu-operator",pod="dcgm-exporter-xyz12"'
+    return [*found, {"series": f"{UTIL}{{{labels}}}", "values": f"{used}+0x40"}]
+
+
 def unit_test(mode: str, given: list[dict[str, str]], at: str, **expected: int) -> dict[str, Any]:
     """Series of a value every 30 seconds, and what queries come to at a time."""
     asked = queries(mode)
@@ -92,7 +115,7 @@ def test_use_over_its_whole_window(promtool: Promtool) -> None:
     high, low = "90+0x40", "5+0x40"
     middle = "50+0x40"
     dip = "90+0x8 50 90+0x30"
-    device = series(UTIL, "dcgm-exporter-xyz12", high)
+    device = on_gpu("GPU-9", {}, whole=90)
     assert (
         promtool.failure(
             unit_test("slices", [series(UTIL, FIRST, high)], "10m", busy=1, idle=0),
@@ -110,13 +133,69 @@ def test_use_over_its_whole_window(promtool: Promtool) -> None:
             unit_test(
                 "slices", [series(UTIL, FIRST, high), series(UTIL, SECOND, low)], "10m", busy=0
             ),
-            unit_test("slices", [series(UTIL, FIRST, low), device], "10m", busy=0, idle=1),
+            unit_test("slices", [series(UTIL, FIRST, low), *device], "10m", busy=0, idle=1),
             unit_test("slices", [series(UTIL, "models-5d8f7c9b4-abcde", high)], "10m", busy=0),
             # Nothing is measured: neither.
             unit_test("slices", [], "10m", busy=0, idle=0, wake=0),
         )
         == ""
     )
+
+
+OTHER, THIRD = "other-6c9d8b7f5-klmno", "model-5d8f7c9b4-pqrst"
+PACKED: dict[str, tuple[list[dict[str, float]], dict[str, int]]] = {
+    # Two that are busy have half of the GPU each.
+    "packed": ([{FIRST: 50, SECOND: 50}], {"busy": 1, "idle": 0}),
+    "packed, one does more": ([{FIRST: 70, SECOND: 28}], {"busy": 1, "idle": 0}),
+    "packed, with room": ([{FIRST: 35, SECOND: 35}], {"busy": 0, "idle": 0}),
+    "packed and idle": ([{FIRST: 8, SECOND: 8}], {"busy": 0, "idle": 1}),
+    "packed, nothing at all": ([{FIRST: 0, SECOND: 0}], {"busy": 0, "idle": 1}),
+    "spread and busy": ([{FIRST: 95}, {SECOND: 90}], {"busy": 1, "idle": 0}),
+    "spread, one busy": ([{FIRST: 95}, {SECOND: 10}], {"busy": 0, "idle": 0}),
+    "spread, one does nothing": ([{FIRST: 100}, {SECOND: 0}], {"busy": 0, "idle": 0}),
+    "packed and one alone": ([{FIRST: 50, SECOND: 50}, {THIRD: 90}], {"busy": 1, "idle": 0}),
+    "packed and one alone with room": (
+        [{FIRST: 50, SECOND: 50}, {THIRD: 20}],
+        {"busy": 0, "idle": 0},
+    ),
+    "a GPU of others": ([{FIRST: 50}, {OTHER: 100}], {"busy": 0, "idle": 0}),
+    # Each of ten has a tenth; that the average is low is no reason to stop one.
+    "many": ([{f"model-5d8f7c9b4-abcd{n}": 10 for n in range(10)}], {"busy": 1}),
+    # A neighbour's use is nobody else's, unless it takes time that both want.
+    "noisy neighbour of an idle one": ([{FIRST: 4, OTHER: 96}], {"busy": 0, "idle": 1}),
+    "noisy neighbour of one with enough": ([{FIRST: 30, OTHER: 70}], {"busy": 0, "idle": 0}),
+    "neighbours that want the same time": ([{FIRST: 50, OTHER: 50}], {"busy": 1, "idle": 0}),
+    "neighbour that does nothing": ([{FIRST: 90, OTHER: 0}], {"busy": 1, "idle": 0}),
+    "noisy neighbour of one that does nothing": ([{FIRST: 0, OTHER: 100}], {"busy": 0, "idle": 1}),
+}
+
+
+@pytest.mark.parametrize("exported", [False, True])
+def test_use_of_pods_that_share_a_gpu(promtool: Promtool, *, exported: bool) -> None:
+    tests = []
+    for gpus, expected in PACKED.values():
+        found = [
+            each
+            for n, pods in enumerate(gpus)
+            for each in on_gpu(f"GPU-{n}", pods, exported=exported)
+        ]
+        tests.append(unit_test("slices", found, "10m", **expected))
+
+    assert promtool.failure(*tests) == ""
+
+
+def test_what_pods_use_together_stands_in_for_a_gpus_own_series(promtool: Promtool) -> None:
+    """Which some drop, since it would be counted twice otherwise."""
+    *pods, own = on_gpu("GPU-0", {FIRST: 50, SECOND: 50})
+
+    assert own["values"] == "100+0x40"
+    assert promtool.failure(unit_test("slices", pods, "10m", busy=1, idle=0)) == ""
+    # A pod of two containers with a share each is told of twice.
+    *room, _ = on_gpu("GPU-0", {FIRST: 35, SECOND: 35})
+    doubled = [
+        {**each, "series": each["series"].replace("vgpu=", 'container="b",vgpu=')} for each in room
+    ]
+    assert promtool.failure(unit_test("slices", [*room, *doubled], "10m", busy=0)) == ""
 
 
 def test_use_by_mode_and_by_the_labels_of_either_kind(promtool: Promtool) -> None:

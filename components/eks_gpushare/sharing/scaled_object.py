@@ -27,6 +27,8 @@ from eks_gpushare.sharing.workloads import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.config.workloads import Workload
     from eks_gpushare.sharing.keda import PrometheusServer
@@ -66,35 +68,91 @@ def tells_pods_apart(pool: Pool, *, process_metrics: bool) -> bool:
 
 
 def use_query(name: str, workload: Workload, where: Placement) -> str:
-    """PromQL for the use of a workload's shares in percent, on average over its pods.
+    """PromQL for what the pods of a workload use themselves, in percent, on average over them.
 
     Args:
         name: Name of the workload.
         workload: The workload.
         where: Where its pods run.
     """
+    return _average(_own_use, name, workload, where)
+
+
+def pressure_query(name: str, workload: Workload, where: Placement) -> str:
+    """PromQL for how full the GPUs of a workload are to its pods, in percent, on average over them.
+
+    Pods that share a GPU have its time among them: two that are busy use half of it each, and no
+    pod alone comes near a threshold. So the use of the whole GPU counts. Where a workload's pods
+    there use less than the pods of others do, it counts by so much less: whoever wants more than
+    an equal part gets that part at least, since pods take turns. Of GPUs and MIG devices that
+    nobody shares this is the pods' own use.
+
+    Args:
+        name: Name of the workload.
+        workload: The workload.
+        where: Where its pods run.
+    """
+    return _average(_pressure, name, workload, where)
+
+
+def _average(
+    measured: Callable[[Pool, str, str, str], str], name: str, workload: Workload, where: Placement
+) -> str:
     if workload.use_query is not None:
         return f"avg({workload.use_query})"
-    of_pools = (_of_pool(plan.pool, name, workload.namespace) for plan in where.plans)
-    return f"avg({' or '.join(dict.fromkeys(of_pools))})"
-
-
-def _of_pool(pool: Pool, name: str, namespace: str) -> str:
-    """One value for each pod. The exporter's labels of it go by either of two names.
-
-    With `honorLabels: false`, which is its chart's default, Prometheus has them as `exported_pod`
-    and `exported_namespace`, and `pod` is the exporter's own.
-    """
-    metric, scale = (
-        (_GRAPHICS_ENGINE, "100 * ") if isinstance(pool.sharing, Mig) else (_UTILISATION, "")
-    )
-    # Pods with several whole GPUs or devices use them on average; copies of a value are equal.
-    pods = _pods(name)
-    return " or ".join(
-        f"{scale}avg by ({prefix}pod) "
-        f'({metric}{{{prefix}namespace="{namespace}",{prefix}pod=~"{pods}"}})'
+    # A metric tells of the pods of several pools: one that is shared decides how it is read.
+    pools = sorted((plan.pool for plan in where.plans), key=_is_shared, reverse=True)
+    by_metric = {_metric(pool): pool for pool in reversed(pools)}
+    in_order = dict.fromkeys(_metric(plan.pool) for plan in where.plans)
+    # The exporter's labels of pods go by either of two names. With `honorLabels: false`, which is
+    # its chart's default, Prometheus has them as `exported_pod` and `exported_namespace`, and
+    # `pod` is the exporter's own.
+    each = (
+        measured(by_metric[metric], name, workload.namespace, prefix)
+        for metric in in_order
         for prefix in ("", "exported_")
     )
+    return f"avg({' or '.join(each)})"
+
+
+def _own_use(pool: Pool, name: str, namespace: str, prefix: str) -> str:
+    """One value for each pod."""
+    # Pods with several whole GPUs or devices use them on average; copies of a value are equal.
+    metric = _metric(pool)
+    scale = "100 * " if metric == _GRAPHICS_ENGINE else ""
+    return f"{scale}avg by ({prefix}pod) ({_of_pods(metric, name, namespace, prefix)})"
+
+
+def _pressure(pool: Pool, name: str, namespace: str, prefix: str) -> str:
+    """One value for each pod.
+
+    A GPU is known by its label UUID. It has a series of its own, and one for each pod and
+    container, which alone have a `pod_uid`. Prometheus may have been told to drop the former, so
+    what the pods use together stands in for it.
+    """
+    if not _is_shared(pool):
+        return _own_use(pool, name, namespace, prefix)
+    own = _of_pods(_UTILISATION, name, namespace, prefix)
+    every = f'max by (UUID, pod_uid) ({_UTILISATION}{{pod_uid!=""}})'
+    whole = f"max by (UUID) ({_UTILISATION} or sum by (UUID) ({every}))"
+    busy = f"avg by (UUID) ({every} > 0)"
+    part = f"clamp_max(avg by (UUID) ({own}) / {busy}, 1)"
+    # Where no pod does anything, nothing is divided by.
+    of_gpu = f"({whole} * {part} or avg by (UUID) ({own}))"
+    return f"avg by ({prefix}pod) (0 * {own} + on (UUID) group_left () {of_gpu})"
+
+
+def _is_shared(pool: Pool) -> bool:
+    """Whether pods take turns on its GPUs."""
+    return not isinstance(pool.sharing, (Exclusive, Mig))
+
+
+def _metric(pool: Pool) -> str:
+    return _GRAPHICS_ENGINE if isinstance(pool.sharing, Mig) else _UTILISATION
+
+
+def _of_pods(metric: str, name: str, namespace: str, prefix: str) -> str:
+    return f'{metric}{{{prefix}namespace="{namespace}",{prefix}pod=~"{_pods(name)}"}}'
 
 
 def _pods(name: str) -> str:
@@ -117,9 +175,10 @@ def scaled_object(
         return None
     idle, over = workload.idle or Idle(), workload.over_use or OverUse()
     low = workload.replicas.min
-    use = use_query(name, workload, where)
+    use, pressure = (query(name, workload, where) for query in (use_query, pressure_query))
+    busy = _whole_window(pressure, "min", over.minutes, ">", over.threshold)
     triggers = [
-        _asked(prometheus, "busy", _whole_window(use, "min", over.minutes, ">", over.threshold)),
+        _asked(prometheus, "busy", busy),
         _asked(prometheus, "idle", _whole_window(use, "max", idle.minutes, "<", idle.threshold)),
     ]
     limits: dict[str, int] = {"minReplicaCount": low}
