@@ -610,5 +610,70 @@ def test_what_is_said_of_the_exporter_is_so(values: dict[str, Any], lacking: str
     )
 
 
+RENAMED: dict[str, dict[str, Any]] = {
+    "gpu": {"sharing": {"mode": "timeSlicing", "replicas": 4, "rename": True}}
+}
+ON_KARPENTER: dict[str, dict[str, Any]] = {
+    "gpu": {
+        "provisioner": "karpenter",
+        "nodes": {"max": 2},
+        "sharing": {"mode": "timeSlicing", "replicas": 4},
+    }
+}
+SHARED = "nvidia.com/gpu.shared"
+
+
+def by_exporter(
+    pools: dict[str, Any], *names: dict[str, Any], **workload: Any
+) -> list[tuple[str, str]]:
+    """What is said of an exporter that measures processes, with more in its environment."""
+    values = {"dcgmExporter": {"hostPID": True, "env": [VIRTUAL, *names]}}
+    given = {
+        **stack(pools, keda={"processMetrics": True}, **workload),
+        "gpuStack": {"manager": "gpuOperator"},
+        "charts": {"gpuOperator": {"values": values}},
+    }
+    return messages("GPU844", given)
+
+
+def listing(value: str) -> dict[str, Any]:
+    return {"name": "NVIDIA_RESOURCE_NAMES", "value": value}
+
+
+@pytest.mark.parametrize("pools", [RENAMED, ON_KARPENTER])
+@pytest.mark.parametrize("names", [None, "", "nvidia.com/gpu", "nvidia.com/gpu.shared2", "shared"])
+def test_the_exporter_has_to_know_a_renamed_share(pools: dict[str, Any], names: str | None) -> None:
+    found = by_exporter(pools, *([] if names is None else [listing(names)]), **SCALED)
+
+    lacking = "nvidia.com/gpu.shared among NVIDIA_RESOURCE_NAMES in env"
+    message = f"The exporter of the GPU Operator runs without {lacking}."
+    assert found == [("keda.prometheus.processMetrics", message)]
+
+
+@pytest.mark.parametrize(
+    ("pools", "names", "workload"),
+    [
+        (RENAMED, SHARED, SCALED),
+        (RENAMED, f"nvidia.com/gpu, {SHARED} ,nvidia.com/x", SCALED),
+        (ON_KARPENTER, SHARED, SCALED),
+        # Who knows what a ConfigMap says.
+        (RENAMED, None, SCALED),
+        # Not renamed, or of a name that it knows.
+        (SLICED, "", SCALED),
+        (MIG, "", {**SCALED, "share": "nvidia.com/mig-1g.5gb"}),
+        # Nothing that it measures decides.
+        (RENAMED, "", {}),
+        (RENAMED, "", {**SCALED, "useQuery": "in_flight"}),
+    ],
+)
+def test_the_exporter_knows_the_share(
+    pools: dict[str, Any], names: str | None, workload: dict[str, Any]
+) -> None:
+    source = {"valueFrom": {"configMapKeyRef": {"name": "names", "key": "names"}}}
+    variable = {**listing(""), **source} if names is None else listing(names)
+
+    assert by_exporter(pools, variable, **workload) == []
+
+
 def test_of_an_exporter_that_others_run_nothing_is_known() -> None:
     assert messages("GPU844", stack(SLICED, keda={"processMetrics": True}, **SCALED)) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from eks_gpushare.catalog.arns import partition_of_arn, workspace_of
@@ -11,11 +11,13 @@ from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
+from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
-from eks_gpushare.sharing.workloads import is_scaled
+from eks_gpushare.sharing.resources import GPU, MIG_PREFIX
+from eks_gpushare.sharing.workloads import is_scaled, pools_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.config.workloads import Keda, Prometheus, Workload
     from eks_gpushare.findings.finding import FieldPath, Finding
@@ -50,7 +52,8 @@ OTHER_EXPORTER = Rule(
     "warning",
     "The exporter of this stack measures processes where it is said to.",
     "Of pods that share a GPU it has numbers of the whole GPU, or 0 for each: then workloads gain "
-    "and lose pods by what others do.",
+    "and lose pods by what others do. Of pods that ask for a renamed share it has none, unless it "
+    "is told the name: then nothing is measured, and their number stays as it is.",
     "https://github.com/NVIDIA/dcgm-exporter/pull/594",
 )
 KEDA_IDLE = Rule(
@@ -73,6 +76,9 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LONGEST, _LONGEST_SUBDOMAIN = 63, 253
 _BY_PROCESS = "KUBERNETES_VIRTUAL_GPUS"
 """Variable of the DCGM exporter that makes it look for the processes of pods."""
+_RESOURCES = "NVIDIA_RESOURCE_NAMES"
+"""Variable of the DCGM exporter with the resources whose pods it sees, in addition to GPUs and MIG
+devices: iterateGPUDevices in its internal/pkg/transformation/kubernetes.go."""
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 
@@ -233,19 +239,42 @@ def exporter(ctx: Context) -> Iterator[Finding]:
         return
     env = value_at(values, "dcgmExporter.env")
     given = {
-        each.get("name"): each.get("value")
+        each.get("name"): each
         for each in (env if isinstance(env, list) else ())
         if isinstance(each, dict)
     }
     lacking = [] if value_at(values, "dcgmExporter.hostPID") is True else ["hostPID: true"]
-    if str(given.get(_BY_PROCESS)).lower() not in {"1", "t", "true"}:
+    if str(given.get(_BY_PROCESS, {}).get("value")).lower() not in {"1", "t", "true"}:
         lacking.append(f'{_BY_PROCESS}: "true" in env')
+    lacking += _unlisted(ctx, given.get(_RESOURCES, {}))
     if lacking:
         yield OTHER_EXPORTER.finding(
             ("keda", "prometheus", "processMetrics"),
             f"The exporter of the GPU Operator runs without {' and '.join(lacking)}.",
-            "Give it both in charts.gpuOperator.values.dcgmExporter, or remove processMetrics.",
+            "Give it all of that in charts.gpuOperator.values.dcgmExporter, or remove "
+            "processMetrics.",
         )
+
+
+def _unlisted(ctx: Context, variable: Mapping[str, Any]) -> list[str]:
+    """What has to be added to the resources whose pods the exporter sees."""
+    listed = {each.strip() for each in str(variable.get("value") or "").split(",")}
+    unlisted = [each for each in _followed(ctx) if each not in listed]
+    if not unlisted or "valueFrom" in variable:
+        return []
+    return [f"{', '.join(unlisted)} among {_RESOURCES} in env"]
+
+
+def _followed(ctx: Context) -> list[str]:
+    """Shares whose use decides about pods, and that the exporter does not know by itself."""
+    found: list[str] = []
+    for workload in (ctx.environment.workloads or {}).values():
+        pools = [(name, ctx.environment.pools.get(name)) for name in pools_of(workload)]
+        plans = [planned(ctx, name, pool) for name, pool in pools if pool is not None]
+        asked = [workload.share or next(iter(plan.request)) for plan in plans if plan is not None]
+        if is_scaled(workload) and workload.use_query is None:
+            found += [each for each in asked if each != GPU and not each.startswith(MIG_PREFIX)]
+    return list(dict.fromkeys(found))
 
 
 @check(Scope.KEDA, KEDA_NAMESPACE)
