@@ -24,7 +24,7 @@ from eks_gpushare_lab.simulated_node.exporters import SERIES
 from eks_gpushare_lab.simulated_node.load import GPU_DEMAND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from eks_gpushare_lab.control_plane.state import Lab
 
@@ -37,6 +37,7 @@ Desired = Any
 Emptied = Any
 
 ROOT = Path(__file__).parents[3]
+NODES, PODS = "/api/v1/nodes", "/api/v1/namespaces/default/pods"
 DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/{}"
 
 SERVICE = """
@@ -126,3 +127,37 @@ def test_both_samples(session: Session, desired: Desired) -> None:
 
     assert steps["slices"][-6:] == [2, 3, 2, 1, 0, 1]
     assert steps["instances"][-10:] == [2, 3, 4, 5, 4, 3, 2, 1, 0, 1]
+
+
+@scaling
+def test_pods_that_share_a_gpu_are_over_used_together(session: Session, desired: Desired) -> None:
+    """Two that want all of one GPU use half of it each."""
+    client = session.client
+
+    def pods() -> list[dict[str, Any]]:
+        found, _ = client.list(PODS, labelSelector="app.kubernetes.io/name=slices")
+        return [each for each in found if each["spec"].get("nodeName")]
+
+    def wait_for(reached: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + 60
+        while not reached():
+            assert time.monotonic() < deadline, what
+            time.sleep(0.1)
+
+    def replicas() -> int:
+        found = client.get(DEPLOYMENT.format("slices"))
+        assert found is not None
+        return int(found["spec"]["replicas"])
+
+    session.install(desired("use"))
+    wait_for(lambda: len(pods()) == 1, "the first pod runs")
+    (first,) = (each["spec"]["nodeName"] for each in pods())
+    nodes, _ = client.list(NODES, labelSelector="eks-gpushare/pool=slices")
+    (other,) = {each["metadata"]["name"] for each in nodes} - {first}
+    client.patch(f"{NODES}/{other}", {"spec": {"unschedulable": True}})
+    note(session, "slices", GPU_DEMAND, "200")
+
+    wait_for(lambda: replicas() == 3, "a third pod is asked for")
+    assert [each["spec"]["nodeName"] for each in pods()] == [first, first]
+    client.patch(f"{NODES}/{other}", {"spec": {"unschedulable": None}})
+    wait_for(lambda: {each["spec"]["nodeName"] for each in pods()} == {first, other}, "it runs")
