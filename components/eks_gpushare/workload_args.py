@@ -20,7 +20,8 @@ class Idle(TypedDict):
     """When a workload has too many pods."""
 
     threshold: NotRequired[float]
-    """Use of their shares in percent below which they are idle. Default: 20."""
+    """What they use of their GPUs or MIG devices in percent, below which they are idle.
+    Default: 20."""
     minutes: NotRequired[int]
     """How long, before one pod goes. Default: 5."""
 
@@ -29,7 +30,8 @@ class OverUse(TypedDict):
     """When a workload has too few pods."""
 
     threshold: NotRequired[float]
-    """Use of their shares in percent above which they are over-used. Default: 80."""
+    """Use of their GPUs or MIG devices in percent, by all that share one, above which they are
+    over-used. Default: 80."""
     minutes: NotRequired[int]
     """How long, before one pod comes. Default: 3."""
 

@@ -19,7 +19,8 @@ class Idle(Model):
     """When a workload has too many pods."""
 
     threshold: float = Field(default=20, ge=1, le=100)
-    """Use of their shares in percent, on average over the pods, below which they are idle."""
+    """What the pods use of their GPUs or MIG devices in percent, on average over the pods, below
+    which they are idle. Of a GPU that pods share it is percent of the whole GPU."""
     minutes: int = Field(default=5, ge=1, le=1440)
     """How long it has to be below all the time before one pod goes. The next goes as much later,
     but not more than 30 minutes."""
@@ -29,7 +30,8 @@ class OverUse(Model):
     """When a workload has too few pods."""
 
     threshold: float = Field(default=80, ge=1, le=100)
-    """Use of their shares in percent, on average over the pods, above which they are over-used."""
+    """Use of their GPUs or MIG devices in percent, on average over the pods, above which they are
+    over-used. Of a GPU that pods share it is what all of them use together."""
     minutes: int = Field(default=3, ge=1, le=1440)
     """How long it has to be above all the time before one pod comes. The next comes as much later,
     but not more than 30 minutes."""
@@ -160,8 +162,8 @@ class Prometheus(Model):
     """ClusterTriggerAuthentication of KEDA's that is there, for an `url` that asks for one."""
     process_metrics: bool = False
     """Whether the DCGM exporter runs with hostPID and KUBERNETES_VIRTUAL_GPUS=true, so that it
-    measures the processes of pods that share a GPU. Without both, its numbers of such pods are
-    those of the whole GPU, or 0."""
+    measures the processes of pods that share a GPU, and with NVIDIA_RESOURCE_NAMES where shares are
+    renamed. Without the first two, its numbers of such pods are those of the whole GPU, or 0."""
 
 
 class Keda(Model):
