@@ -22,6 +22,7 @@ from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_cluster_autoscaler
 from eks_gpushare.sharing import cluster_autoscaler as planned
 from eks_gpushare.sharing.charts import release_source
+from eks_gpushare.sharing.nodes import sizes
 from eks_gpushare.validation import shape_rules
 
 _TIMEOUT_SECONDS = 600
@@ -39,6 +40,10 @@ class ClusterAutoscalerArgs(plain.ClusterAutoscaler):
     """Names of the pools that it scales, each with `scaled_by` autoscaler."""
     node_group_names: pulumi.Input[Sequence[pulumi.Input[str]]]
     """Names of their node groups in the same order: `GpuPool.node_group_name`."""
+    scaling_group_names: pulumi.Input[Sequence[pulumi.Input[str]]]
+    """Names of the Auto Scaling groups that EKS made for these: `GpuPool.scaling_group_name`."""
+    nodes: list[plain.Nodes]
+    """How many nodes each pool may have: `GpuPool.nodes`. Sizes in AWS do not count."""
     startup_taints: NotRequired[list[str]]
     """Keys of taints that nodes join with and lose again, such as eks-gpushare/mig-layout of pools
     with `apply` migManager. Default: none."""
@@ -55,6 +60,16 @@ class ClusterAutoscalerArgs(plain.ClusterAutoscaler):
     """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
     tags: NotRequired[dict[str, pulumi.Input[str]]]
     """Tags of the role and its association. Default: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The groups of the pools, in the order of these."""
+
+    nodes: Sequence[pulumi.Input[str]]
+    """Names of the node groups."""
+    scaling: Sequence[pulumi.Input[str]]
+    """Names of the Auto Scaling groups that EKS made for them."""
 
 
 class ClusterAutoscaler(pulumi.ComponentResource):
@@ -91,8 +106,10 @@ class ClusterAutoscaler(pulumi.ComponentResource):
             yield from _one_group_each(spec, given)
 
         spec, found = validate_args(ClusterAutoscalerSpec, ClusterAutoscalerArgs, given, ruled)
-        names = args["node_group_names"]
-        groups = names if isinstance(names, list | tuple) else _each(names, len(spec.pools))
+        groups = Groups(
+            _each(args["node_group_names"], len(spec.pools)),
+            _each(args["scaling_group_names"], len(spec.pools)),
+        )
         self._register(name, spec, args["cluster_name"], groups, opts)
         warn(found, self)
 
@@ -102,7 +119,7 @@ class ClusterAutoscaler(pulumi.ComponentResource):
         name: str,
         spec: ClusterAutoscalerSpec,
         cluster_name: pulumi.Input[str],
-        groups: Sequence[pulumi.Input[str]],
+        groups: Groups,
         opts: pulumi.ResourceOptions,
     ) -> Self:
         """Install what is checked already."""
@@ -115,7 +132,7 @@ class ClusterAutoscaler(pulumi.ComponentResource):
         name: str,
         spec: ClusterAutoscalerSpec,
         cluster_name: pulumi.Input[str],
-        groups: Sequence[pulumi.Input[str]],
+        groups: Groups,
         opts: pulumi.ResourceOptions | None,
     ) -> None:
         inputs = props(spec, clusterName=cluster_name)
@@ -143,7 +160,7 @@ class _Children:
     name: str
     spec: ClusterAutoscalerSpec
     cluster_name: pulumi.Input[str]
-    groups: Sequence[pulumi.Input[str]]
+    groups: Groups
     child: pulumi.ResourceOptions
 
     def namespace(self) -> tuple[pulumi.Output[str], list[pulumi.Resource]]:
@@ -163,7 +180,7 @@ class _Children:
         policy = RolePolicy(
             f"{self.name}-policy",
             role=role.name,
-            policy=pulumi.Output.all(self.cluster_name, *self.groups).apply(
+            policy=pulumi.Output.all(self.cluster_name, *self.groups.nodes).apply(
                 lambda known: scales_node_groups(roles.partition.id, known[0], known[1:])
             ),
             opts=self.child,
@@ -177,8 +194,8 @@ class _Children:
     def values(self, identity: PodIdentityAssociation) -> dict[str, Any]:
         """Values of the chart."""
         spec = self.spec
-        first, *more = self.groups
-        named = dict(zip(spec.pools, self.groups, strict=True))
+        named = dict(zip(spec.pools, self.groups.nodes, strict=True))
+        scaled = zip(self.groups.scaling, spec.nodes, strict=True)
         # An association is in the region of its cluster.
         region = spec.region or identity.association_arn.apply(lambda arn: arn.split(":")[3])
         return planned.controller_values(
@@ -186,17 +203,12 @@ class _Children:
             image=versions.CLUSTER_AUTOSCALER_IMAGE,
             tag=versions.cluster_autoscaler_tag(spec.version),
             region=region,
-            cluster=self.cluster_name,
-            first_group=self._joined(first, planned.discovery),
-            more_groups=[self._joined(each, planned.discovery_flag) for each in more],
+            groups=[planned.scaling_group(*each) for each in scaled],
             patterns=_patterns(spec.priorities or {}, named),
             startup_taints=spec.startup_taints,
             status_taints=spec.status_taints,
             given=spec.chart.values,
         )
-
-    def _joined(self, group: pulumi.Input[str], how: Any) -> pulumi.Output[str]:
-        return pulumi.Output.all(self.cluster_name, group).apply(lambda known: how(*known))
 
 
 def _patterns(
@@ -210,18 +222,39 @@ def _patterns(
     return found
 
 
-def _each(names: Any, count: int) -> list[pulumi.Output[str]]:
-    """The items of a list that is known later, one for each pool."""
+def _each(names: Any, count: int) -> Sequence[pulumi.Input[str]]:
+    """The items of a list that may be known later, one for each pool."""
+    if isinstance(names, list | tuple):
+        return names
     later = pulumi.Output.from_input(names)
     return [later.apply(lambda known, n=number: known[n]) for number in range(count)]  # type: ignore[misc]  # n is bound here
 
 
 def _one_group_each(spec: ClusterAutoscalerSpec, args: Mapping[str, Any]) -> Iterator[Finding]:
-    names = args.get("node_group_names")
     if not spec.pools:
         message, fix = "The list is empty.", "Name at least one pool."
         yield shape_rules.WRONG_TYPE.finding(("pools",), message, fix)
-    if isinstance(names, list | tuple) and len(names) != len(spec.pools):
-        message = f"{len(names)} node groups are given for {len(spec.pools)} pools."
-        fix = "Give the node group of each pool, in the order of pools."
-        yield shape_rules.NOT_ALLOWED.finding(("node_group_names",), message, fix)
+    for key, what in _OF_EACH.items():
+        given = args.get(key)
+        if isinstance(given, list | tuple) and len(given) != len(spec.pools):
+            message = f"{len(given)} {what} are given for {len(spec.pools)} pools."
+            fix = f"Give one for each pool, in the order of pools: [GpuPool.{_FROM[key]}, ...]."
+            yield shape_rules.NOT_ALLOWED.finding((key,), message, fix)
+    for index, each in enumerate(spec.nodes):
+        size = sizes(each)
+        if size.min > size.max:
+            message = f"At least {size.min} nodes are more than at most {size.max}."
+            fix = "Give the nodes of the pool itself: GpuPool.nodes."
+            yield shape_rules.NOT_ALLOWED.finding(("nodes", index), message, fix)
+
+
+_OF_EACH = {
+    "node_group_names": "node groups",
+    "scaling_group_names": "Auto Scaling groups",
+    "nodes": "sizes",
+}
+_FROM = {
+    "node_group_names": "node_group_name",
+    "scaling_group_names": "scaling_group_name",
+    "nodes": "nodes",
+}

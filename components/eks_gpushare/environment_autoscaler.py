@@ -6,11 +6,12 @@ from typing import Any
 import pulumi
 
 from eks_gpushare.aws.refs import ClusterRefs
-from eks_gpushare.cluster_autoscaler import ClusterAutoscaler
+from eks_gpushare.cluster_autoscaler import ClusterAutoscaler, Groups
 from eks_gpushare.config.autoscaling import ClusterAutoscaler as Block
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import ClusterAutoscalerSpec, EnvironmentSpec
 from eks_gpushare.config.environment import Chart
+from eks_gpushare.config.pools import Nodes, Pool
 from eks_gpushare.gpu_pool import GpuPool
 from eks_gpushare.in_cluster.waiting_pods import tell_what_pods_wait_for
 from eks_gpushare.sharing.cluster_autoscaler import (
@@ -18,6 +19,7 @@ from eks_gpushare.sharing.cluster_autoscaler import (
     startup_taint_keys,
     status_taint_keys,
 )
+from eks_gpushare.sharing.nodes import sizes
 
 
 def register_cluster_autoscaler(
@@ -58,6 +60,7 @@ def register_cluster_autoscaler(
             block,
             version=refs.version,
             pools=tuple(names),
+            nodes=tuple(_bounds(scaled[each]) for each in names),
             startup_taints=startup_taint_keys(scaled.values()),
             status_taints=status_taint_keys(scaled.values()),
             region=spec.region,
@@ -66,10 +69,19 @@ def register_cluster_autoscaler(
             **roles,
         ),
         refs.cluster_name,
-        [groups[each].node_group_name for each in names],
+        Groups(
+            [groups[each].node_group_name for each in names],
+            [groups[each].scaling_group_name for each in names],
+        ),
         pulumi.ResourceOptions.merge(
             opts, pulumi.ResourceOptions(providers=[refs.provider], depends_on=[*nodes])
         ),
     )
     tell_what_pods_wait_for(made, made._release, made.namespace, refs.kubeconfig, None)
     return [made]
+
+
+def _bounds(pool: Pool) -> Nodes:
+    """How many nodes it may have; how many at the start is no business of an autoscaler's."""
+    size = sizes(pool.nodes)
+    return Nodes(min=size.min, max=size.max)

@@ -7,6 +7,7 @@ from typing import Any, NotRequired, Self
 
 import pulumi
 from pulumi_aws.ec2 import PlacementGroup
+from pulumi_aws.eks.outputs import NodeGroupResource
 
 from eks_gpushare import args as plain
 from eks_gpushare.aws.node_group import GroupSpec, register_group
@@ -22,6 +23,7 @@ from eks_gpushare.rules.component_rules import check_pool
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.served import served_pool
 from eks_gpushare.sharing.cluster_autoscaler import group_labels, template_tags
+from eks_gpushare.sharing.nodes import sizes
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 from eks_gpushare.sharing.user_data import node_user_data
 from eks_gpushare.validation import shape_rules
@@ -130,7 +132,7 @@ class GpuPool(pulumi.ComponentResource):
         plan = plan_pool(spec.pool, spec, catalog)
         child = pulumi.ResourceOptions(parent=self)
         parts = _Children(name, spec, refs, _first(spec, catalog), catalog, child)
-        group = register_group(parts.group(plan), self)
+        group = self._group = register_group(parts.group(plan), self)
         self.node_group_name = group.node_group_name
         self.request = pulumi.Output.from_input(dict(plan.request))
         self.node_selector = pulumi.Output.from_input(dict(plan.node_selector))
@@ -143,6 +145,17 @@ class GpuPool(pulumi.ComponentResource):
                 "tolerations": self.tolerations,
             }
         )
+
+    @property
+    def scaling_group_name(self) -> pulumi.Output[str]:
+        """Name of the Auto Scaling group that EKS makes for it: `ClusterAutoscaler` takes it."""
+        return self._group.resources.apply(_scaling_group)
+
+    @property
+    def nodes(self) -> plain.Nodes:
+        """How many nodes it may have, with defaults filled in: `ClusterAutoscaler` takes it."""
+        size = sizes(self._spec.nodes)
+        return {"min": size.min, "desired": size.desired, "max": size.max}
 
     @property
     def served(self) -> plain.ServedPool:
@@ -236,6 +249,12 @@ class _Children:
 
         own = efa_security_group(self.name, vpc_id, dict(self.spec.tags), self.child)
         return {"network_interfaces": efa_interfaces(self.instance_type, [cluster_group, own])}
+
+
+def _scaling_group(made: Sequence[NodeGroupResource]) -> str:
+    """Name of the one Auto Scaling group of a managed node group."""
+    ((group,),) = (each.autoscaling_groups or () for each in made)
+    return str(group.name)
 
 
 def _reservation(pool: Pool) -> dict[str, Any]:

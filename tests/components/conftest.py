@@ -249,6 +249,8 @@ def cluster_autoscaler(record: Callable[..., Run]) -> Callable[..., Run]:
         "version": "1.35",
         "pools": ["gpu"],
         "node_group_names": ["gpu-1a2b3c4"],
+        "scaling_group_names": ["eks-gpu-1a2b3c4-11111111"],
+        "nodes": [{"min": 0, "max": 5}],
         "region": "us-west-2",
     }
     return _alone(record, "ClusterAutoscaler", least, provider=True)

@@ -9,7 +9,7 @@ import pulumi
 import pulumi_kubernetes
 import pytest
 
-from eks_gpushare import ClusterAutoscaler
+from eks_gpushare import ClusterAutoscaler, GpuPool
 from eks_gpushare.catalog import versions
 
 if TYPE_CHECKING:
@@ -26,11 +26,15 @@ SCALED = {
 }
 FIXED = {"instance_types": ["g5.xlarge"], "sharing": SLICES}
 NAME = "demo-cluster-autoscaler"
-DISCOVERY = "k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/demo,eks:nodegroup-name="
 
 
 def test_it_alone(cluster_autoscaler: Callable[..., Run]) -> None:
-    run = cluster_autoscaler(node_group_names=["gpu-1a2b3c4", "mig-1a2b3c4"], pools=["gpu", "mig"])
+    run = cluster_autoscaler(
+        pools=["gpu", "mig"],
+        node_group_names=["gpu-1a2b3c4", "mig-1a2b3c4"],
+        scaling_group_names=["eks-gpu-1a2b3c4-1", "eks-mig-1a2b3c4-2"],
+        nodes=[{"min": 1, "desired": 2, "max": 5}, {}],
+    )
 
     release, chart = run.inputs("Release"), versions.CLUSTER_AUTOSCALER
     values = release["values"]
@@ -38,9 +42,11 @@ def test_it_alone(cluster_autoscaler: Callable[..., Run]) -> None:
     assert (release["chart"], release["version"]) == (chart.name, chart.version)
     assert release["repositoryOpts"] == {"repo": "https://kubernetes.github.io/autoscaler"}
     assert values["image"]["tag"] == versions.cluster_autoscaler_tag("1.35")
-    assert values["autoDiscovery"] == {"clusterName": "demo", "tags": [f"{DISCOVERY}gpu-1a2b3c4"]}
-    more = values["extraArgs"]["node-group-auto-discovery_1"]
-    assert more == f"asg:tag={DISCOVERY}mig-1a2b3c4"
+    assert values["autoscalingGroups"] == [
+        {"name": "eks-gpu-1a2b3c4-1", "minSize": 1, "maxSize": 5},
+        {"name": "eks-mig-1a2b3c4-2", "minSize": 0, "maxSize": 1},  # as a pool without sizes
+    ]
+    assert "autoDiscovery" not in values
     assert values["awsRegion"] == "us-west-2"
 
 
@@ -87,14 +93,55 @@ def test_names_of_groups_may_be_known_later(record: Callable[..., Run]) -> None:
                 "version": "1.35",
                 "pools": ["a", "b"],
                 "node_group_names": pulumi.Output.from_input(["a-1", "b-1"]),
+                "scaling_group_names": pulumi.Output.from_input(["eks-a-1", "eks-b-1"]),
+                "nodes": [{"max": 2}, {"max": 3}],
             },
             pulumi.ResourceOptions(providers=[kubernetes]),
         )
 
     values = record(program, preview=False).inputs("Release")["values"]
 
-    assert values["autoDiscovery"]["tags"] == [f"{DISCOVERY}a-1"]
-    assert values["extraArgs"]["node-group-auto-discovery_1"] == f"asg:tag={DISCOVERY}b-1"
+    assert values["autoscalingGroups"] == [
+        {"name": "eks-a-1", "minSize": 0, "maxSize": 2},
+        {"name": "eks-b-1", "minSize": 0, "maxSize": 3},
+    ]
+
+
+def test_a_pool_gives_what_is_asked_of_it(record: Callable[..., Run]) -> None:
+    def program() -> None:
+        pool = GpuPool(
+            "gpu",
+            {
+                "pool": "gpu",
+                "cluster_name": "demo",
+                "cluster_subnet_ids": ["subnet-0a", "subnet-0b"],
+                **SCALED,
+            },
+        )
+        kubernetes = pulumi_kubernetes.Provider("cluster", kubeconfig="{}")
+        ClusterAutoscaler(
+            "demo",
+            {
+                "cluster_name": "demo",
+                "version": "1.35",
+                "pools": ["gpu"],
+                "node_group_names": [pool.node_group_name],
+                "scaling_group_names": [pool.scaling_group_name],
+                "nodes": [pool.nodes],
+            },
+            pulumi.ResourceOptions(providers=[kubernetes]),
+        )
+
+    run = record(program, preview=False)
+    (group,) = run.all("NodeGroup")
+    made = group.outputs["resources"][0]["autoscalingGroups"][0]["name"]
+
+    assert run.inputs("Release")["values"]["autoscalingGroups"] == [
+        {"name": made, "minSize": 0, "maxSize": 5}
+    ]
+    # Before it is made, its name alone is not known.
+    previewed = record(program).inputs("Release")["values"]["autoscalingGroups"]
+    assert [each["maxSize"] for each in previewed] == [5]
 
 
 @pytest.mark.parametrize(
@@ -103,6 +150,14 @@ def test_names_of_groups_may_be_known_later(record: Callable[..., Run]) -> None:
         ({"pools": None}, "pools: pools is required here."),
         ({"pools": [], "node_group_names": []}, "node_group_names: The list is empty."),
         ({"pools": ["a", "b"]}, "node_group_names: 1 node groups are given for 2 pools."),
+        (
+            {"pools": ["a", "b"]},
+            "scaling_group_names: 1 Auto Scaling groups are given for 2 pools.",
+        ),
+        ({"pools": ["a", "b"]}, "nodes: 1 sizes are given for 2 pools."),
+        ({"nodes": None}, "nodes: nodes is required here."),
+        ({"nodes": [{"min": 3, "max": 2}]}, "nodes[0]: At least 3 nodes are more than at most 2."),
+        ({"scaling_group_names": None}, "scaling_group_names: scaling_group_names is required"),
         ({"node_group_names": None}, "node_group_names: node_group_names is required here."),
         ({"expander": "price"}, "expander: price asks the cloud provider for prices"),
         ({"scale_down_after": "10"}, 'scale_down_after: "10" is no duration'),
@@ -135,10 +190,16 @@ def test_an_environment_scales_the_groups_of_its_pools_and_no_others(
     )
 
     values = run.inputs("Release", f"{NAME}-release")["values"]
-    groups = {each.name: each.outputs["nodeGroupName"] for each in run.all("NodeGroup")}
-    found = [*values["autoDiscovery"]["tags"], *values["extraArgs"].values()]
-    named = {str(each).rpartition("=")[2] for each in found if "nodegroup-name" in str(each)}
-    assert named == {groups["demo-gpu"], groups["demo-spot"]}
+    made = {each.name: each.outputs for each in run.all("NodeGroup")}
+    groups = {name: outputs["nodeGroupName"] for name, outputs in made.items()}
+    assert values["autoscalingGroups"] == [
+        {
+            "name": made[name]["resources"][0]["autoscalingGroups"][0]["name"],
+            "minSize": 0,
+            "maxSize": 5,
+        }
+        for name in ("demo-gpu", "demo-spot")
+    ]
     assert values["expanderPriorities"] == {
         "1": [f"(^|-){groups['demo-gpu']}(-|$)"],
         "2": [f"(^|-){groups['demo-spot']}(-|$)"],

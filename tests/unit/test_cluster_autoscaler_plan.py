@@ -23,7 +23,7 @@ from eks_gpushare.catalog import Catalog, gpu_instance_types, versions
 from eks_gpushare.catalog.cluster_autoscaler_flags import flags_since
 from eks_gpushare.catalog.kubernetes import eks_versions
 from eks_gpushare.config.autoscaling import ClusterAutoscaler
-from eks_gpushare.config.pools import Pool
+from eks_gpushare.config.pools import Nodes, Pool
 from eks_gpushare.documents.iam import scales_node_groups
 from eks_gpushare.sharing import cluster_autoscaler as planned
 from eks_gpushare.sharing.autoscaling import promised
@@ -39,6 +39,8 @@ SLICES = {"mode": "timeSlicing", "replicas": 10}
 RENAMED = {**SLICES, "rename": True}
 MIXED = {"mode": "mig", "layout": "all-balanced"}
 P4D = ["p4d.24xlarge"]
+UUID = "11111111-2222-3333-4444-555555555555"
+"""What EKS puts behind the name of an Auto Scaling group."""
 
 
 def plan(sharing: dict[str, Any], types: list[str] | None = None, **more: Any) -> PoolPlan:
@@ -235,15 +237,15 @@ CASES: dict[str, dict[str, Any]] = {
 
 def values(case: dict[str, Any]) -> dict[str, Any]:
     block = ClusterAutoscaler.model_validate(case.get("block", {}))
-    first, *more = case["groups"]
     return planned.controller_values(
         block,
         image=versions.CLUSTER_AUTOSCALER_IMAGE,
         tag=versions.cluster_autoscaler_tag("1.35"),
         region="us-west-2",
-        cluster="demo",
-        first_group=planned.discovery("demo", first),
-        more_groups=[planned.discovery_flag("demo", each) for each in more],
+        groups=[
+            planned.scaling_group(f"eks-{each}-{UUID}", Nodes(max=number))
+            for number, each in enumerate(case["groups"], start=1)
+        ],
         patterns={
             number: [planned.group_pattern(each) for each in groups]
             for number, groups in case.get("patterns", {}).items()
@@ -307,10 +309,10 @@ def test_the_chart_starts_it_with_flags_that_it_has(case: str) -> None:
 def test_a_flag_for_each_group_and_taint() -> None:
     given = flags_of("several")
 
-    assert [flag for flag in given if "auto-discovery" in flag] == [
-        "--node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled,"
-        f"k8s.io/cluster-autoscaler/demo,eks:nodegroup-name={name}-1a2b3c4"
-        for name in "abc"
+    assert [flag for flag in given if "nodes=" in flag or "auto-discovery" in flag] == [
+        f"--nodes=0:1:eks-a-1a2b3c4-{UUID}",
+        f"--nodes=0:2:eks-b-1a2b3c4-{UUID}",
+        f"--nodes=0:3:eks-c-1a2b3c4-{UUID}",
     ]
     assert "--startup-taint=eks-gpushare/mig-layout" in given
     assert "--status-taint=eks-gpushare/mig" in given
@@ -324,9 +326,9 @@ def test_the_priorities_are_read_from_the_chart_as_it_reads_them() -> None:
     config = next(each for each in rendered("priority") if each["kind"] == "ConfigMap")
     read = yaml.safe_load(config["data"]["priorities"])
     groups = {
-        "gpu": "eks-gpu-1a2b3c4-11111111-2222-3333-4444-555555555555",
-        "spot": "eks-spot-1a2b3c4-11111111-2222-3333-4444-555555555555",
-        "other": "eks-my-gpu-1a2b3c4d-11111111-2222-3333-4444-555555555555",
+        "gpu": f"eks-gpu-1a2b3c4-{UUID}",
+        "spot": f"eks-spot-1a2b3c4-{UUID}",
+        "other": f"eks-my-gpu-1a2b3c4d-{UUID}",
     }
 
     assert config["metadata"]["name"] == "cluster-autoscaler-priority-expander"

