@@ -115,7 +115,10 @@ def test_a_pool_gives_what_is_asked_of_it(record: Callable[..., Run]) -> None:
                 "pool": "gpu",
                 "cluster_name": "demo",
                 "cluster_subnet_ids": ["subnet-0a", "subnet-0b"],
-                **SCALED,
+                "instance_types": ["g5.xlarge"],
+                "nodes": {"desired": 0, "max": 5},
+                "scaled_by": "autoscaler",
+                "sharing": {"mode": "timeSlicing", "replicas": 10},
             },
         )
         kubernetes = pulumi_kubernetes.Provider("cluster", kubeconfig="{}")

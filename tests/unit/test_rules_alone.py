@@ -119,6 +119,7 @@ def alone(given: dict[str, Any]) -> set[str]:
     if "clusterAutoscaler" in given:
         scaled = [name for name, pool in pools.items() if pool.get("scaledBy") == "autoscaler"]
         args = {**given["clusterAutoscaler"], "pools": scaled, "version": cluster.get("version")}
+        args["nodes"] = [pools[name].get("nodes", {}) for name in scaled]
         args |= {"chart": charts["clusterAutoscaler"]} if "clusterAutoscaler" in charts else {}
         if args["version"] is not None:
             found |= read(ClusterAutoscalerSpec, component_rules.check_cluster_autoscaler, args)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -62,6 +63,23 @@ def test_every_pool_of_a_stack_gets_nodes_by_what_is_registered(
         lab.deploy(*pools)
 
         assert lab.await_rest() == {"one": (1, 5), "two": (1, 5)}
+
+
+def test_a_named_group_that_is_gone_stops_all_scaling(
+    scaled_lab: ScaledLab, pool: PoolType, tmp_path: Path
+) -> None:
+    """So names have to follow the groups, which Pulumi sees to."""
+    pools = {
+        "one": pool(f"{{{RENAMED}}}", SHARED, 5),
+        "two": pool(
+            f"{{{RENAMED}}}", SHARED, 5, change=lambda group: replace(group, scaling_group="")
+        ),
+    }
+    with scaled_lab(pools, tmp_path) as lab:
+        lab.deploy("one")
+        lab.await_that(lambda: "unable to get first AvailabilityZone" in lab.said(), "it says so")
+
+        assert lab.state() == {"one": (0, 0), "two": (0, 0)}
 
 
 def test_where_there_is_no_capacity_another_pool_takes_the_pods(
