@@ -324,6 +324,13 @@ NOT_IDLE = Rule(
     "Nodes that nothing runs on are paid for.",
     "https://karpenter.sh/docs/concepts/disruption/",
 )
+EMPTY_SOONER = Rule(
+    "GPU970",
+    "info",
+    "With --until-idle, Karpenter takes empty nodes away sooner than the stack says.",
+    "Nobody waits minutes to see that they go; which nodes go and how many at a time is the same.",
+    "https://karpenter.sh/docs/concepts/disruption/#consolidation",
+)
 FASTER_TIMES = Rule(
     "GPU980",
     "info",

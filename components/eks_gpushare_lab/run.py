@@ -150,13 +150,13 @@ def _on(
     ):
         if engine is not None:
             return _run_engine(session, desired, engine, given, options)
-        with _live_table(session, options) as (show, _):
+        with _live_table(session, options) as (show, tell):
             session.install(controllers.desired)
             controllers.await_pools(client)
             found, steps = _use(session, given, options, show)
             found = [*_unknown(desired), *found, *controllers.findings()]
             report = _seen(session, dict(_pairs(options, "expect")), found, options)
-            return _idle(session, replace(report, steps=steps), options, show)
+            return _idle(session, replace(report, steps=steps), options, show, tell)
 
 
 def _run_engine(
@@ -180,7 +180,7 @@ def _run_engine(
         report = _seen(session, expected, [*engine.findings, *found], options)
         report = replace(report, steps=steps)
         if not engine.findings:
-            report = _idle(session, report, options, show)
+            report = _idle(session, report, options, show, tell)
     shown = report.findings
     if engine.findings:
         shown = [each for each in shown if each.code not in _FOLLOW]
@@ -197,12 +197,16 @@ def _seen(
 
 
 def _idle(
-    session: Session, report: Report, options: argparse.Namespace, show: Callable[[], object]
+    session: Session,
+    report: Report,
+    options: argparse.Namespace,
+    show: Callable[[], object],
+    tell: Callable[[str], object],
 ) -> Report:
     """Wait for idle pools, if that was asked for; the rest of the report is from before."""
     if not getattr(options, "until_idle", False):
         return report
-    idle, found = until_idle(session, show=show)
+    idle, found = until_idle(session, show=show, tell=tell)
     later = pool_reports(session)
     pools = {
         name: replace(pool, nodes=later[name].nodes, most=later[name].most)

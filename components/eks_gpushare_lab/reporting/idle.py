@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError
-from eks_gpushare_lab.observing.observer import workload_of
+from eks_gpushare_lab.controllers.shorter_times import faster
+from eks_gpushare_lab.controllers.shorter_waits import said_of, shorten
 from eks_gpushare_lab.observing.workloads import (
     CRON_JOB,
     JOB,
@@ -17,6 +18,7 @@ from eks_gpushare_lab.observing.workloads import (
     SCALABLE,
     SCALED_OBJECTS,
 )
+from eks_gpushare_lab.reporting.idle_progress import Progress, pods_left, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -29,12 +31,9 @@ if TYPE_CHECKING:
 LONGEST_SECONDS = 900.0
 """How long to wait for nodes to go: Cluster Autoscaler waits for ten minutes by default."""
 
-_BLOCKED = {"DisruptionBlocked", "Unconsolidatable", "FailedDraining", "ScaleDownFailed"}
-"""Reasons of events that tell why a node stays."""
 _DELETED = {"Pod": POD, "Job": JOB, "CronJob": CRON_JOB}
 """Paths of what has no replicas, by kind."""
 _NOT_FOUND = 404
-_SHOWN = 3
 _TICK = 0.05
 
 
@@ -56,6 +55,7 @@ def until_idle(
     session: Session,
     longest: float = LONGEST_SECONDS,
     show: Callable[[], object] = lambda: None,
+    tell: Callable[[str], object] = lambda _: None,
 ) -> tuple[Idle, list[Finding]]:
     """Scale what was applied to nothing, and wait until every pool has its fewest nodes.
 
@@ -63,18 +63,26 @@ def until_idle(
         session: the lab.
         longest: when to give up, in seconds.
         show: called twenty times a second.
+        tell: takes a line about what is waited for.
+
+    Raises:
+        LabError: If the environment says nothing sensible of how much faster times pass.
     """
+    shortened = shorten(session.client, faster())
+    progress = Progress(session, tell)
     begun = time.monotonic()
     _drain(session)
     came = session.scaling.is_idle()
     while not came and time.monotonic() < begun + longest:
         show()
         session.scaling.look()
+        progress.look()
         time.sleep(_TICK)
         came = session.scaling.is_idle()
     after = round(time.monotonic() - begun, 1) if came else None
     idle = Idle(after, session.scaling.nodes_now())
-    return idle, [] if came else list(_left(session, longest))
+    found = list(said_of(shortened))
+    return idle, found if came else [*found, *_left(session, longest)]
 
 
 def _drain(session: Session) -> None:
@@ -125,15 +133,7 @@ def _left(session: Session, longest: float) -> Iterator[Finding]:
 
 
 def _why(session: Session, pool: DeclaredPool) -> Iterator[str]:
-    names = {r.name for r in session.scaling.history.of_pool(pool.name, alive=True)}
-    left = [
-        f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
-        for pod in session.watches.pods.all()
-        if pod["spec"].get("nodeName") in names and workload_of(pod).kind != "DaemonSet"
-    ]
+    left = pods_left(session, pool)
     if left:
-        more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
-        yield f"there run {', '.join(sorted(left)[:_SHOWN])}{more}"
-    words = session.scaling.autoscalers.words()
-    said = (str(word) for word in words if word.reason in _BLOCKED and word.name in names)
-    yield from dict.fromkeys(said)
+        yield left
+    yield from dict.fromkeys(words_of(session, pool))

@@ -1,0 +1,101 @@
+"""NodePools whose empty nodes Karpenter takes away in seconds, once a run waits for just that.
+
+`consolidateAfter` of five minutes is right on EKS and a long time before a terminal. It is shortened
+when nothing is to run any more and not as the objects are applied: how many nodes there are is
+counted under the stack's own delay, and no node goes early because the lab starts its pods late.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eks_gpushare_lab import rules
+from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.controllers.shorter_times import VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare_lab.client import Client, Object
+
+NODE_POOLS = "/apis/karpenter.sh/v1/nodepools"
+"""Path of NodePools."""
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+# The pattern of the field in Karpenter's own definition.
+_DURATION = re.compile(r"(?:[0-9]+[smh])+")
+_LEAST = 1
+_NOT_FOUND = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Shorter:
+    """A NodePool that waits for less than its stack says."""
+
+    pool: str
+    """Its name."""
+    given: str
+    """consolidateAfter as it was applied."""
+    here: str
+    """The same from now on."""
+
+
+def shorter(given: str, by: float) -> str:
+    """A consolidateAfter divided: whole seconds, one at least. `Never` and no time at all stay.
+
+    Args:
+        given: such as 300s or 1h30m.
+        by: how many times faster.
+    """
+    if by == 1 or not _DURATION.fullmatch(given):
+        return given
+    parts = re.findall(r"([0-9]+)([smh])", given)
+    seconds = sum(int(count) * _SECONDS[unit] for count, unit in parts)
+    made = max(_LEAST, round(seconds / by))
+    return given if seconds <= made else f"{made}s"
+
+
+def shorten(client: Client, by: float) -> list[Shorter]:
+    """Have Karpenter wait for less in every NodePool there is, and change nothing else of them.
+
+    Args:
+        client: the API server; it need not know NodePools.
+        by: how many times faster.
+    """
+    found = []
+    for each in _node_pools(client):
+        name = each["metadata"]["name"]
+        given = str((each["spec"].get("disruption") or {}).get("consolidateAfter") or "")
+        here = shorter(given, by)
+        if here == given:
+            continue
+        with suppress(ApiError):  # it is being deleted, or somebody's policy holds it
+            change = {"spec": {"disruption": {"consolidateAfter": here}}}
+            client.patch(f"{NODE_POOLS}/{name}", change)
+            found.append(Shorter(name, given, here))
+    return found
+
+
+def _node_pools(client: Client) -> Sequence[Object]:
+    try:
+        return client.list(NODE_POOLS)[0]
+    except ApiError as error:
+        if error.status != _NOT_FOUND:
+            raise
+        return []
+
+
+def said_of(shortened: Iterable[Shorter]) -> Iterator[Finding]:
+    """What is to be told of NodePools that wait for less."""
+    several = [f"{each.pool} {each.here} instead of {each.given}" for each in shortened]
+    if several:
+        message = (
+            "Once nothing was to run, Karpenter waits for less until it takes an empty node away: "
+            f"consolidateAfter of {', '.join(several)}. Nodes were counted before that."
+        )
+        fix = f"Nothing; {VARIABLE}=1 has it as it is."
+        yield rules.EMPTY_SOONER.finding(("objects", "NodePool"), message, fix)
