@@ -227,7 +227,7 @@ def _use(
     seconds = options.until_steady or STEADY_SECONDS
     found: list[Finding] = []
     steps = []
-    missing = list(_loaded(session, options.load or ()))
+    missing = list(_loaded(session, getattr(options, "load", None) or ()))
     session.settle(STEADY_SECONDS, show=show)
     if given:
         session.apply(given)

@@ -11,6 +11,8 @@ import yaml
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare_lab.binaries import build, versions
 from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.controllers.shorter_times import faster
+from eks_gpushare_lab.controllers.shorter_waits import shorter_batches
 from eks_gpushare_lab.errors import LabError
 from eks_gpushare_lab.host import processes
 
@@ -139,8 +141,10 @@ class Karpenter:
 
     def __enter__(self) -> Self:
         program = build.programs((versions.karpenter(),)).paths["karpenter"]
+        given = environment_of(self._release)
         environment = {
-            **environment_of(self._release),
+            **given,
+            **shorter_batches(given, faster()),
             **self._cloud.environment,
             "KUBECONFIG": str(self._lab.kubeconfig),
             "DISABLE_LEADER_ELECTION": "true",

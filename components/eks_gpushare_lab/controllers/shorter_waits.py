@@ -1,23 +1,26 @@
-"""NodePools whose empty nodes Karpenter takes away in seconds, once a run waits for just that.
+"""Karpenter's delays that are shorter in the lab, so that empty nodes go within a minute.
 
 `consolidateAfter` of five minutes is right on EKS and a long time before a terminal. It is shortened
 when nothing is to run any more and not as the objects are applied: how many nodes there are is
 counted under the stack's own delay, and no node goes early because the lab starts its pods late.
+
+A node that Karpenter has in mind for a pod stays for twice `batchMaxDuration`, and for 10 s at least:
+20 s by default, far more than the second that a launch takes here.
 """
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.controllers.cluster_autoscaler import seconds
 from eks_gpushare_lab.controllers.shorter_times import VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Client, Object
@@ -25,11 +28,15 @@ if TYPE_CHECKING:
 NODE_POOLS = "/apis/karpenter.sh/v1/nodepools"
 """Path of NodePools."""
 
-_SECONDS = {"s": 1, "m": 60, "h": 3600}
-# The pattern of the field in Karpenter's own definition.
-_DURATION = re.compile(r"(?:[0-9]+[smh])+")
+LONGEST_BATCH_SECONDS = 5.0
+"""Longest that pods are waited for before a launch: for half of the least that a node is kept in mind.
+
+Source: nominationWindow in pkg/controllers/state/statenode.go of sigs.k8s.io/karpenter v1.14.1.
+"""
+
 _LEAST = 1
 _NOT_FOUND = 404
+_BATCH_MAX, _BATCH_IDLE = "BATCH_MAX_DURATION", "BATCH_IDLE_DURATION"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +58,26 @@ def shorter(given: str, by: float) -> str:
         given: such as 300s or 1h30m.
         by: how many times faster.
     """
-    if by == 1 or not _DURATION.fullmatch(given):
+    found = seconds(given)
+    if by == 1 or found is None:
         return given
-    parts = re.findall(r"([0-9]+)([smh])", given)
-    seconds = sum(int(count) * _SECONDS[unit] for count, unit in parts)
-    made = max(_LEAST, round(seconds / by))
-    return given if seconds <= made else f"{made}s"
+    made = max(_LEAST, round(found / by))
+    return given if found <= made else f"{made}s"
+
+
+def shorter_batches(environment: Mapping[str, str], by: float) -> dict[str, str]:
+    """What of Karpenter's environment is other here.
+
+    Args:
+        environment: as the chart has it.
+        by: how many times faster; 1 for as it is.
+    """
+    longest = seconds(environment.get(_BATCH_MAX, ""))
+    idle = seconds(environment.get(_BATCH_IDLE, "")) or 0.0
+    if by == 1 or longest is None or longest <= LONGEST_BATCH_SECONDS:
+        return {}
+    made = max(LONGEST_BATCH_SECONDS, idle)  # a pause ends a batch, before its end as given
+    return {_BATCH_MAX: f"{made:g}s"} if made < longest else {}
 
 
 def shorten(client: Client, by: float) -> list[Shorter]:

@@ -42,6 +42,9 @@ once a minute what has become of its groups, and believes until then what it bel
 LATE_SECONDS = 10.0
 """How long an autoscaler may take to say something of a pod that waits."""
 
+# It says so too of a pool whose types it does not know yet, and tries again after ten seconds.
+_NO_TYPES = "filtered out all available instance types"
+_AGAIN_SECONDS = 15.0
 _STATUS = "cluster-autoscaler-status"
 _KARPENTER_KINDS = "/apis/karpenter.sh/v1"
 _OVERLAYS = "/apis/karpenter.sh/v1alpha1"
@@ -211,6 +214,8 @@ class Autoscalers:
             if word is None:
                 if early:
                     yield f"no autoscaler has said anything of pod {name} yet"
+            elif _NO_TYPES in word.text and quiet < _AGAIN_SECONDS:
+                yield f"Karpenter looks at pod {name} again after ten seconds"
             elif word.reason == TRIGGERED and (early or adds == "InProgress"):
                 yield f"Cluster Autoscaler adds a node for pod {name}"
             elif word.reason == NOMINATED and (not stuck or quiet < LATE_SECONDS):

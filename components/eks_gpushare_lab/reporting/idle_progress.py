@@ -22,6 +22,7 @@ _NEVER = "Never"
 _SHOWN = 3
 _LOOK_SECONDS = 1.0
 _AGAIN_SECONDS = 15.0
+_STALE_SECONDS = 5.0
 
 
 class Progress:
@@ -38,6 +39,7 @@ class Progress:
         self._begun = time.monotonic()
         self._looked = self._told = 0.0
         self._last = ""
+        self._heard: dict[str, float] = {}
         words = session.scaling.autoscalers.words()
         self._since = words[-1].order if words else 0
 
@@ -71,10 +73,16 @@ class Progress:
         going = self._going(pool)
         if going:
             yield f"{going} being removed"
-        said = list(dict.fromkeys(words_of(self._session, pool, self._since)))
-        yield from said
-        if not going and not said:
+        else:
             yield self._what_comes(pool)
+        yield from self._said(pool)
+
+    def _said(self, pool: DeclaredPool) -> Iterator[str]:
+        """What was said lately: an event stays when what it tells of has passed."""
+        now = time.monotonic()
+        for said in dict.fromkeys(words_of(self._session, pool, self._since)):
+            if now - self._heard.setdefault(said, now) < _STALE_SECONDS:
+                yield said
 
     def _going(self, pool: DeclaredPool) -> int:
         names = names_of(self._session, pool)
