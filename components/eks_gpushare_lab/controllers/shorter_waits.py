@@ -1,11 +1,11 @@
 """Karpenter's delays that are shorter in the lab, so that empty nodes go within a minute.
 
-`consolidateAfter` of five minutes is right on EKS and a long time before a terminal. It is shortened
-when nothing is to run any more and not as the objects are applied: how many nodes there are is
-counted under the stack's own delay, and no node goes early because the lab starts its pods late.
+`consolidateAfter` of five minutes is right on EKS and a long time before a terminal. It is
+shortened when nothing is to run any more and not as the objects are applied: how many nodes there
+are is counted under the stack's own delay, and no node goes early because its pods come late here.
 
-A node that Karpenter has in mind for a pod stays for twice `batchMaxDuration`, and for 10 s at least:
-20 s by default, far more than the second that a launch takes here.
+A node that Karpenter has in mind for a pod stays for twice `batchMaxDuration`, 10 s at least: 20 s
+by default, far more than the second that a launch takes here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NODE_POOLS = "/apis/karpenter.sh/v1/nodepools"
 """Path of NodePools."""
 
 LONGEST_BATCH_SECONDS = 5.0
-"""Longest that pods are waited for before a launch: for half of the least that a node is kept in mind.
+"""Longest that further pods are waited for: half of the least that a node is kept in mind.
 
 Source: nominationWindow in pkg/controllers/state/statenode.go of sigs.k8s.io/karpenter v1.14.1.
 """

@@ -16,6 +16,7 @@ from tests.lab.walkthroughs.test_walkthrough_command import given
 
 from eks_gpushare_lab.client import Client
 from eks_gpushare_lab.controllers import karpenter
+from eks_gpushare_lab.controllers.shorter_waits import NODE_POOLS
 from eks_gpushare_lab.install.nodes import POOL, nodes_of
 from eks_gpushare_lab.reporting.idle import until_idle
 from eks_gpushare_lab.reporting.report import report_of
@@ -241,6 +242,48 @@ def test_nodes_that_stay_are_told_with_what_runs_there(by_hand: ByHand, walk: Wa
     assert (idle.after, idle.nodes) == (None, {"gpu": 1})
     assert (found.code, found.path) == ("GPU969", "pools.gpu.nodes")
     assert "1 nodes are left 0 s after the workloads were scaled to nothing" in found.message
+
+
+def test_node_pools_wait_for_less_when_nodes_are_to_go(by_hand: ByHand, walk: Walk) -> None:
+    spec: dict[str, Any] = {
+        "disruption": {
+            "budgets": [{"nodes": "100%", "reasons": ["Empty"]}],
+            "consolidateAfter": "300s",
+            "consolidationPolicy": "WhenEmpty",
+        },
+        "limits": {"cpu": "1000"},
+        "template": {
+            "spec": {
+                "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "g"},
+                "requirements": [
+                    {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}
+                ],
+            }
+        },
+    }
+    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "gpu"}}
+    node = by_hand.launch(0)
+    by_hand.join(0, node)
+    walk.session.client.apply({**pool, "spec": spec})
+    walk.settle()
+    before = walk.session.client.get(f"{NODE_POOLS}/gpu")
+    assert before is not None
+    told: list[str] = []
+
+    def taken() -> None:
+        there = walk.session.client.get(f"{NODE_POOLS}/gpu")
+        if told and there["spec"]["disruption"]["consolidateAfter"] == "10s":
+            by_hand.remove(0, node)
+
+    idle, (found,) = until_idle(walk.session, 30.0, taken, told.append)
+    after = walk.session.client.get(f"{NODE_POOLS}/gpu")
+    walk.session.client.delete(f"{NODE_POOLS}/gpu")
+    assert (idle.nodes, found.code) == ({"gpu": 0}, "GPU970")
+    assert "gpu 10s instead of 300s" in found.message
+    assert told[0].startswith("pool gpu has 1 node: Karpenter looks every ten seconds for nodes")
+    assert after is not None
+    before["spec"]["disruption"]["consolidateAfter"] = "10s"
+    assert after["spec"] == before["spec"]
 
 
 def test_a_workload_that_is_named_twice_is_scaled_twice(
