@@ -4,7 +4,7 @@
 
 It downloads what it is not given (about 12 MB with pip, 35 MB as Go modules), writes all files
 or none, and prints one line for each. A second run writes the same bytes. To move to newer
-packages, change the versions in packages.py (moto's is pinned in requirements-dev.txt) and the
+packages, change the versions in packages.py (moto's is pinned in requirements.txt) and the
 reference texts in handmade.json.
 """
 

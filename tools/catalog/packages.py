@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PINS = Path(__file__).parents[2] / "requirements-dev.txt"
+_PINS = Path(__file__).parents[2] / "requirements.txt"
 
 
 def _pinned(name: str) -> str:

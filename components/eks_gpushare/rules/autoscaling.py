@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.base import TakesOutput, known_fields
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.cluster_autoscaler import (
     ACCELERATOR_LABEL,
@@ -17,10 +20,8 @@ from eks_gpushare.sharing.cluster_autoscaler import (
     template_tags,
 )
 from eks_gpushare.sharing.labels import MIG_LABEL
-from eks_gpushare.sharing.mig.layout import LayoutError
 from eks_gpushare.sharing.mig_boot import boots
 from eks_gpushare.sharing.mig_manager import startup_taints
-from eks_gpushare.sharing.plan import plan_pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,10 +143,10 @@ def foreign(ctx: Context) -> Iterator[Finding]:
 def template_tags_of_group(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if not scaled_by_it(pool):
         return
-    try:
-        told = template_tags(plan_pool(name, pool, ctx.catalog), ctx.catalog)
-    except (KeyError, LayoutError):  # has findings of its own
+    plan = planned(ctx, name, pool)
+    if plan is None:
         return
+    told = template_tags(plan, ctx.catalog)
     given = ctx.environment.tags
     for key, value in given.items():
         wanted = told.get(key)
@@ -172,21 +173,18 @@ def template_tags_of_group(ctx: Context, name: str, pool: Pool) -> Iterator[Find
 
 def _same_amount(value: str, wanted: str | None) -> bool:
     """Whether a number is written in another way, such as 10.0; storage may be known better."""
-    try:
-        return wanted is not None and float(value) == float(wanted)
-    except ValueError:
-        return wanted is not None and not wanted.isdecimal()
+    if wanted is None:
+        return False
+    amounts = quantity(value), quantity(wanted)
+    return amounts[0] == amounts[1] if None not in amounts else not re.fullmatch("[0-9]+", wanted)
 
 
 @check(Scope.POOL, NEVER_READY)
 def accelerator_label(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if ACCELERATOR_LABEL not in pool.labels or not scaled_by_it(pool):
         return
-    try:
-        shows = shows_gpus(plan_pool(name, pool, ctx.catalog))
-    except (KeyError, LayoutError):
-        return
-    if not shows:
+    plan = planned(ctx, name, pool)
+    if plan is not None and not shows_gpus(plan):
         yield NEVER_READY.finding(
             ("pools", name, "labels", ACCELERATOR_LABEL),
             "The shares of this pool have other names than nvidia.com/gpu, for which Cluster "

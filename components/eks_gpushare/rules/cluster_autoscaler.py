@@ -156,7 +156,7 @@ def _as_duration(given: str) -> str:
     if found is None:
         return "10m or 1h30m"
     number, unit = found[1], found[2].lower()[:1]
-    if unit in {"d", "w"} and number.isdecimal():
+    if unit in {"d", "w"} and "." not in number:
         return f"{int(number) * (24 if unit == 'd' else 168)}h"
     return f"{number}{unit if unit in {'s', 'm', 'h'} else 'm'}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -171,7 +172,7 @@ def _class_fault(key: str, value: Any) -> str | None:
 def _is_amount(key: str, text: str) -> bool:
     if key in _EVICTION and text.endswith("%"):
         number = quantity(text[:-1])
-        return number is not None and text[:-1][-1:].isdigit() and 0 <= number <= _HUNDRED
+        return number is not None and text[-2:-1] in string.digits and 0 <= number <= _HUNDRED
     number = quantity(text)
     return number is not None and number >= 0
 

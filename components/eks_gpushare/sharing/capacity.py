@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.documents.quantity import quantity
+
 if TYPE_CHECKING:
     from eks_gpushare.sharing.plan import PoolPlan
 
@@ -58,5 +60,5 @@ def _nodes_by_type(plan: PoolPlan, resource: str) -> dict[str, int | None]:
 
 def _whole(amount: int | str) -> int | None:
     """A limit as a whole number, None if it is written in another way."""
-    text = str(amount)
-    return int(text) if text.isdecimal() else None
+    found = quantity(str(amount))
+    return int(found) if found is not None and found.denominator == 1 else None

@@ -153,7 +153,7 @@ def _port(service: Mapping[str, Any], serverless: Mapping[str, Any]) -> int | No
     for each in service.get("ports") or ():
         target = each.get("target") if isinstance(each, dict) else str(each)
         text = str(target).rpartition(":")[2].partition("/")[0]
-        if text.isdecimal():
+        if text.isascii() and text.isdecimal():
             return int(text)
     return None
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SCOPE_PARTS = 5
-_ACTION = re.compile(r"(?s)(?:.*&)?Action=(\w+).*")
+_ACTION = re.compile(r"(?s)(?:.*&)?Action=([A-Za-z0-9]+).*")
 _GLOBAL = ("iam", "sts")
 """Services whose address names no region."""
 _WAITING = ("sqs",)
@@ -52,7 +52,7 @@ class Call:
         """What is asked, for people."""
         target = self.headers.get("X-Amz-Target", "").rpartition(".")[2]
         asked = target or _ACTION.sub(r"\1", self.body[:200].decode(errors="replace"))
-        named = asked.isalnum() and asked
+        named = asked.isascii() and asked.isalnum() and asked
         return f"{self.service} {named or f'{self.method} {self.path}'}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,6 @@ def _promised(recording: Recording) -> dict[str, dict[str, int]]:
         found[str(labels.get(POOL_LABEL, ""))] = {
             key.removeprefix(_TEMPLATE): int(value)
             for key, value in tags.items()
-            if key.startswith(_TEMPLATE) and str(value).isdecimal()
+            if key.startswith(_TEMPLATE) and re.fullmatch("[0-9]+", str(value))
         }
     return found

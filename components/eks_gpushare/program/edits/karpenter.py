@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.program.edits.compared import bare, by_urn, inputs
 from eks_gpushare.program.edits.kinds import Edit, edit
 
@@ -227,9 +228,9 @@ def _counted(told: Mapping[str, Any]) -> str:
 def _is_lower(was: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     """Whether a limit is new, or a smaller whole number than before."""
     for name, most in now.items():
-        before = str(was.get(name, ""))
         if name not in was:
             return True
-        if before.isdigit() and str(most).isdigit() and int(most) < int(before):
+        before, now_most = quantity(str(was[name])), quantity(str(most))
+        if before is not None and now_most is not None and now_most < before:
             return True
     return False
