@@ -1,7 +1,7 @@
 """Cluster Autoscaler and a pool of shared GPUs in a cluster that is there already.
 
-Node groups with `scaled_by` autoscaler tell it what their nodes will advertise. The cluster needs the
-add-on eks-pod-identity-agent.
+Node groups with `scaled_by` autoscaler tell it what their nodes will advertise. The cluster needs
+the add-on eks-pod-identity-agent.
 """
 
 import pulumi
@@ -32,6 +32,8 @@ ClusterAutoscaler(
         "version": "1.35",
         "pools": ["shared"],
         "node_group_names": [pool.node_group_name],
+        "scaling_group_names": [pool.scaling_group_name],
+        "nodes": [pool.nodes],
     },
     options,
 )

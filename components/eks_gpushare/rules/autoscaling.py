@@ -173,10 +173,9 @@ def template_tags_of_group(ctx: Context, name: str, pool: Pool) -> Iterator[Find
 
 def _same_amount(value: str, wanted: str | None) -> bool:
     """Whether a number is written in another way, such as 10.0; storage may be known better."""
-    if wanted is None:
-        return False
-    amounts = quantity(value), quantity(wanted)
-    return amounts[0] == amounts[1] if None not in amounts else not re.fullmatch("[0-9]+", wanted)
+    if wanted is None or not re.fullmatch("[0-9]+", wanted):
+        return wanted is not None
+    return quantity(value) == quantity(wanted)
 
 
 @check(Scope.POOL, NEVER_READY)
