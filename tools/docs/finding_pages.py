@@ -37,9 +37,9 @@ _GROUPS = {
     "7": "Charts, and what can be built",
     "80": "Quotas and costs",
     "81": "Edits of a stack that is up",
-    "82": "Warm room, workloads and KEDA",
-    "83": "Warm room, workloads and KEDA",
-    "84": "Warm room, workloads and KEDA",
+    "82": "Workloads and their pools",
+    "83": "Workloads: pods, images and what they follow",
+    "84": "Warm room and KEDA",
 }
 """Titles by what the number of a code begins with."""
 _COMPONENTS = {
