@@ -199,6 +199,7 @@ def test_a_node_group_survives_the_way_to_the_emulation() -> None:
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
     """Clients of an AWS in memory with one cluster, and with EKS's groups as the lab makes them."""
     boto3, moto = pytest.importorskip("boto3"), pytest.importorskip("moto")
+
     from eks_gpushare_lab.cloud import auto_scaling
     from eks_gpushare_lab.cloud.ec2 import Behaviour
 
@@ -210,6 +211,9 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
         eks = boto3.client("eks", region_name="us-west-2")
         role = "arn:aws:iam::123456789012:role/cluster"
         eks.create_cluster(name="demo", roleArn=role, resourcesVpcConfig={"subnetIds": []})
+        # Another one where other tests of the same process have set it.
+        account = boto3.client("sts", region_name="us-west-2").get_caller_identity()["Account"]
+        monkeypatch.setattr(auto_scaling, "ACCOUNT_ID", account)
         auto_scaling.fill([POOL])
         yield lambda service: boto3.client(service, region_name="us-west-2")
 

@@ -70,6 +70,12 @@ def test_nothing_of_aws_is_left_in_a_stack_for_the_engine() -> None:
     }
 
 
+NOT_ON_NODES = {
+    "cluster-autoscaler",
+    "oci://public.ecr.aws/karpenter/karpenter",
+    "oci://public.ecr.aws/karpenter/karpenter-crd",
+}
+"""Charts of what makes nodes, which an existing cluster has its own of."""
 STACKS = sorted(file.stem.partition(".")[2] for file in (ROOT / "stacks").glob("Pulumi.*.yaml"))
 
 
@@ -93,7 +99,12 @@ def test_a_stack_for_the_engine_configures_the_device_plugin_alike(
 def shared_by(previewed: Any) -> list[Any]:
     assert previewed.ok, previewed.findings
     kinds = ("kubernetes:core/v1:ConfigMap", "kubernetes:helm.sh/v3:Release")
-    found = [each.inputs for kind in kinds for each in previewed.recording.of_type(kind)]
+    found = [
+        each.inputs
+        for kind in kinds
+        for each in previewed.recording.of_type(kind)
+        if each.inputs.get("chart") not in NOT_ON_NODES
+    ]
     for inputs in found:  # of a cluster that is there it is not known whether it has EKS's agent
         inputs.get("values", {}).pop("dcgmExporter", None)
     return found
@@ -107,13 +118,13 @@ def test_a_chart_on_disk_is_found_from_wherever_the_program_runs(tmp_path: Path)
           eks-gpushare:environment:
             cluster: {existing: {name: there}}
             pools: {}
-            charts: {devicePlugin: {path: charts/plugin}, karpenter: {version: 1.2.3}}
+            charts: {devicePlugin: {path: charts/plugin}, gpuOperator: {version: 1.2.3}}
         """,
     )
 
     assert content["config"]["eks-gpushare:environment"]["charts"] == {
         "devicePlugin": {"path": str(tmp_path / "charts" / "plugin")},
-        "karpenter": {"version": "1.2.3"},
+        "gpuOperator": {"version": "1.2.3"},
     }
 
 

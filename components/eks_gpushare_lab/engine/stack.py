@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_OF_AWS = ("network", "system")
+_OF_AWS = ("network", "system", "karpenter", "clusterAutoscaler")
+_AUTOSCALERS = ("karpenter", "karpenterCrd", "clusterAutoscaler")
+"""Charts of programs that make nodes, of which a cluster that is there has its own."""
 _KEPT = ("instanceTypes", "nodes", "labels", "taints", "sharing", "amiFamily", "customAmi")
 """Keys of a pool that say something about what runs on its nodes; the others make the nodes."""
 _SECURE = {"secure"}
@@ -47,10 +49,15 @@ def on_existing_cluster(file: Path, kubeconfig: Path, program: Path) -> str:
 
 
 def _existing(environment: Mapping[str, Any], kubeconfig: Path, program: Path) -> dict[str, Any]:
-    kept = {key: value for key, value in environment.items() if key not in _OF_AWS}
+    left_out = {*_OF_AWS, "charts"}
+    kept = {key: value for key, value in environment.items() if key not in left_out}
     pools = {name: _pool(pool) for name, pool in environment["pools"].items()}
     result = {**kept, "cluster": {"existing": {"kubeconfig": str(kubeconfig)}}, "pools": pools}
-    charts = environment.get("charts") or {}
+    charts = {
+        name: chart
+        for name, chart in (environment.get("charts") or {}).items()
+        if name not in _AUTOSCALERS
+    }
     if charts:
         result["charts"] = {name: _chart(chart, program) for name, chart in charts.items()}
     return result

@@ -99,6 +99,10 @@ def leave(scene: Scene, name: str, each: int) -> None:
             scene.client.delete(f"/api/v1/namespaces/default/pods/{pod}")
 
 
+def are_on_one_node(scene: Scene, name: str) -> bool:
+    return len(scene.nodes(name)) == 1 and scene.running(name) == 3
+
+
 def states(scene: Scene, name: str) -> Sequence[dict[str, Any]]:
     return [each for each in scene.launched(name) if each["ended"] is None]
 
@@ -112,19 +116,36 @@ def test_from_zero_and_back_to_zero(scene: Scene) -> None:
     assert len(scene.launched("zero")) == 3 + 2
 
 
-def test_when_empty_moves_no_running_pod_and_the_other_policy_does(scene: Scene) -> None:
+def test_when_empty_moves_no_running_pod_and_the_other_policies_do(scene: Scene) -> None:
     cases = {
         "stays": Case("slices", 12, SHARED, nodes=3),
         "moves": Case("slices", 12, SHARED, nodes=3, edit=policy("WhenEmptyOrUnderutilized")),
+        "balances": Case("slices", 12, SHARED, nodes=3, edit=policy("Balanced")),
     }
     start(scene, cases)
     before = on_nodes(scene, "stays")
     scene.scale("moves", 3)
+    scene.scale("balances", 3)
     leave(scene, "stays", 1)
-    assert until(lambda: len(scene.nodes("moves")) == 1 and scene.running("moves") == 3, 240)
+    for name in ("moves", "balances"):
+        assert until(lambda: are_on_one_node(scene, name), 240), name  # noqa: B023  (at once)
     assert len(scene.nodes("stays")) == 3
     after = on_nodes(scene, "stays")
     assert {node: len(pods) for node, pods in after.items()} == dict.fromkeys(before, 1)
+
+
+def test_a_pod_that_is_not_to_be_disrupted_holds_its_node(scene: Scene) -> None:
+    moved = policy("WhenEmptyOrUnderutilized")
+    cases = {name: Case("slices", 12, SHARED, nodes=3, edit=moved) for name in ("held", "free")}
+    start(scene, cases)
+    annotated = {"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}}
+    for pods in on_nodes(scene, "held").values():
+        for pod in pods:
+            scene.client.patch(f"/api/v1/namespaces/default/pods/{pod}", annotated)
+    leave(scene, "held", 1)
+    scene.scale("free", 3)
+    assert until(lambda: are_on_one_node(scene, "free"), 240)
+    assert len(scene.nodes("held")) == 3
 
 
 def test_other_user_data_replaces_nodes_one_at_a_time(scene: Scene) -> None:
