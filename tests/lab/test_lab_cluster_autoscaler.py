@@ -208,6 +208,10 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     with moto.mock_aws():
+        # Within a mock of other tests neither beginning nor end of this one forgets anything.
+        for service in ("autoscaling", "ec2", "eks"):
+            for backends in moto.backends.get_backend(service).values():
+                backends["us-west-2"].reset()
         eks = boto3.client("eks", region_name="us-west-2")
         role = "arn:aws:iam::123456789012:role/cluster"
         eks.create_cluster(name="demo", roleArn=role, resourcesVpcConfig={"subnetIds": []})

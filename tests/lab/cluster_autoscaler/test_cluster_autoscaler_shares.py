@@ -16,7 +16,10 @@ from documented import documented
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("EKS_GPUSHARE_TEST_CLUSTER_AUTOSCALER"),
+    reason="a minute of two cores: EKS_GPUSHARE_TEST_CLUSTER_AUTOSCALER=1",
+)
 
 # What conftest.py offers.
 Scaled = Any
@@ -29,12 +32,6 @@ TEN, TEN_RENAMED = (
 )
 GPU_PODS_ARE_OLD_AFTER = 31
 """Seconds: unschedulablePodWithGpuTimeBuffer in core/static_autoscaler.go, and one."""
-
-WITH_GPU_PODS = bool(os.environ.get("EKS_GPUSHARE_TEST_CLUSTER_AUTOSCALER"))
-needs_gpu_pods = pytest.mark.skipif(
-    not WITH_GPU_PODS,
-    reason="pods on nvidia.com/gpu wait half a minute: EKS_GPUSHARE_TEST_CLUSTER_AUTOSCALER=1",
-)
 
 OLD_POD = {
     "apiVersion": "v1",
@@ -71,14 +68,9 @@ def scaled(
         "single": pool(f"{{{halves}, strategy: single}}", GPU, 33, p4d),
         "untold": pool(TEN, GPU, 25, change=untold),
     }
-    if not WITH_GPU_PODS:
-        pools = {name: each for name, each in pools.items() if each.resource != GPU}
     begun = time.monotonic()
     with scaled_lab(pools, tmp_path_factory.mktemp("stack"), first=[OLD_POD]) as made:
         made.deploy(*(name for name, each in pools.items() if each.resource != GPU))
-        if not WITH_GPU_PODS:
-            yield made
-            return
         made.await_rest()
         made.deploy(*(name for name, each in pools.items() if each.resource == GPU))
         time.sleep(max(0, begun + GPU_PODS_ARE_OLD_AFTER - time.monotonic()))
@@ -103,8 +95,8 @@ def state(scaled: Scaled) -> State:
         ("mps", 5, 20),
         ("mixed", 3, 40),
         ("mig-shared", 2, 65),
-        pytest.param("plain", 3, 25, marks=needs_gpu_pods),
-        pytest.param("single", 3, 33, marks=needs_gpu_pods),
+        ("plain", 3, 25),
+        ("single", 3, 33),
     ],
 )
 def test_pods_get_as_few_nodes_as_the_shares_allow(
@@ -117,8 +109,6 @@ def test_pods_get_as_few_nodes_as_the_shares_allow(
 def test_the_documentation_says_what_was_seen(
     scaled: Scaled, state: State, row: dict[str, Any]
 ) -> None:
-    if row["resource"] == GPU and not WITH_GPU_PODS:
-        pytest.skip("EKS_GPUSHARE_TEST_CLUSTER_AUTOSCALER is not set")
     asked = scaled.pools[row["case"]]
     assert (asked.pods, asked.resource) == (row["pods"], row["resource"])
     assert state[row["case"]] == (row["nodes"], row["pods"])
@@ -128,7 +118,6 @@ def test_the_documentation_says_what_was_seen(
         assert state[row["untold"]] == (row["nodesUntold"], row["podsUntold"])
 
 
-@needs_gpu_pods
 def test_shares_that_no_tag_tells_of_get_a_node_for_each_pod(state: State) -> None:
     assert state["untold"] == (25, 25)
 

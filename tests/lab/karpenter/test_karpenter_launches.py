@@ -52,6 +52,10 @@ POOLS_OF_STACK = """
       parts: {<<: *slices, instanceTypes: [g6f.xlarge], sharing: {mode: exclusive}}
       parts-sliced: {<<: *slices, instanceTypes: [g6f.xlarge]}
 """
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("EKS_GPUSHARE_TEST_KARPENTER"),
+    reason="two minutes of two cores: EKS_GPUSHARE_TEST_KARPENTER=1",
+)
 SETTINGS = CloudSettings(
     start=0.3,
     insufficient=tuple(
@@ -138,14 +142,6 @@ CASES = {
     "parts-sliced": Case("parts-sliced", 7, SHARED, nodes=2),
     "parts-untold": Case("parts", 2, GPU, nodes=0, overlay={}),
 }
-SHORT = (
-    *("slices", "plain", "mps", "mixed", "single", "both", "untold", "untold-renamed"),
-    *("other-name", "one-of-two", "limit-shares", "few", "many", "other-zone", "by-weight"),
-    *("on-demand-instead", "waits", "parts-sliced"),
-)
-"""What the documentation says, and one case of each kind; each costs a second or two."""
-if not os.environ.get("EKS_GPUSHARE_TEST_KARPENTER"):
-    CASES = {name: CASES[name] for name in SHORT}
 STATIC = "kept"
 
 
