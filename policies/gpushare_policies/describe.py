@@ -10,8 +10,8 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from gpushare_policies.registry import POLICIES, AnyRule
-from gpushare_policies.rule import Rule
+from gpushare_policies.registry import POLICIES
+from gpushare_policies.rule import AnyRule, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 from gpushare_policies.access import ACCESS_RULES
 from gpushare_policies.charts import CHART_RULES
 from gpushare_policies.cluster import CLUSTER_RULES
 from gpushare_policies.nodes import NODE_RULES
-from gpushare_policies.rule import Rule, StackRule
+from gpushare_policies.rules import (
+    autoscaling,
+    cluster,
+    cost,
+    mig,
+    network,
+    nodes,
+    sharing,
+    supply_chain,
+    tenancy,
+    workloads,
+)
 from gpushare_policies.scheduling import SCHEDULING_RULES
 from gpushare_policies.stack import STACK_RULES
 from gpushare_policies.templates import TEMPLATE_RULES
 
-AnyRule: TypeAlias = Rule | StackRule
-"""A rule on a resource or on a stack."""
+if TYPE_CHECKING:
+    from gpushare_policies.rule import AnyRule
 
 POLICIES: tuple[AnyRule, ...] = (
     *CLUSTER_RULES,
@@ -24,5 +35,21 @@ POLICIES: tuple[AnyRule, ...] = (
     *CHART_RULES,
     *STACK_RULES,
     *SCHEDULING_RULES,
+    *(
+        each
+        for theme in (
+            cluster,
+            nodes,
+            network,
+            sharing,
+            mig,
+            autoscaling,
+            workloads,
+            tenancy,
+            cost,
+            supply_chain,
+        )
+        for each in theme.RULES
+    ),
 )
 """All rules."""

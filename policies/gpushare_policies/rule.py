@@ -183,3 +183,7 @@ class StackRule(StackValidationPolicy):
     def _run(self, args: StackValidationArgs, report_violation: ReportViolation) -> None:
         for message, urn in self._check(args):
             report_violation(message, urn)
+
+
+AnyRule: TypeAlias = Rule | StackRule
+"""A rule on a resource or on a stack."""

@@ -41,9 +41,10 @@ LAYERS = (
     ("config",),
     ("validation",),
     ("sharing",),
+    ("inventory",),
     ("rules",),
     ("stack_file",),
-    ("scaffold",),
+    ("lint", "scaffold"),
     (
         "args",
         "autoscaling_args",
@@ -83,7 +84,7 @@ LAB_LAYERS = (
 )
 """The same of the lab, which may import all of the library; the library imports nothing of it."""
 
-PURE = tuple(room for layer in LAYERS[:8] for room in layer)
+PURE = tuple(room for layer in LAYERS[:9] for room in layer)
 HEAVY = re.compile(r"(pulumi(_\w+)?|grpc|rich|google)(\.|$)")
 
 LINES = 400

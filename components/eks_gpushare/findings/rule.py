@@ -20,7 +20,7 @@ class Rule(NamedTuple):
     """A kind of finding. Its id is stable: users silence and search for it."""
 
     id: str
-    """`GPU` and three digits."""
+    """`GPU` and three digits; four where it is about files and programs of others."""
     severity: Severity
     """What a finding of this kind means for the stack, unless the finding says otherwise."""
     title: str

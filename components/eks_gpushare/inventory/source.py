@@ -1,0 +1,40 @@
+"""Where an item of the inventory was read, and values that are not known there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from eks_gpushare.findings.finding import FieldPath
+
+T = TypeVar("T")
+
+
+class Unknown(Enum):
+    """The type of `UNKNOWN`."""
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+"""A value that will be known later, such as one of a resource that is yet to be made.
+
+Also what a template fills in. It is neither a missing value, which is None or empty, nor a guess.
+"""
+
+Maybe: TypeAlias = T | Literal[Unknown.UNKNOWN]
+"""A value, or `UNKNOWN`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an item was read."""
+
+    name: str
+    """How messages call it: `the Deployment notebooks`, `the node group gpu`."""
+    document: Any = field(default=None, compare=False, repr=False)
+    """What the reader knows it by: a document of a file, or a resource of a program."""
+    path: FieldPath = ()
+    """The item's place within the document; paths of problems go on from here."""

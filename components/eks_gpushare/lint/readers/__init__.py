@@ -1,0 +1,14 @@
+"""The readers, a module for each format. The first that knows a document reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eks_gpushare.lint.document import DocumentReader, TextReader
+
+DOCUMENT_READERS: tuple[DocumentReader, ...] = ()
+"""Of YAML and JSON, the particular before the general."""
+
+TEXT_READERS: tuple[TextReader, ...] = ()
+"""Of other texts."""

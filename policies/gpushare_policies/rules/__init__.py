@@ -1,0 +1,1 @@
+"""The rules, a folder for each theme and a module for each rule."""

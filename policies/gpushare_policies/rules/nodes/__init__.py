@@ -1,0 +1,11 @@
+"""Rules on nodes: images, disks, the metadata service, taints and repair."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpushare_policies.rule import AnyRule
+
+RULES: tuple[AnyRule, ...] = ()
+"""The rules of this theme, a module each."""
