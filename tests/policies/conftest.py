@@ -17,7 +17,7 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import unknown_checking_proxy
 
-from gpushare_policies import cluster
+from gpushare_policies.rules.cluster import version_in_standard_support
 from gpushare_policies.tokens import (
     ACCESS_ENTRY,
     AWS_CLUSTER,
@@ -158,7 +158,7 @@ def _urn(stack: str, token: str, name: str) -> str:
 
 @pytest.fixture(autouse=True)
 def _a_fixed_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "today", lambda: date(2026, 11, 21))
+    monkeypatch.setattr(version_in_standard_support, "today", lambda: date(2026, 11, 21))
 
 
 @pytest.fixture
