@@ -29,6 +29,9 @@ T = TypeVar("T")
 Check: TypeAlias = Callable[[ResourceValidationArgs], Iterator[str]]
 """Yields a message for each violation of one resource."""
 
+Remediation: TypeAlias = Callable[[ResourceValidationArgs], "Mapping[str, Any] | None"]
+"""The properties of one resource as they should be, None where nothing is to change."""
+
 StackCheck: TypeAlias = Callable[[StackValidationArgs], Iterator[tuple[str, str]]]
 """Yields a message and the URN it belongs to for each violation of the stack."""
 
@@ -115,10 +118,12 @@ class Rule(ResourceValidationPolicy):
         framework: PolicyComplianceFramework | None = None,
         also: Sequence[str] = (),
         settings: Sequence[Setting[Any]] = (),
+        remediate: Remediation | None = None,
     ) -> None:
         """Take what there is to say about the rule.
 
-        `checks` maps type tokens to checks; `also` names further references, as tags.
+        `checks` maps type tokens to checks; `also` names further references, as tags. `remediate`
+        runs at the level `remediate` only, which somebody has to configure.
         """
         self.applies_to = tuple(checks)
         """Type tokens of the resources the rule looks at."""
@@ -137,6 +142,7 @@ class Rule(ResourceValidationPolicy):
             framework=framework,
             tags=list(also),
             remediation_steps=fix.steps(),
+            remediate=remediate,
         )
 
     def _run(self, args: ResourceValidationArgs, report_violation: ReportViolation) -> None:
@@ -159,6 +165,8 @@ class StackRule(StackValidationPolicy):
         severity: Severity,
         fix: Fix,
         level: EnforcementLevel = EnforcementLevel.MANDATORY,
+        framework: PolicyComplianceFramework | None = None,
+        also: Sequence[str] = (),
         settings: Sequence[Setting[Any]] = (),
     ) -> None:
         """Take what there is to say about the rule; `applies_to` is for the documentation."""
@@ -176,7 +184,8 @@ class StackRule(StackValidationPolicy):
             enforcement_level=level,
             config_schema=_schema(settings),
             severity=severity,
-            tags=[],
+            framework=framework,
+            tags=list(also),
             remediation_steps=fix.steps(),
         )
 
