@@ -20,6 +20,7 @@ from gpushare_policies.rules import (
     tenancy,
     workloads,
 )
+from gpushare_policies.rules.in_force import EXEMPTIONS_IN_FORCE
 from gpushare_policies.scheduling import SCHEDULING_RULES
 from gpushare_policies.stack import STACK_RULES
 from gpushare_policies.templates import TEMPLATE_RULES
@@ -51,5 +52,6 @@ POLICIES: tuple[AnyRule, ...] = (
         )
         for each in theme.RULES
     ),
+    EXEMPTIONS_IN_FORCE,
 )
 """All rules."""
