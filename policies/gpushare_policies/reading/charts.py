@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import tarfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,13 @@ from pulumi import FileAsset, StringAsset
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.documents.reading import read_bytes
 from eks_gpushare.inventory.source import UNKNOWN
-from gpushare_policies.reading.plain import at, item_of, items, text
+from gpushare_policies.reading.plain import at, item_of, items, mappings, text
 from gpushare_policies.tokens import CHART_V4, RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
 
 CHART_TOKENS = (RELEASE, CHART_V4)
 """Resources that stand for a chart."""
@@ -54,18 +57,26 @@ def chart_name(chart: Any) -> Any:
 
 
 def _own_name(given: str) -> str | None:
-    """What the Chart.yaml of a folder or archive says, if there is one here."""
+    """What the chart's own file says, if there is one here."""
+    found = at(_own_file(given), "name")
+    return found if isinstance(found, str) and found else None
+
+
+def _own_file(given: str) -> Any:
+    """The Chart.yaml of a folder or archive; None where there is none here."""
     if "://" in given or not given:
         return None
     path = Path(given)
     try:
         if path.is_dir() and (path / "Chart.yaml").is_file():
-            return _name_in(read_bytes(path / "Chart.yaml", _MOST_BYTES))
-        if given.endswith(_TAR) and path.is_file():
-            return _name_in(_packed(path))
+            content = read_bytes(path / "Chart.yaml", _MOST_BYTES)
+        elif given.endswith(_TAR) and path.is_file():
+            content = _packed(path)
+        else:
+            return None
+        return _loaded(content.decode("utf-8-sig"))
     except (OSError, ValueError, tarfile.TarError, EOFError):
-        pass
-    return None
+        return None
 
 
 def _packed(path: Path) -> bytes:
@@ -80,11 +91,6 @@ def _packed(path: Path) -> bytes:
                 found = archive.extractfile(each)
                 return b"" if found is None else found.read(_MOST_BYTES)
     return b""
-
-
-def _name_in(content: bytes) -> str | None:
-    found = at(_loaded(content.decode("utf-8-sig")), "name")
-    return found if isinstance(found, str) and found else None
 
 
 def _loaded(content: str) -> Any:
@@ -143,6 +149,62 @@ def chart_reference(props: Any) -> Any:
     return text(_given(props, "chart"))
 
 
-def release_name(props: Any, otherwise: str) -> Any:
-    """The name of the release in the cluster."""
-    return text(_given(props, "name"), otherwise)
+GPU_CHARTS = (
+    "nvidia-device-plugin",
+    "gpu-operator",
+    "dcgm-exporter",
+    "gpu-feature-discovery",
+    "nvidia-dra-driver-gpu",
+    "dra-driver-nvidia-gpu",
+)
+"""Charts that only GPU nodes are for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart that a resource installs, or one that comes with it."""
+
+    name: str
+    version: Any
+    values: Any
+    path: FieldPath
+    """Where its values stand in the resource."""
+
+    @property
+    def of_gpus(self) -> bool:
+        """Whether only GPU nodes need it."""
+        return self.name in GPU_CHARTS
+
+
+def charts_of(props: Any) -> Iterator[Chart]:
+    """The chart of a resource, and those that it is made of where its files are here."""
+    reference = chart_reference(props)
+    if reference in ("", UNKNOWN):
+        return
+    values = chart_values(props)
+    yield Chart(_known_name(chart_name(reference)), chart_version(props), values, ("values",))
+    for _, part in mappings(at(_own_file(str(reference)), "dependencies")):
+        name = part.get("name")
+        key = str(part.get("alias") or name)
+        switch = part.get("condition")
+        if not isinstance(name, str) or _is_off(values, switch):
+            continue
+        own = values if values is UNKNOWN else at(values, key)
+        version = text(part.get("version"))
+        yield Chart(_known_name(name), version, {} if own is None else own, ("values", key))
+
+
+def _is_off(values: Any, switch: Any) -> bool:
+    """The first switch that is given counts: https://helm.sh/docs/topics/charts/#charts-dependencies"""
+    for path in str(switch or "").split(","):
+        found = at(values, *path.strip().split(".")) if path.strip() else None
+        if isinstance(found, bool):
+            return not found
+    return False
+
+
+def _known_name(name: str) -> str:
+    """A chart of NVIDIA under another name that tells it: `acme-nvidia-device-plugin`."""
+    if name.startswith("amd-"):
+        return name
+    return next((each for each in GPU_CHARTS if each in name), name)
