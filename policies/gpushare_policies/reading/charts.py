@@ -195,7 +195,10 @@ def charts_of(props: Any) -> Iterator[Chart]:
 
 
 def _is_off(values: Any, switch: Any) -> bool:
-    """The first switch that is given counts: https://helm.sh/docs/topics/charts/#charts-dependencies"""
+    """Whether a part is switched off: the first of its switches that is given counts.
+
+    Source: https://helm.sh/docs/topics/charts/#tags-and-condition-fields-in-dependencies
+    """
     for path in str(switch or "").split(","):
         found = at(values, *path.strip().split(".")) if path.strip() else None
         if isinstance(found, bool):
