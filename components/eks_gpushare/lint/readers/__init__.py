@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.lint.readers.kubernetes import KubernetesReader
+from eks_gpushare.lint.readers.lists import ListReader
+
 if TYPE_CHECKING:
     from eks_gpushare.lint.document import DocumentReader, TextReader
 
-DOCUMENT_READERS: tuple[DocumentReader, ...] = ()
+DOCUMENT_READERS: tuple[DocumentReader, ...] = (
+    ListReader(),
+    KubernetesReader(),
+)
 """Of YAML and JSON, the particular before the general."""
 
 TEXT_READERS: tuple[TextReader, ...] = ()
