@@ -16,23 +16,23 @@ from gpushare_policies.words import ALWAYS, OWN_TEMPLATE, Fix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ENCRYPTED = Fix(
+ENCRYPTED = Fix(
     ALWAYS,
     f"Set `nodeRootVolumeEncrypted: true` of a NodeGroupV2 or cluster. {OWN_TEMPLATE}",
     "Set `blockDeviceMappings[].ebs.encrypted: true`.",
 )
 _OF_OTHERS = replace(
-    _ENCRYPTED, raw="Set `encrypted: true` in `rootBlockDevice` and `ebsBlockDevices[]`."
+    ENCRYPTED, raw="Set `encrypted: true` in `rootBlockDevice` and `ebsBlockDevices[]`."
 )
 _OF_NODES = replace(
-    _ENCRYPTED,
+    ENCRYPTED,
     raw="Give it a launch template (`launchTemplate`) with `blockDeviceMappings[].ebs.encrypted: "
     "true`.",
 )
 
 
 def _fix(launch: Launch) -> Fix:
-    return _ENCRYPTED if launch.token == LAUNCH_TEMPLATE else _OF_OTHERS
+    return ENCRYPTED if launch.token == LAUNCH_TEMPLATE else _OF_OTHERS
 
 
 _BY_ACCOUNT = (
@@ -99,5 +99,5 @@ VOLUMES_ENCRYPTED = Rule(
     },
     severity=Severity.HIGH,
     framework=security_hub("EC2.7", "EBS volumes are encrypted by default."),
-    fix=replace(_ENCRYPTED, raw=f"{_ENCRYPTED.raw} On a volume: `encrypted: true`."),
+    fix=replace(ENCRYPTED, raw=f"{ENCRYPTED.raw} On a volume: `encrypted: true`."),
 )
