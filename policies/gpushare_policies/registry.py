@@ -17,6 +17,7 @@ from gpushare_policies.rules import (
     tenancy,
     workloads,
 )
+from gpushare_policies.rules.in_force import EXEMPTIONS_IN_FORCE
 from gpushare_policies.scheduling import SCHEDULING_RULES
 from gpushare_policies.stack import STACK_RULES
 
@@ -43,5 +44,6 @@ POLICIES: tuple[AnyRule, ...] = (
         )
         for each in theme.RULES
     ),
+    EXEMPTIONS_IN_FORCE,
 )
 """All rules."""

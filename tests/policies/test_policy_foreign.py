@@ -19,7 +19,7 @@ from gpushare_policies.words import Fix, is_of_pulumi_eks, is_ours, name_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eks_gpushare.program.analyzer import Violation
+    from eks_gpushare.program.violations import Violation
 
 pytestmark = pytest.mark.sdk_internals
 

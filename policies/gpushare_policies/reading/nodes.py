@@ -1,186 +1,179 @@
-"""Nodes as AWS gets them: a group merged with the launch template it is started from.
-
-In a preview, what AWS chooses by itself is unknown like a value that comes from another resource.
-The two are told apart by what the property depends on: AWS's choice depends on nothing.
-"""
+"""Node groups of EKS and of Auto Scaling as items of an inventory."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import base64
+import binascii
 from typing import TYPE_CHECKING, Any
 
-from pulumi_policy.proxy import UnknownValueError
-
-from gpushare_policies.gpus import has_gpu_image, is_gpu_type, wants_gpu, wants_gpu_attributes
-from gpushare_policies.props import each, peek, read, whole
-from gpushare_policies.reading.launches import Launch, launch_of
+from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from gpushare_policies.reading.plain import at, count, item_of, items, mappings, text
 from gpushare_policies.tokens import (
-    LAUNCH_CONFIGURATION,
     LAUNCH_TEMPLATE,
+    MANAGED_NODE_GROUP,
     NODE_GROUP,
-    SCALING_GROUP,
+    SCALING_GROUPS,
 )
+from gpushare_policies.words import name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pulumi_policy import PolicyResource
 
-GROUPS = (NODE_GROUP, SCALING_GROUP)
-"""Groups of nodes: of EKS, and of EC2 Auto Scaling."""
+NODE_TOKENS = (NODE_GROUP, MANAGED_NODE_GROUP, *SCALING_GROUPS)
+"""Resources that are node groups."""
 
-_LAUNCH_KEYS = ("launchTemplate", "mixedInstancesPolicy", "launchConfiguration")
-
-
-def settled(resource: PolicyResource, *path: str) -> Any:
-    """The value at `path`, None where it is missing or AWS's to choose.
-
-    Raises `UnknownValueError` for a value that comes from another resource.
-    """
-    try:
-        return read(resource.props, *path)
-    except UnknownValueError:
-        if resource.property_dependencies.get(path[0]):
-            raise
-        return None
+_PROMISE = "k8s.io/cluster-autoscaler/node-template/resources/"
+_EFFECTS = {
+    "noschedule": "NoSchedule",
+    "noexecute": "NoExecute",
+    "prefernoschedule": "PreferNoSchedule",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Nodes:
-    """The nodes of one group."""
-
-    group: PolicyResource
-    """A node group of EKS, or a group of EC2 Auto Scaling."""
-    start: PolicyResource | None
-    """Its launch template or launch configuration, None if it has none in this stack."""
-
-    @property
-    def is_managed(self) -> bool:
-        """Whether EKS runs the group."""
-        return self.group.resource_type == NODE_GROUP
-
-    @property
-    def called(self) -> str:
-        """How a message names the group."""
-        kind = "node group" if self.is_managed else "Auto Scaling group"
-        return f"The {kind} {self.group.name}"
-
-    def has_template(self) -> bool:
-        """Whether the group names something to start from, of this stack or not."""
-        return any(_is_there(self.group.props, key) for key in _LAUNCH_KEYS)
-
-    def launch(self) -> Launch | None:
-        """What its launch template or launch configuration tells EC2."""
-        return next(launch_of(self.start), None) if self.start is not None else None
-
-    def types(self) -> list[str]:
-        """Instance types that it names, in the group or in the launch template."""
-        named = [str(name) for name in each(settled(self.group, "instanceTypes"))]
-        named += [
-            str(name) for override in self._overrides() if (name := read(override, "instanceType"))
-        ]
-        if not named and self.start is not None and (name := settled(self.start, "instanceType")):
-            named.append(str(name))
-        return named
-
-    def _overrides(self) -> Sequence[Any]:
-        path = ("mixedInstancesPolicy", "launchTemplate", "overrides")
-        return each(settled(self.group, *path))
-
-    def _requirements(self) -> Iterator[Any]:
-        for override in self._overrides():
-            yield read(override, "instanceRequirements")
-        if self.start is not None:
-            yield settled(self.start, "instanceRequirements")
-
-    def has_gpu_by_itself(self) -> bool:
-        """Whether the group says by itself that its nodes have NVIDIA GPUs."""
-        return _any(
-            lambda: has_gpu_image({"amiType": settled(self.group, "amiType")}),
-            lambda: any(is_gpu_type(n) for n in each(settled(self.group, "instanceTypes"))),
-            lambda: wants_gpu({"gpu": settled(self.group, "gpu")}),
-        )
-
-    def has_gpu(self) -> bool:
-        """Whether the nodes have NVIDIA GPUs, by the group or by what it is started from."""
-        return _any(
-            self.has_gpu_by_itself,
-            lambda: any(map(is_gpu_type, self.types())),
-            lambda: any(map(wants_gpu_attributes, self._requirements())),
-        )
-
-    def is_spot(self) -> bool:
-        """Whether EC2 may take the nodes away."""
-        return str(settled(self.group, "capacityType") or "").upper() == "SPOT"
-
-    def sizes(self) -> tuple[int | None, int | None, int | None]:
-        """The smallest, the wanted and the largest number of nodes."""
-        if self.is_managed:
-            paths = [("scalingConfig", key) for key in ("minSize", "desiredSize", "maxSize")]
-        else:
-            paths = [("minSize",), ("desiredCapacity",), ("maxSize",)]
-        least, wanted, most = (whole(settled(self.group, *path)) for path in paths)
-        return least, wanted, most
-
-
-def _any(*signs: Callable[[], bool]) -> bool:
-    """Whether one of the signs is there; the first that is not known if none is."""
-    unknown: UnknownValueError | None = None
-    for sign in signs:
-        try:
-            if sign():
-                return True
-        except UnknownValueError as error:
-            unknown = unknown or error
-    if unknown is not None:
-        raise unknown
-    return False
-
-
-def _is_there(props: Mapping[str, Any], key: str) -> bool:
-    try:
-        return bool(read(props, key))
-    except UnknownValueError:
-        return True
-
-
-def nodes_of(resources: Sequence[PolicyResource]) -> Iterator[Nodes]:
-    """The groups of nodes of a stack, each with what it is started from."""
-    for group in resources:
-        if group.resource_type in GROUPS:
-            yield Nodes(group, start_of(group, resources))
-
-
-def start_of(group: PolicyResource, resources: Sequence[PolicyResource]) -> PolicyResource | None:
-    """The launch template or launch configuration of a group, if it is in the stack.
-
-    It is found by what the property depends on, or by its ID or name where these are known.
-    """
-    for key in _LAUNCH_KEYS:
-        if not _is_there(group.props, key):
+def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -> Iterator[Nodes]:
+    """The node groups of a program; a component of `pulumi_eks` only if its own is not there."""
+    above = {
+        each.parent.urn
+        for each in resources
+        if each.resource_type == NODE_GROUP and each.parent is not None
+    }
+    for each in resources:
+        if each.resource_type not in NODE_TOKENS or not list(each.props):
             continue
-        used = [
-            resource
-            for resource in group.property_dependencies.get(key, [])
-            if resource.resource_type in (LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION)
+        if each.resource_type == MANAGED_NODE_GROUP and each.urn in above:
+            continue
+        cluster = clusters.get(each.urn, clusters.get("", ""))
+        yield (
+            _scaling(each, cluster)
+            if each.resource_type in SCALING_GROUPS
+            else _managed(each, cluster)
+        )
+
+
+def _source(resource: PolicyResource) -> Source:
+    return Source(f"the node group {name_of(resource.urn)}", resource)
+
+
+def _get(props: Any, key: str) -> Any:
+    return item_of(props, key) if any(key == each for each in props) else None
+
+
+def _managed(resource: PolicyResource, cluster: str) -> Nodes:
+    props, template = resource.props, _template(resource)
+    scaling = _get(props, "scalingConfig")
+    ami = text(_get(props, "amiType"))
+    if ami in ("", "CUSTOM"):
+        image = UNKNOWN if template is UNKNOWN else text(at(template, "imageId"))
+        ami = image if image is UNKNOWN else image or ami
+    return Nodes(
+        source=_source(resource),
+        name=text(_get(props, "nodeGroupName"), name_of(resource.urn)),
+        provisioner="managed",
+        instance_types=_types(_get(props, "instanceTypes"), template),
+        labels=_mapping(_get(props, "labels")),
+        taints=_taints(_get(props, "taints")),
+        promised=_promised(_get(props, "tags")),
+        ami=ami,
+        user_data=_user_data(template),
+        least=count(at(scaling, "minSize")),
+        most=count(at(scaling, "maxSize")),
+        cluster=cluster,
+    )
+
+
+def _scaling(resource: PolicyResource, cluster: str) -> Nodes:
+    """Of `pulumi_eks`, which makes user data of labels and taints; taints are by their key."""
+    props = resource.props
+    given = _get(props, "instanceType")
+    taints = _get(props, "taints")
+    if isinstance(taints, dict):
+        taints = [
+            UNKNOWN if each is UNKNOWN else {**(each if isinstance(each, dict) else {}), "key": key}
+            for key, each in taints.items()
         ]
-        if len(used) == 1:
-            return used[0]
-        names = {name for name in _names(group, key) if name}
-        for resource in used or resources:
-            if resource.resource_type not in (LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION):
-                continue
-            if {peek(resource.props, "id"), peek(resource.props, "name")} & names:
-                return resource
-    return None
+    tags = _get(props, "autoScalingGroupTags")
+    return Nodes(
+        source=_source(resource),
+        name=name_of(resource.urn),
+        provisioner="selfManaged",
+        instance_types=UNKNOWN if given is UNKNOWN else ((str(given),) if given else ()),
+        labels=_mapping(_get(props, "labels")),
+        taints=_taints(taints),
+        promised=_promised(tags),
+        ami=text(_get(props, "amiType"), _ami_of(props)),
+        user_data=text(_get(props, "nodeUserDataOverride")),
+        least=count(_get(props, "minSize")),
+        most=count(_get(props, "maxSize")),
+        cluster=cluster,
+    )
 
 
-def _names(group: PolicyResource, key: str) -> Iterator[Any]:
-    if key == "launchConfiguration":
-        yield peek(group.props, key)
-        return
-    path = (key,)
-    if key == "mixedInstancesPolicy":
-        path = (key, "launchTemplate", "launchTemplateSpecification")
-    for part in ("id", "name", "launchTemplateId", "launchTemplateName"):
-        yield peek(group.props, *path, part)
+def _ami_of(props: Any) -> str:
+    operating_system = text(_get(props, "operatingSystem"), "AL2023")
+    if _get(props, "gpu") is True and operating_system is not UNKNOWN:
+        return f"{operating_system}_NVIDIA"
+    return "" if operating_system is UNKNOWN else str(operating_system)
+
+
+def _template(resource: PolicyResource) -> Any:
+    """The launch template of a node group, `UNKNOWN` where it is none of this program."""
+    for used in resource.property_dependencies.get("launchTemplate", ()):
+        if used.resource_type == LAUNCH_TEMPLATE:
+            keys = ("imageId", "instanceType", "userData")
+            return {key: _get(used.props, key) for key in keys}
+    return None if _get(resource.props, "launchTemplate") is None else UNKNOWN
+
+
+def _types(given: Any, template: Any) -> Any:
+    if given is UNKNOWN or UNKNOWN in items(given):
+        return UNKNOWN
+    found = tuple(str(each) for each in items(given))
+    if found:
+        return found
+    of_template = at(template, "instanceType")
+    if of_template is UNKNOWN:
+        return UNKNOWN
+    return (str(of_template),) if of_template else ()
+
+
+def _mapping(value: Any) -> Any:
+    return value if value is UNKNOWN or isinstance(value, dict) else {}
+
+
+def _taints(value: Any) -> Any:
+    """Taints as Kubernetes spells them; one that is not known leaves all unknown."""
+    if value is UNKNOWN or UNKNOWN in items(value):
+        return UNKNOWN
+    found = [
+        (text(each.get("key")), text(each.get("value")), text(each.get("effect")))
+        for _, each in mappings(value)
+    ]
+    if any(UNKNOWN in each for each in found):
+        return UNKNOWN
+    return tuple(
+        NodeTaint(key, of, _EFFECTS.get(effect.replace("_", "").lower(), effect))
+        for key, of, effect in found
+    )
+
+
+def _promised(tags: Any) -> Any:
+    if tags is UNKNOWN:
+        return UNKNOWN
+    return {
+        key.removeprefix(_PROMISE): value
+        for key, value in _mapping(tags).items()
+        if key.startswith(_PROMISE)
+    }
+
+
+def _user_data(template: Any) -> Any:
+    given = UNKNOWN if template is UNKNOWN else at(template, "userData")
+    if given is UNKNOWN:
+        return UNKNOWN
+    try:
+        return base64.b64decode(str(given or ""), validate=True).decode(errors="replace")
+    except (binascii.Error, ValueError):
+        return str(given)

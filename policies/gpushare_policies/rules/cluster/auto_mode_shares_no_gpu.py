@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.props import is_true, peek
-from gpushare_policies.reading.nodes import GROUPS, settled
+from gpushare_policies.reading.node_groups import GROUPS, settled
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule
 from gpushare_policies.tokens import AWS_CLUSTER, CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
-from gpushare_policies.reading.nodes import nodes_of
+from gpushare_policies.reading.node_groups import nodes_of
 from gpushare_policies.reading.regions import region_of
 from gpushare_policies.reading.types import dearest
 from gpushare_policies.reading.unknowns import over_each
@@ -18,7 +18,7 @@ from gpushare_policies.words import Fix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpushare_policies.reading.nodes import Nodes
+    from gpushare_policies.reading.node_groups import Nodes
 
 MAXIMUM_DOLLARS = number(
     "maximumDollarsPerHour",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
 from gpushare_policies.props import peek, stack_of
-from gpushare_policies.reading.nodes import nodes_of
+from gpushare_policies.reading.node_groups import nodes_of
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule, is_among, stacks
 from gpushare_policies.tokens import CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP
@@ -16,7 +16,7 @@ from gpushare_policies.words import Fix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpushare_policies.reading.nodes import Nodes
+    from gpushare_policies.reading.node_groups import Nodes
 
 STEADY_STACKS = stacks(
     "Stacks that keep GPU nodes at hand, as patterns of stack names (`*` matches anything)."

@@ -8,7 +8,7 @@ from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
 from eks_gpushare.catalog.quotas import bucket
 from gpushare_policies.props import each, peek, whole
-from gpushare_policies.reading.nodes import nodes_of
+from gpushare_policies.reading.node_groups import nodes_of
 from gpushare_policies.reading.types import instance_type
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import Setting, StackRule
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.catalog.quotas import Quota
-    from gpushare_policies.reading.nodes import Nodes
+    from gpushare_policies.reading.node_groups import Nodes
 
 
 def _parse(value: Any) -> Mapping[str, int]:

@@ -9,7 +9,7 @@ from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 from pulumi_policy.proxy import UnknownValueError
 
 from gpushare_policies.props import each, is_true, peek, read
-from gpushare_policies.reading.nodes import Nodes, nodes_of
+from gpushare_policies.reading.node_groups import Nodes, nodes_of
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule, cis
 from gpushare_policies.tokens import DEFAULT_SUBNET, NODE_GROUP, SCALING_GROUP, SUBNET

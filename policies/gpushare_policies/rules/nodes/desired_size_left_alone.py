@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import EnforcementLevel, PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.props import each, given, peek
-from gpushare_policies.reading.nodes import Nodes, nodes_of
+from gpushare_policies.reading.node_groups import Nodes, nodes_of
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule
 from gpushare_policies.tokens import CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP

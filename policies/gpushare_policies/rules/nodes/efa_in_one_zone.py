@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import Severity, StackValidationArgs
 
 from gpushare_policies.props import each, read
-from gpushare_policies.reading.nodes import Nodes, nodes_of, settled
+from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
-from gpushare_policies.reading.nodes import Nodes, nodes_of
+from gpushare_policies.reading.node_groups import Nodes, nodes_of
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule
 from gpushare_policies.rules.nodes.node_repair_on import REPAIR, unrepaired

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import Severity, StackValidationArgs
 
-from gpushare_policies.reading.nodes import Nodes, nodes_of
+from gpushare_policies.reading.node_groups import Nodes, nodes_of
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule
 from gpushare_policies.rules.nodes.gpu_nodes_tainted import TAINT, keeps_pods_out, untainted

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
 from gpushare_policies.props import read, whole
-from gpushare_policies.reading.nodes import Nodes, nodes_of
+from gpushare_policies.reading.node_groups import Nodes, nodes_of
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule
 from gpushare_policies.rules.nodes.gpu_node_volume_size import MINIMUM_GIB

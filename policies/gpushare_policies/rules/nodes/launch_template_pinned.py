@@ -8,7 +8,7 @@ from pulumi_policy import Severity, StackValidationArgs
 from pulumi_policy.proxy import UnknownValueError
 
 from gpushare_policies.props import is_true, stack_of
-from gpushare_policies.reading.nodes import Nodes, nodes_of, settled
+from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule, is_among
 from gpushare_policies.rules.nodes.ami_versions_pinned import PINNED_STACKS, is_release

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.catalog.amis import ami_types
-from gpushare_policies.reading.nodes import Nodes, nodes_of, settled
+from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule, security_hub
 from gpushare_policies.rules.nodes.volumes_encrypted import ENCRYPTED
