@@ -75,7 +75,7 @@ def _tag(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
     except UnknownValueError:
         return None  # the check says so
     values = {key: value for key, value in values.items() if value}
-    if args.resource_type not in _TAGGED or not values:
+    if not values:
         return None
     props: Any = args.props
     if args.resource_type == SCALING_GROUP:
@@ -108,5 +108,5 @@ TAGS_REQUIRED = Rule(
     also=("aws-security-hub/EKS.7",),
     fix=_FIX,
     settings=(REQUIRED_TAGS,),
-    remediate=_tag,
+    remediate=dict.fromkeys(_TAGGED, _tag),
 )
