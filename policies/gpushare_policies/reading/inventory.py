@@ -13,11 +13,13 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.readers import DOCUMENT_READERS
 from eks_gpushare.lint.readers.karpenter import KarpenterReader
+from eks_gpushare.lint.readers.kubernetes import KubernetesReader
 from gpushare_policies.reading.charts import CHART_TOKENS, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import Kind, KubernetesObject, objects_of
 from gpushare_policies.reading.plain import at, items, mappings, text
+from gpushare_policies.tokens import AWS_CLUSTER
 from gpushare_policies.words import name_of
 
 if TYPE_CHECKING:
@@ -105,7 +107,9 @@ class _Reader:
                 self._object(each, found, cluster)
         for number, (cluster, name) in self.class_of.items():
             self._with_class(number, cluster, name)
-        return Program(Inventory(tuple(self.found), complete=True), tuple(self.judgements))
+        # Into a cluster that was there before, others may have put what is not here.
+        complete = any(each.resource_type == AWS_CLUSTER for each in self.resources)
+        return Program(Inventory(tuple(self.found), complete), tuple(self.judgements))
 
     def _releases(
         self, resource: PolicyResource, charts: Sequence[Any], cluster: str
@@ -169,6 +173,13 @@ def _image_of(node_class: Mapping[str, Any]) -> Any:
 
 def _family(node_class: Mapping[str, Any]) -> Any:
     return text(at(node_class, "spec", "amiFamily"))
+
+
+def config_map_of(found: KubernetesObject) -> Item | None:
+    """A ConfigMap, with its binary part as text."""
+    value = {**found.body, "apiVersion": "v1", "kind": "ConfigMap"}
+    document = Document(file="", value=value, position=lambda _: _NOWHERE)
+    return next(iter(KubernetesReader().read(document).items), None)
 
 
 def at_top(props: Any, key: str) -> Any:

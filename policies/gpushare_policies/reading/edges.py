@@ -1,0 +1,58 @@
+"""Rules on stacks that checks of inventories judge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.problem import NotSeen
+from gpushare_policies.reading.inventory import program_of, urn_of
+from gpushare_policies.reading.on_objects import NotKnown
+from gpushare_policies.reading.stack_checks import Said, refuse_blanks, stack_check
+from gpushare_policies.words import is_ours
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from pulumi_policy import StackValidationArgs
+
+    from eks_gpushare.findings.rule import Rule as Edge
+    from eks_gpushare.inventory.problem import Problem
+    from gpushare_policies.rule import StackCheck
+
+_ALL = ("error", "warning")
+
+
+def edge_check(
+    *rules: Edge, stack_file: str = "", severities: Collection[str] = _ALL
+) -> StackCheck:
+    """A check that says what is found by some checks of inventories.
+
+    Args:
+        rules: Whose problems are violations.
+        stack_file: How to comply in a stack file, for what this project's components make.
+        severities: Of which worth problems are violations; what is worth less is left out.
+    """
+    wanted = {rule.id for rule in rules}
+
+    def look(args: StackValidationArgs) -> Iterator[Said | NotKnown]:
+        refuse_blanks(args)
+        for each in program_of(args.resources).judgements():
+            if each.rule.id not in wanted:
+                continue
+            if isinstance(each, NotSeen):
+                yield NotKnown(each.what.rstrip("."))
+            elif (each.severity or each.rule.severity) in severities:
+                yield _said(each, stack_file)
+
+    return stack_check(look)
+
+
+def _said(problem: Problem, stack_file: str) -> Said:
+    urn = urn_of(problem.source)
+    fix = stack_file if stack_file and is_ours(urn) else problem.fix
+    return Said(f"{problem.message} {fix}".rstrip(), urn)
+
+
+def titles(*rules: Any) -> str:
+    """What rules are about, as how to comply."""
+    return " ".join(str(rule.title) for rule in rules)
