@@ -16,6 +16,7 @@ from gpushare_policies.rules import (
     tenancy,
     workloads,
 )
+from gpushare_policies.rules.in_force import EXEMPTIONS_IN_FORCE
 
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
@@ -33,5 +34,8 @@ _THEMES = (
     supply_chain,
 )
 
-POLICIES: tuple[AnyRule, ...] = tuple(each for theme in _THEMES for each in theme.RULES)
+POLICIES: tuple[AnyRule, ...] = (
+    *(each for theme in _THEMES for each in theme.RULES),
+    EXEMPTIONS_IN_FORCE,
+)
 """All rules."""

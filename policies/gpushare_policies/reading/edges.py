@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.problem import NotSeen
+from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
-from gpushare_policies.reading.on_objects import NotKnown
-from gpushare_policies.reading.stack_checks import Said, refuse_blanks, stack_check
+from gpushare_policies.rule import Unjudged
 from gpushare_policies.words import is_ours
 
 if TYPE_CHECKING:
@@ -34,23 +34,23 @@ def edge_check(
     """
     wanted = {rule.id for rule in rules}
 
-    def look(args: StackValidationArgs) -> Iterator[Said | NotKnown]:
+    def look(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         refuse_blanks(args)
         for each in program_of(args.resources).judgements():
             if each.rule.id not in wanted:
                 continue
             if isinstance(each, NotSeen):
-                yield NotKnown(each.what.rstrip("."))
+                yield Unjudged(each.what.rstrip("."))
             elif (each.severity or each.rule.severity) in severities:
                 yield _said(each, stack_file)
 
-    return stack_check(look)
+    return look
 
 
-def _said(problem: Problem, stack_file: str) -> Said:
+def _said(problem: Problem, stack_file: str) -> tuple[str, str]:
     urn = urn_of(problem.source)
     fix = stack_file if stack_file and is_ours(urn) else problem.fix
-    return Said(f"{problem.message} {fix}".rstrip(), urn)
+    return f"{problem.message} {fix}".rstrip(), urn
 
 
 def titles(*rules: Any) -> str:

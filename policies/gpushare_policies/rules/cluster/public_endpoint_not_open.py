@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.props import each, format_value, is_true, read
-from gpushare_policies.reading.networks import reaches_everybody
+from gpushare_policies.reading.networks import covered, public_share, reaches_everybody
 from gpushare_policies.rule import Rule, cis
 from gpushare_policies.shapes import on_clusters, switch
 from gpushare_policies.words import Fix, name_of
@@ -30,7 +30,9 @@ def _endpoint_not_open(args: ResourceValidationArgs) -> Iterator[str]:
     if not cidrs:
         found = "no network is named, which EKS takes for 0.0.0.0/0"
     elif reaches_everybody(cidrs):
-        found = f"{format_value(cidrs)} may use it"
+        share = public_share(cidrs)
+        part = "" if share == 1 else f", together {covered(cidrs)}"
+        found = f"{format_value(cidrs)} may use it{part}"
     else:
         return
     yield (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
-from gpushare_policies.props import each, format_value, given, read
+from gpushare_policies.props import each, format_value, given, peek, read
 from gpushare_policies.rule import Rule, cis
 from gpushare_policies.shapes import on_clusters
 from gpushare_policies.words import Fix, name_of
@@ -23,7 +23,8 @@ _KEY = Fix(
 
 def _secrets(args: ResourceValidationArgs) -> Iterator[str]:
     name = name_of(args.urn)
-    if not given(args.props, "encryptionConfig", "provider", "keyArn"):
+    path = ("encryptionConfig", "provider", "keyArn")
+    if not given(args.props, *path) or peek(args.props, *path) == "":
         yield (
             f"The secrets of {name} are encrypted with no KMS key of yours. They must be, so that "
             f"you decide who may decrypt. {_KEY.of(args.urn)}"

@@ -51,7 +51,7 @@ _SUPPORTED = Fix(
 
 def _version(args: ResourceValidationArgs) -> Iterator[str]:
     version = read(args.props, "version")
-    if version is None:
+    if version is None or version == "":
         found = f"The Kubernetes version of {name_of(args.urn)} is unset, so EKS chooses it"
     elif (reason := _out_of_support(format_value(version))) is not None:
         found = f"Kubernetes {format_value(version)} of {name_of(args.urn)} {reason}"

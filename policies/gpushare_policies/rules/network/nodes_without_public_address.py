@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
-from gpushare_policies.props import each, is_true, read
+from gpushare_policies.reading.launches import launch_of, on_launches
 from gpushare_policies.rule import Rule, cis
 from gpushare_policies.tokens import LAUNCH_TEMPLATE
 from gpushare_policies.words import Fix
@@ -14,30 +14,42 @@ from gpushare_policies.words import Fix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_NO_ADDRESS = Fix(
-    "Nodes made from a stack file have none: remove what gives them one, such as a transform.",
+_STACK_FILE = (
+    "Nodes made from a stack file have none: remove what gives them one, such as a transform."
+)
+_EKS = (
     "Set `nodeAssociatePublicIpAddress: false` and put nodes into private subnets "
-    "(`nodeSubnetIds`).",
+    "(`nodeSubnetIds`)."
+)
+_NO_ADDRESS = Fix(
+    _STACK_FILE,
+    _EKS,
     "Remove `networkInterfaces[].associatePublicIpAddress`, or set it to false, and put nodes into "
     "private subnets.",
+)
+_OF_OTHERS = Fix(
+    _STACK_FILE,
+    _EKS,
+    "Set `associatePublicIpAddress: false`, and put nodes into private subnets.",
 )
 
 
 def _addresses(args: ResourceValidationArgs) -> Iterator[str]:
-    for interface in each(read(args.props, "networkInterfaces")):
-        if is_true(read(interface, "associatePublicIpAddress")):
+    for launch in launch_of(args):
+        if launch.gives_public_address():
+            fix = _NO_ADDRESS if launch.token == LAUNCH_TEMPLATE else _OF_OTHERS
             yield (
-                f"The launch template {args.name} gives its nodes a public IP address. Nodes must "
-                f"have private addresses only. {_NO_ADDRESS.of(args.urn)}"
+                f"{launch.called} gives its nodes a public IP address. Nodes must have private "
+                f"addresses only. {fix.of(args.urn)}"
             )
 
 
 NODES_WITHOUT_PUBLIC_ADDRESS = Rule(
     "nodes-without-public-address",
-    "Launch templates must not give nodes a public IP address.",
-    checks={LAUNCH_TEMPLATE: _addresses},
+    "Nodes must not be given a public IP address.",
+    checks=on_launches(_addresses),
     severity=Severity.HIGH,
     framework=cis("5.4.3", "Clusters have private nodes."),
-    also=("aws-security-hub/EC2.25",),
+    also=("aws-security-hub/EC2.9", "aws-security-hub/EC2.25"),
     fix=_NO_ADDRESS,
 )

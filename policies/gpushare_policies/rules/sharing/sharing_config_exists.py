@@ -9,12 +9,11 @@ from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.reading.nodes import NODE_TOKENS
-from gpushare_policies.reading.on_objects import NotKnown
 from gpushare_policies.reading.plain import at, text
-from gpushare_policies.reading.stack_checks import Said, refuse_blanks, stack_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.tokens import CHART_V4, CONFIG_MAP, RELEASE
 from gpushare_policies.words import Fix
 
@@ -56,14 +55,14 @@ def _plugins(inventory: Inventory, cluster: str) -> Iterator[_Plugin]:
             yield _Plugin(release, config, documents, within)
 
 
-def _sharing(args: StackValidationArgs) -> Iterator[Said | NotKnown]:
+def _sharing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     inventory = program_of(args.resources).inventory
     for cluster in inventory.clusters():
         yield from _in_cluster(inventory, cluster)
 
 
-def _in_cluster(inventory: Inventory, cluster: str) -> Iterator[Said | NotKnown]:
+def _in_cluster(inventory: Inventory, cluster: str) -> Iterator[tuple[str, str] | Unjudged]:
     plugins = list(_plugins(inventory, cluster))
     keys: set[str] = set()
     all_found = True
@@ -78,11 +77,13 @@ def _in_cluster(inventory: Inventory, cluster: str) -> Iterator[Said | NotKnown]
         yield from _label(nodes, plugins, keys if all_found else None)
 
 
-def _keys(inventory: Inventory, cluster: str, plugin: _Plugin) -> Iterator[Said | NotKnown | Any]:
+def _keys(
+    inventory: Inventory, cluster: str, plugin: _Plugin
+) -> Iterator[tuple[str, str] | Unjudged | Any]:
     """Say what is wrong with a plugin's ConfigMap; returns its keys, None if they are not known."""
     name, own = text(at(plugin.config, "name")), at(plugin.config, plugin.documents)
     if UNKNOWN in (name, own):
-        yield NotKnown(f"`values.{plugin.path}` of {plugin.title}")
+        yield Unjudged(f"`values.{plugin.path}` of {plugin.title}")
         return None
     if (isinstance(own, dict) and own) or not name:
         return set(own or ())
@@ -90,11 +91,11 @@ def _keys(inventory: Inventory, cluster: str, plugin: _Plugin) -> Iterator[Said 
     if isinstance(found, ConfigMap):
         if found.data is not UNKNOWN:
             return set(found.data)
-        yield NotKnown(f"the keys of {found.source.name}")
+        yield Unjudged(f"the keys of {found.source.name}")
     elif found is UNKNOWN:  # it may be that one
-        yield NotKnown(f"the name of a ConfigMap, which may be {name}")
+        yield Unjudged(f"the name of a ConfigMap, which may be {name}")
     else:
-        yield Said(_missing_map(plugin, name, found), _urn(plugin))
+        yield _missing_map(plugin, name, found), _urn(plugin)
     return None
 
 
@@ -111,28 +112,28 @@ def _map_of(inventory: Inventory, cluster: str, plugin: _Plugin, name: str) -> A
     return [str(each.namespace) for each in sure]
 
 
-def _default(plugin: _Plugin, keys: set[str]) -> Iterator[Said | NotKnown]:
+def _default(plugin: _Plugin, keys: set[str]) -> Iterator[tuple[str, str] | Unjudged]:
     default = at(plugin.config, "default")
     if default is UNKNOWN:
-        yield NotKnown(f"`values.{plugin.path}.default` of {plugin.title}")
+        yield Unjudged(f"`values.{plugin.path}.default` of {plugin.title}")
     elif default and str(default) not in keys:
         who = f"`values.{plugin.path}.default` of {plugin.title}"
-        yield Said(_missing_key(who, str(default), sorted(keys)), _urn(plugin))
+        yield _missing_key(who, str(default), sorted(keys)), _urn(plugin)
 
 
 def _label(
     nodes: Nodes, plugins: Sequence[_Plugin], keys: set[str] | None
-) -> Iterator[Said | NotKnown]:
+) -> Iterator[tuple[str, str] | Unjudged]:
     """`keys` are None where a ConfigMap is missing: that is one mistake, not one per pool."""
     key = UNKNOWN if nodes.labels is UNKNOWN else nodes.labels.get(LABEL)
     if key is UNKNOWN:
         if plugins:
-            yield NotKnown(f"the labels of {nodes.source.name}")
+            yield Unjudged(f"the labels of {nodes.source.name}")
     elif key and not plugins:
-        yield Said(_unserved(nodes, str(key)), urn_of(nodes.source))
+        yield _unserved(nodes, str(key)), urn_of(nodes.source)
     elif key and keys is not None and str(key) not in keys:
         who = f"The label {LABEL} of {nodes.source.name}"
-        yield Said(_missing_key(who, str(key), sorted(keys)), urn_of(nodes.source))
+        yield _missing_key(who, str(key), sorted(keys)), urn_of(nodes.source)
 
 
 def _urn(plugin: _Plugin) -> str:
@@ -174,7 +175,7 @@ _MAKE_THE_MAP = (
 SHARING_CONFIG_EXISTS = StackRule(
     "sharing-config-exists",
     "The device plugin's configuration must exist and hold every key that a node label names.",
-    check=stack_check(_sharing),
+    check=_sharing,
     applies_to=(
         RELEASE,
         CHART_V4,

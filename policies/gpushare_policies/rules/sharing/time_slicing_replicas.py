@@ -12,7 +12,7 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.props import read, whole
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.on_objects import NotJudgedError, NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import at, count, item_of
 from gpushare_policies.reading.plugin_documents import (
     CONFIG_MAPS,
@@ -20,7 +20,7 @@ from gpushare_policies.reading.plugin_documents import (
     of_charts,
     of_config_map,
 )
-from gpushare_policies.rule import Rule, number
+from gpushare_policies.rule import Rule, Unjudged, number
 from gpushare_policies.tokens import CHART_V4, LAUNCH_TEMPLATE, OUR_POOL, RELEASE
 from gpushare_policies.words import Fix, is_of_pulumi_eks
 
@@ -56,10 +56,10 @@ def _too_many(args: ResourceValidationArgs, where: str, resource: str, replicas:
 
 def _documents(
     args: ResourceValidationArgs, found: Iterable[PluginDocument], owner: str
-) -> Iterator[str | NotKnown]:
+) -> Iterator[str | Unjudged]:
     for each in found:
         if each.unknown:
-            yield NotKnown(f"the key {each.key}" if each.key else "the documents")
+            yield Unjudged(f"the key {each.key}" if each.key else "the documents")
         config = each.config
         if config is None or config.sharing != "timeSlicing":
             continue
@@ -68,22 +68,16 @@ def _documents(
                 yield _too_many(args, f"The key {each.key} of {owner}", resource, replicas)
 
 
-def _config_map(subject: Subject) -> Iterator[str | NotKnown]:
+def _config_map(subject: Subject) -> Iterator[str | Unjudged]:
     if is_of_pulumi_eks(subject.args.urn):  # aws-auth, which configures no device plugin
         return
     yield from _documents(subject.args, of_config_map(subject.object), subject.title)
 
 
-def _chart(args: ResourceValidationArgs) -> Iterator[str]:
+def _chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
     owner = f"the values of {args.name}"
-    unknown = []
     for said in _documents(args, of_charts(args.props), owner):
-        if isinstance(said, NotKnown):
-            unknown.append(f"{said.what} in {owner}")
-        else:
-            yield said
-    if unknown:
-        raise NotJudgedError(unknown)
+        yield Unjudged(f"{said.what} in {owner}") if isinstance(said, Unjudged) else said
 
 
 def _pool(args: ResourceValidationArgs) -> Iterator[str]:
@@ -111,10 +105,10 @@ def _template(args: ResourceValidationArgs) -> Iterator[str]:
     yield from _settings(args, text, f"The user data of {args.name}")
 
 
-def _node_class(subject: Subject) -> Iterator[str | NotKnown]:
+def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
     user_data = at(subject.object.body, "spec", "userData")
     if user_data is UNKNOWN:
-        yield NotKnown("userData")
+        yield Unjudged("userData")
     elif isinstance(user_data, str):
         yield from _settings(subject.args, user_data, f"The user data of {subject.title}")
 
