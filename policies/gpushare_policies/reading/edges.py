@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eks_gpushare.inventory.problem import NotSeen
 from gpushare_policies.reading.blanks import refuse_blanks
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Problem
     from gpushare_policies.rule import StackCheck
 
-_ALL = ("error", "warning")
+FINDINGS = ("error", "warning")
+"""What is worth a violation of a rule that only advises."""
 
 
 def edge_check(
-    *rules: Edge, stack_file: str = "", severities: Collection[str] = _ALL
+    *rules: Edge, stack_file: str = "", severities: Collection[str] = ("error",)
 ) -> StackCheck:
     """A check that says what is found by some checks of inventories.
 
@@ -51,8 +52,3 @@ def _said(problem: Problem, stack_file: str) -> tuple[str, str]:
     urn = urn_of(problem.source)
     fix = stack_file if stack_file and is_ours(urn) else problem.fix
     return f"{problem.message} {fix}".rstrip(), urn
-
-
-def titles(*rules: Any) -> str:
-    """What rules are about, as how to comply."""
-    return " ".join(str(rule.title) for rule in rules)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.documents.device_plugin import DocumentError, PluginConfig, device_plugin_config
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN
-from gpushare_policies.reading.charts import chart_values, charts_of
+from gpushare_policies.reading.charts import EMBEDDED, chart_values, charts_of
 from gpushare_policies.reading.inventory import config_map_of
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.plain import at
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CONFIG_MAPS = Kind("", "ConfigMap")
-_EMBEDDED = (("config", "map"), ("devicePlugin", "config", "data"))
-"""Where nvidia-device-plugin and gpu-operator take whole documents in their values."""
-
 _MARKS = ("timeslicing", "mps", "migstrategy", "sharing")
 
 
@@ -50,7 +47,7 @@ def of_charts(props: Any) -> Iterator[PluginDocument]:
     ]:
         if values is UNKNOWN and not of_gpus:
             continue
-        for path in _EMBEDDED:
+        for path in EMBEDDED:
             yield from _documents(at(values, *path))
             if values is UNKNOWN:
                 break

@@ -9,6 +9,8 @@ from gpushare_policies.rules.autoscaling.gpu_pool_budgets import GPU_POOL_BUDGET
 from gpushare_policies.rules.autoscaling.gpu_pools_not_consolidated import (
     GPU_POOLS_NOT_CONSOLIDATED,
 )
+from gpushare_policies.rules.autoscaling.karpenter_objects_valid import KARPENTER_OBJECTS_VALID
+from gpushare_policies.rules.autoscaling.karpenter_pools_effective import KARPENTER_POOLS_EFFECTIVE
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS_AMI_PINNED
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL_LIMITS
 
@@ -21,5 +23,7 @@ RULES: tuple[AnyRule, ...] = (
     GPU_POOLS_NOT_CONSOLIDATED,
     NODE_CLASS_AMI_PINNED,
     NODE_POOL_LIMITS,
+    KARPENTER_OBJECTS_VALID,
+    KARPENTER_POOLS_EFFECTIVE,
 )
 """The rules of this theme, a module each."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare_policies.rules.mig.mig_config_valid import MIG_CONFIG_VALID
+
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
 
-RULES: tuple[AnyRule, ...] = ()
+RULES: tuple[AnyRule, ...] = (MIG_CONFIG_VALID,)
 """The rules of this theme, a module each."""

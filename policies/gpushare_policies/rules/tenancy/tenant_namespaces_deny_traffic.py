@@ -43,8 +43,8 @@ def _policies(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]
         yield (
             (
                 f"The namespace {name} belongs to a tenant and no NetworkPolicy denies traffic to "
-                f"all its pods. One must, or pods of other tenants reach its notebooks and servers. "
-                f"{_DENIED.of(space.urn)}"
+                f"all its pods. One must, or pods of other tenants reach its notebooks and "
+                f"servers. {_DENIED.of(space.urn)}"
             ),
             space.urn,
         )
