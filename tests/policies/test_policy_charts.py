@@ -138,10 +138,11 @@ def test_other_documents_are_left_alone(text: str, violations: Callable[..., lis
 def test_documents_that_are_not_known_yet_are_said(
     data: object, violations: Callable[..., list[str]]
 ) -> None:
-    with pytest.raises(
-        UnknownValueError, match=r"could not be judged: the .* of the ConfigMap gpu"
-    ):
+    with pytest.raises(UnknownValueError) as said:
         violations(TIME_SLICING_REPLICAS, CONFIG_MAP, {"data": data})
+
+    assert said.value.message.startswith("could not be judged: the ")
+    assert said.value.message.endswith(" of the ConfigMap gpu")
 
 
 @pytest.mark.parametrize(

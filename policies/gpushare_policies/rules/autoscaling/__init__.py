@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare_policies.rules.autoscaling.autoscalers_bounded import AUTOSCALERS_BOUNDED
+from gpushare_policies.rules.autoscaling.autoscalers_know_shares import AUTOSCALERS_KNOW_SHARES
 from gpushare_policies.rules.autoscaling.gpu_pool_budgets import GPU_POOL_BUDGETS
 from gpushare_policies.rules.autoscaling.gpu_pools_not_consolidated import (
     GPU_POOLS_NOT_CONSOLIDATED,
@@ -25,5 +26,6 @@ RULES: tuple[AnyRule, ...] = (
     NODE_POOL_LIMITS,
     KARPENTER_OBJECTS_VALID,
     KARPENTER_POOLS_EFFECTIVE,
+    AUTOSCALERS_KNOW_SHARES,
 )
 """The rules of this theme, a module each."""
