@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpushare_policies.access import ACCESS_RULES
 from gpushare_policies.charts import CHART_RULES
-from gpushare_policies.cluster import CLUSTER_RULES
-from gpushare_policies.nodes import NODE_RULES
 from gpushare_policies.rules import (
     autoscaling,
     cluster,
@@ -23,16 +20,11 @@ from gpushare_policies.rules import (
 from gpushare_policies.rules.in_force import EXEMPTIONS_IN_FORCE
 from gpushare_policies.scheduling import SCHEDULING_RULES
 from gpushare_policies.stack import STACK_RULES
-from gpushare_policies.templates import TEMPLATE_RULES
 
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
 
 POLICIES: tuple[AnyRule, ...] = (
-    *CLUSTER_RULES,
-    *ACCESS_RULES,
-    *NODE_RULES,
-    *TEMPLATE_RULES,
     *CHART_RULES,
     *STACK_RULES,
     *SCHEDULING_RULES,

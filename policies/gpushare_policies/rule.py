@@ -216,6 +216,8 @@ class StackRule(StackValidationPolicy):
         severity: Severity,
         fix: Fix,
         level: EnforcementLevel = EnforcementLevel.MANDATORY,
+        framework: PolicyComplianceFramework | None = None,
+        also: Sequence[str] = (),
         settings: Sequence[Setting[Any]] = (),
     ) -> None:
         """Take what there is to say about the rule; `applies_to` is for the documentation."""
@@ -235,7 +237,8 @@ class StackRule(StackValidationPolicy):
             enforcement_level=level,
             config_schema=_schema(settings),
             severity=severity,
-            tags=[],
+            framework=framework,
+            tags=list(also),
             remediation_steps=fix.steps(),
         )
 
