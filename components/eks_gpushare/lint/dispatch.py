@@ -10,6 +10,7 @@ from eks_gpushare.findings.defects import defect
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.files import given_files
 from eks_gpushare.lint.readers import DOCUMENT_READERS, TEXT_READERS
@@ -183,7 +184,7 @@ def read_files(names: Sequence[str]) -> Reading:
 def lint_files(names: Sequence[str]) -> tuple[FileReport, ...]:
     """What is wrong in and between files."""
     reading = read_files(names)
-    reading.judge(EDGES)
+    reading.judge((*EDGES, *CHECKS))
     return reading.reports()
 
 
