@@ -12,14 +12,13 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
-from eks_gpushare.lint.files import given_files
 from eks_gpushare.lint.readers import DOCUMENT_READERS, TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
 from eks_gpushare.lint.texts import read_texts, unreadable_character
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.inventory.items import Item
@@ -43,11 +42,12 @@ class _File:
     kinds: dict[str, None] = field(default_factory=dict)
     found: list[Placed] = field(default_factory=list)
     readable: bool = True
+    text: str = ""
 
     def report(self) -> FileReport:
         unique = {(each.finding, each.position): each for each in self.found}
         in_order = sorted(unique.values(), key=lambda each: each.position or Position(0, 0))
-        return FileReport(self.name, tuple(self.kinds), tuple(in_order), self.readable)
+        return FileReport(self.name, tuple(self.kinds), tuple(in_order), self.readable, self.text)
 
 
 @dataclass(slots=True)
@@ -64,6 +64,7 @@ class Reading:
     def add(self, given: GivenFile) -> None:
         """Read a file."""
         file = self.files.setdefault(given.name, _File(given.name))
+        file.text = given.text
         if given.problem:
             file.readable = False
             file.found.append(Placed(_unreadable(given.problem), None))
@@ -170,10 +171,10 @@ _NO_KIND = "It is of no kind that is read"
 _GIVE = "Leave it out, or see docs/lint.md for what is read."
 
 
-def read_files(names: Sequence[str]) -> Reading:
-    """Read files and the files of folders."""
+def read_files(files: Iterable[GivenFile]) -> Reading:
+    """Read files, each of which may refer to what stands in others."""
     reading = Reading()
-    for given in given_files(names):
+    for given in files:
         try:
             reading.add(given)
         except Exception as error:  # noqa: BLE001  (other files are read all the same)
@@ -181,9 +182,9 @@ def read_files(names: Sequence[str]) -> Reading:
     return reading
 
 
-def lint_files(names: Sequence[str]) -> tuple[FileReport, ...]:
+def lint_files(files: Iterable[GivenFile]) -> tuple[FileReport, ...]:
     """What is wrong in and between files."""
-    reading = read_files(names)
+    reading = read_files(files)
     reading.judge((*EDGES, *CHECKS))
     return reading.reports()
 
