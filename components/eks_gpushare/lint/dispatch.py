@@ -12,6 +12,7 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.files import ENDINGS
 from eks_gpushare.lint.readers import DOCUMENT_READERS, TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.files import GivenFile
     from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
-_YAML: Final = (".yaml", ".yml", ".json")
+_YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
 _MOST_WITHIN: Final = 4
 """Documents within documents that are followed: a script's manifest's ConfigMap's configuration."""
 _MOST_DOCUMENTS: Final = 50_000
@@ -81,7 +82,7 @@ class Reading:
                 file.kinds[reader.name] = None
                 self._take(file, reader.read(file.name, text), 0)
                 return True
-        if not (_is_yaml(file.name) or file.name == STDIN or _looks_like_yaml(text)):
+        if not (_is_yaml(file.name) or file.name == STDIN or _looks_like_yaml(file.name, text)):
             return False
         bad = unreadable_character(text)
         if bad is not None:
@@ -239,6 +240,8 @@ def _is_yaml(name: str) -> bool:
     return name.lower().endswith(_YAML)
 
 
-def _looks_like_yaml(text: str) -> bool:
-    start = text.lstrip()
-    return start.startswith(("apiVersion:", "---", "{")) or "\napiVersion:" in text
+def _looks_like_yaml(name: str, text: str) -> bool:
+    """Whether a file of no known ending begins as a manifest does."""
+    if name.lower().endswith(ENDINGS):
+        return False
+    return text.lstrip().startswith(("apiVersion:", "---", "{")) or "\napiVersion:" in text

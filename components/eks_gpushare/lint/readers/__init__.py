@@ -10,6 +10,7 @@ from eks_gpushare.lint.readers.helm_values import HelmValuesReader
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
 from eks_gpushare.lint.readers.lists import ListReader
 from eks_gpushare.lint.readers.mig_parted import MigPartedReader
+from eks_gpushare.lint.readers.stack_files import StackFileReader
 
 if TYPE_CHECKING:
     from eks_gpushare.lint.document import DocumentReader, TextReader
@@ -18,6 +19,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     ListReader(),
     HelmObjectReader(),
     KubernetesReader(),
+    StackFileReader(),
     DevicePluginConfigReader(),
     MigPartedReader(),
     HelmValuesReader(),
