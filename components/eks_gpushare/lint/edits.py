@@ -156,6 +156,8 @@ def _replaced(text: str, node: Node, value: Any) -> Change | None:
     new = _scalar(value)
     if isinstance(value, str) and node.style is not None:
         new = _quoted(value, node.style)
+    elif isinstance(value, str) and written and value == _as_text(node.value):
+        new = json.dumps(written)  # `yes` was meant as it stands there
     return Change(start, end, new if start < end else f" {new}")
 
 
@@ -247,6 +249,13 @@ def _scalar(value: Any) -> str:
         plain = _SAFE.fullmatch(value) and plain_scalar(value) == value
         return value if plain and isinstance(plain_scalar(value), str) else json.dumps(value)
     return json.dumps(value)
+
+
+def _as_text(value: Any) -> str | None:
+    """What a value is called that is not text and was to be."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else None
 
 
 def _quoted(value: str, quote: str) -> str:
