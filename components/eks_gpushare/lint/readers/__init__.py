@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.lint.readers.compose import ComposeReader
+from eks_gpushare.lint.readers.eksctl import EksctlReader
+from eks_gpushare.lint.readers.karpenter import KarpenterReader
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
 from eks_gpushare.lint.readers.lists import ListReader
+from eks_gpushare.lint.readers.markdown import MarkdownReader
+from eks_gpushare.lint.readers.shell import ShellReader
 
 if TYPE_CHECKING:
     from eks_gpushare.lint.document import DocumentReader, TextReader
 
 DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     ListReader(),
+    KarpenterReader(),
+    EksctlReader(),
+    ComposeReader(),
     KubernetesReader(),
 )
 """Of YAML and JSON, the particular before the general."""
 
-TEXT_READERS: tuple[TextReader, ...] = ()
+TEXT_READERS: tuple[TextReader, ...] = (
+    ShellReader(),
+    MarkdownReader(),
+)
 """Of other texts."""
