@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.lint.readers.compose import ComposeReader
+from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
 from eks_gpushare.lint.readers.karpenter import KarpenterReader
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
@@ -21,6 +22,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     EksctlReader(),
     ComposeReader(),
     KubernetesReader(),
+    DevicePluginConfigReader(),
 )
 """Of YAML and JSON, the particular before the general."""
 
