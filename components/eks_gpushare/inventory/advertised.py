@@ -76,6 +76,8 @@ def offers(inventory: Inventory, cluster: str) -> Offers:
 
 
 def _offer(inventory: Inventory, kind: NodeKind, plugins: tuple[Daemon, ...]) -> Offer:
+    if (planned := _planned(kind)) is not None:
+        return Offer(kind, planned, _config(inventory, kind, plugins), plugins)
     if kind.serves_itself:
         return Offer(kind, None)
     config = _config(inventory, kind, plugins)
@@ -92,6 +94,14 @@ def _config(
         return None
     configs = configs_of(inventory, plugins[0].item)
     return None if configs is None else config_for(configs, kind)
+
+
+def _planned(kind: NodeKind) -> Mapping[str, int] | None:
+    """What a plan says that nodes have."""
+    if kind.nodes.advertised is None or kind.type is None:
+        return None
+    has = kind.nodes.advertised.get(kind.type.name, {})
+    return {name: count for name, count in has.items() if is_gpu_resource(name)}
 
 
 def _resources(kind: NodeKind, config: PluginConfig) -> Mapping[str, int | None] | None:
