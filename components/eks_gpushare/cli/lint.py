@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
     from eks_gpushare.lint.report import FileReport
+    from eks_gpushare.lint.stack_side import Stack
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a file, a folder with files, or - for standard input; given together, what one "
         "refers to is looked for in the others",
     )
+    parser.add_argument(
+        "--against",
+        metavar="STACK",
+        help="name of a stack, or its file: say whether the workloads will run on its pools",
+    )
     parser.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only")
 
 
@@ -32,8 +38,14 @@ def run(options: argparse.Namespace) -> int:
     """Check the files and print what was found."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from eks_gpushare.lint.dispatch import lint_files
+    from eks_gpushare.lint.stack_side import StackUnusableError
 
-    reports = lint_files(options.files)
+    try:
+        stack = _stack(options.against) if options.against else None
+    except StackUnusableError as error:
+        print(f"eks-gpushare: {error}", file=sys.stderr)
+        return WRONG_USAGE
+    reports = lint_files(options.files, stack)
     if options.json:
         print_json({"files": [report.as_json() for report in reports]})
     else:
@@ -42,6 +54,12 @@ def run(options: argparse.Namespace) -> int:
     if not all(report.readable for report in reports):
         return WRONG_USAGE
     return FINE if all(report.ok for report in reports) else FOUND
+
+
+def _stack(given: str) -> Stack:
+    from eks_gpushare.lint.stack_side import read_stack, stack_file_of
+
+    return read_stack(stack_file_of(given))
 
 
 def _print(report: FileReport, *, quiet: bool) -> None:
