@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.document import Document, Position
-from eks_gpushare.lint.yaml_text import YamlText
+from eks_gpushare.lint.nodes import Composer, find
+from eks_gpushare.lint.yaml_text import Block, YamlText
 from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, StopReadingError, YamlProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.lint.nodes import Node
+    from eks_gpushare.lint.yaml_text import Place
 
 MAX_DOCUMENTS: Final = 5_000
 """Most documents of a text."""
@@ -42,7 +45,8 @@ def read_texts(
     text: str,
     file: str,
     *,
-    place: Callable[[Position], Position] | None = None,
+    place: Callable[[Place], Place] | None = None,
+    block: Block | None = None,
     editable: bool = True,
 ) -> Texts:
     """The documents of a text of YAML or JSON; never raises.
@@ -50,8 +54,9 @@ def read_texts(
     Args:
         text: The text, without characters that YAML does not have.
         file: Name of the file that it is from.
-        place: Turns places in the text to places in the file, where it is a part of that.
-        editable: Whether edits can be written back to the file at the positions.
+        place: Turns line and column in the text to those in the file, where it is a part of that.
+        block: Where it stands in another document.
+        editable: Whether edits can be written back to the file. Not where `place` is given.
     """
     documents: list[Document] = []
     problems: list[YamlProblem] = []
@@ -60,18 +65,47 @@ def read_texts(
             message = f"more than {MAX_DOCUMENTS:,} documents; the rest is not read"
             problems.append(YamlProblem(message, line + 1, 1, "size"))
             break
-        read, found = _document(part, start, line)
-        problems += [each._replace(line=each.line + line) for each in found]
-        if read is None:
-            continue
-        position = _placed(read, place)
-        value = read.root.value
-        documents.append(
-            Document(file, value, position, len(documents), editable and place is None, read)
-        )
-    if place is not None:
-        problems = [_problem_placed(each, place) for each in problems]
+        read, found = _document(part, start, line, place, block)
+        problems += found
+        if read is not None:
+            count, may = len(documents), editable and place is None
+            document = Document(file, read.value, _positions(read), count, may, read)
+            documents.append(document)
     return Texts(tuple(documents), tuple(problems))
+
+
+def texts_within(document: Document, path: FieldPath) -> Texts | None:
+    """The documents of a text that stands in a document, None where there is none.
+
+    Of a literal block every line keeps its place; of other texts all is at their key.
+    """
+    outer = document.text
+    if outer is None or outer.root is None:
+        return None
+    entry, depth = find(outer.root, (*document.at, *path))
+    if entry is None or depth < len(document.at) + len(path):
+        return None
+    value = entry.node.value
+    if not isinstance(value, str):
+        return None
+    block = _block(outer, entry.node)
+    if block is not None:
+        return read_texts(value, document.file, block=block, editable=document.editable)
+    at = outer.in_file(entry.key.line, entry.key.column)
+    return read_texts(value, document.file, place=lambda _: at)
+
+
+def _block(outer: YamlText, node: Node) -> Block | None:
+    if node.style != "|":
+        return None
+    begin = outer.text.find("\n", node.span.start) + 1
+    for written, read in zip(
+        outer.text[begin : node.span.end].split("\n"), node.value.split("\n"), strict=False
+    ):
+        if written.strip():
+            indent = len(written) - len(written.lstrip(" ")) - (len(read) - len(read.lstrip(" ")))
+            return Block(outer, node.span.line + 1, begin, indent)
+    return None
 
 
 def unreadable_character(text: str) -> YamlProblem | None:
@@ -87,17 +121,8 @@ def unreadable_character(text: str) -> YamlProblem | None:
     return YamlProblem(message, line, column, "character", fix=fix)
 
 
-def _placed(
-    read: YamlText, place: Callable[[Position], Position] | None
-) -> Callable[[FieldPath], Position]:
-    if place is None:
-        return lambda path: Position(*read.line_and_column(path))
-    return lambda path: place(Position(*read.line_and_column(path)))
-
-
-def _problem_placed(problem: YamlProblem, place: Callable[[Position], Position]) -> YamlProblem:
-    line, column = place(Position(problem.line, problem.column))
-    return problem._replace(line=line, column=column)
+def _positions(read: YamlText) -> Callable[[FieldPath], Position]:
+    return lambda path: Position(*read.line_and_column(path))
 
 
 def _parts(text: str) -> Iterator[tuple[int, int, str]]:
@@ -124,14 +149,24 @@ def _only_directives(part: str) -> bool:
     return bool(lines) and all(each.startswith("%") for each in lines)
 
 
-def _document(part: str, start: int, line: int) -> tuple[YamlText | None, list[YamlProblem]]:
-    from eks_gpushare.lint.nodes import Composer
-
+def _document(
+    part: str,
+    start: int,
+    line: int,
+    place: Callable[[Place], Place] | None,
+    block: Block | None,
+) -> tuple[YamlText | None, list[YamlProblem]]:
     composer = Composer(part, line)
+    problems = composer.problems
+    root: Node | None = None
     try:
         root = composer.document()
     except StopReadingError as stop:
-        return None, [*composer.problems, stop.problem]
-    if root is None or root.value is None or root.value is UNKNOWN:
-        return None, composer.problems
-    return YamlText(part, root, start, line), composer.problems
+        problems = [*problems, stop.problem]
+    read = YamlText(part, root, start, line, place, block)
+    placed = []
+    for each in problems:
+        at = read.in_file(each.line - 1, each.column - 1)
+        placed.append(each._replace(line=at[0], column=at[1]))
+    empty = root is None or root.value is None or root.value is UNKNOWN
+    return None if empty else read, placed

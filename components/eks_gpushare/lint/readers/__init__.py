@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
 from eks_gpushare.lint.readers.lists import ListReader
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     ListReader(),
     KubernetesReader(),
+    DevicePluginConfigReader(),
 )
 """Of YAML and JSON, the particular before the general."""
 

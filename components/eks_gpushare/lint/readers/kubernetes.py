@@ -19,6 +19,7 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.readers.pods import pod_labels, pod_places
 from eks_gpushare.lint.readers.values import at, mapping, mappings, text
+from eks_gpushare.lint.texts import texts_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,8 +45,9 @@ class KubernetesReader:
         return isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str)
 
     def read(self, document: Document) -> Read:
-        """Its items."""
-        return Read(items=tuple(_items(document)))
+        """Its items, and what stands within a ConfigMap."""
+        inner = _within(document) if document.value["kind"] == "ConfigMap" else ()
+        return Read(items=tuple(_items(document)), inner=tuple(inner))
 
 
 def object_name(value: Mapping[str, Any]) -> Maybe[str]:
@@ -99,6 +101,15 @@ def _items(document: Document) -> Iterator[Item]:
                     spec=spec,
                     spec_path=place.spec,
                 )
+
+
+def _within(document: Document) -> Iterator[Document]:
+    """The documents in a ConfigMap's texts, as far as they look like YAML."""
+    data = document.value.get("data")
+    for key, each in data.items() if isinstance(data, dict) else ():
+        if isinstance(each, str) and ":" in each:
+            texts = texts_within(document, ("data", key))
+            yield from texts.documents if texts else ()
 
 
 def _labels(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
