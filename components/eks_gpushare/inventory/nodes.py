@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog
+from eks_gpushare.inventory.bottlerocket import own_plugin
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import text
@@ -63,7 +64,7 @@ class NodeKind:
 
         Bottlerocket's NVIDIA variants and EKS Auto Mode have one.
         """
-        return self.nodes.provisioner == "autoMode" or runs_bottlerocket(self.nodes)
+        return self.nodes.provisioner == "autoMode" or own_plugin(self.nodes)
 
     def label(self, key: str) -> Maybe[str | None]:
         """The value of a label, None where the nodes have none."""
@@ -86,11 +87,6 @@ class NodeKind:
         if self.nodes.provisioner == "karpenter":
             found["karpenter.sh/nodepool"] = self.nodes.name
         return found
-
-
-def runs_bottlerocket(nodes: Nodes) -> bool:
-    """Whether nodes run Bottlerocket, whose NVIDIA variants bring a device plugin."""
-    return nodes.ami is not UNKNOWN and nodes.ami.lower().startswith("bottlerocket")
 
 
 def without_operands(nodes: Nodes) -> bool:

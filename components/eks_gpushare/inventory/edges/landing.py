@@ -12,6 +12,7 @@ from eks_gpushare.inventory.requests import Request, gpu_workloads
 from eks_gpushare.inventory.scheduling import Landing, landing, with_extended_tolerations
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
+from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _judged(
             NOT_ADVERTISED,
             workload.source,
             requests[0].place,
-            f"{_called(workload)} asks for {names}, and no node has both.",
+            f"{at_start(workload.source.name)} asks for {names}, and no node has both.",
             "Ask for resources of one pool.",
         )
         return
@@ -108,23 +109,21 @@ def _judged(
         yield _elsewhere(inventory, workload, places)
 
 
-def _called(workload: Workload) -> str:
-    name = workload.source.name
-    return f"{name[0].upper()}{name[1:]}"
-
-
 def _not_advertised(workload: Workload, request: Request, every: Sequence[Offer]) -> Problem:
     names = tuple(
         dict.fromkeys(name for offer in every for name in offer.resources or () if offer.has(name))
     )
+    name = at_start(workload.source.name)
     if not every:
-        message = f"{_called(workload)} asks for {request.resource}, and no node has a GPU."
+        message = (
+            f"{at_start(workload.source.name)} asks for {request.resource}, and no node has a GPU."
+        )
         fix = "Add nodes with GPUs, or ask for none."
         return Problem(NOT_ADVERTISED, workload.source, request.place, message, fix)
     listed = ", ".join(names) or "no GPU at all"
     message = (
-        f"{_called(workload)} asks for {request.resource}, which no node advertises: the nodes "
-        f"with GPUs have {listed}."
+        f"{name} asks for {request.resource}, which no node advertises: the nodes with GPUs have "
+        f"{listed}."
     )
     meant = _meant(request.resource, names)
     if meant is None:
@@ -187,8 +186,9 @@ def _kept_out(workload: Workload, place: _Place, requests: Sequence[Request]) ->
         PODS_KEPT_OUT,
         workload.source,
         where,
-        f"{_called(workload)} asks for {requests[0].resource} and does not tolerate the taint "
-        f"{taints[0]} of {nodes.source.name}, which has it.{_by_itself(requests, taints[0].key)}",
+        f"{at_start(workload.source.name)} asks for {requests[0].resource} and does not tolerate "
+        f"the taint {taints[0]} of {nodes.source.name}, which has it."
+        f"{_by_itself(requests, taints[0].key)}",
         f"Add {shown} to its tolerations.",
         edits=edits,
     )
@@ -220,7 +220,8 @@ def _elsewhere(inventory: Inventory, workload: Workload, places: Sequence[_Place
         ELSEWHERE,
         workload.source,
         (*workload.spec_path, key),
-        f"{_called(workload)} wants {wants}, and {nodes.source.name} is not such{more}.",
+        f"{at_start(workload.source.name)} wants {wants}, and {nodes.source.name} is not such"
+        f"{more}.",
         "Select on labels that the nodes have, or give the nodes the labels.",
         None if inventory.complete else "warning",
     )
