@@ -17,6 +17,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.against import judge_against, with_stack
 from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.lint.files import given_files
 from eks_gpushare.lint.pod_demand import demand_of
 from eks_gpushare.lint.stack_side import StackUnusableError, read_stack, stack_file_of
 
@@ -206,7 +207,7 @@ def test_from_a_file(
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
     file = tmp_path / "pod.yaml"
     file.write_text(json.dumps(pod))
-    (report,) = lint_files([str(file)], stack_of(stack))
+    (report,) = lint_files(given_files([str(file)]), stack_of(stack))
     assert [each.code for each in report.findings if each.severity != "info"] == wanted
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.dispatch import Reading
 from eks_gpushare.lint.files import GivenFile
 
@@ -141,7 +142,7 @@ def found_in(files: Mapping[str, str]) -> tuple[Found, ...]:
     reading = Reading()
     for name, text in files.items():
         reading.add(GivenFile(name, text))
-    reading.judge(EDGES)
+    reading.judge((*EDGES, *CHECKS))
     return tuple(
         Found(
             report.file,

@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
+from eks_gpushare.lint.readers.helm_objects import HelmObjectReader
+from eks_gpushare.lint.readers.helm_values import HelmValuesReader
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
 from eks_gpushare.lint.readers.lists import ListReader
+from eks_gpushare.lint.readers.mig_parted import MigPartedReader
+from eks_gpushare.lint.readers.stack_files import StackFileReader
 
 if TYPE_CHECKING:
     from eks_gpushare.lint.document import DocumentReader, TextReader
 
 DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     ListReader(),
+    HelmObjectReader(),
     KubernetesReader(),
+    StackFileReader(),
     DevicePluginConfigReader(),
+    MigPartedReader(),
+    HelmValuesReader(),
 )
 """Of YAML and JSON, the particular before the general."""
 
