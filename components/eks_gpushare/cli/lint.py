@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.files import GivenFile
     from eks_gpushare.lint.fixes import Fixed
     from eks_gpushare.lint.report import FileReport
+    from eks_gpushare.lint.stack_side import Stack
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a file, a folder with files, or - for standard input; given together, what one "
         "refers to is looked for in the others",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="STACK",
+        help="name of a stack, or its file: say whether the workloads will run on its pools",
     )
     parser.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only")
     parser.add_argument(
@@ -44,23 +50,35 @@ def run(options: argparse.Namespace) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from eks_gpushare.lint.dispatch import lint_files
     from eks_gpushare.lint.files import given_files
+    from eks_gpushare.lint.stack_side import StackUnusableError
 
     if options.fix and "-" in options.files:
         print("eks-gpushare: --fix writes files, and - is none; use --diff", file=sys.stderr)
         return WRONG_USAGE
+    try:
+        stack = _stack(options.against) if options.against else None
+    except StackUnusableError as error:
+        print(f"eks-gpushare: {error}", file=sys.stderr)
+        return WRONG_USAGE
     files = given_files(options.files)
     if options.fix or options.diff:
-        return _fix(options, files)
-    reports = lint_files(files)
+        return _fix(options, files, stack)
+    reports = lint_files(files, stack)
     _print(options, reports)
     return _code(reports)
 
 
-def _fix(options: argparse.Namespace, files: Iterable[GivenFile]) -> int:
+def _stack(given: str) -> Stack:
+    from eks_gpushare.lint.stack_side import read_stack, stack_file_of
+
+    return read_stack(stack_file_of(given))
+
+
+def _fix(options: argparse.Namespace, files: Iterable[GivenFile], stack: Stack | None) -> int:
     """Show what can be corrected, and with `--fix` write it."""
     from eks_gpushare.lint.fixes import fixed_files, write
 
-    fixed, before, after = fixed_files(files)
+    fixed, before, after = fixed_files(files, stack)
     written = options.fix and not options.diff
     reports = after if written else before
     _print(options, reports, fixed)
