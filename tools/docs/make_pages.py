@@ -13,6 +13,7 @@ from pathlib import Path
 import finding_pages
 import iam_page
 import lab_page
+import mutants_page
 import nodes_launched
 import picture
 import stack_file_page
@@ -33,6 +34,7 @@ def generated() -> dict[Path, str]:
         ("scaling.md", nodes_launched.page),
     ):
         files[DOCS / name] = with_tables((DOCS / name).read_text(encoding="utf-8"))
+    files[DOCS / "mutants.md"] = mutants_page.page()
     files[picture.FILE] = picture.draw()
     files[nodes_launched.FILE] = nodes_launched.draw()
     files[DOCS / "stack-file.schema.json"] = json.dumps(stack_file_schema(), indent=2) + "\n"
