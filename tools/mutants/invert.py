@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 from contextlib import redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -47,15 +48,8 @@ def main(words: list[str]) -> int:
     if trial.failed:
         print("fail without any inversion:", *trial.failed, sep="\n  ", file=sys.stderr)
         return 1
-    found = {
-        _shown(name): {
-            "tried": result.tried,
-            "survived": result.survived,
-            "untested": result.untested,
-        }
-        for name, result in sorted(trial.results.items())
-        if result.tried
-    }
+    results = sorted(trial.results.items())
+    found = {_shown(name): asdict(result) for name, result in results if result.tried}
     if options.write:
         RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     if options.json:
@@ -63,7 +57,8 @@ def main(words: list[str]) -> int:
         return 0
     for name, each in found.items():
         left = [*each["survived"], *each["untested"]]
-        print(f"{name}: {each['tried']} inverted, {len(left)} not noticed", *left, sep="\n  ")
+        print(f"{name}: {each['tried']} inverted, {len(left)} not noticed")
+        print("".join(f"  {what}\n" for what in left), end="")
     return 0
 
 

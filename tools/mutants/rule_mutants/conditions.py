@@ -42,13 +42,13 @@ class _Place(NamedTuple):
 
     parent: ast.AST
     field: str
-    index: int | None
+    number: int | None
 
     def put(self, node: ast.AST) -> None:
-        if self.index is None:
+        if self.number is None:
             setattr(self.parent, self.field, node)
         else:
-            getattr(self.parent, self.field)[self.index] = node
+            getattr(self.parent, self.field)[self.number] = node
 
 
 def inversions(source: str, file: str = "module") -> Iterator[Inversion]:
