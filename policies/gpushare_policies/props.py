@@ -7,10 +7,14 @@ functions raise it where a value is needed, and nowhere else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pulumi_policy.proxy import UnknownValueError
+
+_TRUE = ("1", "t", "T", "true", "TRUE", "True")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
 def read(props: Any, *path: str) -> Any:
@@ -52,13 +56,28 @@ def each(value: Any) -> Sequence[Any]:
 
 
 def is_true(value: Any) -> bool:
-    """Whether a value means true: launch templates pass booleans on as the text given."""
-    return value is True or (isinstance(value, str) and value.lower() == "true")
+    """Whether a value means true to a provider.
+
+    Properties of AWS take text and numbers for booleans, and read them with Go's
+    `strconv.ParseBool`: `convertTfStringToBool` and `makeTerraformInput` in
+    https://github.com/pulumi/pulumi-terraform-bridge/blob/v3.100.0/pkg/tfbridge/schema.go, and
+    `nullable.TypeNullableBool` in the provider's own launch templates; read 2026-11-22.
+    """
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return value == 1
+    return isinstance(value, str) and value in _TRUE
 
 
 def whole(value: Any) -> int | None:
-    """A number, or a number in text, as an integer; None for anything else."""
+    """A number, or a number in text, as an integer; None for anything else.
+
+    A fraction is cut off, and text is read in base 10, as the provider does both.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and not _WHOLE.fullmatch(value):
         return None
     try:
         return int(value)

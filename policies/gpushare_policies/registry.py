@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpushare_policies.access import ACCESS_RULES
 from gpushare_policies.charts import CHART_RULES
-from gpushare_policies.cluster import CLUSTER_RULES
-from gpushare_policies.nodes import NODE_RULES
 from gpushare_policies.rules import (
     autoscaling,
     cluster,
@@ -20,18 +17,14 @@ from gpushare_policies.rules import (
     tenancy,
     workloads,
 )
+from gpushare_policies.rules.in_force import EXEMPTIONS_IN_FORCE
 from gpushare_policies.scheduling import SCHEDULING_RULES
 from gpushare_policies.stack import STACK_RULES
-from gpushare_policies.templates import TEMPLATE_RULES
 
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
 
 POLICIES: tuple[AnyRule, ...] = (
-    *CLUSTER_RULES,
-    *ACCESS_RULES,
-    *NODE_RULES,
-    *TEMPLATE_RULES,
     *CHART_RULES,
     *STACK_RULES,
     *SCHEDULING_RULES,
@@ -51,5 +44,6 @@ POLICIES: tuple[AnyRule, ...] = (
         )
         for each in theme.RULES
     ),
+    EXEMPTIONS_IN_FORCE,
 )
 """All rules."""

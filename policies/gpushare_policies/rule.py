@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pulumi_policy import (
     EnforcementLevel,
@@ -18,7 +18,9 @@ from pulumi_policy import (
     StackValidationArgs,
     StackValidationPolicy,
 )
+from pulumi_policy.proxy import UnknownValueError
 
+from gpushare_policies import exemptions
 from gpushare_policies.props import stack_of
 
 if TYPE_CHECKING:
@@ -26,11 +28,31 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Check: TypeAlias = Callable[[ResourceValidationArgs], Iterator[str]]
+
+class Unjudged(NamedTuple):
+    """Yielded by a check in place of a violation, where what decides is not known yet."""
+
+    what: str
+    """The value and why it is not known: `the taints of the node group gpu`."""
+
+
+class NotJudgedError(UnknownValueError):
+    """What a rule could not judge; the SDK reports it as advisory, whatever the rule's level is."""
+
+    def __init__(self, unjudged: Sequence[str]) -> None:
+        """All of it at once, each thing once."""
+        Exception.__init__(self)
+        self.message = f"could not be judged: {'; '.join(dict.fromkeys(unjudged))}"
+
+
+Check: TypeAlias = Callable[[ResourceValidationArgs], Iterator["str | Unjudged"]]
 """Yields a message for each violation of one resource."""
 
-StackCheck: TypeAlias = Callable[[StackValidationArgs], Iterator[tuple[str, str]]]
+StackCheck: TypeAlias = Callable[[StackValidationArgs], Iterator["tuple[str, str] | Unjudged"]]
 """Yields a message and the URN it belongs to for each violation of the stack."""
+
+Remediation: TypeAlias = Callable[[ResourceValidationArgs], "Mapping[str, Any] | None"]
+"""The properties of a resource as they comply; None where they do already."""
 
 
 class Configured(Protocol):
@@ -94,10 +116,32 @@ def security_hub(reference: str, title: str) -> PolicyComplianceFramework:
     return PolicyComplianceFramework("AWS Security Hub", None, reference, title)
 
 
-def _schema(settings: Sequence[Setting[Any]]) -> PolicyConfigSchema | None:
-    if not settings:
-        return None
-    return PolicyConfigSchema({setting.name: setting.json_schema() for setting in settings})
+def _schema(settings: Sequence[Setting[Any]]) -> PolicyConfigSchema:
+    own = {setting.name: setting.json_schema() for setting in settings}
+    return PolicyConfigSchema({**own, exemptions.KEY: dict(exemptions.SCHEMA)})
+
+
+def _report(
+    found: Iterator[tuple[str, str] | Unjudged], report: Callable[[str, str], None]
+) -> None:
+    """Report violations, and in the end all that could not be judged.
+
+    Raises:
+        NotJudgedError: If there was such.
+    """
+    unjudged: list[str] = []
+    try:
+        for each in found:
+            if isinstance(each, Unjudged):
+                unjudged.append(each.what)
+            else:
+                report(*each)
+    except UnknownValueError as error:
+        if not unjudged:
+            raise
+        unjudged.append(error.message)
+    if unjudged:
+        raise NotJudgedError(unjudged)
 
 
 class Rule(ResourceValidationPolicy):
@@ -115,10 +159,12 @@ class Rule(ResourceValidationPolicy):
         framework: PolicyComplianceFramework | None = None,
         also: Sequence[str] = (),
         settings: Sequence[Setting[Any]] = (),
+        remediate: Mapping[str, Remediation] | None = None,
     ) -> None:
         """Take what there is to say about the rule.
 
-        `checks` maps type tokens to checks; `also` names further references, as tags.
+        `checks` maps type tokens to checks; `also` names further references, as tags; `remediate`
+        maps type tokens to what repairs a resource where the level `remediate` is configured.
         """
         self.applies_to = tuple(checks)
         """Type tokens of the resources the rule looks at."""
@@ -127,10 +173,12 @@ class Rule(ResourceValidationPolicy):
         self.messages_say_fixes = True
         """Whether a message ends with how to comply, so that nobody need say it again."""
         self._checks = checks
+        self._remediations = remediate or {}
         super().__init__(
             name=name,
             description=description,
             validate=self._run,
+            remediate=self._repair if remediate else None,
             enforcement_level=level,
             config_schema=_schema(settings),
             severity=severity,
@@ -140,10 +188,19 @@ class Rule(ResourceValidationPolicy):
         )
 
     def _run(self, args: ResourceValidationArgs, report_violation: ReportViolation) -> None:
+        report = exemptions.exempting(self.name, args, report_violation)
         check = self._checks.get(args.resource_type)
         if check is not None:
-            for message in check(args):
-                report_violation(message, args.urn)
+            found = (
+                each if isinstance(each, Unjudged) else (each, args.urn) for each in check(args)
+            )
+            _report(found, report)
+
+    def _repair(self, args: ResourceValidationArgs) -> Mapping[str, Any] | None:
+        repair = self._remediations.get(args.resource_type)
+        if repair is None or exemptions.is_let_be(self.name, args, args.urn):
+            return None
+        return repair(args)
 
 
 class StackRule(StackValidationPolicy):
@@ -159,6 +216,8 @@ class StackRule(StackValidationPolicy):
         severity: Severity,
         fix: Fix,
         level: EnforcementLevel = EnforcementLevel.MANDATORY,
+        framework: PolicyComplianceFramework | None = None,
+        also: Sequence[str] = (),
         settings: Sequence[Setting[Any]] = (),
     ) -> None:
         """Take what there is to say about the rule; `applies_to` is for the documentation."""
@@ -168,6 +227,8 @@ class StackRule(StackValidationPolicy):
         """Thresholds that may be configured."""
         self.messages_say_fixes = True
         """Whether a message ends with how to comply, so that nobody need say it again."""
+        self.ledger: exemptions.Ledger | None = None
+        """Where what was exempted is written down, of the one rule that tells of it."""
         self._check = check
         super().__init__(
             name=name,
@@ -176,13 +237,13 @@ class StackRule(StackValidationPolicy):
             enforcement_level=level,
             config_schema=_schema(settings),
             severity=severity,
-            tags=[],
+            framework=framework,
+            tags=list(also),
             remediation_steps=fix.steps(),
         )
 
     def _run(self, args: StackValidationArgs, report_violation: ReportViolation) -> None:
-        for message, urn in self._check(args):
-            report_violation(message, urn)
+        _report(self._check(args), exemptions.exempting(self.name, args, report_violation))
 
 
 AnyRule: TypeAlias = Rule | StackRule

@@ -12,6 +12,13 @@ _OURS = "eks-gpushare:index:"
 _EKS = "eks:index:"
 _EKS_CLUSTER_SUFFIX = "-eksCluster"
 
+OWN_TEMPLATE = "A ManagedNodeGroup needs a launch template of yours for it (`launchTemplate`)."
+"""Of what the component gives EKS no word about."""
+ALWAYS = (
+    "Nodes made from a stack file always have it: remove what takes it away, such as a transform."
+)
+"""Of what a stack file cannot take away."""
+
 
 def _types(urn: str) -> list[str]:
     parts = urn.split("::", 3)

@@ -17,7 +17,7 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import unknown_checking_proxy
 
-from gpushare_policies import cluster
+from gpushare_policies.rules.cluster import version_in_standard_support
 from gpushare_policies.tokens import (
     ACCESS_ENTRY,
     AWS_CLUSTER,
@@ -25,12 +25,17 @@ from gpushare_policies.tokens import (
     CLUSTER_ROLE_BINDING,
     CONFIG_MAP,
     EKS_CLUSTER,
+    ENCRYPTION_BY_DEFAULT,
+    INSTANCE,
+    LAUNCH_CONFIGURATION,
     LAUNCH_TEMPLATE,
     MANAGED_NODE_GROUP,
     NODE_GROUP,
     OUR_CLUSTER,
     OUR_POOL,
     RELEASE,
+    SPOT_FLEET,
+    SPOT_INSTANCE,
     VOLUME,
 )
 
@@ -124,6 +129,33 @@ VALID: dict[str, dict[str, Any]] = {
         "networkInterfaces": [{"deviceIndex": 0.0, "associatePublicIpAddress": "false"}],
     },
     VOLUME: {"availabilityZone": "us-west-2a", "encrypted": True, "size": 100.0},
+    ENCRYPTION_BY_DEFAULT: {"enabled": True},
+    INSTANCE: {
+        "ami": "ami-1",
+        "instanceType": "g5.xlarge",
+        "associatePublicIpAddress": False,
+        "metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 1.0},
+        "rootBlockDevice": {"encrypted": True, "volumeSize": 200.0, "volumeType": "gp3"},
+        "ebsBlockDevices": [{"deviceName": "/dev/sdf", "encrypted": True}],
+        "tags": {"team": "ml"},
+    },
+    SPOT_INSTANCE: {
+        "ami": "ami-1",
+        "instanceType": "g5.xlarge",
+        "launchTemplate": {"id": "lt-1", "version": "1"},
+        "rootBlockDevice": {"encrypted": True},
+    },
+    LAUNCH_CONFIGURATION: {
+        "imageId": "ami-1",
+        "instanceType": "g5.xlarge",
+        "associatePublicIpAddress": False,
+        "metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 1.0},
+        "rootBlockDevice": {"encrypted": True, "volumeSize": 200.0},
+    },
+    SPOT_FLEET: {
+        "iamFleetRole": ADMIN,
+        "launchTemplateConfigs": [{"launchTemplateSpecification": {"id": "lt-1", "version": "1"}}],
+    },
     RELEASE: {
         "chart": "nvidia-device-plugin",
         "version": "0.20.0",
@@ -158,7 +190,7 @@ def _urn(stack: str, token: str, name: str) -> str:
 
 @pytest.fixture(autouse=True)
 def _a_fixed_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "today", lambda: date(2026, 11, 21))
+    monkeypatch.setattr(version_in_standard_support, "today", lambda: date(2026, 11, 21))
 
 
 @pytest.fixture

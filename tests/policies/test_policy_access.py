@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE
 
-from gpushare_policies.access import NO_HUMAN_IN_MASTERS
+from gpushare_policies.rules.cluster.no_human_in_masters import NO_HUMAN_IN_MASTERS
 from gpushare_policies.tokens import ACCESS_ENTRY, CLUSTER_ROLE_BINDING, CONFIG_MAP, EKS_CLUSTER
 
 if TYPE_CHECKING:

@@ -11,20 +11,17 @@ from pulumi_policy.proxy import (
     UnknownValueError,
 )
 
-from gpushare_policies import cluster
-from gpushare_policies.cluster import (
-    API_AUTHENTICATION,
-    CLUSTER_RULES,
-    CONTROL_PLANE_LOGS,
-    DELETION_PROTECTION,
-    PRIVATE_ENDPOINT_ON,
-    PUBLIC_ENDPOINT_NOT_OPEN,
-    SECRETS_ENCRYPTED,
-    STANDARD_UPGRADE_POLICY,
-    VERSION_SUPPORTED,
-    reaches_everybody,
-    today,
-)
+from gpushare_policies.reading.networks import reaches_everybody
+from gpushare_policies.rules import cluster
+from gpushare_policies.rules.cluster import version_in_standard_support
+from gpushare_policies.rules.cluster.api_authentication import API_AUTHENTICATION
+from gpushare_policies.rules.cluster.control_plane_logs import CONTROL_PLANE_LOGS
+from gpushare_policies.rules.cluster.deletion_protection import DELETION_PROTECTION
+from gpushare_policies.rules.cluster.private_endpoint_on import PRIVATE_ENDPOINT_ON
+from gpushare_policies.rules.cluster.public_endpoint_not_open import PUBLIC_ENDPOINT_NOT_OPEN
+from gpushare_policies.rules.cluster.secrets_encrypted import SECRETS_ENCRYPTED
+from gpushare_policies.rules.cluster.standard_upgrade_policy import STANDARD_UPGRADE_POLICY
+from gpushare_policies.rules.cluster.version_in_standard_support import VERSION_SUPPORTED, today
 from gpushare_policies.tokens import AWS_CLUSTER, EKS_CLUSTER
 
 if TYPE_CHECKING:
@@ -44,6 +41,7 @@ RAW_PATHS = {
 }
 COMPONENT_PATHS = {"supportType": ("upgradePolicy", "supportType")}
 ABSENT = object()
+OF_A_CLUSTER = [rule for rule in cluster.RULES if AWS_CLUSTER in rule.applies_to]
 
 
 @pytest.fixture
@@ -335,7 +333,7 @@ def test_a_version_leaves_standard_support_on_its_day(
     valid: Callable[[str], dict[str, Any]],
     violations: Callable[..., list[str]],
 ) -> None:
-    monkeypatch.setattr(cluster, "today", lambda: date(2027, 3, 27))
+    monkeypatch.setattr(version_in_standard_support, "today", lambda: date(2027, 3, 27))
 
     assert violations(VERSION_SUPPORTED, AWS_CLUSTER, valid(AWS_CLUSTER)) == [
         (
@@ -392,7 +390,7 @@ def test_the_protected_stacks_are_configured_by_pattern(
     assert len(found) == count
 
 
-@pytest.mark.parametrize("rule", CLUSTER_RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", OF_A_CLUSTER, ids=lambda rule: rule.name)
 def test_a_component_registered_without_arguments_is_left_to_its_children(
     rule: Rule, violations: Callable[..., list[str]]
 ) -> None:

@@ -19,7 +19,7 @@ from gpushare_policies.words import Fix, is_of_pulumi_eks, is_ours, name_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eks_gpushare.program.analyzer import Violation
+    from eks_gpushare.program.violations import Violation
 
 pytestmark = pytest.mark.sdk_internals
 
@@ -95,6 +95,8 @@ VERDICTS: dict[tuple[Callable[[], None], str], list[tuple[str, str, str]]] = {
         ("version-in-standard-support", "mandatory", "raw-eksCluster"),
         ("gpu-node-volume-size", "advisory", "gpu"),
         ("node-repair-on", "advisory", "gpu"),
+        ("imdsv2-required", "mandatory", "gpu"),
+        ("volumes-encrypted", "mandatory", "gpu"),
         ("time-slicing-replicas", "advisory", "plugin"),
         ("chart-versions-pinned", "mandatory", "nvdp"),
         ("sharing-config-exists", "mandatory", "gpu"),
@@ -107,6 +109,8 @@ VERDICTS: dict[tuple[Callable[[], None], str], list[tuple[str, str, str]]] = {
         ("gpu-node-volume-size", "advisory", "gpu"),
         ("ami-versions-pinned", "mandatory", "gpu"),
         ("node-repair-on", "advisory", "gpu"),
+        ("imdsv2-required", "mandatory", "gpu"),
+        ("volumes-encrypted", "mandatory", "gpu"),
         ("time-slicing-replicas", "advisory", "plugin"),
         ("chart-versions-pinned", "mandatory", "nvdp"),
         ("sharing-config-exists", "mandatory", "gpu"),
@@ -118,6 +122,8 @@ VERDICTS: dict[tuple[Callable[[], None], str], list[tuple[str, str, str]]] = {
         ("gpu-nodes-tainted", "mandatory", "gpu"),
         ("gpu-node-volume-size", "advisory", "gpu"),
         ("node-repair-on", "advisory", "gpu"),
+        ("imdsv2-required", "mandatory", "gpu"),
+        ("volumes-encrypted", "mandatory", "gpu"),
     ],
     (by_default, "dev"): [
         *((rule, "mandatory", "raw-eksCluster") for rule in OF_A_CLUSTER),

@@ -51,12 +51,12 @@ def test_a_single_value_counts_as_a_list_of_one() -> None:
     assert list(each("a")) == ["a"]
 
 
-@pytest.mark.parametrize("value", [True, "true", "True"])
+@pytest.mark.parametrize("value", [True, "true", "True", "TRUE", "t", "T", "1", 1.0])
 def test_true_is_a_boolean_or_its_text(value: object) -> None:
     assert is_true(value)
 
 
-@pytest.mark.parametrize("value", [False, "false", "", None, 1.0])
+@pytest.mark.parametrize("value", [False, "false", "", None, 0.0, 2.0, "f", "yes", "tRUE", " true"])
 def test_everything_else_is_not_true(value: object) -> None:
     assert not is_true(value)
 
@@ -66,7 +66,7 @@ def test_whole_numbers_come_as_floats_and_text_too(value: object, number: int) -
     assert whole(value) == number
 
 
-@pytest.mark.parametrize("value", [True, None, "many", float("inf"), [1]])
+@pytest.mark.parametrize("value", [True, None, "many", float("inf"), [1], "1_0", " 1", "1.5", "٣"])
 def test_what_is_no_number_is_none(value: object) -> None:
     assert whole(value) is None
 

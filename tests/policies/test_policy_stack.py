@@ -6,7 +6,10 @@ import pytest
 from pulumi_policy.policy import _NotApplicableError
 from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE, UnknownValueError
 
-from gpushare_policies.stack import GPU_LAUNCH_TEMPLATE_VOLUME_SIZE, SHARING_CONFIG_EXISTS
+from gpushare_policies.rules.nodes.gpu_launch_template_volume_size import (
+    GPU_LAUNCH_TEMPLATE_VOLUME_SIZE,
+)
+from gpushare_policies.stack import SHARING_CONFIG_EXISTS
 from gpushare_policies.tokens import CONFIG_MAP, LAUNCH_TEMPLATE, NODE_GROUP, RELEASE
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pulumi_policy.proxy import UNKNOWN_BOOLEAN_VALUE, UnknownValueError
 
-from gpushare_policies.templates import (
-    IMDSV2_REQUIRED,
+from gpushare_policies.rules.network.nodes_without_public_address import (
     NODES_WITHOUT_PUBLIC_ADDRESS,
-    VOLUMES_ENCRYPTED,
 )
+from gpushare_policies.rules.nodes.imdsv2_required import IMDSV2_REQUIRED
+from gpushare_policies.rules.nodes.volumes_encrypted import VOLUMES_ENCRYPTED
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, VOLUME
 
 if TYPE_CHECKING:

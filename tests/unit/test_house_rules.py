@@ -37,7 +37,7 @@ COMPONENT_FILES = [file for name in COMPONENTS if (file := PACKAGE / f"{name}.py
 
 LAYERS = (
     ("catalog", "documents"),
-    ("findings",),
+    ("findings", "reports"),
     ("config",),
     ("validation",),
     ("sharing",),

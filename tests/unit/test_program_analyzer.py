@@ -19,7 +19,8 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
-from eks_gpushare.program.analyzer import REMEDIATED, Violation, run_pack
+from eks_gpushare.program.analyzer import run_pack
+from eks_gpushare.program.violations import REMEDIATED, Violation
 from eks_gpushare.program.policy_config import PolicyConfigError
 from eks_gpushare.program.run import run_program
 

@@ -99,6 +99,11 @@ def _meant(text: str) -> str | None:
         return None
 
 
+def special_networks() -> tuple[IPv4Network, ...]:
+    """Ranges from which nobody reaches a public address."""
+    return tuple(IPv4Network(cidr) for cidr in _SPECIAL)
+
+
 def special(network: Network) -> str | None:
     """What a range is from which nobody reaches a public address; None of any other."""
     if not isinstance(network, IPv4Network):

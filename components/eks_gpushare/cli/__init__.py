@@ -29,6 +29,7 @@ _VERBS = {
     "init": "write a first project: Pulumi program, stack file and pods to try",
     "check": "validate stack files, without Pulumi, AWS or a network",
     "preview": "show what a stack would create, advertise and cost",
+    "lint": "find sharing defects in manifests, values and configurations of any kind",
     "policy": "run the policy pack over a stack",
     "iam": "print the least IAM policy that deploys a stack",
     "mig": "list the MIG layouts that fit on a GPU, or say why one does not",

@@ -7,12 +7,20 @@ import sys
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
-from eks_gpushare.cli.streams import print_json
+from eks_gpushare.cli.outputs import (
+    OutputUsageError,
+    add_output_argument,
+    outputs_of,
+    write_outputs,
+)
 from eks_gpushare.findings.text import counted, print_findings, printable
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.reports.report import Report as Found
     from eks_gpushare.stack_file.check import Report
 
 
@@ -25,27 +33,57 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not look at the kubeconfigs and charts that the stack files name",
     )
+    add_output_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Check the files and print what was found."""
+    try:
+        outputs = outputs_of(options)
+    except OutputUsageError as error:
+        print(f"eks-gpushare: {error}", file=sys.stderr)
+        return WRONG_USAGE
     # Looking for pydantic's plugins reads the metadata of everything installed beside it.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from eks_gpushare.stack_file.check import check_file  # --help needs no pydantic
 
     reports = [check_file(file, local_files=not options.no_files) for file in options.files]
-    if options.json:
-        print_json({"files": [report.as_json() for report in reports]})
-    else:
-        for report in reports:
-            _print(report, quiet=options.quiet)
-    if not all(report.readable for report in reports):
+    written = write_outputs(
+        outputs,
+        text=lambda: _print_all(reports, quiet=options.quiet),
+        document=lambda: {"files": [report.as_json() for report in reports]},
+        report=lambda: _report(reports, quiet=options.quiet),
+    )
+    if not written or not all(report.readable for report in reports):
         return WRONG_USAGE
     return FINE if all(report.ok for report in reports) else FOUND
 
 
+def _report(reports: Sequence[Report], *, quiet: bool) -> Found:
+    from eks_gpushare.reports.findings import Located, report_of
+    from eks_gpushare.rules import all_rules, defect_rules
+
+    found = [
+        Located(finding, report.file, report.line_of(finding))
+        for report in reports
+        for finding in _shown(report, quiet=quiet)
+    ]
+    rules = {rule.id: rule for rule in (*all_rules(), *defect_rules())}
+    readable = all(report.readable for report in reports)
+    return report_of("check", [each.file for each in reports], found, rules, ended=readable)
+
+
+def _shown(report: Report, *, quiet: bool) -> list[Finding]:
+    return [f for f in report.findings if not quiet or f.severity != "info"]
+
+
+def _print_all(reports: Sequence[Report], *, quiet: bool) -> None:
+    for report in reports:
+        _print(report, quiet=quiet)
+
+
 def _print(report: Report, *, quiet: bool) -> None:
-    shown = [f for f in report.findings if not quiet or f.severity != "info"]
+    shown = _shown(report, quiet=quiet)
     verdict = "ok" if report.ok else "refused"
     sys.stdout.write(f"{printable(report.file)}: {verdict}{counted(report.findings)}\n")
     print_findings([(report.line_of(f), f) for f in shown], sys.stdout)

@@ -21,9 +21,9 @@ _MOST_BYTES = 1024 * 1024
 if TYPE_CHECKING:
     import argparse
 
-    from eks_gpushare.program.analyzer import Violation
     from eks_gpushare.program.pack_files import PackFolder
     from eks_gpushare.program.preview import Preview
+    from eks_gpushare.program.violations import Violation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

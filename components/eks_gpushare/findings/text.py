@@ -18,12 +18,15 @@ _NARROW, _USUAL, _WIDE = 60, 100, 110
 
 
 def print_findings(
-    found: Iterable[tuple[int | None, Finding]], out: TextIO, *, width: int | None = None
+    found: Iterable[tuple[int | tuple[int, int] | None, Finding]],
+    out: TextIO,
+    *,
+    width: int | None = None,
 ) -> None:
     """Each finding with its line, what is wrong, and how to fix it; errors first, notes last.
 
     Args:
-        found: Findings with the line of the file, where it is known.
+        found: Findings with the line of the file, or line and column, where it is known.
         width: Columns of a line. Default: those of the terminal, within reason.
         out: Where to print; colours only on a terminal, and not where `NO_COLOR` is set.
     """
@@ -40,10 +43,14 @@ def print_findings(
         severity = (
             f"\x1b[{_COLOURS[each.severity]}m{each.severity}\x1b[0m" if colour else each.severity
         )
-        where = f"line {line}" if line and not each.path.startswith("line ") else ""
+        where = _place(line) if line and not each.path.startswith("line ") else ""
         place = ", ".join(part for part in (where, printable(each.path)) if part)
         out.write(f"  {severity} {each.code}{f' at {place}' if place else ''}\n")
         out.write(f"{message.fill(printable(each.message))}\n{fix.fill(printable(each.fix))}\n")
+
+
+def _place(line: int | tuple[int, int]) -> str:
+    return f"line {line}" if isinstance(line, int) else f"line {line[0]}, column {line[1]}"
 
 
 def line_width(out: TextIO) -> int:

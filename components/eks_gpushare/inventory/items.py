@@ -59,6 +59,10 @@ class Nodes:
     """Most nodes."""
     limits: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """What a NodePool limits, by resource."""
+    advertised: Mapping[str, Mapping[str, int]] | None = None
+    """Extended resources of a node by instance type, where it is known by itself, as of a plan.
+
+    None where it follows from the device plugin's configuration and the labels."""
     cluster: str = ""
     """Items of one cluster have the same. Empty where only one is there."""
 

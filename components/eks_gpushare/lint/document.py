@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.lint.yaml_text import YamlText
 
 
 class Position(NamedTuple):
@@ -34,6 +35,20 @@ class Document:
     """Its number in the file, from 0."""
     editable: bool = True
     """Whether edits can be written back at these positions. Not in a text within a text."""
+    text: YamlText | None = field(default=None, compare=False, repr=False)
+    """The text that it was read from, where that is one of YAML or JSON. For edits."""
+    at: FieldPath = ()
+    """Its place in that text's value: an item of a List stands at `("items", 0)`."""
+
+    def inside(self, path: FieldPath, value: Any) -> Document:
+        """A part of it as a document of its own, such as an item of a List."""
+        outer = self.position
+        return replace(
+            self,
+            value=value,
+            position=lambda inner: outer((*path, *inner)),
+            at=(*self.at, *path),
+        )
 
 
 class Read(NamedTuple):

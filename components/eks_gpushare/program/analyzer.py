@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextvars
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pulumi.runtime import Settings, configure
@@ -29,6 +28,7 @@ from eks_gpushare.program.values import (
     Secret,
     encode_properties,
 )
+from eks_gpushare.program.violations import REMEDIATED, Exempted, Judged, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,52 +47,6 @@ _SEVERITIES: Mapping[int, str] = {
     analyzer_pb2.POLICY_SEVERITY_HIGH: "high",
     analyzer_pb2.POLICY_SEVERITY_CRITICAL: "critical",
 }
-
-REMEDIATED = "remediated: the resource is taken with the properties that the policy gave it"
-"""Message of a violation that a policy has repaired by itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """One thing a policy has to say about one resource."""
-
-    policy: str
-    """The policy's name."""
-    pack: str
-    level: str
-    """``mandatory`` (fails the update), ``advisory``, or ``remediate`` if it was repaired."""
-    severity: str
-    """``critical``, ``high``, ``medium``, ``low`` or ``unspecified``."""
-    urn: str
-    """The resource; the stack's where a stack policy names none."""
-    message: str
-    """What is wrong with this resource."""
-    description: str
-    """What the policy is about, the same for every resource."""
-    framework: str = ""
-    """The compliance framework, with its version, ``""`` if the policy names none."""
-    reference: str = ""
-    """The control in that framework."""
-    remediation_steps: str = ""
-    url: str = ""
-    message_says_fix: bool = False
-    """Whether the message ends with how to comply, in the words of what it is about."""
-
-    def as_json(self) -> dict[str, Any]:
-        """The violation as JSON data; what the policy leaves out is None."""
-        return {
-            "policy": self.policy,
-            "pack": self.pack,
-            "level": self.level,
-            "severity": self.severity,
-            "urn": self.urn,
-            "message": self.message,
-            "description": self.description,
-            "framework": self.framework or None,
-            "reference": self.reference or None,
-            "remediationSteps": self.remediation_steps or None,
-            "url": self.url or None,
-        }
 
 
 def run_pack(
@@ -113,18 +67,61 @@ def run_pack(
     the engine does. Raises `policy_config.PolicyConfigError` if a configuration does not fit; an
     error inside a policy passes, with a note that names the resource.
     """
+    return judge(
+        policies,
+        recording,
+        config=config,
+        initial_config=initial_config,
+        pack=pack,
+        level=level,
+        tags=tags,
+    ).violations
+
+
+def judge(
+    policies: Sequence[Policy],
+    recording: Recording,
+    *,
+    config: policy_config.PackConfig | None = None,
+    initial_config: Mapping[str, Any] | None = None,
+    pack: str = "eks-gpushare",
+    level: EnforcementLevel = EnforcementLevel.ADVISORY,
+    tags: Mapping[str, str] | None = None,
+) -> Judged:
+    """The same as `run_pack`, with what else there is to say."""
     if not policies:
-        return []
+        return Judged([])
     servicer = _PolicyAnalyzerServicer(
         pack, _PACK_VERSION, list(policies), level, dict(initial_config or {}) or None
     )
 
-    def analyze() -> list[Violation]:
+    # A policy may keep a list of what it let be; our pack has one that does.
+    ledger = next(filter(None, (getattr(each, "ledger", None) for each in policies)), None)
+
+    def analyze() -> Judged:
         # A pack's process has these from its environment.
         configure(Settings(recording.project, recording.stack, dry_run=recording.preview))
-        return list(_Analysis(servicer, policies, recording, config, tags or {}))
+        analysis = _Analysis(servicer, policies, recording, config, tags or {})
+        if ledger is not None:
+            ledger.clear()
+        violations = list(analysis)
+        return Judged(violations, tuple(_exempted(ledger, recording)), analysis.levels)
 
     return contextvars.copy_context().run(analyze)
+
+
+def _exempted(ledger: Any, recording: Recording) -> Iterator[Exempted]:
+    for each in ledger.exempted if ledger is not None else ():
+        given = each.exemption
+        yield Exempted(
+            given.rule,
+            each.urn,
+            each.message,
+            given.reason,
+            given.until,
+            str(each),
+            recording.source_of(each.urn),
+        )
 
 
 class _Analysis:
@@ -146,6 +143,11 @@ class _Analysis:
             policy.name for policy in pack if getattr(policy, "messages_say_fixes", False)
         }
         policies = policy_config.merged(info, config)
+        self.levels = {
+            name: policy_config.LEVEL_NAMES[entry.enforcementLevel]
+            for name, entry in policies.items()
+            if entry.enforcementLevel != analyzer_pb2.DISABLED
+        }
         self._servicer.ConfigureStack(analyzer_pb2.AnalyzerStackConfigureRequest(tags=tags), None)
         self._servicer.Configure(analyzer_pb2.ConfigureAnalyzerRequest(policyConfig=policies), None)
 
@@ -204,6 +206,8 @@ class _Analysis:
         )
 
     def _provider(self, resource: Resource) -> analyzer_pb2.AnalyzerProviderResource | None:
+        if self._recording.exported and resource.provider not in self._recording.by_urn:
+            return None
         if resource.provider:
             provider = self._recording.by_urn[resource.provider]
             return analyzer_pb2.AnalyzerProviderResource(
@@ -244,6 +248,7 @@ class _Analysis:
             remediation_steps=policy.remediation_steps,
             url=policy.url,
             message_says_fix=diagnostic.policyName in self._saying_fixes,
+            source=self._recording.source_of(urn),
         )
 
     def _repaired(self, repair: analyzer_pb2.Remediation, resource: Resource) -> Violation:

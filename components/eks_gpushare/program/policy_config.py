@@ -8,7 +8,8 @@ engine overlooks it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -150,13 +151,37 @@ def _fault(value: Any, rule: Mapping[str, Any]) -> str:
         return f"{value!r} is not of type {' or '.join(kinds)}"
     if "enum" in rule and value not in rule["enum"]:
         return f"{value!r} is not one of {', '.join(map(repr, rule['enum']))}"
-    if "minimum" in rule and value < rule["minimum"]:
+    if isinstance(value, str | int | float):
+        return _fault_of_scalar(value, rule)
+    if isinstance(value, Mapping):
+        return _fault_of_object(value, rule)
+    faults = (_fault(item, rule.get("items", {})) for item in value or ())
+    return next(filter(None, faults), "")
+
+
+def _fault_of_scalar(value: Any, rule: Mapping[str, Any]) -> str:
+    if isinstance(value, str):
+        if "pattern" in rule and not re.search(rule["pattern"], value):
+            return f"{value!r} does not match {rule['pattern']}"
+    elif "minimum" in rule and value < rule["minimum"]:
         return f"{value!r} is less than {rule['minimum']}"
-    if "maximum" in rule and value > rule["maximum"]:
+    elif "maximum" in rule and value > rule["maximum"]:
         return f"{value!r} is more than {rule['maximum']}"
-    if "items" in rule and isinstance(value, Sequence) and not isinstance(value, str):
-        faults = (_fault(item, rule["items"]) for item in value)
-        return next(filter(None, faults), "")
+    return ""
+
+
+def _fault_of_object(value: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
+    properties = rule.get("properties", {})
+    for key in rule.get("required", ()):
+        if key not in value:
+            return f"{key} is required in {dict(value)!r}"
+    if rule.get("additionalProperties") is False:
+        for key in value:
+            if key not in properties:
+                return f"{key!r} is none of {', '.join(properties)}"
+    for key, inner in properties.items():
+        if key in value and (fault := _fault(value[key], inner)):
+            return f"{key}: {fault}"
     return ""
 
 

@@ -132,6 +132,8 @@ class Recording:
     assumptions: list[str] = field(default_factory=list)
     """What the fakes made up where AWS would have been asked, one sentence each."""
     error: ProgramError | None = None
+    exported: bool = False
+    """Whether it was read from a state, where the default providers are resources too."""
 
     @cached_property
     def by_urn(self) -> Mapping[str, Resource]:
@@ -141,6 +143,14 @@ class Recording:
     def of_type(self, token: str) -> list[Resource]:
         """The resources of this type, for example ``aws:eks/nodeGroup:NodeGroup``."""
         return [resource for resource in self.resources if resource.type == token]
+
+    def source_of(self, urn: str) -> str:
+        """The line behind a resource, or behind the component that it is part of."""
+        while (resource := self.by_urn.get(urn)) is not None:
+            if resource.source:
+                return resource.source
+            urn = resource.parent
+        return ""
 
     def needed_by(self, resource: Resource, key: str, token: str) -> Resource | None:
         """The first resource of a type that a property of another depends on."""

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.inventory.edges import daemonsets, landing
+from eks_gpushare.inventory.registry import edges_in
+
 if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
 
-EDGES: tuple[Edge, ...] = ()
+EDGES: tuple[Edge, ...] = edges_in(daemonsets, landing)
 """Every check."""

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare_policies.rules.autoscaling.autoscalers_bounded import AUTOSCALERS_BOUNDED
+from gpushare_policies.rules.autoscaling.gpu_pool_budgets import GPU_POOL_BUDGETS
+from gpushare_policies.rules.autoscaling.gpu_pools_not_consolidated import (
+    GPU_POOLS_NOT_CONSOLIDATED,
+)
+from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS_AMI_PINNED
+from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL_LIMITS
+
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
 
-RULES: tuple[AnyRule, ...] = ()
+RULES: tuple[AnyRule, ...] = (
+    AUTOSCALERS_BOUNDED,
+    GPU_POOL_BUDGETS,
+    GPU_POOLS_NOT_CONSOLIDATED,
+    NODE_CLASS_AMI_PINNED,
+    NODE_POOL_LIMITS,
+)
 """The rules of this theme, a module each."""

@@ -4,8 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare_policies.rules.cluster.api_authentication import API_AUTHENTICATION
+from gpushare_policies.rules.cluster.control_plane_logs import CONTROL_PLANE_LOGS
+from gpushare_policies.rules.cluster.deletion_protection import DELETION_PROTECTION
+from gpushare_policies.rules.cluster.no_human_in_masters import NO_HUMAN_IN_MASTERS
+from gpushare_policies.rules.cluster.private_endpoint_on import PRIVATE_ENDPOINT_ON
+from gpushare_policies.rules.cluster.public_endpoint_not_open import PUBLIC_ENDPOINT_NOT_OPEN
+from gpushare_policies.rules.cluster.secrets_encrypted import SECRETS_ENCRYPTED
+from gpushare_policies.rules.cluster.standard_upgrade_policy import STANDARD_UPGRADE_POLICY
+from gpushare_policies.rules.cluster.version_in_standard_support import VERSION_SUPPORTED
+
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
 
-RULES: tuple[AnyRule, ...] = ()
+RULES: tuple[AnyRule, ...] = (
+    PUBLIC_ENDPOINT_NOT_OPEN,
+    PRIVATE_ENDPOINT_ON,
+    CONTROL_PLANE_LOGS,
+    SECRETS_ENCRYPTED,
+    API_AUTHENTICATION,
+    STANDARD_UPGRADE_POLICY,
+    VERSION_SUPPORTED,
+    DELETION_PROTECTION,
+    NO_HUMAN_IN_MASTERS,
+)
 """The rules of this theme, a module each."""

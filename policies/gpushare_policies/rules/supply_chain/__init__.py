@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare_policies.rules.supply_chain.images_pinned import IMAGES_PINNED
+
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
 
-RULES: tuple[AnyRule, ...] = ()
+RULES: tuple[AnyRule, ...] = (IMAGES_PINNED,)
 """The rules of this theme, a module each."""

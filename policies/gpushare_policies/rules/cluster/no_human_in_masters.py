@@ -123,6 +123,3 @@ NO_HUMAN_IN_MASTERS = Rule(
     framework=cis("4.1.1", "The role cluster-admin is used only where it is needed."),
     fix=_ADMINS,
 )
-
-ACCESS_RULES = (NO_HUMAN_IN_MASTERS,)
-"""The rules on access."""

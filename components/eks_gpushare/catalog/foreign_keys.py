@@ -1,0 +1,60 @@
+"""Which keys Karpenter's objects and eksctl's files have.
+
+The API server drops or refuses what a definition does not name, eksctl refuses it. The tables are
+made by `tools/catalog/foreign_keys.py` from Karpenter's CustomResourceDefinitions
+(aws/karpenter-provider-aws, pkg/apis/crds) and eksctl's JSON Schema (eksctl-io/eksctl,
+pkg/apis/eksctl.io/v1alpha5/assets/schema.json); read 2026-11-22.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog._data import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def karpenter_spec_keys(kind: str) -> Mapping[str, Any] | None:
+    """Keys below `spec` of the kind's newest API version; None of a kind that is not Karpenter's.
+
+    A key's value is a mapping with the keys below it, or None where there are none of Karpenter's.
+    """
+    found = load("karpenter-keys.json")["kinds"].get(kind)
+    return None if found is None else found["spec"]
+
+
+def karpenter_api_version(kind: str) -> str | None:
+    """The API version of a kind that the keys are those of, such as `karpenter.sh/v1`."""
+    found = load("karpenter-keys.json")["kinds"].get(kind)
+    return None if found is None else found["version"]
+
+
+def eksctl_keys() -> Mapping[str, Any]:
+    """Keys of a ClusterConfig."""
+    keys: Mapping[str, Any] = load("eksctl-keys.json")["kinds"]["ClusterConfig"]
+    return keys
+
+
+def unknown_keys(
+    value: Any, keys: Mapping[str, Any], path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], tuple[str, ...]]]:
+    """The place of each key that is not in the table, with those that could stand there.
+
+    Args:
+        value: What was given; what is neither mapping nor list has no keys.
+        keys: The table for it.
+        path: Where it stands.
+    """
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from unknown_keys(each, keys, (*path, index))
+        return
+    if not isinstance(value, dict):
+        return
+    for key, inner in value.items():
+        if key not in keys:
+            yield (*path, key), tuple(keys)
+        elif keys[key] is not None:
+            yield from unknown_keys(inner, keys[key], (*path, key))

@@ -1,0 +1,136 @@
+"""`--output FORMAT[=FILE]`: what a verb found, in one format or several at once."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare.cli.streams import print_json
+from eks_gpushare.reports.formats import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eks_gpushare.reports.report import Report
+
+_FORMATS = ("text", "json", *FORMATS)
+
+
+class Output(NamedTuple):
+    """One of the formats that were asked for."""
+
+    format: str
+    file: str = ""
+    """Where to; empty for standard output."""
+
+
+class OutputUsageError(Exception):
+    """The outputs that were asked for exclude each other; the text says why."""
+
+
+def add_output_argument(parser: argparse.ArgumentParser) -> None:
+    """The option of verbs that report findings."""
+    parser.add_argument(
+        "--output",
+        metavar="FORMAT[=FILE]",
+        action="append",
+        type=_output,
+        help=f"{', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}; may be given several times, all but "
+        "one with a FILE (default: text)",
+    )
+
+
+def _output(given: str) -> Output:
+    name, equals, file = given.partition("=")
+    if name not in _FORMATS:
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(_FORMATS)}")
+    if equals and not file:
+        raise argparse.ArgumentTypeError(f"{given!r} names no file")
+    return Output(name, file)
+
+
+def outputs_of(options: argparse.Namespace) -> tuple[Output, ...]:
+    """What was asked for, `--json` among it.
+
+    Raises:
+        OutputUsageError: If two of them would be mixed in one place.
+    """
+    asked = list(options.output or ())
+    if options.json and Output("json") not in asked:
+        asked.append(Output("json"))
+    chosen = tuple(dict.fromkeys(asked)) or (Output("text"),)
+    for place in dict.fromkeys(each.file for each in chosen):
+        formats = [each.format for each in chosen if each.file == place]
+        if len(formats) > 1:
+            where = place or "standard output"
+            raise OutputUsageError(
+                f"{' and '.join(formats)} cannot both go to {where}: give one a file of its own, "
+                f"as in --output {formats[-1]}=FILE"
+            )
+    return chosen
+
+
+def wants_text(options: argparse.Namespace) -> bool:
+    """Whether standard output is for people, so that what is said beside may go there."""
+    return any(each == Output("text") for each in outputs_of(options))
+
+
+def write_outputs(
+    outputs: tuple[Output, ...],
+    *,
+    text: Callable[[], None],
+    document: Callable[[], object],
+    report: Callable[[], Report],
+) -> bool:
+    """Write what was found in each format that was asked for, what goes into files first.
+
+    Args:
+        outputs: The formats.
+        text: Prints it for people.
+        document: The verb's own JSON document.
+        report: The same for other formats.
+
+    Returns:
+        Whether everything was written; what was not is said on standard error.
+    """
+    written = True
+    for each in sorted(outputs, key=lambda one: not one.file):
+        if each.file:
+            captured = io.StringIO()
+            with redirect_stdout(captured):
+                _print(each.format, text, document, report)
+            written &= _write(Path(each.file), captured.getvalue())
+        else:
+            _print(each.format, text, document, report)
+    return written
+
+
+def _print(
+    name: str,
+    text: Callable[[], None],
+    document: Callable[[], object],
+    report: Callable[[], Report],
+) -> None:
+    if name == "text":
+        text()
+    elif name == "json":
+        print_json(document())
+    else:
+        from eks_gpushare.reports.formats import formatted
+
+        sys.stdout.write(formatted(report(), name))
+
+
+def _write(file: Path, text: str) -> bool:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        print(f"eks-gpushare: {file} cannot be written to: {reason}", file=sys.stderr)
+        return False
+    return True

@@ -1,0 +1,306 @@
+"""Every DaemonSet of a GPU chart is on every GPU node.
+
+The admission plugin ExtendedResourceToleration does not help here: it adds tolerations to pods that
+request a GPU, and the DaemonSets that make GPUs known request none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.daemons import TITLES, Daemon, daemons
+from eks_gpushare.inventory.items import Release, Workload
+from eks_gpushare.inventory.nodes import NVIDIA, NodeKind, gpu_nodes, without_operands
+from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.scheduling import Landing, landing
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, holds, items
+from eks_gpushare.sharing.labels import PRESENT_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eks_gpushare.findings.finding import Severity
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Nodes, NodeTaint
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Maybe
+
+KEPT_OUT = Rule(
+    "GPU1100",
+    "error",
+    "What makes GPUs known tolerates the taints of the GPU nodes.",
+    "The DaemonSet has no pod on those nodes and no event says so: they advertise no GPU, and "
+    "every pod that asks for one stays Pending.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/1934",
+)
+UNLABELLED = Rule(
+    "GPU1101",
+    "error",
+    "GPU nodes have a label that the device plugin goes by.",
+    "Without one of its own labels and without node feature discovery the chart's DaemonSet is for "
+    "no node: 0 desired, 0 ready, no error, and no GPU.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/1085",
+)
+NO_PLUGIN = Rule(
+    "GPU1102",
+    "error",
+    "Every GPU node has a device plugin.",
+    "A node without one advertises no GPU, whatever it has and costs.",
+    "https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/",
+)
+UNWATCHED = Rule(
+    "GPU1103",
+    "warning",
+    "What tells of GPUs tolerates the taints of the GPU nodes.",
+    "The DaemonSet has no pod on those nodes: labels or metrics of their GPUs are missing where "
+    "somebody looks for them.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+)
+
+_FEATURES = ("feature.node.kubernetes.io/", NVIDIA)
+_LABEL = f"{PRESENT_LABEL}=true"
+
+
+class _Reach(NamedTuple):
+    """How a DaemonSet stands to nodes."""
+
+    daemon: Daemon
+    landings: tuple[Landing, ...]
+    """One per instance type."""
+
+    @property
+    def is_meant(self) -> bool:
+        """Whether its selectors are not for other nodes altogether."""
+        return not any(each.labels for each in self.landings)
+
+    @property
+    def taint(self) -> NodeTaint | None:
+        """The first taint that keeps it off."""
+        return next((taint for each in self.landings for taint in each.taints), None)
+
+    @property
+    def unsure(self) -> bool:
+        """Whether its taints or tolerations are not known."""
+        return self.daemon.spec is UNKNOWN or any(each.unsure_of_taints for each in self.landings)
+
+
+@edge(KEPT_OUT, UNLABELLED, NO_PLUGIN)
+def plugin_reaches(inventory: Inventory) -> Iterator[Judgement]:
+    """The device plugin, and the NFD worker whose labels it goes by."""
+    for cluster in inventory.clusters():
+        every = daemons(inventory, cluster)
+        for kinds in _by_declaration(gpu_nodes(inventory, cluster)):
+            if not kinds[0].serves_itself:
+                yield from _plugin(inventory, every, kinds)
+
+
+@edge(UNWATCHED)
+def others_reach(inventory: Inventory) -> Iterator[Judgement]:
+    """GPU feature discovery and exporters, which are missed later and by others."""
+    for cluster in inventory.clusters():
+        for daemon in daemons(inventory, cluster):
+            for kinds in _by_declaration(gpu_nodes(inventory, cluster)):
+                yield from _other(daemon, kinds)
+
+
+def _by_declaration(kinds: Iterable[NodeKind]) -> list[tuple[NodeKind, ...]]:
+    found: dict[int, list[NodeKind]] = {}
+    for kind in kinds:
+        # Labels given by hand say too little of a node: not its taints, nor its other labels.
+        if kind.nodes.provisioner != "byHand":
+            found.setdefault(id(kind.nodes), []).append(kind)
+    return [tuple(each) for each in found.values()]
+
+
+def _reach(daemon: Daemon, kinds: Sequence[NodeKind], *, discovered: bool = True) -> _Reach:
+    """How it stands to nodes, which have the labels of feature discovery or do not."""
+    if daemon.of_operator and without_operands(kinds[0].nodes):
+        return _Reach(daemon, (Landing(labels=("nvidia.com/gpu.deploy.operands",)),))
+    return _Reach(daemon, tuple(_landing(daemon, kind, discovered) for kind in kinds))
+
+
+def _landing(daemon: Daemon, kind: NodeKind, discovered: bool) -> Landing:  # noqa: FBT001  (of the caller's)
+    def label(key: str) -> Maybe[str | None]:
+        found = kind.label(key)
+        if found is UNKNOWN and key.startswith(_FEATURES) and kind.nodes.labels is not UNKNOWN:
+            guess = kind.nodes.labels.get(key)
+            if guess is None and key not in kind.by_hand:
+                return _present(key) if discovered else None
+        return found
+
+    return landing(daemon.spec, kind.nodes.taints, label)
+
+
+def _present(key: str) -> Maybe[str | None]:
+    """What NFD and the operator write on a node with a GPU; of the rest nothing is known."""
+    usual = key.endswith(".present") or key.startswith("nvidia.com/gpu.deploy.")
+    return "true" if usual else UNKNOWN
+
+
+def _plugin(
+    inventory: Inventory, every: Sequence[Daemon], kinds: Sequence[NodeKind]
+) -> Iterator[Judgement]:
+    nodes = kinds[0].nodes
+    plugins = [each for each in every if each.role == "plugin"]
+    meant = [reach for each in plugins if (reach := _reach(each, kinds)).is_meant]
+    if not meant:
+        yield from _nobody(inventory, plugins, kinds)
+        return
+    free = [reach for reach in meant if reach.taint is None]
+    if not free:
+        yield _kept_out(KEPT_OUT, meant[0], kinds, "It must, or these nodes advertise no GPU.")
+        return
+    sure = [reach for reach in free if not reach.unsure]
+    if not sure:
+        what = _unknown(free[0].daemon, nodes)
+        yield NotSeen(KEPT_OUT, nodes.source, what)
+        return
+    by_themselves = [
+        reach for reach in sure if _reach(reach.daemon, kinds, discovered=False).is_meant
+    ]
+    if not by_themselves:
+        yield from _after_discovery(inventory, every, sure[0].daemon, kinds)
+
+
+def _after_discovery(
+    inventory: Inventory, every: Sequence[Daemon], plugin: Daemon, kinds: Sequence[NodeKind]
+) -> Iterator[Judgement]:
+    """The plugin goes where NFD has found a GPU, so NFD's worker has to be there."""
+    workers = [_reach(each, kinds) for each in every if each.role == "nfd"]
+    meant = [each for each in workers if each.is_meant]
+    nodes = kinds[0].nodes
+    if not meant:
+        missing = "the worker of NFD is for other nodes" if workers else "NFD is not there"
+        yield _unlabelled(inventory, plugin, kinds, missing)
+    elif all(each.taint is not None for each in meant):
+        why = (
+            "It must: nodes without NFD's labels get no pod of the device plugin, and advertise "
+            "no GPU."
+        )
+        # The operator takes the label away where NFD does not say so too.
+        by_hand = "" if plugin.of_operator else f", or give the nodes the label {_LABEL}"
+        yield _kept_out(KEPT_OUT, meant[0], kinds, why, by_hand)
+    elif all(each.taint or each.unsure or each.daemon.is_on is None for each in meant):
+        worker = next(each.daemon for each in meant if each.taint is None)
+        what = _unknown(worker, nodes) if worker.is_on else f"whether {worker.title} is there"
+        yield NotSeen(KEPT_OUT, nodes.source, what)
+
+
+def _unknown(daemon: Daemon, nodes: Nodes) -> str:
+    if nodes.taints is UNKNOWN:
+        return f"the taints of {nodes.source.name}"
+    return f"the tolerations of {daemon.title}"
+
+
+def _unlabelled(
+    inventory: Inventory, plugin: Daemon, kinds: Sequence[NodeKind], missing: str
+) -> Problem:
+    nodes = kinds[0].nodes
+    place = plugin.place[:-1]
+    with_nfd = "Install NFD"
+    if plugin.chart == PLUGIN_CHART and isinstance(plugin.item, Release):
+        place = value_place(plugin.item, ("gfd", "enabled"))
+        with_nfd = "Set `gfd.enabled: true`, which brings NFD"
+    elif plugin.of_operator and isinstance(plugin.item, Release):
+        place = value_place(plugin.item, ("nfd", "enabled"))
+        with_nfd = "Set `nfd.enabled: true`"
+    by_hand = "" if plugin.of_operator else f", or give the nodes the label {_LABEL}"
+    return Problem(
+        UNLABELLED,
+        plugin.source,
+        place,
+        f"Nothing labels {nodes.source.name} for {plugin.title}: {missing}, and the nodes have no "
+        "label that it goes by. There must be one, or it runs on none of them and they advertise "
+        "no GPU.",
+        f"{with_nfd}{by_hand}.",
+        _severity(inventory),
+    )
+
+
+def _nobody(
+    inventory: Inventory, plugins: Sequence[Daemon], kinds: Sequence[NodeKind]
+) -> Iterator[Judgement]:
+    nodes = kinds[0].nodes
+    if nodes.labels is UNKNOWN:
+        if plugins:
+            yield NotSeen(NO_PLUGIN, nodes.source, f"the labels of {nodes.source.name}")
+        return
+    if not inventory.complete and not plugins:
+        return  # it may well be installed by something that is not among these files
+    if without_operands(nodes):
+        return  # somebody says so on purpose
+    if plugins:
+        reach = _reach(plugins[0], kinds)
+        wants = next(words for each in reach.landings for words in each.labels)
+        message = (
+            f"No device plugin is for {nodes.source.name}: {plugins[0].title} wants {wants}. "
+            "Without one the nodes advertise no GPU."
+        )
+        fix = "Give the nodes that label, or let the chart's selectors be for them too."
+    else:
+        message = f"Nothing brings a device plugin to {nodes.source.name}: they advertise no GPU."
+        fix = "Install the chart nvidia-device-plugin or gpu-operator."
+    yield Problem(NO_PLUGIN, nodes.source, (), message, fix, _severity(inventory))
+
+
+def _severity(inventory: Inventory) -> Severity | None:
+    """What is not among files may stand in others."""
+    return None if inventory.complete else "info"
+
+
+def _other(daemon: Daemon, kinds: Sequence[NodeKind]) -> Iterator[Judgement]:
+    if daemon.role not in ("discovery", "exporter") or kinds[0].serves_itself:
+        return
+    if isinstance(daemon.item, Release) and daemon.role == "discovery":
+        return  # on the same nodes as the plugin of its chart
+    if daemon.of_operator:
+        return  # as the plugin
+    reach = _reach(daemon, kinds)
+    if reach.is_meant and reach.taint is not None:
+        yield _kept_out(UNWATCHED, reach, kinds, "Without it nothing is told of these GPUs.")
+
+
+def _kept_out(
+    rule: Rule, reach: _Reach, kinds: Sequence[NodeKind], why: str, by_hand: str = ""
+) -> Problem:
+    daemon, nodes = reach.daemon, kinds[0].nodes
+    title = f"{TITLES[daemon.role]} of {daemon.source.name}"
+    lacking = list(dict.fromkeys(taint for each in reach.landings for taint in each.taints))
+    wanted = [{"key": key, "operator": "Exists"} for key in dict.fromkeys(t.key for t in lacking)]
+    shown = ", ".join(f"{{key: {each['key']}, operator: Exists}}" for each in wanted)
+    return Problem(
+        rule,
+        daemon.source,
+        daemon.place,
+        f"{title[0].upper()}{title[1:]} does not tolerate the taint {lacking[0]} of "
+        f"{nodes.source.name}. {why}",
+        f"Add {shown} to `{daemon.setting}`{_replaced(daemon)}{by_hand}.",
+        edits=_edits(daemon, wanted),
+    )
+
+
+def _replaced(daemon: Daemon) -> str:
+    written = isinstance(daemon.item, Workload) or _is_written(daemon)
+    return "" if written else ", where a list takes the place of the chart's own"
+
+
+def _is_written(daemon: Daemon) -> bool:
+    values = daemon.item.values if isinstance(daemon.item, Release) else None
+    return holds(values, *daemon.setting.split("."))
+
+
+def _edits(daemon: Daemon, wanted: list[dict[str, str]]) -> tuple[Edit, ...]:
+    present = items(at(daemon.spec, "tolerations"))
+    if UNKNOWN in present:
+        return ()
+    own = at(daemon.spec, "tolerations") is not None
+    if isinstance(daemon.item, Workload) and own and present:
+        return tuple(Edit("append", daemon.place, each) for each in wanted)
+    if _is_written(daemon) and present:
+        return tuple(Edit("append", daemon.place, each) for each in wanted)
+    return (Edit("set", daemon.place, [*present, *wanted]),)

@@ -1,0 +1,226 @@
+"""Pods that ask for a GPU, or a share of one, can be where it is advertised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.advertised import Offer, offers
+from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import Request, gpu_workloads
+from eks_gpushare.inventory.scheduling import Landing, landing, with_extended_tolerations
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items
+from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Workload
+    from eks_gpushare.inventory.problem import Judgement
+
+_EXTENDED = "https://kubernetes.io/docs/tasks/configure-pod-container/extended-resource/"
+_ASSIGN = "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/"
+
+NOT_ADVERTISED = Rule(
+    "GPU1110",
+    "error",
+    "Pods ask for a resource that some node advertises.",
+    "The scheduler knows no node that has it: the pods stay Pending, and no autoscaler adds one.",
+    _EXTENDED,
+)
+PODS_KEPT_OUT = Rule(
+    "GPU1111",
+    "error",
+    "Pods tolerate the taints of the nodes whose GPUs they ask for.",
+    "They stay Pending. EKS adds a toleration whose key is the resource that a pod asks for, which "
+    "is another key as soon as shares are renamed or GPUs are cut by MIG.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html",
+)
+ELSEWHERE = Rule(
+    "GPU1112",
+    "error",
+    "Pods select nodes that are there and have what they ask for.",
+    "No node has both the labels and the resource, so the pods stay Pending.",
+    _ASSIGN,
+)
+
+
+class _Place(NamedTuple):
+    """Nodes that have what a pod asks for, and what keeps it off them."""
+
+    offer: Offer
+    landing: Landing
+
+
+@edge(NOT_ADVERTISED, PODS_KEPT_OUT, ELSEWHERE)
+def pods_land(inventory: Inventory) -> Iterator[Judgement]:
+    """By resource, taints and labels."""
+    for cluster in inventory.clusters():
+        every = offers(inventory, cluster).every
+        for workload, requests in gpu_workloads(inventory, cluster):
+            if every or inventory.complete:
+                yield from _judged(inventory, workload, requests, every)
+
+
+def _judged(
+    inventory: Inventory, workload: Workload, requests: Sequence[Request], every: Sequence[Offer]
+) -> Iterator[Judgement]:
+    missing = [
+        each for each in requests if all(offer.has(each.resource) is False for offer in every)
+    ]
+    for each in {each.resource: each for each in missing}.values():
+        yield _not_advertised(workload, each, every)
+    if missing:
+        return
+    having = [
+        offer
+        for offer in every
+        if all(offer.has(request.resource) is not False for request in requests)
+    ]
+    if not having:
+        names = " and ".join(dict.fromkeys(each.resource for each in requests))
+        yield Problem(
+            NOT_ADVERTISED,
+            workload.source,
+            requests[0].place,
+            f"{_called(workload)} asks for {names}, and no node has both.",
+            "Ask for resources of one pool.",
+        )
+        return
+    if at(workload.spec, "nodeName") or at(workload.spec, "schedulerName") is UNKNOWN:
+        return
+    spec = with_extended_tolerations(workload.spec)
+    places = [
+        _Place(offer, landing(spec, offer.kind.nodes.taints, offer.kind.label)) for offer in having
+    ]
+    if any(each.landing.lands for each in places):
+        return
+    if any(each.landing.lands is None for each in places):
+        yield from _unseen(workload, places)
+        return
+    fitting = [each for each in places if not each.landing.labels]
+    if fitting:
+        yield _kept_out(workload, fitting[0], requests)
+    else:
+        yield _elsewhere(inventory, workload, places)
+
+
+def _called(workload: Workload) -> str:
+    name = workload.source.name
+    return f"{name[0].upper()}{name[1:]}"
+
+
+def _not_advertised(workload: Workload, request: Request, every: Sequence[Offer]) -> Problem:
+    names = tuple(
+        dict.fromkeys(name for offer in every for name in offer.resources or () if offer.has(name))
+    )
+    if not every:
+        message = f"{_called(workload)} asks for {request.resource}, and no node has a GPU."
+        fix = "Add nodes with GPUs, or ask for none."
+        return Problem(NOT_ADVERTISED, workload.source, request.place, message, fix)
+    listed = ", ".join(names) or "no GPU at all"
+    message = (
+        f"{_called(workload)} asks for {request.resource}, which no node advertises: the nodes "
+        f"with GPUs have {listed}."
+    )
+    meant = _meant(request.resource, names)
+    if meant is None:
+        fix = "Ask for one of those, or change what the nodes advertise."
+        return Problem(NOT_ADVERTISED, workload.source, request.place, message, fix)
+    fix = f"Ask for {meant}{_why(request.resource, meant)}."
+    return Problem(NOT_ADVERTISED, workload.source, request.place, message, fix)
+
+
+def _meant(asked: str, names: Sequence[str]) -> str | None:
+    """The resource that goes by another name here, if only one can be meant."""
+    if len(names) == 1:
+        return names[0]
+    base = asked.removesuffix(SHARED_SUFFIX)
+    near = [name for name in names if name.removesuffix(SHARED_SUFFIX) == base]
+    return near[0] if len(near) == 1 else None
+
+
+def _why(asked: str, meant: str) -> str:
+    if meant == asked + SHARED_SUFFIX:
+        return ", as shares are called with renameByDefault"
+    if meant == asked.removesuffix(SHARED_SUFFIX):
+        return ", as shares are called without renameByDefault"
+    if meant == GPU and asked.startswith(MIG_PREFIX):
+        return ", as MIG devices are called by the single strategy"
+    if meant.startswith(MIG_PREFIX) and asked == GPU:
+        return ", as MIG devices are called by the mixed strategy"
+    return ""
+
+
+def _unseen(workload: Workload, places: Sequence[_Place]) -> Iterator[NotSeen]:
+    """What would have to be known, but labels that only AWS or the node itself can tell."""
+    for name in ("tolerations", "nodeSelector", "affinity"):
+        if workload.spec is UNKNOWN or at(workload.spec, name) is UNKNOWN:
+            what = f"the {name} of {workload.source.name}"
+            yield NotSeen(PODS_KEPT_OUT, workload.source, what)
+            return
+    for place in places:
+        nodes = place.offer.kind.nodes
+        for name, value in (("taints", nodes.taints), ("labels", nodes.labels)):
+            if value is UNKNOWN:
+                yield NotSeen(PODS_KEPT_OUT, workload.source, f"the {name} of {nodes.source.name}")
+                return
+
+
+def _kept_out(workload: Workload, place: _Place, requests: Sequence[Request]) -> Problem:
+    nodes, taints = place.offer.kind.nodes, place.landing.taints
+    wanted = [_toleration(taint.key, taint.effect) for taint in dict.fromkeys(taints)]
+    shown = ", ".join(
+        "{" + ", ".join(f"{key}: {value}" for key, value in each.items()) + "}" for each in wanted
+    )
+    where = (*workload.spec_path, "tolerations")
+    written = items(at(workload.spec, "tolerations"))
+    edits = (
+        tuple(Edit("append", where, each) for each in wanted)
+        if written
+        else (Edit("set", where, wanted),)
+    )
+    return Problem(
+        PODS_KEPT_OUT,
+        workload.source,
+        where,
+        f"{_called(workload)} asks for {requests[0].resource} and does not tolerate the taint "
+        f"{taints[0]} of {nodes.source.name}, which has it.{_by_itself(requests, taints[0].key)}",
+        f"Add {shown} to its tolerations.",
+        edits=edits,
+    )
+
+
+def _toleration(key: str, effect: str) -> dict[str, Any]:
+    return {"key": key, "operator": "Exists", "effect": effect}
+
+
+def _by_itself(requests: Sequence[Request], key: str) -> str:
+    if key != GPU or any(each.resource == GPU for each in requests):
+        return ""
+    return (
+        f" EKS adds a toleration of {requests[0].resource} by itself, which is not the key of that "
+        "taint."
+    )
+
+
+def _elsewhere(inventory: Inventory, workload: Workload, places: Sequence[_Place]) -> Problem:
+    nearest = min(places, key=lambda each: len(each.landing.labels))
+    nodes = nearest.offer.kind.nodes
+    wants = " and ".join(nearest.landing.labels)
+    selector = at(workload.spec, "nodeSelector")
+    key = "nodeSelector" if selector else "affinity"
+    others = len({id(each.offer.kind.nodes) for each in places}) - 1
+    more = f", nor are {others} other pools" if others > 1 else ""
+    more = ", nor is the other pool" if others == 1 else more
+    return Problem(
+        ELSEWHERE,
+        workload.source,
+        (*workload.spec_path, key),
+        f"{_called(workload)} wants {wants}, and {nodes.source.name} is not such{more}.",
+        "Select on labels that the nodes have, or give the nodes the labels.",
+        None if inventory.complete else "warning",
+    )

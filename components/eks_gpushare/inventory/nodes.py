@@ -1,0 +1,140 @@
+"""Nodes with GPUs among those of an inventory, and what labels they have."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog import Catalog
+from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import text
+from eks_gpushare.sharing.labels import OPERANDS_LABEL, OWNED_PREFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.source import Maybe
+
+CATALOG = Catalog()
+"""The facts that come with the package."""
+
+NVIDIA = "nvidia.com/"
+"""What NVIDIA's labels, taints and resources begin with."""
+# EC2's families with NVIDIA GPUs, for types that are newer than the catalog; g4ad has AMD's.
+_FAMILY = re.compile(r"(p[0-9]|g[0-9])(?!ad)[a-z0-9-]*\.[a-z0-9-]+")
+_KNOWN = {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
+_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_ARCH_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
+_OF_OTHERS = (
+    *(
+        "kubernetes.io/",
+        "beta.kubernetes.io/",
+        "node.kubernetes.io/",
+        "k8s.io/",
+        "k8s.amazonaws.com/",
+    ),
+    *("topology.kubernetes.io/", "failure-domain.beta.kubernetes.io/", "topology.k8s.aws/"),
+    *("karpenter.sh/", "karpenter.k8s.aws/", "eks.amazonaws.com/", "alpha.eksctl.io/"),
+    *("topology.ebs.csi.aws.com/", "vpc.amazonaws.com/", "sagemaker.amazonaws.com/"),
+    "node-role.kubernetes.io/",
+)
+"""Labels that EKS, its cloud controller, Karpenter or eksctl set; nothing here says to what."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKind:
+    """Nodes of one declaration and of one instance type."""
+
+    nodes: Nodes
+    type: InstanceType | None
+    """None where it is not known which."""
+    by_hand: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Values of labels that somebody gives to nodes one by one, which may be these."""
+    discovered: Mapping[str, Maybe[str | None]] = field(default_factory=dict)
+    """What feature discovery is known to write."""
+
+    @property
+    def serves_itself(self) -> bool:
+        """Whether its operating system brings a device plugin, so that the charts' is not for it.
+
+        Bottlerocket's NVIDIA variants and EKS Auto Mode have one.
+        """
+        return self.nodes.provisioner == "autoMode" or runs_bottlerocket(self.nodes)
+
+    def label(self, key: str) -> Maybe[str | None]:
+        """The value of a label, None where the nodes have none."""
+        if self.nodes.labels is UNKNOWN:
+            return UNKNOWN
+        known = {**_KNOWN, **self._of_type, **self.discovered, **self.nodes.labels}
+        if key in known:
+            return UNKNOWN if known[key] is UNKNOWN else str(text(known[key]))
+        by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))
+        maybe = self.nodes.provisioner == "byHand" or key in self.by_hand or by_others
+        return UNKNOWN if maybe else None
+
+    @property
+    def _of_type(self) -> dict[str, Any]:
+        """Labels that say of what type a node is, and who made it."""
+        found: dict[str, Any] = {}
+        if self.type is not None:
+            found |= dict.fromkeys(_TYPE_LABELS, self.type.name)
+            found |= dict.fromkeys(_ARCH_LABELS, self.type.arch)
+        if self.nodes.provisioner == "karpenter":
+            found["karpenter.sh/nodepool"] = self.nodes.name
+        return found
+
+
+def runs_bottlerocket(nodes: Nodes) -> bool:
+    """Whether nodes run Bottlerocket, whose NVIDIA variants bring a device plugin."""
+    return nodes.ami is not UNKNOWN and nodes.ami.lower().startswith("bottlerocket")
+
+
+def without_operands(nodes: Nodes) -> bool:
+    """Whether a label keeps what the GPU Operator installs away."""
+    return nodes.labels is not UNKNOWN and text(nodes.labels.get(OPERANDS_LABEL)) == "false"
+
+
+def gpu_nodes(inventory: Inventory, cluster: str) -> tuple[NodeKind, ...]:
+    """The nodes of a cluster that have GPUs of NVIDIA, by declaration and instance type."""
+    declared = inventory.of(Nodes, cluster)
+    by_hand = _by_hand(declared)
+    return tuple(
+        NodeKind(nodes, found, by_hand) for nodes in declared for found in _gpu_types(nodes)
+    )
+
+
+def _by_hand(declared: Iterable[Nodes]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for nodes in declared:
+        if nodes.provisioner == "byHand" and nodes.labels is not UNKNOWN:
+            for key, value in nodes.labels.items():
+                found[key] = found.get(key, frozenset()) | {str(text(value))}
+    return found
+
+
+def _gpu_types(nodes: Nodes) -> tuple[InstanceType | None, ...]:
+    """The types with GPUs, or one None where only signs tell that there are any."""
+    if nodes.instance_types is UNKNOWN or not nodes.instance_types:
+        return (None,) if _has_signs(nodes) else ()
+    known = [(name, CATALOG.find(str(name))) for name in nodes.instance_types]
+    found: list[InstanceType | None] = [
+        each for _, each in known if each is not None and each.gpu_count
+    ]
+    if any(each is None and _FAMILY.match(str(name)) for name, each in known):
+        found.append(None)
+    return tuple(found)
+
+
+def _has_signs(nodes: Nodes) -> bool:
+    """Whether somebody who says no type has written what is meant for GPUs."""
+    labels = {} if nodes.labels is UNKNOWN else nodes.labels
+    taints = () if nodes.taints is UNKNOWN else nodes.taints
+    promised = {} if nodes.promised is UNKNOWN else nodes.promised
+    ami = "" if nodes.ami is UNKNOWN else nodes.ami.lower()
+    keys = [*labels, *(taint.key for taint in taints), *promised]
+    off = text(labels.get("nvidia.com/gpu.present")) == "false"
+    return not off and (any(str(key).startswith(NVIDIA) for key in keys) or "nvidia" in ami)

@@ -1,0 +1,64 @@
+"""What pods ask for of GPUs, and where that is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eks_gpushare.inventory.advertised import is_gpu_resource
+from eks_gpushare.inventory.daemons import role_of
+from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.values import at, pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+
+
+class Request(NamedTuple):
+    """What one container asks for of one resource."""
+
+    resource: str
+    request: Any
+    """As written under requests, None where it is not."""
+    limit: Any
+    """The same under limits."""
+    place: FieldPath
+    """Of the resource's key, below the workload's source."""
+    container: str
+    """Name of the container."""
+
+    @property
+    def amount(self) -> Any:
+        """What counts: the request, or the limit where there is none."""
+        return self.limit if self.request is None else self.request
+
+
+def requests_of(workload: Workload) -> Iterator[Request]:
+    """What the containers of a workload ask for of GPUs."""
+    for where, container in containers(workload.spec):
+        limits, requests = (
+            dict(pairs(at(container, "resources", part))) for part in ("limits", "requests")
+        )
+        for name in dict.fromkeys([*limits, *requests]):
+            if is_gpu_resource(name):
+                part = "limits" if name in limits else "requests"
+                yield Request(
+                    name,
+                    requests.get(name),
+                    limits.get(name),
+                    (*workload.spec_path, *where, "resources", part, name),
+                    str(at(container, "name") or where[-1]),
+                )
+
+
+def gpu_workloads(
+    inventory: Inventory, cluster: str
+) -> Iterator[tuple[Workload, tuple[Request, ...]]]:
+    """The workloads of a cluster that ask for GPUs, but those that make GPUs known."""
+    for workload in inventory.of(Workload, cluster):
+        found = tuple(requests_of(workload))
+        if found and not (workload.kind == "DaemonSet" and role_of(workload.spec)):
+            yield workload, found

@@ -1,0 +1,77 @@
+"""Looking into plain values of which parts may be missing, of another kind, or not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def at(value: Any, *path: str | int) -> Any:
+    """What stands at a path; None where nothing does, `UNKNOWN` below what is not known."""
+    for part in path:
+        if value is UNKNOWN:
+            return UNKNOWN
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            value = value[part] if isinstance(part, int) and part < len(value) else None
+        else:
+            return None
+    return value
+
+
+def holds(value: Any, *path: str) -> bool:
+    """Whether a key is written, be it with null."""
+    above = at(value, *path[:-1])
+    return isinstance(above, Mapping) and path[-1] in above
+
+
+def items(value: Any) -> list[Any]:
+    """The items of a list; none of anything else."""
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def pairs(value: Any) -> list[tuple[str, Any]]:
+    """The keys of a mapping with their values; none of anything else."""
+    return [(str(key), of) for key, of in value.items()] if isinstance(value, Mapping) else []
+
+
+def text(value: Any) -> Any:
+    """A scalar as Kubernetes and Helm write it; an empty text for nothing, `UNKNOWN` as it is."""
+    if value is UNKNOWN:
+        return UNKNOWN
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def switch(value: Any) -> Any:
+    """A switch as Helm takes it, where any text is true but an empty one; `UNKNOWN` as it is."""
+    return UNKNOWN if value is UNKNOWN else bool(value)
+
+
+def every(verdicts: Iterable[bool | None]) -> bool | None:
+    """Whether all hold: no as soon as one does not, None if one is not known."""
+    known = True
+    for each in verdicts:
+        if each is False:
+            return False
+        known = known and each is not None
+    return True if known else None
+
+
+def some(verdicts: Iterable[bool | None]) -> bool | None:
+    """Whether one holds: yes as soon as one does, None if one is not known."""
+    known = True
+    for each in verdicts:
+        if each:
+            return True
+        known = known and each is not None
+    return False if known else None

@@ -1,0 +1,242 @@
+"""From files to findings: who reads what, and what is wrong in and between it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.documents.reading import STDIN
+from eks_gpushare.findings.defects import defect
+from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.files import given_files
+from eks_gpushare.lint.readers import DOCUMENT_READERS, TEXT_READERS
+from eks_gpushare.lint.report import FileReport, Placed
+from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
+from eks_gpushare.lint.texts import read_texts, unreadable_character
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.problem import Edit, Judgement
+    from eks_gpushare.inventory.registry import Edge
+    from eks_gpushare.lint.document import DocumentReader, Read
+    from eks_gpushare.lint.files import GivenFile
+    from eks_gpushare.stack_file.yaml_problems import YamlProblem
+
+_YAML: Final = (".yaml", ".yml", ".json")
+_MOST_WITHIN: Final = 4
+"""Documents within documents that are followed: a script's manifest's ConfigMap's configuration."""
+_MOST_DOCUMENTS: Final = 50_000
+
+
+@dataclass(slots=True)
+class _File:
+    """What is known so far of one file."""
+
+    name: str
+    kinds: dict[str, None] = field(default_factory=dict)
+    found: list[Placed] = field(default_factory=list)
+    readable: bool = True
+
+    def report(self) -> FileReport:
+        unique = {(each.finding, each.position): each for each in self.found}
+        in_order = sorted(unique.values(), key=lambda each: each.position or Position(0, 0))
+        return FileReport(self.name, tuple(self.kinds), tuple(in_order), self.readable)
+
+
+@dataclass(slots=True)
+class Reading:
+    """Files that are being read, and what was made of them."""
+
+    items: list[Item] = field(default_factory=list)
+    """What they say of GPU sharing."""
+    judgements: list[Judgement] = field(default_factory=list)
+    """What is wrong within single documents."""
+    files: dict[str, _File] = field(default_factory=dict)
+    documents: int = 0
+
+    def add(self, given: GivenFile) -> None:
+        """Read a file."""
+        file = self.files.setdefault(given.name, _File(given.name))
+        if given.problem:
+            file.readable = False
+            file.found.append(Placed(_unreadable(given.problem), None))
+        elif given.note:
+            file.found.append(Placed(_not_read(given.note), None))
+        elif not self._text(file, given.text) and file.readable and not file.found:
+            what = "It holds nothing" if not given.text.strip() else _NO_KIND
+            file.found.append(Placed(NOT_READ.finding((), f"{what}.", _GIVE), None))
+
+    def _text(self, file: _File, text: str) -> bool:
+        """Read a text; whether something in it was known."""
+        for reader in TEXT_READERS:
+            if reader.matches(file.name, text):
+                file.kinds[reader.name] = None
+                self._take(file, reader.read(file.name, text), 0)
+                return True
+        if not (_is_yaml(file.name) or file.name == STDIN or _looks_like_yaml(text)):
+            return False
+        bad = unreadable_character(text)
+        if bad is not None:
+            file.readable = False
+            file.found.append(_problem(bad))
+            return False
+        texts = read_texts(text, file.name)
+        for problem in texts.problems:
+            self._yaml_problem(file, problem, text)
+        known = [self._document(file, document, 0) for document in texts.documents]
+        return any(known)
+
+    def _yaml_problem(self, file: _File, problem: YamlProblem, text: str) -> None:
+        if problem.kind == "duplicate":
+            message = f"{problem.message[:1].upper()}{problem.message[1:]}."
+            found = TWICE.finding(problem.path, message, _sentence(problem.fix))
+            file.found.append(Placed(found, Position(problem.line, problem.column)))
+        elif "{{" in text:
+            message = "It is a template that is not rendered, so it is not checked."
+            fix = "Give what it makes: helm template CHART | eks-gpushare lint -"
+            found = TEMPLATE.finding((), message, fix)
+            file.found.append(Placed(found, Position(problem.line, problem.column)))
+        else:
+            file.readable = False
+            file.found.append(_problem(problem))
+
+    def _document(self, file: _File, document: Document, depth: int) -> bool:
+        self.documents += 1
+        reader = _reader_of(document) if self.documents <= _MOST_DOCUMENTS else None
+        if reader is None:
+            return False
+        file.kinds[_kind(reader, document)] = None
+        self._take(file, reader.read(document), depth)
+        return True
+
+    def _take(self, file: _File, read: Read, depth: int) -> None:
+        self.items += read.items
+        self.judgements += read.judgements
+        if depth < _MOST_WITHIN:
+            for inner in read.inner:
+                self._document(file, inner, depth + 1)
+
+    def judge(self, edges: Iterable[Edge], *, complete: bool = False) -> None:
+        """Look for what does not agree."""
+        inventory = Inventory(tuple(self.items), complete)
+        found = list(self.judgements)
+        for each in edges:
+            try:
+                found += each.look(inventory)
+            except Exception as error:  # noqa: BLE001  (all others are looked for)
+                self._somewhere(defect(error, each.rules))
+        for judgement in found:
+            self.place(judgement)
+
+    def place(self, judgement: Judgement) -> None:
+        """Put a judgement to the file that it is about."""
+        document = judgement.source.document
+        if not isinstance(document, Document):  # of a stack, not of a file
+            self._somewhere(_finding(judgement, judgement.source.path))
+            return
+        below = judgement.path if isinstance(judgement, Problem) else ()
+        path = (*judgement.source.path, *below)
+        found = _finding(judgement, (*document.at, *path))
+        file = self.files.setdefault(document.file, _File(document.file))
+        file.found.append(
+            Placed(found, document.position(path), document, _edits(judgement, document))
+        )
+
+    def _somewhere(self, found: Finding) -> None:
+        for file in self.files.values():
+            file.found.append(Placed(found, None))
+            return
+
+    def reports(self) -> tuple[FileReport, ...]:
+        """What was found, by file in the order in which they were given."""
+        return tuple(file.report() for file in self.files.values())
+
+
+_FIXES: Final = {
+    "size": "give a smaller file, or parts of it",
+    "depth": "give a file with fewer levels",
+    "alias": "define the anchor above its use, in the same document",
+    "documents": "begin each document with ---",
+}
+"""What to do where the parser does not tell."""
+_NO_KIND = "It is of no kind that is read"
+_GIVE = "Leave it out, or see docs/lint.md for what is read."
+
+
+def read_files(names: Sequence[str]) -> Reading:
+    """Read files and the files of folders."""
+    reading = Reading()
+    for given in given_files(names):
+        try:
+            reading.add(given)
+        except Exception as error:  # noqa: BLE001  (other files are read all the same)
+            reading.files[given.name].found.append(Placed(defect(error), None))
+    return reading
+
+
+def lint_files(names: Sequence[str]) -> tuple[FileReport, ...]:
+    """What is wrong in and between files."""
+    reading = read_files(names)
+    reading.judge(EDGES)
+    return reading.reports()
+
+
+def _reader_of(document: Document) -> DocumentReader | None:
+    return next((each for each in DOCUMENT_READERS if each.matches(document)), None)
+
+
+def _edits(judgement: Judgement, document: Document) -> tuple[Edit, ...]:
+    if isinstance(judgement, NotSeen) or not document.editable:
+        return ()
+    above = judgement.source.path
+    return tuple(replace(each, path=(*document.at, *above, *each.path)) for each in judgement.edits)
+
+
+def _kind(reader: DocumentReader, document: Document) -> str:
+    kind = document.value.get("kind") if isinstance(document.value, dict) else None
+    return f"{reader.name} {kind}" if reader.name == "Kubernetes" else reader.name
+
+
+def _finding(judgement: Judgement, at: tuple[str | int, ...]) -> Finding:
+    if isinstance(judgement, NotSeen):
+        what = judgement.what.rstrip(".")
+        message = (
+            f"It cannot be decided, since something is not known: {what}. {judgement.rule.title}"
+        )
+        return judgement.rule.finding(at, message, "Give files with the final values.", "info")
+    rule = judgement.rule
+    return rule.finding(at, judgement.message, judgement.fix, judgement.severity)
+
+
+def _problem(problem: YamlProblem) -> Placed:
+    message = _sentence(problem.message)
+    fix = problem.fix or _FIXES.get(problem.kind, "correct it, or leave the file out")
+    found = UNREADABLE.finding(problem.path, message, _sentence(fix))
+    return Placed(found, Position(problem.line, problem.column))
+
+
+def _unreadable(why: str) -> Finding:
+    return UNREADABLE.finding((), f"It cannot be read: {why}.", "Give a file that can be read.")
+
+
+def _not_read(why: str) -> Finding:
+    return NOT_READ.finding((), f"It is not read: {why}.", _GIVE)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _is_yaml(name: str) -> bool:
+    return name.lower().endswith(_YAML)
+
+
+def _looks_like_yaml(text: str) -> bool:
+    start = text.lstrip()
+    return start.startswith(("apiVersion:", "---", "{")) or "\napiVersion:" in text

@@ -1,0 +1,116 @@
+"""Which GPU types the requirements of a NodePool, or an eksctl selector, leave to choose from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.plain import at, items, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eks_gpushare.catalog.instances import InstanceType
+    from eks_gpushare.inventory.source import Maybe
+
+TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+"""Labels whose value is the name of an instance type."""
+_PREFIXES = ("karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-")
+_GPU_KEYS = ("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory")
+_GPU_CATEGORIES = frozenset("gp")
+
+
+def chosen_types(requirements: Any) -> Maybe[tuple[str, ...]]:
+    """The types that requirements are about; empty where they do not ask for GPUs.
+
+    Types that requirements name by `In` are taken whatever they are. Where they speak of families,
+    categories or GPUs, it is the GPU types of the catalog that they leave.
+    """
+    if requirements is UNKNOWN:
+        return UNKNOWN
+    known = items(requirements)
+    if UNKNOWN in known:
+        return UNKNOWN
+    named = [each for each in known if at(each, "key") in TYPE_KEYS]
+    for each in named:
+        if at(each, "operator") == "In":
+            values = at(each, "values")
+            if values is UNKNOWN or UNKNOWN in items(values):
+                return UNKNOWN
+            given = tuple(str(text(value)) for value in items(values))
+            return tuple(name for name in given if _allowed(name, known))
+    if not any(_asks_for_gpus(each) for each in known):
+        return ()
+    return tuple(name for name in gpu_instance_types() if _allowed(name, known))
+
+
+def _asks_for_gpus(requirement: Any) -> bool:
+    """Whether a requirement leaves none, or hardly any, but GPU types."""
+    key, operator = at(requirement, "key"), at(requirement, "operator")
+    if not isinstance(key, str) or not key.startswith(_PREFIXES):
+        return False
+    word = key.partition("instance-")[2]
+    if word in _GPU_KEYS:
+        return operator in {"In", "Exists", "Gt", "Gte"}
+    values = {str(value) for value in items(at(requirement, "values")) if value is not UNKNOWN}
+    if operator != "In" or not values:
+        return False
+    if word == "category":
+        return values <= _GPU_CATEGORIES
+    families = {name.partition(".")[0] for name in gpu_instance_types()}
+    return word == "family" and values <= families
+
+
+def _allowed(name: str, requirements: Iterable[Any]) -> bool:
+    found = gpu_instance_types().get(name)
+    if found is None:
+        return True  # of which nothing is known
+    facts = _facts(found)
+    return all(_fits(each, facts) for each in requirements)
+
+
+def _facts(found: InstanceType) -> dict[str, str]:
+    """Karpenter's labels of a type, by what follows their prefix."""
+    family, _, size = found.name.partition(".")
+    generation = "".join(each for each in family[1:3] if each.isdigit())[:1]
+    made = {
+        "family": family,
+        "size": size,
+        "category": family[0],
+        "generation": generation,
+        "cpu": str(found.vcpus),
+        "gpu-manufacturer": "nvidia",
+        "gpu-count": str(found.api_gpu_count or 0),
+        "arch": found.arch,
+    }
+    if found.gpu is not None:
+        made["gpu-name"] = found.gpu.model.lower().replace(" ", "-")
+    return made
+
+
+def _fits(requirement: Any, facts: dict[str, str]) -> bool:
+    key, operator = at(requirement, "key"), at(requirement, "operator")
+    if key == "kubernetes.io/arch":
+        have: str | None = facts["arch"]
+    elif isinstance(key, str) and key.startswith(_PREFIXES):
+        have = facts.get(key.partition("instance-")[2])
+    else:
+        return True
+    values = [text(value) for value in items(at(requirement, "values"))]
+    if have is None or UNKNOWN in values:
+        return True
+    if operator == "In":
+        return have in values
+    if operator == "NotIn":
+        return have not in values
+    number = values[0] if values else ""
+    if operator in {"Gt", "Gte", "Lt", "Lte"} and have.isdecimal() and str(number).isdecimal():
+        left, right = int(have), int(str(number))
+        return {
+            "Gt": left > right,
+            "Gte": left >= right,
+            "Lt": left < right,
+            "Lte": left <= right,
+        }[operator]
+    return True

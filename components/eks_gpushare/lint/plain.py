@@ -1,0 +1,114 @@
+"""Values as documents give them: anything may be anything, or not known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.items import NodeTaint
+from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.source import Maybe
+
+_EFFECTS = {
+    "NO_SCHEDULE": "NoSchedule",
+    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
+    "NO_EXECUTE": "NoExecute",
+}
+_DIGITS = 9
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+"""As Kubernetes spells them."""
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def at(value: Any, *path: str | int) -> Any:
+    """What stands at a place; None where nothing does, UNKNOWN below what is not known."""
+    for step in path:
+        if value is UNKNOWN:
+            return UNKNOWN
+        if isinstance(value, dict) and isinstance(step, str):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def text(value: Any, otherwise: str = "") -> Maybe[str]:
+    """A text, UNKNOWN as it is; numbers and booleans as YAML would have written them."""
+    if value is UNKNOWN:
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    return otherwise
+
+
+def whole(value: Any) -> Maybe[int | None]:
+    """A whole number, UNKNOWN as it is; None of anything else."""
+    if value is UNKNOWN:
+        return UNKNOWN
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _DIGITS:
+        return int(value)
+    return None
+
+
+def labels(value: Any) -> Maybe[Mapping[str, Any]]:
+    """Labels with values that are texts or UNKNOWN."""
+    if value is UNKNOWN:
+        return UNKNOWN
+    return {key: text(each) for key, each in mapping(value).items()}
+
+
+def taints(value: Any) -> Maybe[tuple[NodeTaint, ...]]:
+    """Taints of a list of mappings, whichever way the effect is spelled."""
+    if value is UNKNOWN:
+        return UNKNOWN
+    found = []
+    for each in items(value):
+        if each is UNKNOWN:
+            return UNKNOWN
+        key, word, effect = (text(at(each, name)) for name in ("key", "value", "effect"))
+        if UNKNOWN in (key, word, effect):
+            return UNKNOWN
+        if key:
+            found.append(NodeTaint(str(key), str(word), _EFFECTS.get(str(effect), str(effect))))
+    return tuple(found)
+
+
+def kubernetes_effect(effect: str) -> str | None:
+    """The effect as Kubernetes spells it; None of what is none."""
+    if effect in EFFECTS:
+        return effect
+    bare = effect.replace("_", "").replace("-", "").lower()
+    return next((each for each in EFFECTS if each.lower() == bare), None)
+
+
+def no_strings(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, Any]]:
+    """The values of a mapping of labels that are no strings, with their places."""
+    for key, each in mapping(value).items():
+        if isinstance(each, bool | int | float):
+            yield (*path, key), each
+
+
+def written(value: Any) -> str:
+    """A scalar as YAML writes it."""
+    return str(text(value))

@@ -1,0 +1,185 @@
+"""Objects of Kubernetes itself, and of those that bring pods of their own."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.items import (
+    ConfigMap,
+    DeviceClaim,
+    Namespace,
+    Nodes,
+    NodeTaint,
+    Quota,
+    Workload,
+)
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.readers.pods import pod_labels, pod_places
+from eks_gpushare.lint.readers.values import at, mapping, mappings, text
+from eks_gpushare.lint.texts import texts_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.lint.document import Document
+
+_CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"))
+_REQUESTS = "requests."
+
+
+class KubernetesReader:
+    """Any object with `apiVersion` and `kind`; what is not about GPUs gives nothing."""
+
+    name = "Kubernetes"
+
+    def matches(self, document: Document) -> bool:
+        """Whether it says what it is."""
+        value = document.value
+        if not isinstance(value, dict):
+            return False
+        return isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str)
+
+    def read(self, document: Document) -> Read:
+        """Its items, and what stands within a ConfigMap."""
+        inner = _within(document) if document.value["kind"] == "ConfigMap" else ()
+        return Read(items=tuple(_items(document)), inner=tuple(inner))
+
+
+def object_name(value: Mapping[str, Any]) -> Maybe[str]:
+    """The name of an object, or the beginning of one that is yet to be made."""
+    found = at(value, "metadata", "name")
+    return text(found if found is not None else at(value, "metadata", "generateName"))
+
+
+def namespace_of(value: Mapping[str, Any]) -> Maybe[str]:
+    """The namespace that an object names."""
+    return text(at(value, "metadata", "namespace"), "default")
+
+
+def source(document: Document, name: Maybe[str]) -> Source:
+    """Its source, called by kind and name."""
+    called = "" if name is UNKNOWN or not name else f" {name}"
+    return Source(f"the {document.value['kind']}{called}", document)
+
+
+def _items(document: Document) -> Iterator[Item]:
+    value: Mapping[str, Any] = document.value
+    kind = value["kind"]
+    name = object_name(value)
+    whence = source(document, name)
+    space = namespace_of(value)
+    if kind == "ConfigMap":
+        yield ConfigMap(source=whence, name=name, namespace=space, data=_texts(value))
+    elif kind == "Namespace":
+        yield Namespace(source=whence, name=name, labels=_labels(value))
+    elif kind == "ResourceQuota":
+        hard = mapping(at(value, "spec", "hard"))
+        yield Quota(source=whence, kind=kind, name=name, namespace=space, hard=_hard(hard))
+    elif kind == "ClusterQueue":
+        yield Quota(source=whence, kind=kind, name=name, namespace="", hard=_queued(value))
+    elif kind == "Node":
+        yield _node(value, whence, name)
+    elif kind in _CLAIMS:
+        spec = mapping(value.get("spec"))
+        yield DeviceClaim(source=whence, kind=kind, name=name, namespace=space, spec=spec)
+    else:
+        for place in pod_places(kind, value):
+            spec = at(value, *place.spec)
+            if isinstance(spec, dict) and isinstance(spec.get("containers", []), list):
+                yield Workload(
+                    source=whence,
+                    kind=kind,
+                    name=name,
+                    namespace=space,
+                    replicas=place.replicas,
+                    labels=pod_labels(value, place.template),
+                    spec=spec,
+                    spec_path=place.spec,
+                )
+
+
+def _within(document: Document) -> Iterator[Document]:
+    """The documents in a ConfigMap's texts, as far as they look like YAML."""
+    data = document.value.get("data")
+    for key, each in data.items() if isinstance(data, dict) else ():
+        if isinstance(each, str) and ":" in each:
+            texts = texts_within(document, ("data", key))
+            yield from texts.documents if texts else ()
+
+
+def _labels(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
+    return mapping(at(value, "metadata", "labels"))
+
+
+def _texts(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
+    """What a ConfigMap holds, with the binary part as text where it is text."""
+    plain, binary = mapping(value.get("data")), mapping(value.get("binaryData"))
+    if plain is UNKNOWN or binary is UNKNOWN:
+        return UNKNOWN
+    return {**{key: _decoded(each) for key, each in binary.items()}, **plain}
+
+
+def _decoded(value: Any) -> Any:
+    if not isinstance(value, str):
+        return UNKNOWN
+    try:
+        return base64.b64decode("".join(value.split()), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return UNKNOWN
+
+
+def _hard(hard: Maybe[Mapping[str, Any]]) -> Maybe[Mapping[str, Any]]:
+    if hard is UNKNOWN:
+        return UNKNOWN
+    return {key.removeprefix(_REQUESTS): each for key, each in hard.items()}
+
+
+def _queued(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
+    """What all flavors of a ClusterQueue have together, as far as one number says so."""
+    found: dict[str, Any] = {}
+    for _, group in mappings(at(value, "spec", "resourceGroups")):
+        for _, flavor in mappings(group.get("flavors")):
+            for _, each in mappings(flavor.get("resources")):
+                name, quota = each.get("name"), each.get("nominalQuota")
+                if isinstance(name, str):
+                    found[name] = quota if name not in found else _sum(found[name], quota)
+    return found
+
+
+def _sum(one: Any, other: Any) -> Any:
+    try:
+        return int(str(one)) + int(str(other))
+    except ValueError:
+        return UNKNOWN
+
+
+def _node(value: Mapping[str, Any], whence: Source, name: Maybe[str]) -> Nodes:
+    labels = _labels(value)
+    found = at(value, "spec", "taints")
+    taints: Maybe[tuple[NodeTaint, ...]] = (
+        UNKNOWN if found is UNKNOWN else tuple(_taint(each) for _, each in mappings(found))
+    )
+    types: Maybe[tuple[str, ...]] = ()
+    if labels is not UNKNOWN:
+        stated = labels.get("node.kubernetes.io/instance-type")
+        types = UNKNOWN if stated is UNKNOWN else (stated,) if isinstance(stated, str) else ()
+    return Nodes(
+        source=whence,
+        name=name,
+        provisioner="byHand",
+        instance_types=types,
+        labels=labels,
+        taints=taints,
+        least=1,
+        most=1,
+    )
+
+
+def _taint(given: Mapping[str, Any]) -> NodeTaint:
+    key, value, effect = (given.get(each) for each in ("key", "value", "effect"))
+    return NodeTaint(*("" if each is None else str(each) for each in (key, value, effect)))

@@ -1,0 +1,62 @@
+"""Reading plain values whose shape nobody has checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.source import Maybe
+
+
+def at(value: Any, *path: str | int) -> Any:
+    """The value at a path, None where there is none, `UNKNOWN` below one that is not known."""
+    for step in path:
+        if value is UNKNOWN:
+            return UNKNOWN
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def mapping(value: Any) -> Maybe[Mapping[str, Any]]:
+    """A mapping; an empty one for anything else that is known."""
+    return value if isinstance(value, dict) or value is UNKNOWN else {}
+
+
+def text(value: Any, otherwise: str = "") -> Maybe[str]:
+    """A text; another one for anything else that is known."""
+    return value if isinstance(value, str) or value is UNKNOWN else otherwise
+
+
+def whole(value: Any, otherwise: int | None = None) -> Maybe[int | None]:
+    """A whole number, also one in quotes."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal():
+        return int(value)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number or value is UNKNOWN else otherwise
+
+
+def mappings(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The mappings of a list, with their places in it."""
+    if isinstance(value, list):
+        yield from ((index, each) for index, each in enumerate(value) if isinstance(each, dict))
+
+
+def walk(value: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Mapping[str, Any]]]:
+    """Every mapping in a value, from the top down."""
+    if isinstance(value, dict):
+        yield path, value
+        for key, inner in value.items():
+            yield from walk(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from walk(inner, (*path, index))

@@ -1,0 +1,46 @@
+"""Words that somebody wrote, and those that were meant."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_CLOSE: Final = 0.8
+_LONGEST: Final = 80
+
+
+def plain(word: str) -> str:
+    """A key without case, dashes and underscores."""
+    return word.lower().replace("-", "").replace("_", "")
+
+
+def close_to(word: str, words: Iterable[str]) -> str | None:
+    """The word that was meant for certain, if there is one."""
+    by_plain = {plain(each): each for each in words}
+    folded = plain(word)
+    if folded in by_plain:
+        return by_plain[folded]
+    close = difflib.get_close_matches(folded, by_plain, 1, _CLOSE)
+    return by_plain[close[0]] if close else None
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it."""
+    if value is UNKNOWN:
+        return "not known"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "empty"
+    text = str(value)
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return f'"{text}"' if isinstance(value, str) else text

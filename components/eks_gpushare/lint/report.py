@@ -1,0 +1,55 @@
+"""What was found in the files of a call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eks_gpushare.findings.finding import has_errors
+
+if TYPE_CHECKING:
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.inventory.problem import Edit
+    from eks_gpushare.lint.document import Document, Position
+
+
+class Placed(NamedTuple):
+    """A finding with its place in a file."""
+
+    finding: Finding
+    position: Position | None
+    """None where it is about the file as a whole."""
+    document: Document | None = None
+    edits: tuple[Edit, ...] = ()
+    """What removes it for certain, with paths from the top of the document."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As `lint --json` prints it."""
+        line, column = self.position or (None, None)
+        return {**self.finding.as_json(), "line": line, "column": column}
+
+
+class FileReport(NamedTuple):
+    """What was found in one file."""
+
+    file: str
+    """The file as it was given."""
+    kinds: tuple[str, ...] = ()
+    """What was read in it: `Kubernetes Deployment`, `Helm values of gpu-operator`."""
+    found: tuple[Placed, ...] = ()
+    """In the order of its lines."""
+    readable: bool = True
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings without their places."""
+        return tuple(each.finding for each in self.found)
+
+    @property
+    def ok(self) -> bool:
+        """Whether no finding is an error."""
+        return not has_errors(self.findings)
+
+    def as_json(self) -> dict[str, Any]:
+        """As `lint --json` prints it."""
+        found = [each.as_json() for each in self.found]
+        return {"file": self.file, "ok": self.ok, "read": list(self.kinds), "findings": found}

@@ -1,0 +1,36 @@
+"""What is wrong with a file as such, or why nothing is said of it."""
+
+from __future__ import annotations
+
+from eks_gpushare.findings.rule import Rule
+
+_YAML = "https://yaml.org/spec/1.2.2/"
+
+UNREADABLE = Rule(
+    "GPU1000",
+    "error",
+    "A file can be read.",
+    "Of a file that cannot be read nothing is known, so nothing in it is checked.",
+    _YAML,
+)
+NOT_READ = Rule(
+    "GPU1001",
+    "info",
+    "A file is of a kind that lint reads.",
+    "Nothing in it is checked; what others refer to may stand there.",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/",
+)
+TWICE = Rule(
+    "GPU1002",
+    "error",
+    "A mapping has each key once.",
+    "Helm takes the last one in silence, and Kubernetes refuses the object.",
+    "https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation",
+)
+TEMPLATE = Rule(
+    "GPU1003",
+    "info",
+    "A template is rendered before it is checked.",
+    "What a template makes depends on its values, so nothing in it is checked.",
+    "https://helm.sh/docs/helm/helm_template/",
+)

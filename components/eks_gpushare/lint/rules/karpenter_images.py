@@ -1,0 +1,101 @@
+"""Which image an EC2NodeClass starts nodes from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.plain import at, items
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Source
+
+FLOATING_IMAGE = Rule(
+    "GPU1056",
+    "warning",
+    "The image of GPU nodes is pinned.",
+    "Karpenter takes the newest image that matches, and exchanges every node whenever AWS "
+    "publishes another: with another driver, under the pods that share its GPU.",
+    "https://karpenter.sh/docs/tasks/managing-amis/",
+)
+REFUSED_ALIAS = Rule(
+    "GPU1061",
+    "error",
+    "An AMI alias is a family and a release.",
+    "Karpenter refuses the EC2NodeClass, or finds no image and launches nothing.",
+    "https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms",
+)
+
+_FAMILIES = ("al2", "al2023", "bottlerocket", "windows2019", "windows2022", "windows2025")
+_RELEASE = {
+    "bottlerocket": (re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+"), "v1.57.0"),
+    "al2023": (re.compile(r"v[0-9]{8}"), "v20261114"),
+    "al2": (re.compile(r"v[0-9]{8}"), "v20251114"),
+}
+
+
+def image_rules(source: Source, spec: Any) -> Iterator[Judgement]:
+    """What is wrong with the images that an EC2NodeClass selects."""
+    terms = at(spec, "amiSelectorTerms")
+    for index, term in enumerate(items(terms)):
+        place = ("spec", "amiSelectorTerms", index)
+        alias = at(term, "alias")
+        if UNKNOWN in (term, alias):
+            yield NotSeen(FLOATING_IMAGE, source, "the alias of its image, which is filled in")
+        elif isinstance(alias, str):
+            yield from _alias(source, (*place, "alias"), alias)
+        elif isinstance(at(term, "name"), str) and set("*?") & set(at(term, "name")):
+            yield Problem(
+                FLOATING_IMAGE,
+                source,
+                (*place, "name"),
+                f"{at(term, 'name')} matches every image that will ever have such a name.",
+                "Name one image, by its id, by its whole name or by an alias with a release.",
+            )
+        elif isinstance(at(term, "ssmParameter"), str) and "recommended" in at(
+            term, "ssmParameter"
+        ):
+            yield Problem(
+                FLOATING_IMAGE,
+                source,
+                (*place, "ssmParameter"),
+                "The parameter names whatever AWS recommends at that time.",
+                "Name one image, by its id, or by an alias with a release.",
+            )
+
+
+def _alias(source: Source, place: tuple[str | int, ...], alias: str) -> Iterator[Judgement]:
+    family, parted, release = alias.partition("@")
+    if family.lower() not in _FAMILIES or not parted or not release:
+        yield Problem(
+            REFUSED_ALIAS,
+            source,
+            place,
+            f"{alias} is no alias; one is a family and a release, such as al2023@v20261114.",
+            f"The families are {', '.join(_FAMILIES)}.",
+        )
+    elif family.startswith("windows"):
+        return  # EKS has no GPUs for Windows
+    elif release == "latest":
+        example = _RELEASE.get(family.lower(), (None, "v20261114"))[1]
+        yield Problem(
+            FLOATING_IMAGE,
+            source,
+            place,
+            f"{alias} is another image as soon as AWS publishes one.",
+            f"Pin a release that you have tried: {family}@{example}.",
+        )
+    elif (known := _RELEASE.get(family.lower())) and not known[0].fullmatch(release):
+        yield Problem(
+            REFUSED_ALIAS,
+            source,
+            place,
+            f"{release} is no release of {family}; one is written like {known[1]}.",
+            f"Write {family}@{known[1]}, or the release that you mean.",
+        )

@@ -1,0 +1,203 @@
+"""What a NodePool says and does not do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.plain import at, items, mapping
+from eks_gpushare.sharing.labels import CONFIG_LABEL, OWNED_PREFIXES, PRESENT_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Source
+
+_NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
+_LABELS = "https://karpenter.sh/docs/concepts/scheduling/#well-known-labels"
+
+UNSET_LABEL = Rule(
+    "GPU1054",
+    "warning",
+    "A requirement that is to choose GPU types is one on a label that types have.",
+    "nvidia.com/gpu is a resource and by custom a taint, and no label of an instance type. Such a "
+    "requirement chooses nothing: Karpenter may launch types without a GPU.",
+    _LABELS,
+)
+LATE_LABEL = Rule(
+    "GPU1055",
+    "warning",
+    "A requirement is not on a label that only a running node gets.",
+    "GPU feature discovery and NFD set it once they run on the node. Karpenter knows no instance "
+    "type by it: it chooses nothing, or gives every node a value that is then overwritten.",
+    _LABELS,
+)
+IDLE_LIMIT = Rule(
+    "GPU1057",
+    "warning",
+    "A limit is of something that nodes of the pool have.",
+    "Of what no node has there is never too much: the limit holds nothing back.",
+    f"{_NODE_POOLS}#speclimits",
+)
+STARTUP_TAINT = Rule(
+    "GPU1058",
+    "error",
+    "A startup taint is one that goes, and no taint that stays.",
+    "With a startup taint that is an ordinary one too, Karpenter launches no node at all.",
+    f"{_NODE_POOLS}#cilium-startup-taint",
+)
+AUTO_MODE = Rule(
+    "GPU1059",
+    "error",
+    "GPUs of EKS Auto Mode are not shared.",
+    "Its nodes have a device plugin of their own that reads no configuration, and no chart can "
+    "replace it: every pod gets a whole GPU.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/auto-accelerated.html",
+)
+
+AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
+MIG_CONFIG: Final = "nvidia.com/mig.config"
+_INPUTS: Final = (
+    *(CONFIG_LABEL, PRESENT_LABEL, MIG_CONFIG),
+    *("nvidia.com/gpu.deploy.", "nvidia.com/gpu.workload.config", "nvidia.com/vgpu.config"),
+    "nvidia.com/mps.capable",
+)
+"""Labels of NVIDIA's that people set, and charts read."""
+_RESOURCE_LIKE = ("nvidia.com/gpu", "nvidia.com/gpu.shared")
+_CHOOSING = ("karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-")
+_TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_LIMITED = ("cpu", "memory", "ephemeral-storage", "pods", "nodes")
+_INSTEAD = (
+    "Require karpenter.k8s.aws/instance-gpu-manufacturer In [nvidia], or name types by "
+    "node.kubernetes.io/instance-type."
+)
+
+
+def pool_rules(
+    source: Source, spec: Any, template: FieldPath, own_labels: Mapping[str, Any]
+) -> Iterator[Judgement]:
+    """What is wrong with what a NodePool, or an older kind of it, means.
+
+    Args:
+        source: The object.
+        spec: Its `spec`.
+        template: Where requirements and taints stand below `spec`.
+        own_labels: Labels that it gives its nodes.
+    """
+    requirements = at(spec, *template, "requirements")
+    for index, each in enumerate(items(requirements)):
+        place = ("spec", *template, "requirements", index)
+        yield from _requirement(source, place, each, items(requirements), own_labels)
+    yield from _limits(source, spec)
+    yield from _startup_taints(source, spec, template)
+    if at(spec, *template, "nodeClassRef", "group") == AUTO_MODE_GROUP:
+        yield from _auto_mode(source, spec)
+
+
+def _requirement(
+    source: Source,
+    place: FieldPath,
+    given: Any,
+    beside: list[Any],
+    own_labels: Mapping[str, Any],
+) -> Iterator[Judgement]:
+    key, operator = at(given, "key"), at(given, "operator")
+    if not isinstance(key, str) or operator not in {"Exists", "In", "Gt", "Lt", "Gte", "Lte"}:
+        return
+    if resource_name(key):
+        if any(chooses_gpu_types(each) for each in beside) and operator == "In":
+            return  # which labels the nodes, as requirements with a value do
+        sets = " The pool's own label of that name is a label of nodes, not of types."
+        yield Problem(
+            UNSET_LABEL,
+            source,
+            (*place, "key"),
+            f"The requirement {key} {operator} chooses no instance type: no type has such a label."
+            f"{sets if key in own_labels else ''}",
+            _INSTEAD,
+        )
+    elif key.startswith(OWNED_PREFIXES) and not key.startswith(_INPUTS):
+        yield Problem(
+            LATE_LABEL,
+            source,
+            (*place, "key"),
+            f"{key} is set by feature discovery on a node that runs; Karpenter knows no type by "
+            "it.",
+            f"{_INSTEAD} Of a product, karpenter.k8s.aws/instance-gpu-name In [a10g] says the "
+            "same.",
+        )
+
+
+def resource_name(key: str) -> bool:
+    """Whether a label's key is really the name of an extended resource of NVIDIA's plugin."""
+    return key in _RESOURCE_LIKE or key.startswith("nvidia.com/mig-")
+
+
+def chooses_gpu_types(requirement: Any) -> bool:
+    """Whether a requirement can keep types without a GPU away."""
+    key = at(requirement, "key")
+    return isinstance(key, str) and (key.startswith(_CHOOSING) or key in _TYPE_KEYS)
+
+
+def _limits(source: Source, spec: Any) -> Iterator[Judgement]:
+    limits = at(spec, "limits")
+    inner = at(limits, "resources")
+    place: FieldPath = ("spec", "limits")
+    if isinstance(inner, dict):
+        place = (*place, "resources")
+        limits = inner
+    for resource in mapping(limits):
+        if resource == "nodes" and at(spec, "replicas") is None:
+            yield Problem(
+                IDLE_LIMIT,
+                source,
+                (*place, resource),
+                "nodes limits static pools only: Karpenter 1.14 passed it over in a pool without "
+                "replicas.",
+                "Limit what every node has, such as cpu, or the shares that an overlay names.",
+            )
+        elif "/" not in resource and resource not in _LIMITED and not _huge(resource):
+            fix = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu"}.get(resource.lower())
+            yield Problem(
+                IDLE_LIMIT,
+                source,
+                (*place, resource),
+                f"{resource} is no resource of a node, so it limits nothing.",
+                f"Write {fix}." if fix else f"Limit {', '.join(_LIMITED[:2])} or nvidia.com/gpu.",
+            )
+
+
+def _huge(resource: str) -> bool:
+    return resource.startswith("hugepages-") or resource == "resources"
+
+
+def _startup_taints(source: Source, spec: Any, template: FieldPath) -> Iterator[Judgement]:
+    staying = {at(each, "key") for each in items(at(spec, *template, "taints"))} - {UNKNOWN, None}
+    for index, each in enumerate(items(at(spec, *template, "startupTaints"))):
+        key = at(each, "key")
+        if key in staying:
+            yield Problem(
+                STARTUP_TAINT,
+                source,
+                ("spec", *template, "startupTaints", index),
+                f"{key} is a taint of the pool too, which stays.",
+                "Remove it from one of the two, or use another key.",
+            )
+
+
+def _auto_mode(source: Source, spec: Any) -> Iterator[Judgement]:
+    given = mapping(at(spec, "template", "metadata", "labels"))
+    for key in (CONFIG_LABEL, MIG_CONFIG):
+        if key in given and given[key] != "all-disabled":
+            yield Problem(
+                AUTO_MODE,
+                source,
+                ("spec", "template", "metadata", "labels", key),
+                f"{key} asks for a way of sharing, and the nodes are of EKS Auto Mode, which has "
+                "none.",
+                "Take a managed node group or Karpenter of your own for shared GPUs.",
+            )

@@ -1,0 +1,46 @@
+"""What a YAML scalar means to Kubernetes and Helm.
+
+Both read YAML with sigs.k8s.io/yaml, which has the rules of go-yaml v2: `yes`, `on` and `y` are
+true, dates are text, and keys of any kind become text.
+
+Source: `goyaml.v2/resolve.go` of https://github.com/kubernetes-sigs/yaml, July 2025.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from eks_gpushare.stack_file import scalars
+
+_BOOLEANS: Final = {
+    **{word: True for low in ("y", "yes", "on") for word in (low, low.title(), low.upper())},
+    **{word: False for low in ("n", "no", "off") for word in (low, low.title(), low.upper())},
+}
+_TEMPLATE: Final = re.compile(r"\{\{.*?\}\}|\$\{[A-Za-z_][^{}\n]*\}")
+"""What a template engine fills in: Helm, Jinja, Argo; envsubst, Flux."""
+
+
+def plain_scalar(text: str) -> Any:
+    """The value of an unquoted, untagged scalar."""
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    scalar = scalars.resolve_plain(text)
+    return text if scalar.kind == "timestamp" else scalar.value
+
+
+def tagged_scalar(tag: str, text: str) -> Any:
+    """The value of a scalar with a tag; text where the tag is none of YAML's own."""
+    name = tag.removeprefix(scalars.TAG_PREFIX)
+    if name == "bool" and text in _BOOLEANS:
+        return _BOOLEANS[text]
+    scalar = scalars.resolve_tagged(name, text) if name in scalars.TAGS else None
+    return text if scalar is None else scalar.value
+
+
+def templated(text: str) -> bool:
+    """Whether a text is yet to be filled in.
+
+    Of several lines it is kept: what it holds, such as a script, is full of braces of its own.
+    """
+    return "{" in text and "\n" not in text.rstrip() and _TEMPLATE.search(text) is not None

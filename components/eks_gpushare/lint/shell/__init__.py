@@ -1,0 +1,1 @@
+"""What commands in scripts and documentation say of GPU sharing."""

@@ -1,0 +1,130 @@
+"""`helm install` and `helm upgrade`: which chart, by which values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint.shell.flags import sorted_words
+from eks_gpushare.lint.shell.said import placed_document
+from eks_gpushare.lint.shell.set_values import json_setting, put, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.lint.document import Position
+    from eks_gpushare.lint.shell.flags import Line
+    from eks_gpushare.lint.shell.said import Said
+    from eks_gpushare.lint.shell.words import Word
+
+_SWITCHES: Final = frozenset(
+    (
+        *("install", "create-namespace", "wait", "atomic", "devel", "debug", "force", "no-hooks"),
+        *("reuse-values", "reset-values", "reset-then-reuse-values", "generate-name", "skip-crds"),
+        *("dependency-update", "verify", "wait-for-jobs", "dry-run", "cleanup-on-fail", "hide-notes"),
+        *("render-subchart-notes", "include-crds", "replace", "take-ownership", "enable-dns"),
+        *("insecure-skip-tls-verify", "pass-credentials", "plain-http", "disable-openapi-validation"),
+        *("skip-schema-validation", "rollback-on-failure", "server-side", "force-conflicts"),
+    )
+)
+_SHORT: Final = {"i": "install", "n": "namespace", "f": "values", "g": "generate-name", "o": "output"}
+_VERBS: Final = ("install", "upgrade", "template")
+_SET: Final = ("set", "set-string", "set-json", "set-file", "set-literal", "values")
+
+
+def helm_release(words: Sequence[Word], said: Said) -> None:
+    """Take what a `helm` command installs."""
+    at = words[0].position
+    line = sorted_words(words[1:], _SWITCHES, _SHORT)
+    verb = line.plain[0].text if line.plain else ""
+    if verb not in _VERBS:
+        return
+    plain = line.plain[1:]
+    name, chart = _name_and_chart(plain, line)
+    if chart is None:
+        return
+    namespace: Maybe[str] = "default"
+    if (given := line.last("namespace")) is not None:
+        namespace = given.value
+    version = line.last("version")
+    values, places, seen = _values(line, said)
+    before = said.releases.get((name, namespace))
+    if line.has("reuse-values", "reset-then-reuse-values") and before is not None:
+        values = merge_values(before.values, values) if isinstance(before.values, dict) else values
+    called = "" if name is UNKNOWN or not name else f" {name}"
+    document = placed_document(said.file, values, at, places)
+    source = Source(f"the release{called} of {chart_name(chart)}", document)
+    release = Release(
+        source=source,
+        name=name,
+        chart=chart_name(chart),
+        version="" if version is None else version.value,
+        namespace=namespace,
+        values=values if seen else UNKNOWN,
+    )
+    said.releases[name, namespace] = release
+    said.charts.append(release if seen else replace(release, values=values))
+
+
+def chart_name(reference: str) -> str:
+    """The chart's own name in a reference: of a repository, a registry, a folder or an archive."""
+    name = reference.rstrip("/").rpartition("/")[2]
+    if name.endswith(".tgz"):
+        name = name.removesuffix(".tgz")
+        stem, dash, version = name.rpartition("-")
+        name = stem if dash and version.lstrip("v")[:1].isdecimal() else name
+    return name
+
+
+def _name_and_chart(plain: Sequence[Word], line: Line) -> tuple[Maybe[str], str | None]:
+    """Name and reference of the chart; `helm upgrade NAME CHART` may have them on either side."""
+    if line.has("generate-name"):
+        return UNKNOWN, str(plain[0].text) if plain else None
+    match plain:
+        case [name, chart, *_]:
+            reference = chart.value
+            if reference is UNKNOWN:
+                return name.value, None
+            # Charts come from `repository/chart`; a name has no slash.
+            if "/" in name.text and "/" not in chart.text:
+                return chart.value, name.text
+            return name.value, str(reference)
+        case _:
+            return UNKNOWN, None
+
+
+def _values(
+    line: Line, said: Said
+) -> tuple[dict[str, Any], dict[FieldPath, Position], bool]:
+    """Values merged as Helm does, where each stands, and whether all of them could be read."""
+    values: dict[str, Any] = {}
+    places: dict[FieldPath, Position] = {}
+    seen = True
+    for _, word in line.every("values"):
+        for file in word.text.split(","):
+            found = said.values_written(file)
+            if isinstance(found, dict):
+                values = merge_values(values, found)
+            else:
+                seen = False
+    for flag, word in line.every(*_SET[:-1]):
+        if flag == "set-json":
+            given = json_setting(word.text)
+        elif flag in {"set-file", "set-literal"}:
+            given = [
+                each if flag == "set-literal" else each._replace(value=UNKNOWN)
+                for each in settings(word.text, strings=True)
+            ]
+        else:
+            given = settings(word.text, strings=flag == "set-string")
+        for setting in given:
+            put(values, setting.path, setting.value)
+            for length in range(1, len(setting.path) + 1):
+                places.setdefault(setting.path[:length], word.position)
+            places[setting.path] = word.position
+    return values, places, seen

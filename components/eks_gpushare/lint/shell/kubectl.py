@@ -1,0 +1,197 @@
+"""`kubectl`: what is put on nodes by hand, ConfigMaps of files and literals, and patches."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.plain import EFFECTS, kubernetes_effect
+from eks_gpushare.lint.shell.flags import sorted_words
+from eks_gpushare.lint.shell.words import GAP, known
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.lint.document import Position
+    from eks_gpushare.lint.shell.flags import Line
+    from eks_gpushare.lint.shell.said import Said
+    from eks_gpushare.lint.shell.words import Word
+
+BY_HAND = Rule(
+    "GPU1062",
+    "warning",
+    "Labels and taints of nodes come with the nodes.",
+    "What is put on a node by hand is gone when another takes its place: what selects by it, a "
+    "device plugin's DaemonSet or a MIG layout, is then nowhere.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html",
+)
+BAD_TAINT = Rule(
+    "GPU1063",
+    "error",
+    "A taint on a command line is KEY=VALUE:EFFECT.",
+    "kubectl and eksctl refuse it, and the node stays open to every pod.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+)
+
+_SWITCHES: Final = frozenset(
+    ("overwrite", "all", "list", "dry-run", "server-side", "force-conflicts", "recursive", "force",
+     "A", "all-namespaces", "wait")
+)  # fmt: skip
+_SHORT: Final = {
+    "n": "namespace", "f": "filename", "l": "selector", "p": "patch", "o": "output",
+    "R": "recursive", "k": "kustomize",
+}  # fmt: skip
+_NODES: Final = ("node", "nodes", "no")
+_CONFIG_MAPS: Final = ("configmap", "configmaps", "cm")
+
+
+def kubectl(words: Sequence[Word], said: Said) -> None:
+    """Take what a `kubectl` command changes."""
+    line = sorted_words(words[1:], _SWITCHES, _SHORT)
+    at = words[0].position
+    plain = [each.text for each in line.plain]
+    match plain:
+        case ["label", kind, *_] if kind.partition("/")[0] in _NODES:
+            _label(line, at, said)
+        case ["taint", kind, *_] if kind.partition("/")[0] in _NODES:
+            _taint(line, at, said)
+        case ["create", kind, _, *_] if kind in _CONFIG_MAPS:
+            _config_map(line, at, said)
+        case _:
+            pass
+
+
+def _given(line: Line) -> tuple[Maybe[str], list[Word]]:
+    """The node that is named, and what is said of it."""
+    words = list(line.plain[1:])
+    kind = words.pop(0)
+    name: Maybe[str] = UNKNOWN
+    if "/" in kind.text:
+        name = known(kind.text.partition("/")[2])
+    said = [each for each in words if "=" in each.text or _removes(each.text)]
+    named = [each for each in words if each not in said]
+    if named and "/" not in kind.text:
+        name = named[0].value
+    return name, said
+
+
+def _removes(text: str) -> bool:
+    return text.endswith("-") and not text.startswith("-")
+
+
+def _label(line: Line, at: Position, said: Said) -> None:
+    name, words = _given(line)
+    labels: dict[str, Any] = {}
+    places: dict[FieldPath, Position] = {}
+    for word in words:
+        key, joined, value = word.text.partition("=")
+        if joined and GAP not in key:
+            labels[key] = known(value)
+            places["labels", key] = word.position
+    if not labels:
+        return
+    source = said.source(_called(name), at, places)
+    for key, value in labels.items():
+        shown = "" if value is UNKNOWN else f"={value}"
+        said.judgements.append(
+            Problem(
+                BY_HAND,
+                source,
+                ("labels", key),
+                f"The label {key}{shown} is put on a node by hand; a node that takes its place has "
+                "none.",
+                "Give it to the node group or the NodePool, as one of its labels.",
+            )
+        )
+    said.items.append(Nodes(source=source, name=name, provisioner="byHand", labels=labels))
+
+
+def _taint(line: Line, at: Position, said: Said) -> None:
+    name, words = _given(line)
+    taints: list[NodeTaint] = []
+    places: dict[FieldPath, Position] = {}
+    bad: list[tuple[FieldPath, str]] = []
+    plain = [each for each in line.plain[2:] if ":" in each.text and each not in words]
+    for word in (*words, *plain):
+        if _removes(word.text) or GAP in word.text:
+            continue
+        path = ("taints", len(places))
+        places[path] = word.position
+        pair, parted, effect = word.text.rpartition(":")
+        if not parted or effect not in EFFECTS:
+            bad.append((path, word.text))
+            continue
+        key, _, value = pair.partition("=")
+        taints.append(NodeTaint(key, value, effect))
+    source = said.source(_called(name), at, places)
+    said.judgements += [bad_taint(source, path, given) for path, given in bad]
+    for index, taint in enumerate(taints):
+        said.judgements.append(
+            Problem(
+                BY_HAND,
+                source,
+                ("taints", index),
+                f"The taint {taint} is put on a node by hand; a node that takes its place has none.",
+                "Give it to the node group or the NodePool, as one of its taints.",
+            )
+        )
+    if taints:
+        said.items.append(
+            Nodes(source=source, name=name, provisioner="byHand", taints=tuple(taints))
+        )
+
+
+def bad_taint(source: Any, path: FieldPath, given: str) -> Problem:
+    """What to say of a taint that no tool takes."""
+    pair, parted, effect = given.rpartition(":")
+    meant = kubernetes_effect(effect) if parted else None
+    fix = f"Write {pair}:{meant}." if meant else f"Write {given}:NoSchedule."
+    if parted and not meant:
+        fix = f"Write {pair}:NoSchedule; the effects are {', '.join(EFFECTS)}."
+    return Problem(BAD_TAINT, source, path, f"{given} is no taint.", fix)
+
+
+def _called(name: Maybe[str]) -> str:
+    return "a node labelled by hand" if name is UNKNOWN or not name else f"the node {name}"
+
+
+def _config_map(line: Line, at: Position, said: Said) -> None:
+    name = line.plain[2].value
+    given = line.last("namespace")
+    data: dict[str, Any] = {}
+    places: dict[FieldPath, Position] = {}
+    for _, word in line.every("from-literal"):
+        key, joined, value = word.text.partition("=")
+        if joined:
+            data[key] = known(value)
+            places["data", key] = word.position
+    for _, word in line.every("from-file", "from-env-file"):
+        key, joined, file = word.text.partition("=")
+        if not joined:
+            key, file = word.text.rpartition("/")[2], word.text
+        if GAP in key:
+            continue
+        heredoc = said.written.get(file.removeprefix("./"))
+        data[key] = UNKNOWN if heredoc is None else heredoc.text
+        places["data", key] = word.position
+    called = "" if name is UNKNOWN else f" {name}"
+    source = said.source(f"the ConfigMap{called}", at, places)
+    namespace = "default" if given is None else given.value
+    said.items.append(ConfigMap(source=source, name=name, namespace=namespace, data=data))
+
+
+def cluster_policy_patch(line: Line) -> Any:
+    """The patch of a ClusterPolicy, None where it is none."""
+    patch = line.last("patch")
+    if patch is None or GAP in patch.text:
+        return None
+    try:
+        return json.loads(patch.text)
+    except ValueError:
+        return None

@@ -1,0 +1,184 @@
+"""Node groups that command lines of eksctl, eksdemo and the AWS CLI make."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.plain import EFFECTS, taints, whole
+from eks_gpushare.lint.shell.flags import sorted_words
+from eks_gpushare.lint.shell.kubectl import bad_taint
+from eks_gpushare.lint.shell.words import GAP, known
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.lint.document import Position
+    from eks_gpushare.lint.shell.flags import Line
+    from eks_gpushare.lint.shell.said import Said
+    from eks_gpushare.lint.shell.words import Word
+
+_SWITCHES: Final = frozenset(
+    (
+        *("managed", "spot", "node-private-networking", "ssh-access", "asg-access", "dry-run"),
+        *("without-nodegroup", "fargate", "full-ecr-access", "with-oidc", "efa-enabled", "auto-kubeconfig"),
+        *("external-dns-access", "alb-ingress-access", "enable-auto-mode", "install-nvidia-plugin"),
+    )
+)  # fmt: skip
+_SHORT: Final = {
+    "t": "node-type", "N": "nodes", "m": "nodes-min", "M": "nodes-max", "n": "name",
+    "r": "region", "f": "config-file", "P": "node-private-networking",
+}  # fmt: skip
+_SHORT_EKSDEMO: Final = {"i": "instance", "N": "nodes", "c": "cluster", "r": "region"}
+
+
+def node_group(words: Sequence[Word], said: Said) -> None:
+    """Take the node group that a command makes."""
+    tool = words[0].text.rpartition("/")[2]
+    if tool == "eksctl":
+        _eksctl(sorted_words(words[1:], _SWITCHES, _SHORT), words[0].position, said)
+    elif tool == "eksdemo":
+        _eksdemo(sorted_words(words[1:], frozenset(), _SHORT_EKSDEMO), words[0].position, said)
+    else:
+        _aws(words, said)
+
+
+def _eksctl(line: Line, at: Position, said: Said) -> None:
+    plain = [each.text for each in line.plain]
+    if plain[:2] not in (["create", "nodegroup"], ["create", "cluster"], ["create", "ng"]):
+        return
+    types = line.last("instance-types") or line.last("node-type")
+    if line.has("config-file") or (plain[1] == "cluster" and types is None):
+        return
+    name = line.last("nodegroup-name") or (line.last("name") if plain[1] != "cluster" else None)
+    places: dict[FieldPath, Position] = {}
+    if types is not None:
+        places["instanceTypes",] = types.position
+    given = line.last("node-taints")
+    if given is not None:
+        places["taints",] = given.position
+    called: Maybe[str] = UNKNOWN if name is None else name.value
+    source = said.source(_called(called), at, places)
+    managed = line.last("managed")
+    family = line.last("node-ami-family")
+    said.items.append(
+        Nodes(
+            source=source,
+            name=called,
+            provisioner="selfManaged"
+            if managed is not None and managed.text == "false"
+            else "managed",
+            instance_types=_types(types),
+            labels=_labels(line.last("node-labels")),
+            taints=_short_taints(given, source, said),
+            ami="" if family is None else family.value,
+            least=_number(line.last("nodes-min") or line.last("nodes")),
+            most=_number(line.last("nodes-max") or line.last("nodes")),
+        )
+    )
+
+
+def _eksdemo(line: Line, at: Position, said: Said) -> None:
+    plain = list(line.plain)
+    if [each.text for each in plain[:2]] not in (["create", "nodegroup"], ["create", "cluster"]):
+        return
+    types = line.last("instance")
+    cluster = plain[1].text == "cluster"
+    if cluster and types is None:
+        return
+    name: Maybe[str] = plain[2].value if len(plain) > 2 and not cluster else UNKNOWN  # noqa: PLR2004
+    places = {} if types is None else {("instanceTypes",): types.position}
+    said.items.append(
+        Nodes(
+            source=said.source(_called(name), at, places),
+            name=name,
+            provisioner="managed",
+            instance_types=_types(types),
+            least=_number(line.last("nodes")),
+            most=_number(line.last("nodes")),
+        )
+    )
+
+
+def _aws(words: Sequence[Word], said: Said) -> None:
+    """`aws eks create-nodegroup`, whose lists are words that follow their flag."""
+    at = words[0].position
+    if [each.text for each in words[1:3]] != ["eks", "create-nodegroup"]:
+        return
+    flags: dict[str, list[Word]] = {}
+    current: list[Word] = []
+    for word in words[3:]:
+        if word.text.startswith("--"):
+            current = flags.setdefault(word.text.lstrip("-"), [])
+        else:
+            current.append(word)
+    name: Maybe[str] = next((each.value for each in flags.get("nodegroup-name", ())), UNKNOWN)
+    types = flags.get("instance-types", [])
+    places: dict[FieldPath, Position] = {}
+    if types:
+        places["instanceTypes",] = types[0].position
+    sizes = _pairs(flags.get("scaling-config", ()))
+    given = [_pairs([each]) for each in flags.get("taints", ())]
+    unknown = any(GAP in each.text for each in types)
+    listed = tuple(each.text for word in types for each in [word])
+    ami = flags.get("ami-type", ())
+    said.items.append(
+        Nodes(
+            source=said.source(_called(name), at, places),
+            name=name,
+            provisioner="managed",
+            instance_types=UNKNOWN if unknown else tuple(",".join(listed).split(",")) if listed else (),
+            labels=_pairs(flags.get("labels", ())),
+            taints=taints(given),
+            ami=ami[0].value if ami else "",
+            least=whole(sizes.get("minSize")),
+            most=whole(sizes.get("maxSize")),
+        )
+    )  # fmt: skip
+
+
+def _pairs(words: Sequence[Word]) -> dict[str, Any]:
+    pairs = (each.partition("=") for word in words for each in word.text.split(","))
+    return {key: known(value) for key, joined, value in pairs if joined and GAP not in key}
+
+
+def _types(word: Word | None) -> Maybe[tuple[str, ...]]:
+    if word is None:
+        return ()
+    return UNKNOWN if GAP in word.text else tuple(word.text.split(","))
+
+
+def _labels(word: Word | None) -> Maybe[dict[str, Any]]:
+    if word is None:
+        return {}
+    return UNKNOWN if word.text.strip(GAP) == "" else _pairs([word])
+
+
+def _short_taints(
+    word: Word | None, source: Any, said: Said
+) -> Maybe[tuple[NodeTaint, ...]]:
+    """Taints of eksctl's `--node-taints`: KEY=VALUE:EFFECT, parted by commas."""
+    if word is None:
+        return ()
+    if GAP in word.text:
+        return UNKNOWN
+    found = []
+    for each in word.text.split(","):
+        pair, _, effect = each.rpartition(":")
+        key, _, value = pair.partition("=")
+        if not key or effect not in EFFECTS:
+            said.judgements.append(bad_taint(source, ("taints",), each))
+            continue
+        found.append(NodeTaint(key, value, effect))
+    return tuple(found)
+
+
+def _number(word: Word | None) -> Maybe[int | None]:
+    return None if word is None else whole(word.value)
+
+
+def _called(name: Maybe[str]) -> str:
+    return "the node group" if name is UNKNOWN else f"the node group {name}"

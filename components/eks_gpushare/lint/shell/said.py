@@ -1,0 +1,66 @@
+"""What commands are found to say: gathered over one text, since later ones build on earlier ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.snippets import documents_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.items import Item, Release
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.lint.shell.words import Heredoc
+
+
+@dataclass(slots=True)
+class Said:
+    """The state of a text that is being read."""
+
+    file: str
+    items: list[Item] = field(default_factory=list)
+    judgements: list[Judgement] = field(default_factory=list)
+    inner: list[Document] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)
+    written: dict[str, Heredoc] = field(default_factory=dict)
+    """Files that the text writes, by the name that it gives them."""
+    releases: dict[tuple[Maybe[str], Maybe[str]], Release] = field(default_factory=dict)
+    """The charts it installs, by name and namespace; what is installed again counts as it is last."""
+
+    def source(self, name: str, at: Position, places: Mapping[FieldPath, Position]) -> Source:
+        """The source of something that a command says.
+
+        Args:
+            name: What messages call it.
+            at: Where the command stands.
+            places: Where parts of it stand.
+        """
+        return Source(name, placed_document(self.file, None, at, places))
+
+    def values_written(self, file: str) -> Any:
+        """The values in a file that the text writes; UNKNOWN of any other."""
+        heredoc = self.written.get(file.removeprefix("./"))
+        if heredoc is None:
+            return UNKNOWN
+        read = documents_of(heredoc, self.file, self.variables)
+        return read[0].value if len(read) == 1 and isinstance(read[0].value, dict) else UNKNOWN
+
+
+def placed_document(
+    file: str, value: Any, at: Position, places: Mapping[FieldPath, Position]
+) -> Document:
+    """A document whose parts stand at known places, each as its nearest ancestor where not known."""
+
+    def position(path: FieldPath) -> Position:
+        for length in range(len(path), -1, -1):
+            if (found := places.get(tuple(path[:length]))) is not None:
+                return found
+        return at
+
+    return Document(file, value, position, editable=False)

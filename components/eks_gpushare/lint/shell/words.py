@@ -1,0 +1,315 @@
+"""Splitting shell text into commands, with the place of each word.
+
+This is no shell: nothing is run, and what only running would tell (variables that are not set in the
+text, substitutions, placeholders such as `<node>`) is a gap in the word.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.document import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, MutableMapping
+
+    from eks_gpushare.inventory.source import Maybe
+
+GAP: Final = "\ue000"
+"""Stands in a word for what is not known."""
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ASSIGNMENT: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)\+?=(?P<value>.*)", re.DOTALL)
+_PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w. /'-]{0,60}>(?![<>])")
+_HEREDOC: Final = re.compile(r"<<(?P<dash>-?)[ \t]*(?P<word>'[^'\n]*'|\"[^\"\n]*\"|\\?[\w.-]+)")
+_BEFORE_COMMAND: Final = frozenset(
+    ("$", "if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "sudo", "exec")
+)
+_MOST_COMMANDS: Final = 20_000
+
+
+class Word(NamedTuple):
+    """A word as the command gets it."""
+
+    text: str
+    position: Position
+
+    @property
+    def value(self) -> Maybe[str]:
+        """Its text, UNKNOWN if any of it is."""
+        return known(self.text)
+
+
+class Heredoc(NamedTuple):
+    """What follows a command until a line with its delimiter."""
+
+    text: str
+    line: int
+    """Line of its first line."""
+    literal: bool
+    """Whether the shell leaves `$` in it alone."""
+
+
+@dataclass(slots=True)
+class Command:
+    """One simple command."""
+
+    words: list[Word] = field(default_factory=list)
+    heredoc: Heredoc | None = None
+    writes: str = ""
+    """File that its output goes to."""
+    piped: bool = False
+    """Whether its output goes to the next command."""
+
+
+def known(text: str) -> Maybe[str]:
+    """A text, UNKNOWN if any of it is a gap."""
+    return UNKNOWN if GAP in text else text
+
+
+def commands(
+    text: str, variables: MutableMapping[str, str], line: int = 1, column: int = 1
+) -> Iterator[Command]:
+    """The commands of a text.
+
+    Args:
+        text: Shell text.
+        variables: Values of variables that are known; those that the text sets are added.
+        line: Line of the file at which the text begins.
+        column: Column of the file at which its first line begins.
+    """
+    count = 0
+    for command in _Scanner(text, variables, line, column).run():
+        _take_assignments(command, variables)
+        count += 1
+        if count > _MOST_COMMANDS:
+            return
+        if command.words or command.heredoc:
+            yield command
+
+
+def _take_assignments(command: Command, variables: MutableMapping[str, str]) -> None:
+    """Remember `NAME=value` before a command, or of `export`, and drop what is no command."""
+    words = command.words
+    while words and words[0].text in _BEFORE_COMMAND:
+        del words[0]
+    if words and words[0].text in {"export", "local", "readonly", "declare"}:
+        del words[0]
+        for word in words:
+            if matched := _ASSIGNMENT.fullmatch(word.text):
+                variables[matched["name"]] = matched["value"]
+        words.clear()
+        return
+    while words and (matched := _ASSIGNMENT.fullmatch(words[0].text)):
+        variables[matched["name"]] = matched["value"]
+        del words[0]
+
+
+class _Scanner:
+    """Goes through a text once."""
+
+    def __init__(
+        self, text: str, variables: MutableMapping[str, str], line: int, column: int
+    ) -> None:
+        self._text = text
+        self._variables = variables
+        self._at = 0
+        self._line = line
+        self._column = column
+        self._command = Command()
+        self._waiting: list[tuple[Command, str, bool, bool]] = []
+
+    def run(self) -> Iterator[Command]:
+        """The commands, those of a line once what follows the line is read."""
+        line: list[Command] = []
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            if char == "\n":
+                self._skip(1)
+                line.append(self._finish())
+                self._read_heredocs()
+                yield from line
+                line.clear()
+            elif char == "\\" and self._text[self._at + 1 : self._at + 2] in {"\n", "\r"}:
+                self._skip(3 if self._text[self._at + 1 : self._at + 3] == "\r\n" else 2)
+            elif char in " \t\r":
+                self._skip(1)
+            elif char == "#":
+                self._skip_line()
+            elif char in ";&|()":
+                piped = char == "|" and self._text[self._at + 1 : self._at + 2] != "|"
+                self._skip(2 if self._text[self._at : self._at + 2] in {"&&", "||", ";;"} else 1)
+                self._command.piped = piped
+                line.append(self._finish())
+            elif not self._redirection():
+                self._word()
+        line.append(self._finish())
+        self._read_heredocs()
+        yield from line
+
+    def _finish(self) -> Command:
+        done, self._command = self._command, Command()
+        return done
+
+    def _skip(self, count: int) -> None:
+        for char in self._text[self._at : self._at + count]:
+            if char == "\n":
+                self._line += 1
+                self._column = 1
+            else:
+                self._column += 1
+        self._at += count
+
+    def _skip_line(self) -> None:
+        end = self._text.find("\n", self._at)
+        self._skip((len(self._text) if end < 0 else end) - self._at)
+
+    def _redirection(self) -> bool:
+        """Take a redirection if one stands here."""
+        rest = self._text[self._at : self._at + 200]
+        if matched := _HEREDOC.match(rest):
+            word = matched["word"]
+            literal = word[0] in "'\"\\"
+            delimiter = word.strip("'\"").lstrip("\\")
+            self._waiting.append((self._command, delimiter, bool(matched["dash"]), literal))
+            self._skip(matched.end())
+            return True
+        if rest.startswith("<<<"):
+            self._skip(3)
+            return True
+        if rest[0] == "<":
+            if _PLACEHOLDER.match(rest):
+                return False
+            self._skip(1)
+            return True
+        if matched := re.match(r"[0-9]?>>?(&[0-9-]|\|)?[ \t]*", rest):
+            self._skip(matched.end())
+            if not matched[1]:
+                target = self._text_of_word()
+                if matched[0][0] in ">" and GAP not in target:
+                    self._command.writes = target
+            return True
+        return False
+
+    def _word(self) -> None:
+        start = Position(self._line, self._column)
+        before = self._at
+        text = self._text_of_word()
+        if self._at == before:  # a character that begins no word
+            self._skip(1)
+            return
+        self._command.words.append(Word(text, start))
+
+    def _text_of_word(self) -> str:
+        made: list[str] = []
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            if char in " \t\r\n;&|()":
+                break
+            if char == "<":
+                matched = _PLACEHOLDER.match(self._text, self._at)
+                if matched is None:
+                    break
+                made.append(GAP)
+                self._skip(matched.end() - self._at)
+            elif char == ">":
+                break
+            elif char == "\\":
+                following = self._text[self._at + 1 : self._at + 2]
+                if following not in {"\n", "\r"}:
+                    made.append(following)
+                    self._skip(2)
+                else:
+                    break
+            elif char == "'":
+                made.append(self._single())
+            elif char == '"':
+                made.append(self._double())
+            elif char in "$`":
+                made.append(self._expansion())
+            else:
+                made.append(char)
+                self._skip(1)
+        return "".join(made)
+
+    def _single(self) -> str:
+        end = self._text.find("'", self._at + 1)
+        if end < 0:
+            end = len(self._text)
+        inner = self._text[self._at + 1 : end]
+        self._skip(end + 1 - self._at)
+        return inner
+
+    def _double(self) -> str:
+        self._skip(1)
+        made: list[str] = []
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            if char == '"':
+                self._skip(1)
+                break
+            if char == "\\":
+                following = self._text[self._at + 1 : self._at + 2]
+                if following not in {'"', "\\", "$", "`", "\n"}:
+                    made.append("\\")
+                made.append("" if following == "\n" else following)
+                self._skip(2)
+            elif char in "$`":
+                made.append(self._expansion())
+            else:
+                made.append(char)
+                self._skip(1)
+        return "".join(made)
+
+    def _expansion(self) -> str:
+        """What stands for a variable or a substitution: its value if it is known, or a gap."""
+        text = self._text
+        if text[self._at] == "`":
+            end = text.find("`", self._at + 1)
+            self._skip((len(text) if end < 0 else end + 1) - self._at)
+            return GAP
+        following = text[self._at + 1 : self._at + 2]
+        if following in {"(", "{"}:
+            inner = self._bracketed(following)
+            if following == "{" and (matched := _NAME.fullmatch(inner)):
+                return self._variables.get(matched[0], GAP)
+            return GAP
+        matched = _NAME.match(text, self._at + 1)
+        if matched is None:
+            self._skip(2 if following and following in "0123456789@#?*!$-" else 1)
+            return GAP if following and following in "0123456789@#?*!-" else "$"
+        self._skip(matched.end() - self._at)
+        return self._variables.get(matched[0], GAP)
+
+    def _bracketed(self, opening: str) -> str:
+        closing = {"(": ")", "{": "}"}[opening]
+        depth, at = 0, self._at + 1
+        while at < len(self._text):
+            if self._text[at] == opening:
+                depth += 1
+            elif self._text[at] == closing:
+                depth -= 1
+                if not depth:
+                    break
+            at += 1
+        inner = self._text[self._at + 2 : at]
+        self._skip(min(at + 1, len(self._text)) - self._at)
+        return inner
+
+    def _read_heredocs(self) -> None:
+        for command, delimiter, dashed, literal in self._waiting:
+            begins, lines = self._line, []
+            while self._at < len(self._text):
+                end = self._text.find("\n", self._at)
+                end = len(self._text) if end < 0 else end
+                line = self._text[self._at : end].rstrip("\r")
+                self._skip(end + 1 - self._at)
+                bare = line.lstrip("\t") if dashed else line
+                # Documentation often indents the delimiter, which a shell would not take.
+                if bare.strip() == delimiter:
+                    break
+                lines.append(bare)
+            command.heredoc = Heredoc("\n".join([*lines, ""]), begins, literal)
+        self._waiting.clear()

@@ -1,0 +1,172 @@
+"""Texts of YAML or JSON, with as many documents as they hold.
+
+What is wrong with one document keeps none of the others from being read, since tools too send them
+one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.nodes import Composer, find
+from eks_gpushare.lint.yaml_text import Block, YamlText
+from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, StopReadingError, YamlProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.lint.nodes import Node
+    from eks_gpushare.lint.yaml_text import Place
+
+MAX_DOCUMENTS: Final = 5_000
+"""Most documents of a text."""
+
+_SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_NOTHING: Final = re.compile(r"\s*(#[^\n]*\s*|%[^\n]*\s*|---[ \t]*(?=\n|\Z)\s*)*(\.\.\.\s*)?\Z")
+_BOM: Final = "\ufeff"
+_PLAIN: Final = re.compile("[^\t\n\r -~]")
+# libyaml's own set of characters, less the byte order mark. Compiled where it is needed.
+_UNREADABLE: Final = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+
+
+class Texts(NamedTuple):
+    """What was read of a text."""
+
+    documents: tuple[Document, ...]
+    problems: tuple[YamlProblem, ...]
+    """What is wrong with it, with lines of the whole."""
+
+
+def read_texts(
+    text: str,
+    file: str,
+    *,
+    place: Callable[[Place], Place] | None = None,
+    block: Block | None = None,
+    editable: bool = True,
+) -> Texts:
+    """The documents of a text of YAML or JSON; never raises.
+
+    Args:
+        text: The text, without characters that YAML does not have.
+        file: Name of the file that it is from.
+        place: Turns line and column in the text to those in the file, where it is a part of that.
+        block: Where it stands in another document.
+        editable: Whether edits can be written back to the file. Not where `place` is given.
+    """
+    documents: list[Document] = []
+    problems: list[YamlProblem] = []
+    for start, line, part in _parts(text.removeprefix(_BOM)):
+        if len(documents) >= MAX_DOCUMENTS:
+            message = f"more than {MAX_DOCUMENTS:,} documents; the rest is not read"
+            problems.append(YamlProblem(message, line + 1, 1, "size"))
+            break
+        read, found = _document(part, start, line, place, block)
+        problems += found
+        if read is not None:
+            count, may = len(documents), editable and place is None
+            document = Document(file, read.value, _positions(read), count, may, read)
+            documents.append(document)
+    return Texts(tuple(documents), tuple(problems))
+
+
+def texts_within(document: Document, path: FieldPath) -> Texts | None:
+    """The documents of a text that stands in a document, None where there is none.
+
+    Of a literal block every line keeps its place; of other texts all is at their key.
+    """
+    outer = document.text
+    if outer is None or outer.root is None:
+        return None
+    entry, depth = find(outer.root, (*document.at, *path))
+    if entry is None or depth < len(document.at) + len(path):
+        return None
+    value = entry.node.value
+    if not isinstance(value, str):
+        return None
+    block = _block(outer, entry.node)
+    if block is not None:
+        return read_texts(value, document.file, block=block, editable=document.editable)
+    at = outer.in_file(entry.key.line, entry.key.column)
+    return read_texts(value, document.file, place=lambda _: at)
+
+
+def _block(outer: YamlText, node: Node) -> Block | None:
+    if node.style != "|":
+        return None
+    begin = outer.text.find("\n", node.span.start) + 1
+    for written, read in zip(
+        outer.text[begin : node.span.end].split("\n"), node.value.split("\n"), strict=False
+    ):
+        if written.strip():
+            indent = len(written) - len(written.lstrip(" ")) - (len(read) - len(read.lstrip(" ")))
+            return Block(outer, node.span.line + 1, begin, indent)
+    return None
+
+
+def unreadable_character(text: str) -> YamlProblem | None:
+    """The first character that YAML does not have."""
+    found = _PLAIN.search(text) and re.search(_UNREADABLE, text.removeprefix(_BOM))
+    if not found:
+        return None
+    before = text.removeprefix(_BOM)[: found.start()]
+    ends = [match.end() for match in LINE_BREAK.finditer(before)]
+    line, column = len(ends) + 1, len(before) - (ends[-1] if ends else 0) + 1
+    message = f"the character U+{ord(found[0]):04X} is not allowed in YAML"
+    fix = "remove it, or write it as an escape in double quotes"
+    return YamlProblem(message, line, column, "character", fix=fix)
+
+
+def _positions(read: YamlText) -> Callable[[FieldPath], Position]:
+    return lambda path: Position(*read.line_and_column(path))
+
+
+def _parts(text: str) -> Iterator[tuple[int, int, str]]:
+    """Start, lines before and text of each document that holds something.
+
+    No scalar has a line that begins with three dashes, so this needs no parser.
+    """
+    starts = [match.start() for match in _SEPARATOR.finditer(text)]
+    line = last = 0
+    begin = 0
+    for end in (*starts, len(text)):
+        part = text[begin:end]
+        if end < len(text) and _only_directives(part):
+            continue  # directives belong to the document that follows
+        if not _NOTHING.match(part):
+            line += text.count("\n", last, begin)
+            last = begin
+            yield begin, line, part
+        begin = end
+
+
+def _only_directives(part: str) -> bool:
+    lines = [each for each in part.splitlines() if each.strip() and not each.startswith("#")]
+    return bool(lines) and all(each.startswith("%") for each in lines)
+
+
+def _document(
+    part: str,
+    start: int,
+    line: int,
+    place: Callable[[Place], Place] | None,
+    block: Block | None,
+) -> tuple[YamlText | None, list[YamlProblem]]:
+    composer = Composer(part, line)
+    problems = composer.problems
+    root: Node | None = None
+    try:
+        root = composer.document()
+    except StopReadingError as stop:
+        problems = [*problems, stop.problem]
+    read = YamlText(part, root, start, line, place, block)
+    placed = []
+    for each in problems:
+        at = read.in_file(each.line - 1, each.column - 1)
+        placed.append(each._replace(line=at[0], column=at[1]))
+    empty = root is None or root.value is None or root.value is UNKNOWN
+    return None if empty else read, placed

@@ -1,0 +1,90 @@
+"""Findings of stack files and of files of others as a report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare.reports.report import Report, ReportedRule, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.rule import Rule
+
+PAGES = "https://github.com/eks-gpushare/eks-gpushare/blob/main/docs"
+"""Where the pages of findings and rules are."""
+
+
+class Located(NamedTuple):
+    """A finding with the place that it is about."""
+
+    finding: Finding
+    file: str
+    line: int | None = None
+    """From 1, where it is known."""
+    column: int | None = None
+    """From 1, where it is known."""
+
+
+def report_of(
+    verb: str,
+    files: Sequence[str],
+    found: Iterable[Located],
+    rules: Mapping[str, Rule],
+    *,
+    notes: Sequence[str] = (),
+    ended: bool = True,
+) -> Report:
+    """A report of findings.
+
+    Args:
+        verb: The command.
+        files: All files that were looked at, whether or not something was found.
+        found: The findings; each one's file is one of `files`.
+        rules: Rules by id, at least those of the findings.
+        notes: What was assumed or left out.
+        ended: Whether all could be looked at.
+    """
+    found = list(found)
+    ids = sorted({each.finding.code for each in found})
+    return Report(
+        verb=verb,
+        subjects=tuple(dict.fromkeys(files)),
+        rules=reported_rules(rules[each] for each in ids),
+        results=tuple(map(result_of, found)),
+        notes=tuple(notes),
+        ended=ended,
+    )
+
+
+def result_of(located: Located) -> Result:
+    """A finding as a result."""
+    finding = located.finding
+    return Result(
+        rule=finding.code,
+        level=finding.severity,
+        message=finding.message,
+        fix=finding.fix,
+        file=located.file,
+        line=located.line or 0,
+        column=located.column or 0,
+        place=finding.path,
+        subject=located.file,
+    )
+
+
+def _rule(rule: Rule) -> ReportedRule:
+    return ReportedRule(
+        id=rule.id,
+        level=rule.severity,
+        title=rule.title,
+        why=rule.why,
+        help=f"{rule.why} See {rule.source}",
+        url=f"{PAGES}/findings/{rule.id}.md",
+    )
+
+
+def reported_rules(rules: Iterable[Rule]) -> tuple[ReportedRule, ...]:
+    """Rules of findings as a report has them."""
+    return tuple(map(_rule, rules))

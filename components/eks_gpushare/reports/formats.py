@@ -1,0 +1,27 @@
+"""The formats by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eks_gpushare.reports.report import Report
+
+FORMATS = ("sarif", "junit", "github")
+"""What is the same for all commands; each has a text and a JSON document of its own."""
+
+
+def formatted(report: Report, name: str) -> str:
+    """A report in one of `FORMATS`, as a text of whole lines."""
+    if name == "sarif":
+        from eks_gpushare import __version__
+        from eks_gpushare.reports.sarif import sarif
+
+        return sarif(report, __version__)
+    if name == "junit":
+        from eks_gpushare.reports.junit import junit
+
+        return junit(report)
+    from eks_gpushare.reports.github import github
+
+    return github(report)

@@ -1,0 +1,198 @@
+"""The resources of a program as an inventory, which the checks of inventories judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.items import Nodes, Release
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.readers import DOCUMENT_READERS
+from eks_gpushare.lint.readers.karpenter import KarpenterReader
+from gpushare_policies.reading.charts import CHART_TOKENS, charts_of
+from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
+from gpushare_policies.reading.nodes import nodes_of
+from gpushare_policies.reading.objects import Kind, KubernetesObject, objects_of
+from gpushare_policies.reading.plain import at, items, mappings, text
+from gpushare_policies.words import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pulumi_policy import PolicyResource
+
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.problem import Judgement
+
+_READERS = (KarpenterReader(), *DOCUMENT_READERS)
+_NODE_CLASS = Kind("karpenter.k8s.aws", "EC2NodeClass")
+_DEEPEST = 3
+"""Documents within documents that are read: a ConfigMap's configuration."""
+_NOWHERE = Position(1, 1)
+
+
+@dataclass(slots=True)
+class Program:
+    """What the resources of a program say together."""
+
+    inventory: Inventory
+    within: tuple[Judgement, ...]
+    """What is wrong within single objects."""
+    _between: list[Judgement] = field(default_factory=list)
+    _judged: bool = False
+
+    def judgements(self) -> Sequence[Judgement]:
+        """What is wrong within objects and between them, and what could not be seen."""
+        if not self._judged:
+            for edge in EDGES:
+                self._between += edge.look(self.inventory)
+            self._judged = True
+        return (*self.within, *self._between)
+
+
+_last: list[tuple[tuple[PolicyResource, ...], Program]] = []
+"""The latest, for the rules of a stack are asked one after the other."""
+
+
+def program_of(resources: Sequence[PolicyResource]) -> Program:
+    """What the resources of a program say of GPU sharing."""
+    given = tuple(resources)
+    for known, found in _last:
+        if len(known) == len(given) and all(a is b for a, b in zip(known, given, strict=True)):
+            return found
+    read = _Reader(given).read()
+    _last[:] = [(given, read)]
+    return read
+
+
+def urn_of(source: Source) -> str:
+    """The resource in which something was read."""
+    found = source.document
+    return str(found.file if isinstance(found, Document) else getattr(found, "urn", ""))
+
+
+@dataclass
+class _Reader:
+    resources: Sequence[PolicyResource]
+    found: list[Item] = field(default_factory=list)
+    judgements: list[Judgement] = field(default_factory=list)
+    classes: dict[tuple[str, Any], Mapping[str, Any]] = field(default_factory=dict)
+    """Node classes by cluster and name."""
+    class_of: dict[int, Any] = field(default_factory=dict)
+    """Number of an item that is nodes of Karpenter to the name of its class."""
+
+    def read(self) -> Program:
+        charts = {
+            each.urn: tuple(charts_of(each.props))
+            for each in self.resources
+            if each.resource_type in CHART_TOKENS
+        }
+        telling = [urn for urn, found in charts.items() if any(c.of_gpus for c in found)]
+        clusters = clusters_of(self.resources, telling)
+        self.found += nodes_of(self.resources, clusters)
+        for each in self.resources:
+            if not each.resource_type.startswith("kubernetes:"):
+                continue
+            cluster = clusters.get(each.urn, "")
+            if each.resource_type in CHART_TOKENS:
+                self.found += self._releases(each, charts[each.urn], cluster)
+                continue
+            for found in objects_of(each.resource_type, each.props):
+                self._object(each, found, cluster)
+        for number, (cluster, name) in self.class_of.items():
+            self._with_class(number, cluster, name)
+        return Program(Inventory(tuple(self.found), complete=True), tuple(self.judgements))
+
+    def _releases(
+        self, resource: PolicyResource, charts: Sequence[Any], cluster: str
+    ) -> Iterator[Release]:
+        kind = resource.resource_type.rpartition(":")[2]
+        source = Source(f"the {kind} {name_of(resource.urn)}", resource)
+        given = at_top(resource.props, "namespace")
+        for chart in charts:
+            yield Release(
+                source=source,
+                name=text(at_top(resource.props, "name"), resource.name),
+                chart=chart.name,
+                version=chart.version,
+                namespace=kubernetes_namespace(resource) if given is None else given,
+                values=chart.values,
+                paths={(): chart.path},
+                cluster=cluster,
+            )
+
+    def _object(self, resource: PolicyResource, found: KubernetesObject, cluster: str) -> None:
+        document = _document(resource, found)
+        if found.kind == _NODE_CLASS:
+            self.classes[cluster, found.name] = found.body
+        self._read(document, cluster, 0)
+
+    def _read(self, document: Document, cluster: str, depth: int) -> None:
+        reader = next((each for each in _READERS if each.matches(document)), None)
+        if reader is None:
+            return
+        read = reader.read(document)
+        for item in read.items:
+            if isinstance(item, Nodes) and item.provisioner == "karpenter":
+                reference = at(document.value, "spec", "template", "spec", "nodeClassRef", "name")
+                self.class_of[len(self.found)] = (cluster, reference)
+            self.found.append(replace(item, cluster=cluster))
+        self.judgements += read.judgements
+        if depth < _DEEPEST:
+            for inner in read.inner:
+                self._read(inner, cluster, depth + 1)
+
+    def _with_class(self, number: int, cluster: str, name: Any) -> None:
+        """Nodes of Karpenter run the image of their class."""
+        nodes, body = self.found[number], self.classes.get((cluster, name))
+        if body is None or not isinstance(nodes, Nodes):
+            return
+        user_data = text(at(body, "spec", "userData"))
+        self.found[number] = replace(nodes, ami=_image_of(body), user_data=user_data)
+
+
+def _image_of(node_class: Mapping[str, Any]) -> Any:
+    """AMI alias or family of a node class, or the ID of an image."""
+    terms = at(node_class, "spec", "amiSelectorTerms")
+    if terms is UNKNOWN or UNKNOWN in items(terms):
+        return UNKNOWN
+    for _, term in mappings(terms):
+        for key in ("alias", "id"):
+            if term.get(key) is not None and not (key == "id" and _family(node_class)):
+                return text(term[key])
+    return _family(node_class)
+
+
+def _family(node_class: Mapping[str, Any]) -> Any:
+    return text(at(node_class, "spec", "amiFamily"))
+
+
+def at_top(props: Any, key: str) -> Any:
+    """A property as a plain value, None where there is none."""
+    from gpushare_policies.reading.plain import item_of
+
+    return item_of(props, key) if any(key == each for each in props) else None
+
+
+def _document(resource: PolicyResource, found: KubernetesObject) -> Document:
+    """An object with what a program leaves out: what it is, and where it goes."""
+    kind, metadata = found.kind, at(found.body, "metadata")
+    group = f"{kind.group}/{found.version}" if kind.group else found.version
+    value: dict[str, Any] = {**found.body, "apiVersion": group, "kind": kind.kind}
+    if metadata is not UNKNOWN:
+        whole = dict(metadata) if isinstance(metadata, Mapping) else {}
+        whole["name"] = found.name
+        if whole.get("namespace") is None:
+            whole["namespace"] = kubernetes_namespace(resource)
+        value["metadata"] = whole
+    return Document(
+        file=resource.urn,
+        value=value,
+        position=lambda _: _NOWHERE,
+        editable=False,
+        at=found.path,
+    )

@@ -1,0 +1,75 @@
+"""What Karpenter's objects say of the nodes that come of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog.instances import gpu_instance_types
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.plain import at, items, mappings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_GPU_KEYS = frozenset(
+    (
+        "karpenter.k8s.aws/instance-gpu-count",
+        "karpenter.k8s.aws/instance-gpu-name",
+        "karpenter.k8s.aws/instance-gpu-memory",
+    )
+)
+_TYPE, _FAMILY = "node.kubernetes.io/instance-type", "karpenter.k8s.aws/instance-family"
+_MAKER = "karpenter.k8s.aws/instance-gpu-manufacturer"
+_CATEGORY = "karpenter.k8s.aws/instance-category"
+
+
+@cache
+def _families() -> frozenset[str]:
+    return frozenset(each.partition(".")[0] for each in gpu_instance_types())
+
+
+def gives_gpus(pool: Mapping[str, Any]) -> bool | None:
+    """Whether nodes of a NodePool have GPUs of NVIDIA; None if that is not known."""
+    template = at(pool, "spec", "template")
+    if template is UNKNOWN:
+        return None
+    if _is_marked(template):
+        return True
+    requirements = at(template, "spec", "requirements")
+    if requirements is UNKNOWN or UNKNOWN in items(requirements):
+        return None
+    verdicts = [_asks_for_gpus(each) for _, each in mappings(requirements)]
+    if True in verdicts:
+        return True
+    return None if None in verdicts else False
+
+
+def _is_marked(template: Any) -> bool:
+    """By labels or taints that only GPU nodes have."""
+    labels = at(template, "metadata", "labels")
+    keys = [str(key) for key in labels] if isinstance(labels, dict) else []
+    for part in ("taints", "startupTaints"):
+        keys += [str(each.get("key")) for _, each in mappings(at(template, "spec", part))]
+    return any(key.startswith("nvidia.com/") for key in keys)
+
+
+def _asks_for_gpus(requirement: Mapping[str, Any]) -> bool | None:
+    key, operator, values = (requirement.get(part) for part in ("key", "operator", "values"))
+    if UNKNOWN in (key, operator, values) or UNKNOWN in items(values):
+        return None
+    named = {str(each) for each in items(values)}
+    if key in _GPU_KEYS:
+        return operator in ("Exists", "Gt", "Gte") or (operator == "In" and named != {"0"})
+    return operator == "In" and _names_gpus(str(key), named)
+
+
+def _names_gpus(key: str, values: set[str]) -> bool:
+    """Whether values of a label of instance types are those of types with GPUs."""
+    if key == _MAKER:
+        return "nvidia" in values
+    if key == _TYPE:
+        return any(each in gpu_instance_types() for each in values)
+    if key == _FAMILY:
+        return bool(values & _families())
+    return key == _CATEGORY and values <= {"g", "p"} and bool(values)

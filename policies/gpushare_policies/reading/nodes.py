@@ -1,0 +1,179 @@
+"""Node groups of EKS and of Auto Scaling as items of an inventory."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from gpushare_policies.reading.plain import at, count, item_of, items, mappings, text
+from gpushare_policies.tokens import (
+    LAUNCH_TEMPLATE,
+    MANAGED_NODE_GROUP,
+    NODE_GROUP,
+    SCALING_GROUPS,
+)
+from gpushare_policies.words import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pulumi_policy import PolicyResource
+
+NODE_TOKENS = (NODE_GROUP, MANAGED_NODE_GROUP, *SCALING_GROUPS)
+"""Resources that are node groups."""
+
+_PROMISE = "k8s.io/cluster-autoscaler/node-template/resources/"
+_EFFECTS = {
+    "noschedule": "NoSchedule",
+    "noexecute": "NoExecute",
+    "prefernoschedule": "PreferNoSchedule",
+}
+
+
+def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -> Iterator[Nodes]:
+    """The node groups of a program; a component of `pulumi_eks` only if its own is not there."""
+    above = {
+        each.parent.urn
+        for each in resources
+        if each.resource_type == NODE_GROUP and each.parent is not None
+    }
+    for each in resources:
+        if each.resource_type not in NODE_TOKENS or not list(each.props):
+            continue
+        if each.resource_type == MANAGED_NODE_GROUP and each.urn in above:
+            continue
+        cluster = clusters.get(each.urn, clusters.get("", ""))
+        yield (
+            _scaling(each, cluster)
+            if each.resource_type in SCALING_GROUPS
+            else _managed(each, cluster)
+        )
+
+
+def _source(resource: PolicyResource) -> Source:
+    return Source(f"the node group {name_of(resource.urn)}", resource)
+
+
+def _get(props: Any, key: str) -> Any:
+    return item_of(props, key) if any(key == each for each in props) else None
+
+
+def _managed(resource: PolicyResource, cluster: str) -> Nodes:
+    props, template = resource.props, _template(resource)
+    scaling = _get(props, "scalingConfig")
+    ami = text(_get(props, "amiType"))
+    if ami in ("", "CUSTOM"):
+        image = UNKNOWN if template is UNKNOWN else text(at(template, "imageId"))
+        ami = image if image is UNKNOWN else image or ami
+    return Nodes(
+        source=_source(resource),
+        name=text(_get(props, "nodeGroupName"), name_of(resource.urn)),
+        provisioner="managed",
+        instance_types=_types(_get(props, "instanceTypes"), template),
+        labels=_mapping(_get(props, "labels")),
+        taints=_taints(_get(props, "taints")),
+        promised=_promised(_get(props, "tags")),
+        ami=ami,
+        user_data=_user_data(template),
+        least=count(at(scaling, "minSize")),
+        most=count(at(scaling, "maxSize")),
+        cluster=cluster,
+    )
+
+
+def _scaling(resource: PolicyResource, cluster: str) -> Nodes:
+    """Of `pulumi_eks`, which makes user data of labels and taints; taints are by their key."""
+    props = resource.props
+    given = _get(props, "instanceType")
+    taints = _get(props, "taints")
+    if isinstance(taints, dict):
+        taints = [
+            UNKNOWN if each is UNKNOWN else {**(each if isinstance(each, dict) else {}), "key": key}
+            for key, each in taints.items()
+        ]
+    tags = _get(props, "autoScalingGroupTags")
+    return Nodes(
+        source=_source(resource),
+        name=name_of(resource.urn),
+        provisioner="selfManaged",
+        instance_types=UNKNOWN if given is UNKNOWN else ((str(given),) if given else ()),
+        labels=_mapping(_get(props, "labels")),
+        taints=_taints(taints),
+        promised=_promised(tags),
+        ami=text(_get(props, "amiType"), _ami_of(props)),
+        user_data=text(_get(props, "nodeUserDataOverride")),
+        least=count(_get(props, "minSize")),
+        most=count(_get(props, "maxSize")),
+        cluster=cluster,
+    )
+
+
+def _ami_of(props: Any) -> str:
+    operating_system = text(_get(props, "operatingSystem"), "AL2023")
+    if _get(props, "gpu") is True and operating_system is not UNKNOWN:
+        return f"{operating_system}_NVIDIA"
+    return "" if operating_system is UNKNOWN else str(operating_system)
+
+
+def _template(resource: PolicyResource) -> Any:
+    """The launch template of a node group, `UNKNOWN` where it is none of this program."""
+    for used in resource.property_dependencies.get("launchTemplate", ()):
+        if used.resource_type == LAUNCH_TEMPLATE:
+            keys = ("imageId", "instanceType", "userData")
+            return {key: _get(used.props, key) for key in keys}
+    return None if _get(resource.props, "launchTemplate") is None else UNKNOWN
+
+
+def _types(given: Any, template: Any) -> Any:
+    if given is UNKNOWN or UNKNOWN in items(given):
+        return UNKNOWN
+    found = tuple(str(each) for each in items(given))
+    if found:
+        return found
+    of_template = at(template, "instanceType")
+    if of_template is UNKNOWN:
+        return UNKNOWN
+    return (str(of_template),) if of_template else ()
+
+
+def _mapping(value: Any) -> Any:
+    return value if value is UNKNOWN or isinstance(value, dict) else {}
+
+
+def _taints(value: Any) -> Any:
+    """Taints as Kubernetes spells them; one that is not known leaves all unknown."""
+    if value is UNKNOWN or UNKNOWN in items(value):
+        return UNKNOWN
+    found = [
+        (text(each.get("key")), text(each.get("value")), text(each.get("effect")))
+        for _, each in mappings(value)
+    ]
+    if any(UNKNOWN in each for each in found):
+        return UNKNOWN
+    return tuple(
+        NodeTaint(key, of, _EFFECTS.get(effect.replace("_", "").lower(), effect))
+        for key, of, effect in found
+    )
+
+
+def _promised(tags: Any) -> Any:
+    if tags is UNKNOWN:
+        return UNKNOWN
+    return {
+        key.removeprefix(_PROMISE): value
+        for key, value in _mapping(tags).items()
+        if key.startswith(_PROMISE)
+    }
+
+
+def _user_data(template: Any) -> Any:
+    given = UNKNOWN if template is UNKNOWN else at(template, "userData")
+    if given is UNKNOWN:
+        return UNKNOWN
+    try:
+        return base64.b64decode(str(given or ""), validate=True).decode(errors="replace")
+    except (binascii.Error, ValueError):
+        return str(given)

@@ -1,0 +1,152 @@
+"""Kubernetes objects of a program, whichever of its resources they stand in.
+
+An object may be a resource of its own type or a CustomResource, a patch of one that is in the
+cluster already (`DeploymentPatch`), or one of several in a list (`DeploymentList`, `List`). Charts
+of version 3, and files of YAML, register an object for each that they hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.plain import at, item_of, mappings, plain, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+
+_PACKAGE = "kubernetes:"
+_PATCH, _LIST = "Patch", "List"
+_HELM = "helm.sh"
+
+
+class Kind(NamedTuple):
+    """What an object is; its version does not matter to rules."""
+
+    group: str
+    """Empty for the core of Kubernetes."""
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class KubernetesObject:
+    """An object as it stands in a program."""
+
+    kind: Kind
+    version: str
+    """`v1`, `v1beta1`, ..."""
+    body: Mapping[str, Any]
+    path: FieldPath = ()
+    """Its place in the resource's properties."""
+    patch: bool = False
+    """Whether only some of its fields are given, because the rest is in the cluster."""
+
+    @property
+    def name(self) -> Any:
+        """Its name; `UNKNOWN` where Pulumi or the cluster makes it up."""
+        given = at(self.body, "metadata", "name")
+        return UNKNOWN if given is None else text(given)
+
+    @property
+    def namespace(self) -> Any:
+        """Its own namespace, None where none is given."""
+        return at(self.body, "metadata", "namespace")
+
+
+def kind_of(token: str) -> tuple[Kind, str, str] | None:
+    """Kind, version and `Patch`, `List` or nothing, out of a resource's type token."""
+    if not token.startswith(_PACKAGE):
+        return None
+    _, module, kind = token.split(":", 2) if token.count(":") > 1 else ("", "", "")
+    group, _, version = module.rpartition("/")
+    if not kind or group == _HELM:
+        return None
+    wrapped = next((each for each in (_PATCH, _LIST) if kind.endswith(each) and kind != each), "")
+    if kind == _LIST:
+        wrapped = _LIST
+    group = "" if group == "core" else group
+    return Kind(group, kind.removesuffix(wrapped) if wrapped else kind), version, wrapped
+
+
+def objects_of(token: str, props: Any) -> Iterator[KubernetesObject]:
+    """The objects in a resource; none if it is something else."""
+    found = kind_of(token)
+    if found is None:
+        return
+    kind, version, wrapped = found
+    if wrapped == _LIST:
+        listed = item_of(props, "items") if any(key == "items" for key in props) else None
+        if listed is UNKNOWN:
+            yield KubernetesObject(kind, version, {"metadata": UNKNOWN, "spec": UNKNOWN})
+        for index, each in mappings(listed):
+            yield _listed(kind, version, each, ("items", index))
+        return
+    yield KubernetesObject(kind, version, plain(props), patch=wrapped == _PATCH)
+
+
+def _listed(kind: Kind, version: str, body: Mapping[str, Any], path: FieldPath) -> KubernetesObject:
+    """An item of a list, which may say itself what it is."""
+    own_version, own_kind = text(body.get("apiVersion")), text(body.get("kind"))
+    if own_kind and own_kind is not UNKNOWN:
+        group, _, found = str(own_version or version).rpartition("/")
+        return KubernetesObject(Kind(group, own_kind), found, body, path)
+    return KubernetesObject(kind, version, body, path)
+
+
+POD_TEMPLATES: Mapping[Kind, FieldPath] = {
+    Kind("", "Pod"): (),
+    Kind("", "PodTemplate"): ("template",),
+    Kind("", "ReplicationController"): ("spec", "template"),
+    Kind("apps", "Deployment"): ("spec", "template"),
+    Kind("apps", "DaemonSet"): ("spec", "template"),
+    Kind("apps", "ReplicaSet"): ("spec", "template"),
+    Kind("apps", "StatefulSet"): ("spec", "template"),
+    Kind("extensions", "Deployment"): ("spec", "template"),
+    Kind("extensions", "DaemonSet"): ("spec", "template"),
+    Kind("batch", "Job"): ("spec", "template"),
+    Kind("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
+}
+"""Where objects that make pods have the pod: kind to the path of its metadata and spec."""
+
+_TEMPLATE_KEYS = ("template", "podTemplate", "podTemplateSpec")
+_DEEPEST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class PodTemplate:
+    """A pod as an object describes it."""
+
+    path: FieldPath
+    """Below the object."""
+    metadata: Any
+    spec: Any
+
+
+def pod_templates(each: KubernetesObject) -> Iterator[PodTemplate]:
+    """The pods that an object makes: one for those of Kubernetes, any number for others' kinds."""
+    path = POD_TEMPLATES.get(each.kind)
+    if path is not None:
+        holder = at(each.body, *(str(part) for part in path))
+        if holder is not None:
+            yield PodTemplate(path, at(holder, "metadata"), at(holder, "spec"))
+    elif "." in each.kind.group:
+        yield from _templates_in(at(each.body, "spec"), ("spec",))
+
+
+def _templates_in(value: Any, path: FieldPath) -> Iterator[PodTemplate]:
+    """What looks like a pod's template in an object of somebody's own kind."""
+    if len(path) > _DEEPEST:
+        return
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            below = (*path, key)
+            if key in _TEMPLATE_KEYS and isinstance(at(inner, "spec", "containers"), list):
+                yield PodTemplate(below, inner.get("metadata"), inner.get("spec"))
+            else:
+                yield from _templates_in(inner, below)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _templates_in(inner, (*path, index))

@@ -1,0 +1,115 @@
+"""Checks of Kubernetes objects, one at a time, in whichever resource they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UnknownValueError
+
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.objects import Kind, KubernetesObject, kind_of, objects_of
+
+if TYPE_CHECKING:
+    from pulumi_policy import ResourceValidationArgs
+
+    from gpushare_policies.rule import Check
+
+
+@dataclass(frozen=True, slots=True)
+class NotKnown:
+    """What a check would have judged, had it been known."""
+
+    what: str
+    """Where it stands: `the image of the container app`."""
+
+
+class NotJudgedError(UnknownValueError):
+    """Some of what a rule judges is not known; the SDK reports that, at level advisory."""
+
+    def __init__(self, what: list[str]) -> None:
+        super().__init__(UNKNOWN_OBJECT_VALUE, [])
+        told = "; ".join(dict.fromkeys(what))
+        self.message = f"could not be judged: {told}"
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An object, and the resource that it stands in."""
+
+    object: KubernetesObject
+    args: ResourceValidationArgs
+
+    @property
+    def title(self) -> str:
+        """How messages call it: `the Deployment notebooks`."""
+        name = self.object.name
+        shown = self.args.name if name is UNKNOWN or not name else name
+        listed = f" of {self.args.name}" if self.object.path and shown != self.args.name else ""
+        return f"the {self.object.kind.kind} {shown}{listed}"
+
+    @property
+    def opening(self) -> str:
+        """The same at the beginning of a sentence."""
+        return f"T{self.title[1:]}"
+
+
+ObjectCheck: TypeAlias = Callable[[Subject], Iterator[str | NotKnown]]
+"""Yields a message for each violation of an object, and what of it is not known."""
+
+
+class ObjectChecks(Mapping[str, "Check"]):
+    """Checks by the types of resources, for every version of a kind, its patches and lists.
+
+    The keys are those of the objects alone, for the documentation.
+    """
+
+    def __init__(
+        self,
+        checks: Mapping[Kind, ObjectCheck],
+        others: Mapping[str, Check] | None = None,
+        version: str = "v1",
+    ) -> None:
+        """Take the check of each kind, and those of resources that are no objects."""
+        self._checks = dict(checks)
+        self._others = dict(others or {})
+        self._version = version
+
+    def __getitem__(self, token: str) -> Check:
+        if token in self._others:
+            return self._others[token]
+        found = kind_of(token)
+        if found is None:
+            raise KeyError(token)
+        kind, _, wrapped = found
+        if kind not in self._checks and not (wrapped and kind.kind == "List"):
+            raise KeyError(token)
+        return self._run
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._others
+        for kind in self._checks:
+            group = f"{kind.group or 'core'}/{self._version}"
+            yield f"kubernetes:{group}:{kind.kind}"
+
+    def __len__(self) -> int:
+        return len(self._others) + len(self._checks)
+
+    def _run(self, args: ResourceValidationArgs) -> Iterator[str]:
+        unknown: list[str] = []
+        for each in objects_of(args.resource_type, args.props):
+            check = self._checks.get(each.kind)
+            if check is None:
+                continue
+            subject = Subject(each, args)
+            for said in check(subject):
+                if isinstance(said, NotKnown):
+                    unknown.append(f"{said.what} of {subject.title}")
+                else:
+                    yield said
+        if unknown:
+            raise NotJudgedError(unknown)

@@ -1,0 +1,91 @@
+"""Properties of resources as plain values, in which what is not known yet is `UNKNOWN`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from pulumi_policy.proxy import UnknownValueError
+
+from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def plain(value: Any) -> Any:
+    """A value out of properties as YAML would give it: whole numbers are integers."""
+    if isinstance(value, Mapping):
+        return {str(key): item_of(value, key) for key in value}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [item_of(value, index) for index in range(len(value))]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def item_of(holder: Any, key: Any) -> Any:
+    """One item of properties as a plain value, `UNKNOWN` if it is not known yet."""
+    try:
+        return plain(holder[key])
+    except UnknownValueError:
+        return UNKNOWN
+
+
+def known(value: Any) -> bool:
+    """Whether a value itself is known; what it holds may not be."""
+    return value is not UNKNOWN
+
+
+def is_mapping(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Whether a value is a mapping, and so can be looked into."""
+    return isinstance(value, Mapping)
+
+
+def at(value: Any, *path: str) -> Any:
+    """The value at a path; None where there is none, `UNKNOWN` where it or its holder is."""
+    for key in path:
+        if value is UNKNOWN:
+            return UNKNOWN
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
+    return value
+
+
+def items(value: Any) -> Sequence[Any]:
+    """The items of a list; nothing for anything else, `UNKNOWN` among it."""
+    return value if isinstance(value, list | tuple) else ()
+
+
+def mappings(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The items of a list that are mappings, with their places."""
+    for index, each in enumerate(items(value)):
+        if isinstance(each, Mapping):
+            yield index, each
+
+
+def text(value: Any, otherwise: str = "") -> Any:
+    """A value as text, `UNKNOWN` as it is, and `otherwise` for null and what is empty."""
+    if value is UNKNOWN:
+        return UNKNOWN
+    return otherwise if value is None or value == "" else str(value)
+
+
+def count(value: Any) -> Any:
+    """A whole number, also in text; `UNKNOWN` as it is, None for anything else."""
+    if value is UNKNOWN or value is None or isinstance(value, bool):
+        return UNKNOWN if value is UNKNOWN else None
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def holds_unknown(value: Any) -> bool:
+    """Whether `UNKNOWN` is a value or stands anywhere in it."""
+    if value is UNKNOWN:
+        return True
+    if isinstance(value, Mapping):
+        return any(map(holds_unknown, value.values()))
+    return isinstance(value, list | tuple) and any(map(holds_unknown, value))

@@ -1,0 +1,69 @@
+"""Checks of whole stacks that go on past what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from gpushare_policies.reading.on_objects import NotJudgedError, NotKnown
+from gpushare_policies.words import is_of_pulumi_eks
+
+if TYPE_CHECKING:
+    from pulumi_policy import StackValidationArgs
+
+    from gpushare_policies.rule import StackCheck
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A violation."""
+
+    message: str
+    urn: str
+
+
+Look: TypeAlias = Callable[["StackValidationArgs"], Iterator[Said | NotKnown]]
+"""Yields violations of a stack, and what is not known of it."""
+
+
+def stack_check(look: Look) -> StackCheck:
+    """A check that reports what it finds, and says at the end what it could not see."""
+
+    def check(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+        unknown: list[str] = []
+        for each in look(args):
+            if isinstance(each, Said):
+                yield each.message, each.urn
+            else:
+                unknown.append(each.what)
+        if unknown:
+            raise NotJudgedError(unknown)
+
+    return check
+
+
+def refuse_blanks(args: StackValidationArgs) -> None:
+    """Stop if the preview does not show what runs in the cluster.
+
+    While a provider's settings are not known, as those of a cluster that is yet to be made, the
+    engine asks it nothing and shows its resources without any property. Source: pulumi/pulumi,
+    `Create` in sdk/go/common/resource/plugin/provider_plugin.go.
+    """
+    for resource in args.resources:
+        if is_of_pulumi_eks(resource.urn):  # aws-auth, which configures no device plugin
+            continue
+        if _is_object(resource.resource_type) and not list(resource.props):
+            args.not_applicable(f"a preview without the cluster does not show {resource.name}")
+
+
+_COMPONENTS = (
+    "kubernetes:helm.sh/v4:Chart",
+    "kubernetes:helm.sh/v3:Chart",
+    "kubernetes:yaml",
+    "kubernetes:kustomize",
+)
+
+
+def _is_object(token: str) -> bool:
+    return token.startswith("kubernetes:") and not token.startswith(_COMPONENTS)

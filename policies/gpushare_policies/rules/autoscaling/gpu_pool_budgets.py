@@ -1,0 +1,89 @@
+"""Karpenter replaces GPU nodes a few at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import EnforcementLevel, Severity
+
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.karpenter import gives_gpus
+from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.plain import at, items, mappings
+from gpushare_policies.rule import Rule, number
+from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_REASONS = ("Drifted", "Underutilized")
+"""Reasons for which nodes with pods go; those that are empty hurt nobody."""
+
+MOST_PERCENT = number(
+    "mostPercent",
+    50,
+    "Most of a pool's nodes that may be disrupted at once, in percent.",
+    minimum=1,
+)
+
+_SET_BUDGET = "Set `spec.disruption.budgets: [{nodes: 10%}]` of the NodePool."
+_BUDGET = Fix(
+    "Lower `pools.<pool>.karpenter.budgets[].nodes` in the stack file, or leave the key out.",
+    _SET_BUDGET,
+    _SET_BUDGET,
+)
+
+
+def _budgets(subject: Subject) -> Iterator[str | NotKnown]:
+    has_gpus = gives_gpus(subject.object.body)
+    if has_gpus is False:
+        return
+    budgets = at(subject.object.body, "spec", "disruption", "budgets")
+    if budgets is None:  # then 10 percent
+        return
+    if has_gpus is None or budgets is UNKNOWN or UNKNOWN in items(budgets):
+        yield NotKnown("requirements" if has_gpus is None else "budgets")
+        return
+    if any(UNKNOWN in (each.get("nodes"), each.get("reasons")) for _, each in mappings(budgets)):
+        yield NotKnown("budgets")
+        return
+    most = MOST_PERCENT.of(subject.args)
+    calm = at(subject.object.body, "spec", "disruption", "consolidationPolicy") == "WhenEmpty"
+    for reason in _REASONS[:1] if calm else _REASONS:
+        # Each budget that is for the reason has to allow it; one with a schedule holds at times.
+        nodes = [
+            each.get("nodes")
+            for _, each in mappings(budgets)
+            if not each.get("schedule") and (not each.get("reasons") or reason in each["reasons"])
+        ]
+        if all(_is_above(each, most) for each in nodes):
+            given = ", ".join("10%" if each is None else str(each) for each in nodes)
+            yield (
+                f"{subject.opening} makes GPU nodes, and its budgets let Karpenter disrupt more "
+                f"than {most}% of them at once for the reason {reason} "
+                f"({f'nodes: {given}' if nodes else 'none is for it at all times'}). At most "
+                f"{most}% must be disrupted, or an update of the image ends all pods on GPUs. "
+                f"{_BUDGET.of(subject.args.urn)}"
+            )
+            return
+
+
+def _is_above(given: Any, most: int) -> bool:
+    """A number of nodes is somebody's decision; a share of all of them is judged."""
+    written = "10%" if given is None else str(given)
+    if not written.endswith("%"):
+        return False
+    digits = written.removesuffix("%")
+    return digits.isascii() and digits.isdecimal() and int(digits) > most
+
+
+GPU_POOL_BUDGETS = Rule(
+    "gpu-pool-budgets",
+    "NodePools of GPU nodes must replace few nodes at a time.",
+    checks=ObjectChecks({NODE_POOL: _budgets}),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.LOW,
+    fix=_BUDGET,
+    settings=(MOST_PERCENT,),
+)

@@ -1,0 +1,60 @@
+"""Karpenter leaves nodes alone on which pods share GPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import EnforcementLevel, PolicyComplianceFramework, Severity
+
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.karpenter import gives_gpus
+from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.plain import at
+from gpushare_policies.rule import Rule
+from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CALM = "WhenEmpty"
+_SET_POLICY = "Set `spec.disruption.consolidationPolicy: WhenEmpty` of the NodePool."
+_CONSOLIDATION = Fix(
+    "Leave `pools.<pool>.karpenter.consolidationPolicy` out of the stack file, or set it to "
+    "`WhenEmpty`.",
+    _SET_POLICY,
+    _SET_POLICY,
+)
+
+
+def _policy(subject: Subject) -> Iterator[str | NotKnown]:
+    has_gpus = gives_gpus(subject.object.body)
+    if has_gpus is False:
+        return
+    policy = at(subject.object.body, "spec", "disruption", "consolidationPolicy")
+    after = at(subject.object.body, "spec", "disruption", "consolidateAfter")
+    if policy == _CALM or after == "Never" or (subject.object.patch and policy is None):
+        return
+    if has_gpus is None or UNKNOWN in (policy, after):
+        yield NotKnown("requirements" if has_gpus is None else "disruption")
+        return
+    given = f"the consolidationPolicy {policy}" if policy else "no consolidationPolicy"
+    default = "" if policy else ", which means WhenEmptyOrUnderutilized"
+    yield (
+        f"{subject.opening} makes GPU nodes and has {given}{default}. "
+        f"It must be {_CALM}: shares look like small requests, so Karpenter moves pods together "
+        f"and ends what runs on GPUs. {_CONSOLIDATION.of(subject.args.urn)}"
+    )
+
+
+GPU_POOLS_NOT_CONSOLIDATED = Rule(
+    "gpu-pools-not-consolidated",
+    "NodePools of GPU nodes must be consolidated only when nodes are empty.",
+    checks=ObjectChecks({NODE_POOL: _policy}),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.MEDIUM,
+    framework=PolicyComplianceFramework(
+        "EKS Best Practices Guide", None, "Karpenter", "Workloads that are costly to interrupt."
+    ),
+    fix=_CONSOLIDATION,
+)

@@ -1,0 +1,54 @@
+"""What Karpenter makes has a limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import PolicyComplianceFramework, Severity
+
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.objects import Kind
+from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.plain import at, count
+from gpushare_policies.rule import Rule
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NODE_POOL = Kind("karpenter.sh", "NodePool")
+
+_SET_LIMITS = "Set `spec.limits` of the NodePool, such as `{nvidia.com/gpu: 16}` or `{cpu: 512}`."
+_LIMITED = Fix("Set `pools.<pool>.nodes.max` in the stack file.", _SET_LIMITS, _SET_LIMITS)
+
+
+def _limits(subject: Subject) -> Iterator[str | NotKnown]:
+    body = subject.object.body
+    if at(body, "spec") is UNKNOWN:
+        yield NotKnown("the spec")
+        return
+    if count(at(body, "spec", "replicas")) is not None:  # static capacity
+        return
+    limits = at(body, "spec", "limits")
+    if limits is UNKNOWN or at(body, "spec", "replicas") is UNKNOWN:
+        yield NotKnown("limits")
+    elif subject.object.patch and limits is None:
+        return
+    elif not isinstance(limits, dict) or all(value in (None, "") for value in limits.values()):
+        yield (
+            f"{subject.opening} has no limits. It must have some, or "
+            f"Karpenter makes nodes for every pod that somebody asks for, at any cost. "
+            f"{_LIMITED.of(subject.args.urn)}"
+        )
+
+
+NODE_POOL_LIMITS = Rule(
+    "node-pool-limits",
+    "NodePools of Karpenter must have limits.",
+    checks=ObjectChecks({NODE_POOL: _limits}),
+    severity=Severity.MEDIUM,
+    framework=PolicyComplianceFramework(
+        "EKS Best Practices Guide", None, "Karpenter", "Set compute limits on NodePools."
+    ),
+    fix=_LIMITED,
+)

@@ -1,0 +1,52 @@
+"""The rule on whom the public API endpoint answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import ResourceValidationArgs, Severity
+
+from gpushare_policies.props import each, format_value, is_true, read
+from gpushare_policies.reading.networks import covered, public_share, reaches_everybody
+from gpushare_policies.rule import Rule, cis
+from gpushare_policies.shapes import on_clusters, switch
+from gpushare_policies.words import Fix, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NOT_OPEN = Fix(
+    "Set `cluster.endpoint.publicCidrs` in the stack file to them, or `cluster.endpoint.public: "
+    "false`.",
+    "Set `publicAccessCidrs` to them, or `endpointPublicAccess: false`.",
+    "Set `vpcConfig.publicAccessCidrs` to them, or `vpcConfig.endpointPublicAccess: false`.",
+)
+
+
+def _endpoint_not_open(args: ResourceValidationArgs) -> Iterator[str]:
+    if not is_true(switch(args, "vpcConfig", "endpointPublicAccess", default=True)):
+        return
+    cidrs = [str(cidr) for cidr in each(read(args.props, "vpcConfig", "publicAccessCidrs"))]
+    if not cidrs:
+        found = "no network is named, which EKS takes for 0.0.0.0/0"
+    elif reaches_everybody(cidrs):
+        share = public_share(cidrs)
+        part = "" if share == 1 else f", together {covered(cidrs)}"
+        found = f"{format_value(cidrs)} may use it{part}"
+    else:
+        return
+    yield (
+        f"The public API endpoint of {name_of(args.urn)} is open to the world: {found}. It must "
+        f"name the networks that may use it. {_NOT_OPEN.of(args.urn)}"
+    )
+
+
+PUBLIC_ENDPOINT_NOT_OPEN = Rule(
+    "public-endpoint-not-open",
+    "The public API endpoint must never be open to the world.",
+    checks=on_clusters(_endpoint_not_open),
+    severity=Severity.CRITICAL,
+    framework=cis("5.4.1", "Access to the control plane endpoint is restricted."),
+    also=("aws-security-hub/EKS.1", "prowler/eks_cluster_not_publicly_accessible"),
+    fix=_NOT_OPEN,
+)

@@ -1,0 +1,83 @@
+"""The rule on taints of GPU nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import ResourceValidationArgs, Severity
+from pulumi_policy.proxy import UnknownValueError
+
+from gpushare_policies.gpus import is_gpu_node_group
+from gpushare_policies.props import each, format_value, given, peek, read
+from gpushare_policies.rule import Rule
+from gpushare_policies.tokens import NODE_GROUP, OUR_POOL
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# AWS spells effects NO_SCHEDULE, Kubernetes NoSchedule.
+_KEEPS_PODS_OUT = {"noschedule", "noexecute"}
+
+
+_KARPENTER = "karpenter"
+
+
+def _keeps_pods_out(args: ResourceValidationArgs) -> bool:
+    unknown: UnknownValueError | None = None
+    for taint in each(read(args.props, "taints")):
+        try:
+            effect = str(read(taint, "effect") or "")
+        except UnknownValueError as error:
+            unknown = error
+            continue
+        if effect.replace("_", "").lower() in _KEEPS_PODS_OUT:
+            return True
+    if unknown is not None:
+        raise unknown
+    return False
+
+
+_SET_TAINT = 'Set `taints: [{key: nvidia.com/gpu, value: "true", effect: NO_SCHEDULE}]`.'
+_TAINT = Fix(
+    'Set `pools.<pool>.taints: [{key: nvidia.com/gpu, value: "true", effect: NoSchedule}]` in the '
+    "stack file, or leave the key out for this default.",
+    _SET_TAINT,
+    _SET_TAINT,
+)
+
+
+def _untainted(args: ResourceValidationArgs) -> str:
+    effects = format_value([peek(taint, "effect") for taint in each(read(args.props, "taints"))])
+    return (
+        f"The GPU nodes of {args.name} have no taint that keeps other pods out (effects given: "
+        f"{effects}). There must be one with the effect NoSchedule or NoExecute, or pods "
+        f"that need no GPU fill the expensive nodes. {_TAINT.of(args.urn)}"
+    )
+
+
+def _node_group_tainted(args: ResourceValidationArgs) -> Iterator[str]:
+    if is_gpu_node_group(args.props) and not _keeps_pods_out(args):
+        yield _untainted(args)
+
+
+def _pool_tainted(args: ResourceValidationArgs) -> Iterator[str]:
+    # A pool of managed nodes is judged at its node group; those of others are not ours to taint.
+    if (
+        read(args.props, "provisioner") == _KARPENTER
+        and given(args.props, "taints")
+        and not _keeps_pods_out(args)
+    ):
+        yield _untainted(args)
+
+
+GPU_NODES_TAINTED = Rule(
+    "gpu-nodes-tainted",
+    "GPU nodes must have a taint that keeps pods without a GPU request away.",
+    checks={
+        NODE_GROUP: _node_group_tainted,
+        OUR_POOL: _pool_tainted,
+    },
+    severity=Severity.MEDIUM,
+    fix=_TAINT,
+)

@@ -1,0 +1,53 @@
+"""The rule on the repair of GPU nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
+
+from gpushare_policies.gpus import is_gpu_node_group
+from gpushare_policies.props import format_value, is_true, read
+from gpushare_policies.rule import Rule
+from gpushare_policies.tokens import NODE_GROUP
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MIG_CONFIG = "nvidia.com/mig.config"
+
+
+def _cut_by_mig_manager(args: ResourceValidationArgs) -> bool:
+    # It reboots nodes, which repair takes for a broken GPU: there the stack file's own rules advise
+    # against repair.
+    return any(key == _MIG_CONFIG for key in read(args.props, "labels") or ())
+
+
+_SET_REPAIR = "Set `nodeRepairConfig: {enabled: true}`."
+_REPAIR = Fix(
+    "Set `pools.<pool>.nodeRepair: true` in the stack file, or leave the key out.",
+    _SET_REPAIR,
+    _SET_REPAIR,
+)
+
+
+def _repaired(args: ResourceValidationArgs) -> Iterator[str]:
+    if not is_gpu_node_group(args.props):
+        return
+    enabled = read(args.props, "nodeRepairConfig", "enabled")
+    if not is_true(enabled) and not _cut_by_mig_manager(args):
+        yield (
+            f"Node repair of the GPU nodes of {args.name} is {format_value(enabled)}. It must be "
+            f"on, so that EKS replaces a node whose GPU has failed. {_REPAIR.of(args.urn)}"
+        )
+
+
+NODE_REPAIR_ON = Rule(
+    "node-repair-on",
+    "EKS must repair GPU nodes whose GPU has failed.",
+    checks={NODE_GROUP: _repaired},
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.LOW,
+    fix=_REPAIR,
+)

@@ -1,0 +1,103 @@
+"""The rule on the encryption of volumes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pulumi_policy import ResourceValidationArgs, Severity
+
+from gpushare_policies.props import format_value, given, is_true, read
+from gpushare_policies.reading.launches import Launch, launch_of, on_launches
+from gpushare_policies.rule import Rule, security_hub
+from gpushare_policies.tokens import ENCRYPTION_BY_DEFAULT, LAUNCH_TEMPLATE, NODE_GROUP, VOLUME
+from gpushare_policies.words import ALWAYS, OWN_TEMPLATE, Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ENCRYPTED = Fix(
+    ALWAYS,
+    f"Set `nodeRootVolumeEncrypted: true` of a NodeGroupV2 or cluster. {OWN_TEMPLATE}",
+    "Set `blockDeviceMappings[].ebs.encrypted: true`.",
+)
+_OF_OTHERS = replace(
+    _ENCRYPTED, raw="Set `encrypted: true` in `rootBlockDevice` and `ebsBlockDevices[]`."
+)
+_OF_NODES = replace(
+    _ENCRYPTED,
+    raw="Give it a launch template (`launchTemplate`) with `blockDeviceMappings[].ebs.encrypted: "
+    "true`.",
+)
+
+
+def _fix(launch: Launch) -> Fix:
+    return _ENCRYPTED if launch.token == LAUNCH_TEMPLATE else _OF_OTHERS
+
+
+_BY_ACCOUNT = (
+    "is encrypted only where the AWS account encrypts by default. It must be encrypted whatever "
+    "the account does."
+)
+
+
+def _volumes(args: ResourceValidationArgs) -> Iterator[str]:
+    for launch in launch_of(args):
+        volumes = list(launch.volumes())
+        if not launch.root_is_mapped() and not launch.inherits():
+            names = ", ".join(volume.name for volume in volumes)
+            mapped = f"no root volume, only {names}," if names else "no volume,"
+            yield (
+                f"{launch.called} maps {mapped} so the nodes' root volume {_BY_ACCOUNT} "
+                f"{_fix(launch).of(args.urn)}"
+            )
+        for volume in volumes:
+            encrypted = read(volume.ebs, "encrypted")
+            if not is_true(encrypted):
+                yield (
+                    f"The volume {volume.name} of the {launch.kind} {launch.name} has encrypted "
+                    f"{format_value(encrypted)}. It must be true. {_fix(launch).of(args.urn)}"
+                )
+
+
+def _volume(args: ResourceValidationArgs) -> Iterator[str]:
+    encrypted = read(args.props, "encrypted")
+    if not is_true(encrypted):
+        yield (
+            f"The volume {args.name} has encrypted {format_value(encrypted)}. It must be true. "
+            f"Set `encrypted: true`; an existing volume is encrypted by way of a snapshot."
+        )
+
+
+def _node_group(args: ResourceValidationArgs) -> Iterator[str]:
+    # The template that EKS makes says nothing of encryption:
+    # https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html, read 2026-11-22.
+    if list(args.props) and not given(args.props, "launchTemplate"):
+        yield (
+            f"The node group {args.name} has no launch template, so the root volume that EKS gives "
+            f"its nodes {_BY_ACCOUNT} {_OF_NODES.of(args.urn)}"
+        )
+
+
+def _by_default(args: ResourceValidationArgs) -> Iterator[str]:
+    enabled = read(args.props, "enabled")
+    if enabled is not None and not is_true(enabled):
+        yield (
+            f"{args.name} turns the encryption of new volumes off for the whole account and "
+            f"region. It must be on. Set `enabled: true`, or remove it."
+        )
+
+
+VOLUMES_ENCRYPTED = Rule(
+    "volumes-encrypted",
+    "EBS volumes must be encrypted.",
+    checks={
+        **on_launches(_volumes),
+        NODE_GROUP: _node_group,
+        VOLUME: _volume,
+        ENCRYPTION_BY_DEFAULT: _by_default,
+    },
+    severity=Severity.HIGH,
+    framework=security_hub("EC2.7", "EBS volumes are encrypted by default."),
+    fix=replace(_ENCRYPTED, raw=f"{_ENCRYPTED.raw} On a volume: `encrypted: true`."),
+)

@@ -1,0 +1,79 @@
+"""Images have a tag that stays, or a digest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import PolicyComplianceFramework, Severity
+
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.containers import Container, on_pods, pods_of, unknown_of
+from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.rule import Rule, Setting, is_among
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MOVING = frozenset(("latest", "main", "master", "nightly", "edge", "dev", "devel", "stable"))
+
+DIGEST_STACKS: Setting[tuple[str, ...]] = Setting(
+    "digestStacks",
+    (),
+    "Patterns of the names of stacks whose images need a digest, such as `*prod*`.",
+    {"type": "array", "items": {"type": "string"}, "default": []},
+    lambda value: tuple(map(str, value)),
+)
+
+_SET_TAG = "Give `image` a tag of one version, or a digest (`name:1.2.3@sha256:...`)."
+_PINNED = Fix(
+    "Give `workloads.<workload>.image` a tag of one version, or a digest, in the stack file.",
+    _SET_TAG,
+    _SET_TAG,
+)
+
+
+def _images(subject: Subject) -> Iterator[str | NotKnown]:
+    for pod in pods_of(subject.object):
+        yield from unknown_of(pod)
+        for container in pod.containers:
+            yield from _image(subject, container)
+
+
+def _image(subject: Subject, container: Container) -> Iterator[str | NotKnown]:
+    image = container.get("image")
+    if image is UNKNOWN:
+        yield NotKnown(f"the image of the container {container.name}")
+        return
+    if not image:  # of a patch, which leaves the image that is there
+        return
+    name, _, digest = str(image).partition("@")
+    if digest.startswith("sha256:"):
+        return
+    args = subject.args
+    tag = name.rpartition("/")[2].partition(":")[2]
+    if not tag or tag.lower() in _MOVING:
+        which = f"the tag {tag}" if tag else "no tag"
+        yield (
+            f"The container {container.name} of {subject.title} runs the image {image}, with "
+            f"{which}. It must be one version, or the next pod runs another program. "
+            f"{_PINNED.of(args.urn)}"
+        )
+    elif is_among(DIGEST_STACKS.of(args), args.urn):
+        yield (
+            f"The container {container.name} of {subject.title} runs the image {image}, without a "
+            f"digest. It must have one in this stack: a tag can be moved. {_PINNED.of(args.urn)}"
+        )
+
+
+IMAGES_PINNED = Rule(
+    "images-pinned",
+    "Containers must run images of one version.",
+    checks=ObjectChecks(on_pods(_images)),
+    severity=Severity.MEDIUM,
+    framework=PolicyComplianceFramework(
+        "NSA/CISA Kubernetes Hardening Guidance", "1.2", "Pod security", "Images are known."
+    ),
+    fix=_PINNED,
+    settings=(DIGEST_STACKS,),
+)

@@ -1,0 +1,95 @@
+"""Tenants reach each other over the network only where somebody said so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import Severity, StackValidationArgs
+
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.objects import Kind, KubernetesObject
+from gpushare_policies.reading.on_objects import NotKnown
+from gpushare_policies.reading.plain import at, items
+from gpushare_policies.reading.stack_checks import Said, refuse_blanks, stack_check
+from gpushare_policies.reading.tenants import TENANT_LABEL, tenant_namespaces
+from gpushare_policies.rule import StackRule
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_POLICY = Kind("networking.k8s.io", "NetworkPolicy")
+
+_MAKE_POLICY = (
+    "Make a NetworkPolicy in the namespace with `spec: {podSelector: {}, policyTypes: [Ingress]}`, "
+    "and others for what is to be reached. On EKS it holds with "
+    '`{"enableNetworkPolicy": "true"}` in the configuration of the add-on vpc-cni.'
+)
+_DENIED = Fix(_MAKE_POLICY, _MAKE_POLICY, _MAKE_POLICY)
+
+
+def _policies(args: StackValidationArgs) -> Iterator[Said | NotKnown]:
+    refuse_blanks(args)
+    for space in tenant_namespaces(args.resources, TENANT_LABEL.of(args), (_POLICY,)):
+        name = "that is yet to be named" if space.name is UNKNOWN else str(space.name)
+        if space.labels is UNKNOWN:
+            yield NotKnown(f"the labels of the namespace {name}")
+            continue
+        verdicts = [_denies(each) for each in space.objects]
+        if True in verdicts:
+            continue
+        if None in verdicts:
+            yield NotKnown(f"the network policies of the namespace {name}")
+            continue
+        yield Said(
+            f"The namespace {name} belongs to a tenant and no NetworkPolicy denies traffic to all "
+            f"its pods. One must, or pods of other tenants reach its notebooks and servers. "
+            f"{_DENIED.of(space.urn)}",
+            space.urn,
+        )
+
+
+def _denies(policy: KubernetesObject) -> bool | None:
+    """Whether a policy is for all pods, for what comes in, and allows nothing by itself."""
+    spec = at(policy.body, "spec")
+    if spec is UNKNOWN:
+        return None
+    types, ingress = at(spec, "policyTypes"), at(spec, "ingress")
+    selectors = at(spec, "podSelector"), ingress, types
+    if UNKNOWN in selectors or UNKNOWN in items(types):
+        return None
+    everyone = _is_empty(at(spec, "podSelector"))
+    incoming = types is None or "Ingress" in items(types)
+    return everyone and incoming and all(_says_from_whom(each) for each in items(ingress))
+
+
+def _is_empty(selector: Any) -> bool:
+    return all(not value for value in (selector or {}).values())
+
+
+def _says_from_whom(rule: Any) -> bool:
+    """Whether a rule of ingress names peers: without, or with an empty one, all may come."""
+    peers = items(at(rule, "from"))
+    return bool(peers) and all(_is_peer(each) for each in peers)
+
+
+def _is_peer(peer: Any) -> bool:
+    within = at(peer, "namespaceSelector")
+    if within is not None:
+        return within is UNKNOWN or not _is_empty(within)
+    block = at(peer, "ipBlock", "cidr")
+    return block not in ("0.0.0.0/0", "::/0")
+
+
+TENANT_NAMESPACES_DENY_TRAFFIC = StackRule(
+    "tenant-namespaces-deny-traffic",
+    "Namespaces of tenants must have a NetworkPolicy that denies by default what comes in.",
+    check=stack_check(_policies),
+    applies_to=(
+        "kubernetes:core/v1:Namespace",
+        "kubernetes:networking.k8s.io/v1:NetworkPolicy",
+    ),
+    severity=Severity.MEDIUM,
+    fix=_DENIED,
+    settings=(TENANT_LABEL,),
+)

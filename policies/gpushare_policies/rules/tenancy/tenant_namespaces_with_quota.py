@@ -1,0 +1,90 @@
+"""Tenants have a limit to the GPUs that they take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import Severity, StackValidationArgs
+
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.containers import is_gpu
+from gpushare_policies.reading.objects import Kind, KubernetesObject
+from gpushare_policies.reading.on_objects import NotKnown
+from gpushare_policies.reading.plain import at
+from gpushare_policies.reading.stack_checks import Said, refuse_blanks, stack_check
+from gpushare_policies.reading.tenants import TENANT_LABEL, tenant_namespaces
+from gpushare_policies.rule import StackRule
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_QUOTA = Kind("", "ResourceQuota")
+_QUEUE = Kind("kueue.x-k8s.io", "LocalQueue")
+
+_MAKE_QUOTA = (
+    "Make a ResourceQuota in the namespace, with `requests.<resource>` in `spec.hard` for each "
+    "resource that its pods may have, such as `requests.nvidia.com/gpu.shared: 4`, or a LocalQueue "
+    "of Kueue."
+)
+_WITH_QUOTA = Fix(_MAKE_QUOTA, _MAKE_QUOTA, _MAKE_QUOTA)
+
+
+def _quotas(args: StackValidationArgs) -> Iterator[Said | NotKnown]:
+    refuse_blanks(args)
+    label = TENANT_LABEL.of(args)
+    for space in tenant_namespaces(args.resources, label, (_QUOTA, _QUEUE)):
+        if space.labels is UNKNOWN:
+            yield NotKnown(f"the labels of the namespace {_shown(space.name)}")
+            continue
+        verdicts = [_limits_gpus(each) for each in space.objects]
+        if True in verdicts:
+            continue
+        if None in verdicts:
+            yield NotKnown(f"the quotas of the namespace {_shown(space.name)}")
+            continue
+        counting = sorted({key for each in space.objects for key in _useless(each)})
+        useless = (
+            f" (its quota names {', '.join(counting)}, which Kubernetes does not count)"
+            if counting
+            else ""
+        )
+        yield Said(
+            f"The namespace {_shown(space.name)} belongs to a tenant and has no quota of GPUs"
+            f"{useless}. It must have one, or one tenant takes all shares. "
+            f"{_WITH_QUOTA.of(space.urn)}",
+            space.urn,
+        )
+
+
+def _shown(name: object) -> str:
+    return "that is yet to be named" if name is UNKNOWN else str(name)
+
+
+def _limits_gpus(each: KubernetesObject) -> bool | None:
+    if each.kind == _QUEUE:
+        return True
+    hard = at(each.body, "spec", "hard")
+    if hard is UNKNOWN:
+        return None
+    keys = hard if isinstance(hard, dict) else {}
+    return any(str(key).startswith("requests.") and is_gpu(str(key)) for key in keys)
+
+
+def _useless(each: KubernetesObject) -> Iterator[str]:
+    """Keys that are taken in silence and count nothing."""
+    hard = at(each.body, "spec", "hard")
+    for key in hard if isinstance(hard, dict) else ():
+        if is_gpu(str(key)) and not str(key).startswith("requests."):
+            yield str(key)
+
+
+TENANT_NAMESPACES_WITH_QUOTA = StackRule(
+    "tenant-namespaces-with-quota",
+    "Namespaces of tenants must have a quota of GPUs.",
+    check=stack_check(_quotas),
+    applies_to=("kubernetes:core/v1:Namespace", "kubernetes:core/v1:ResourceQuota"),
+    severity=Severity.MEDIUM,
+    fix=_WITH_QUOTA,
+    settings=(TENANT_LABEL,),
+)

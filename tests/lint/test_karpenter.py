@@ -1,0 +1,275 @@
+"""Objects of Karpenter: what goes into the inventory, and what is wrong in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from foreign_reading import ids, merged, problems, read_with
+
+from eks_gpushare.inventory.items import Nodes, NodeTaint, Overlay
+from eks_gpushare.inventory.problem import Edit, NotSeen
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.readers.karpenter import KarpenterReader
+
+KARPENTER = KarpenterReader()
+POOL: dict[str, Any] = yaml.safe_load(
+    """
+    apiVersion: karpenter.sh/v1
+    kind: NodePool
+    metadata: {name: gpu}
+    spec:
+      template:
+        metadata:
+          labels: {team: research, nvidia.com/device-plugin.config: any}
+        spec:
+          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+          requirements:
+            - {key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}
+            - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+          taints: [{key: nvidia.com/gpu, value: "true", effect: NoSchedule}]
+          startupTaints: [{key: example.com/booting, effect: NoExecute}]
+          expireAfter: 720h
+      disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 10m}
+      limits: {cpu: "64", nvidia.com/gpu: 40}
+    """
+)
+CLASS: dict[str, Any] = yaml.safe_load(
+    """
+    apiVersion: karpenter.k8s.aws/v1
+    kind: EC2NodeClass
+    metadata: {name: gpu}
+    spec:
+      role: nodes
+      amiSelectorTerms: [{alias: al2023@v20261114}]
+      subnetSelectorTerms: [{tags: {karpenter.sh/discovery: lab}}]
+      securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: lab}}]
+    """
+)
+OVERLAY: dict[str, Any] = yaml.safe_load(
+    """
+    apiVersion: karpenter.sh/v1alpha1
+    kind: NodeOverlay
+    metadata: {name: gpu}
+    spec:
+      weight: 10
+      requirements: [{key: karpenter.sh/nodepool, operator: In, values: [gpu]}]
+      capacity: {nvidia.com/gpu.shared: "10"}
+    """
+)
+REQUIREMENTS = "spec__template__spec__requirements"
+TAINTS = "spec__template__spec__taints"
+
+
+def required(*more: dict[str, Any], named: bool = True) -> dict[str, Any]:
+    first = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g5.xlarge"]}
+    return merged(POOL, **{REQUIREMENTS: [*([first] if named else []), *more]})
+
+
+def test_a_pool_becomes_nodes() -> None:
+    (read,) = read_with(KARPENTER, POOL)
+
+    (nodes,) = read.items
+    assert isinstance(nodes, Nodes)
+    assert nodes.source.name == "the NodePool gpu"
+    assert nodes.provisioner == "karpenter"
+    assert nodes.instance_types == ("g5.xlarge",)
+    assert nodes.labels == {"team": "research", "nvidia.com/device-plugin.config": "any"}
+    assert nodes.taints == (NodeTaint("nvidia.com/gpu", "true", "NoSchedule"),)
+    assert nodes.startup_taints == (NodeTaint("example.com/booting", "", "NoExecute"),)
+    assert nodes.limits == {"cpu": "64", "nvidia.com/gpu": 40}
+    assert not read.judgements
+
+
+def test_an_overlay_becomes_one() -> None:
+    (read,) = read_with(KARPENTER, OVERLAY)
+
+    (overlay,) = read.items
+    assert isinstance(overlay, Overlay)
+    assert (overlay.weight, overlay.capacity) == (10, {"nvidia.com/gpu.shared": "10"})
+    assert not read.judgements
+
+
+@pytest.mark.parametrize(
+    ("requirements", "types"),
+    [
+        ([], ()),
+        ([("karpenter.k8s.aws/instance-family", "In", ["m7i"])], ()),
+        ([("karpenter.k8s.aws/instance-category", "In", ["c", "g"])], ()),
+        ([("karpenter.k8s.aws/instance-gpu-name", "In", ["a100"])], ("p4d.24xlarge", "p4de.24xlarge")),
+        (
+            [
+                ("karpenter.k8s.aws/instance-family", "In", ["p4d", "p3"]),
+                ("karpenter.k8s.aws/instance-gpu-count", "Gt", ["4"]),
+            ],
+            ("p3.16xlarge", "p4d.24xlarge"),
+        ),
+        (
+            [
+                ("node.kubernetes.io/instance-type", "In", ["g4dn.xlarge", "g5.xlarge"]),
+                ("karpenter.k8s.aws/instance-family", "NotIn", ["g4dn"]),
+            ],
+            ("g5.xlarge",),
+        ),
+        ([("node.kubernetes.io/instance-type", "In", ["t3.large"])], ("t3.large",)),
+    ],
+)  # fmt: skip
+def test_types_that_requirements_leave(
+    requirements: list[tuple[str, str, list[str]]], types: tuple[str, ...]
+) -> None:
+    given = [{"key": k, "operator": o, "values": v} for k, o, v in requirements]
+    (read,) = read_with(KARPENTER, merged(POOL, **{REQUIREMENTS: given}))
+
+    (nodes,) = read.items
+    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes.instance_types, tuple)
+    assert sorted(nodes.instance_types) == sorted(types)
+
+
+def test_what_a_template_fills_in_is_not_known() -> None:
+    given = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": UNKNOWN}]
+    pool = {**POOL, "spec": {"template": {**POOL["spec"]["template"]}}}
+    pool["spec"]["template"]["spec"] = {**pool["spec"]["template"]["spec"], "requirements": given}
+    (read,) = read_with(KARPENTER, pool)
+
+    (nodes,) = read.items
+    assert isinstance(nodes, Nodes)
+    assert nodes.instance_types is UNKNOWN
+    alias = {**CLASS, "spec": {**CLASS["spec"], "amiSelectorTerms": [{"alias": UNKNOWN}]}}
+    (unseen,) = read_with(KARPENTER, alias)[0].judgements
+    assert isinstance(unseen, NotSeen)
+
+
+RIGHT: list[dict[str, Any]] = [
+    POOL,
+    CLASS,
+    OVERLAY,
+    merged(POOL, spec__replicas=2, spec__limits={"nodes": 4}),
+    merged(POOL, spec__limits={"nvidia.com/gpu.shared": "40", "vpc.amazonaws.com/efa": 4}),
+    merged(POOL, spec__disruption={"consolidationPolicy": "Balanced", "consolidateAfter": "1m"}),
+    merged(POOL, spec__disruption={"budgets": [{"nodes": "10%"}], "consolidateAfter": "Never"}),
+    merged(POOL, spec__template__metadata__labels={"nvidia.com/mig.config": "all-1g.5gb"}),
+    merged(POOL, **{TAINTS: [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]}),
+    required({"key": "nvidia.com/gpu.present", "operator": "In", "values": ["true"]}),
+    required({"key": "nvidia.com/gpu.product", "operator": "DoesNotExist"}),
+    required({"key": "nvidia.com/gpu", "operator": "In", "values": ["true"]}),
+    required({"key": "nvidia.com/mig.config", "operator": "In", "values": ["all-balanced"]}),
+    required({"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "Gt", "values": ["0"]}),
+    required({"key": "team", "operator": "Exists"}),
+    merged(CLASS, spec__amiSelectorTerms=[{"alias": "bottlerocket@v1.57.0"}]),
+    merged(CLASS, spec__amiSelectorTerms=[{"id": "ami-0123456789abcdef0"}], spec__amiFamily="AL2023"),
+    merged(CLASS, spec__amiSelectorTerms=[{"tags": {"release": "7"}}], spec__amiFamily="AL2023"),
+    merged(CLASS, spec__amiSelectorTerms=[{"alias": "windows2022@latest"}]),
+    merged(CLASS, spec__kubelet={"maxPods": 110}, spec__userData="#!/bin/sh\n"),
+    merged(OVERLAY, spec__capacity=..., spec__price="1.5"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", RIGHT)
+def test_right_objects_pass(value: dict[str, Any]) -> None:
+    assert ids(read_with(KARPENTER, value)) == []
+
+
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("GPU1050", merged(POOL, apiVersion="karpenter.sh/v1beta1")),
+    ("GPU1050", merged(CLASS, apiVersion="karpenter.k8s.aws/v1beta1")),
+    ("GPU1050", {"apiVersion": "karpenter.sh/v1alpha5", "kind": "Provisioner", "spec": {}}),
+    ("GPU1050", {"apiVersion": "karpenter.sh/v1alpha5", "kind": "Machine", "spec": {}}),
+    ("GPU1050", {"apiVersion": "karpenter.k8s.aws/v1alpha1", "kind": "AWSNodeTemplate", "spec": {}}),
+    ("GPU1051", {"apiVersion": "karpenter.sh/v1alpha5", "kind": "NodeTemplate", "spec": {}}),
+    ("GPU1051", {"apiVersion": "karpenter.sh/v1", "kind": "NodeGroup", "spec": {}}),
+    ("GPU1051", {"apiVersion": "karpenter.k8s.aws/v1", "kind": "NodePool", "spec": {}}),
+    ("GPU1051", merged(CLASS, apiVersion="karpenter.sh/v1")),
+    ("GPU1052", merged(POOL, spec__ttlSecondsAfterEmpty=300)),
+    ("GPU1052", merged(POOL, spec__disruption__expireAfter="720h")),
+    ("GPU1052", merged(POOL, spec__template__spec__kubelet={"maxPods": 20})),
+    ("GPU1052", merged(POOL, spec__template__spec__taint=[])),
+    ("GPU1052", merged(CLASS, spec__securityGroupSelector={"a": "b"})),
+    ("GPU1052", merged(CLASS, spec__instanceTypes=["g5.xlarge"])),
+    ("GPU1052", merged(OVERLAY, spec__requirement=[])),
+    ("GPU1053", merged(POOL, spec__disruption__consolidationPolicy="WhenUnderutilized")),
+    ("GPU1053", merged(POOL, **{TAINTS: [{"key": "a", "value": True, "effect": "NoSchedule"}]})),
+    ("GPU1053", merged(POOL, **{TAINTS: [{"key": "a", "effect": "NO_SCHEDULE"}]})),
+    ("GPU1053", merged(POOL, **{TAINTS: [{"key": "a", "value": "b"}]})),
+    ("GPU1053", merged(POOL, spec__template__metadata__labels={"nvidia.com/gpu": True})),
+    ("GPU1053", merged(POOL, spec__template__spec__nodeClassRef={"name": "gpu", "kind": "EC2NodeClass"})),
+    ("GPU1053", merged(POOL, spec__template__spec__nodeClassRef=...)),
+    ("GPU1053", merged(CLASS, spec__amiSelectorTerms=..., spec__amiFamily="AL2023")),
+    ("GPU1053", required({"key": "team", "operator": "in", "values": ["a"]})),
+    ("GPU1053", required({"key": "team", "operator": "In"})),
+    ("GPU1053", required({"key": "team", "operator": "In", "values": "a"})),
+    ("GPU1053", required({"key": "karpenter.k8s.aws/instance-cpu", "operator": "Gt", "values": [3]})),
+    ("GPU1054", required({"key": "nvidia.com/gpu", "operator": "Exists"})),
+    ("GPU1054", required({"key": "nvidia.com/gpu", "operator": "In", "values": ["true"]}, named=False)),
+    ("GPU1054", required({"key": "nvidia.com/gpu", "operator": "Gt", "values": ["0"]})),
+    ("GPU1054", required({"key": "nvidia.com/mig-1g.5gb", "operator": "Exists"})),
+    ("GPU1055", required({"key": "nvidia.com/gpu.product", "operator": "In", "values": ["Tesla-T4"]})),
+    ("GPU1055", required({"key": "nvidia.com/gpu.memory", "operator": "Gt", "values": ["20000"]})),
+    ("GPU1055", required({"key": "nvidia.com/mig.capable", "operator": "Exists"})),
+    ("GPU1055", required(
+        {"key": "feature.node.kubernetes.io/pci-10de.present", "operator": "In", "values": ["true"]}
+    )),
+    ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2023@latest"}])),
+    ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "bottlerocket@latest"}])),
+    ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"name": "amazon-eks-node-al2023-*"}])),
+    ("GPU1057", merged(POOL, spec__limits={"nodes": 2})),
+    ("GPU1057", merged(POOL, spec__limits={"gpu": 2})),
+    ("GPU1058", merged(POOL, spec__template__spec__startupTaints=[
+        {"key": "nvidia.com/gpu", "effect": "NoExecute"}
+    ])),
+    ("GPU1059", merged(POOL, spec__template__spec__nodeClassRef={
+        "group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"
+    })),
+    ("GPU1060", merged(OVERLAY, spec__capacity={"cpu": "8"})),
+    ("GPU1060", merged(OVERLAY, spec__capacity=...)),
+    ("GPU1060", merged(OVERLAY, spec__price="1", spec__priceAdjustment="-5%")),
+    ("GPU1061", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2023"}])),
+    ("GPU1061", merged(CLASS, spec__amiSelectorTerms=[{"alias": "ubuntu@v20261114"}])),
+    ("GPU1061", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2023@20261114"}])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "value"), WRONG)
+def test_one_thing_is_wrong(code: str, value: dict[str, Any]) -> None:
+    assert ids(read_with(KARPENTER, value)) == [code]
+
+
+def test_a_provisioner_is_told_key_by_key_what_it_becomes() -> None:
+    (problem,) = problems(
+        read_with(
+            KARPENTER,
+            """
+            apiVersion: karpenter.sh/v1alpha5
+            kind: Provisioner
+            metadata: {name: gpu}
+            spec:
+              providerRef: {name: gpu}
+              requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}]
+              limits: {resources: {cpu: 100}}
+              ttlSecondsAfterEmpty: 30
+            """,
+        )
+    )
+
+    assert problem.message == (
+        "Provisioner of karpenter.sh/v1alpha5 is not served since Karpenter 0.33."
+    )
+    assert problem.fix == (
+        "Write a NodePool of karpenter.sh/v1 in its place. Move spec.requirements to "
+        "spec.template.spec.requirements; spec.limits.resources to spec.limits; spec.providerRef "
+        "to spec.template.spec.nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: "
+        "gpu}; spec.ttlSecondsAfterEmpty to spec.disruption: {consolidationPolicy: WhenEmpty, "
+        "consolidateAfter: 30s}."
+    )
+
+
+def test_what_is_certain_has_an_edit() -> None:
+    wrong = merged(POOL, **{TAINTS: [{"key": "a", "value": True, "effect": "NO_SCHEDULE"}]})
+    found = problems(read_with(KARPENTER, wrong))
+
+    place = ("spec", "template", "spec", "taints", 0)
+    assert [edit for each in found for edit in each.edits] == [
+        Edit("set", (*place, "value"), "true"),
+        Edit("set", (*place, "effect"), "NoSchedule"),
+    ]
