@@ -52,8 +52,13 @@ class _Mutant(NamedTuple):
     place: str
     way: str
     stakes: str
-    caught: str
-    by: tuple[str, ...]
+    caught: dict[str, list[str]]
+    """Who catches it, by which rules; `nothing`, by its reason."""
+
+    @property
+    def first(self) -> str:
+        """Who of them is asked first."""
+        return next(each for each in _CATCHERS if each in self.caught)
 
 
 def page() -> str:
@@ -69,41 +74,55 @@ def _mutants() -> list[_Mutant]:
     for key, mutants in json.loads(TABLE.read_text(encoding="utf-8")).items():
         place, _, rest = key.rpartition(": ")
         way, _, stakes = rest.removesuffix(")").rpartition(" (")
-        for verdict in mutants.values():
-            caught, _, by = verdict.partition(": ")
-            found.append(_Mutant(place, way, stakes, caught, tuple(by.split(", ")) if by else ()))
+        found += [_Mutant(place, way, stakes, _read(verdict)) for verdict in mutants.values()]
     return found
 
 
+def _read(verdict: str) -> dict[str, list[str]]:
+    caught = {}
+    for each in verdict.split("; "):
+        who, _, rules = each.partition(": ")
+        caught[who] = rules.split(", ") if rules else []
+    return caught
+
+
 def _counts(found: list[_Mutant]) -> list[str]:
-    catchers = [each for each in _CATCHERS if any(one.caught == each for one in found)]
-    counts = Counter((each.stakes, each.caught) for each in found)
+    catchers = [each for each in _CATCHERS if any(one.first == each for one in found)]
+    counts = Counter((each.stakes, each.first) for each in found)
     lines = [f"| at stake | {' | '.join(_CATCHERS[each] for each in catchers)} |"]
     lines.append("|---|" + "---:|" * len(catchers))
     for stakes, words in _STAKES.items():
         numbers = [str(counts[stakes, each] or "") for each in catchers]
         lines.append(f"| {words} | {' | '.join(numbers)} |")
-    return [*lines, ""]
+    return [*lines, "", "Each is counted where it is caught first.", ""]
 
 
 def _caught(found: list[_Mutant]) -> list[str]:
-    by_place: dict[tuple[str, str], list[_Mutant]] = defaultdict(list)
+    by_place: dict[str, list[_Mutant]] = defaultdict(list)
     for each in found:
-        if each.caught != "nothing":
-            by_place[_shown(each.place), each.caught].append(each)
-    lines = ["### What is caught", "", "| broken | how | by | rules |", "|---|---|---|---|"]
-    for (place, caught), mutants in sorted(by_place.items()):
+        if each.first != "nothing":
+            by_place[_shown(each.place)].append(each)
+    head = ["broken", "how", *(each for each in _CATCHERS if each not in {"nothing", "lab"})]
+    lines = ["### What is caught", "", _row(head), "|---" * len(head) + "|"]
+    for place, mutants in sorted(by_place.items()):
         ways = ", ".join(dict.fromkeys(each.way for each in mutants))
-        rules = ", ".join(sorted({rule for each in mutants for rule in each.by}))
-        lines.append(f"| {place} | {_cell(ways)} | {caught} | {_cell(rules)} |")
+        rules = [
+            ", ".join(sorted({rule for each in mutants for rule in each.caught.get(who, [])}))
+            for who in head[2:]
+        ]
+        lines.append(_row([place, _cell(ways), *map(_cell, rules)]))
     return [*lines, ""]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _uncaught(found: list[_Mutant]) -> list[str]:
     by_reason: dict[str, list[_Mutant]] = defaultdict(list)
     for each in found:
-        if each.caught == "nothing":
-            by_reason[", ".join(each.by)].append(each)
+        if each.first == "nothing":
+            by_reason[", ".join(each.caught["nothing"])].append(each)
     lines = ["### What is not caught", "", "| why | broken | how |", "|---|---|---|"]
     for reason, mutants in sorted(by_reason.items()):
         ways: dict[str, list[str]] = defaultdict(list)

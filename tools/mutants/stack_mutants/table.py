@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stack_mutants import by_lint
 from stack_mutants.by_policy import heard
 from stack_mutants.edges import EDGES
 from stack_mutants.mutant import mutants, spread
@@ -14,6 +15,8 @@ from stack_mutants.recordings import stacks
 from stack_mutants.stack_files import spread_files, wrong_files
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from stack_mutants.mutant import Mutant
     from stack_mutants.stack_files import WrongFile
 
@@ -30,39 +33,44 @@ class Row:
     """The place, the same for all stacks."""
     way: str
     stakes: str
-    caught: str
-    """`check`, `preview` or `update` (the pack), `lint`, `lab`; no text if nothing caught it."""
-    by: tuple[str, ...]
-    """Rules."""
+    caught: Mapping[str, tuple[str, ...]]
+    """`check`, `preview` or `update` (the pack), `lint`, `lab`, with the rules that say it."""
     reason: str = ""
     """Why nothing has to catch it, by class."""
 
+    @property
+    def verdict(self) -> str:
+        """Who catches it by which rules, in one line."""
+        if not self.caught:
+            return f"nothing: {self.reason}"
+        return "; ".join(f"{who}: {', '.join(rules)}" for who, rules in self.caught.items())
+
 
 def row_of(mutant: Mutant) -> Row:
-    """Who catches a mutant of a stack's registrations first."""
-    caught, by = _caught(mutant)
+    """Who catches a mutant of a stack's registrations."""
     edge = " ".join((mutant.edge.kind, *filter(None, (".".join(map(str, mutant.edge.path)),))))
-    reason = "" if caught else reason_of(mutant.name)
-    return Row(mutant.name, edge, mutant.way.name, mutant.stakes, caught, by, reason)
+    by = _by_policy(mutant)
+    if codes := by_lint.caught_by(mutant):
+        by["lint"] = codes
+    reason = "" if by else reason_of(mutant.name)
+    return Row(mutant.name, edge, mutant.way.name, mutant.stakes, by, reason)
 
 
-def _caught(mutant: Mutant) -> tuple[str, tuple[str, ...]]:
+def _by_policy(mutant: Mutant) -> dict[str, tuple[str, ...]]:
     in_preview = heard(mutant, preview=True)
     if in_preview.policies:
-        return "preview", in_preview.policies
+        return {"preview": in_preview.policies}
     # What is known by then differs only for those that could not see enough before.
     in_update = heard(mutant, preview=False, among=in_preview.blind)
-    if in_update.policies:
-        return "update", in_update.policies
-    return "", ()
+    return {"update": in_update.policies} if in_update.policies else {}
 
 
 def row_of_file(file: WrongFile) -> Row:
     """Whether `check` catches a stack file."""
-    by = tuple(file.findings())
+    codes = tuple(file.findings())
+    by = {"check": codes} if codes else {}
     reason = "" if by else reason_of(file.name)
-    caught = "check" if by else ""
-    return Row(file.name, "stack file", file.way.name, "any", caught, by, reason)
+    return Row(file.name, "stack file", file.way.name, "any", by, reason)
 
 
 def rows(of_each: int = OF_EACH) -> list[Row]:
@@ -79,6 +87,5 @@ def as_text(found: list[Row]) -> str:
     table: dict[str, dict[str, str]] = {}
     for row in found:
         key = f"{row.edge}: {row.way} ({row.stakes})"
-        verdict = f"{row.caught}: {', '.join(row.by)}" if row.caught else f"nothing: {row.reason}"
-        table.setdefault(key, {})[row.name] = verdict
+        table.setdefault(key, {})[row.name] = row.verdict
     return json.dumps(dict(sorted(table.items())), indent=1) + "\n"
