@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from stack_mutants import table
+from stack_mutants import by_lab, table
 from stack_mutants.by_policy import heard, new_policies, whole_pack_says
 from stack_mutants.edges import EDGES
 from stack_mutants.mutant import Mutant, mutants, spread
@@ -15,12 +17,20 @@ from stack_mutants.recordings import recorded, stacks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 pytestmark = pytest.mark.sdk_internals
+
+
+IN_LAB = GOLDEN / "mutants-in-lab.json"
+ON_DEMAND = pytest.mark.skipif(
+    not os.environ.get("EKS_GPUSHARE_TEST_MUTANTS"),
+    reason="EKS_GPUSHARE_TEST_MUTANTS=1 tries all, and on the lab what nothing else catches",
+)
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[table.Row]:
-    return table.rows()
+    return table.rows(in_lab=json.loads(IN_LAB.read_text(encoding="utf-8")))
 
 
 def test_who_catches_which_mutant_is_as_the_table_says(
@@ -61,9 +71,21 @@ def _some() -> list[Mutant]:
     return spread(found, 1)[::40]
 
 
-@pytest.mark.skipif(
-    not os.environ.get("EKS_GPUSHARE_TEST_MUTANTS"), reason="EKS_GPUSHARE_TEST_MUTANTS=1 tries all"
-)
+@ON_DEMAND
+def test_what_the_lab_says_of_what_nothing_else_catches(
+    golden: Callable[[str, str], None],
+) -> None:
+    uncaught = {row.name for row in table.rows() if not row.caught and row.stakes == "pods"}
+    tried = [
+        each for each in table.tried() if each.name in uncaught and each.edge.kind in by_lab.KINDS
+    ]
+    with by_lab.trials() as trials:
+        found = {each.name: trials.caught_by(each) for each in tried}
+
+    golden("mutants-in-lab.json", json.dumps(found, indent=1) + "\n")
+
+
+@ON_DEMAND
 def test_what_is_caught_in_two_stacks_is_caught_in_all(rows: list[table.Row]) -> None:
     known = {(row.edge, row.way) for row in rows if not row.caught}
     missed = [

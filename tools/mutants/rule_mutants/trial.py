@@ -48,14 +48,13 @@ class Trial:
         self._modules, self._share = modules, share
         self.results: dict[str, Result] = {}
         self.failed: list[str] = []
+        """Tests that fail without any inversion; they are left out."""
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the tests once, then those of each inversion in a fork."""
         if session.testsfailed or not session.items:
             return True
         by_line, seconds = self._run_once(session.items)
-        if self.failed:
-            return True
         functions = living({str(each) for each in self._modules})
         for module in self._modules:
             result = self.results.setdefault(str(module), Result())
@@ -87,7 +86,7 @@ class Trial:
                 self.failed.append(item.nodeid)
             seconds[item.nodeid] = time.process_time() - start
         measured.stop()
-        named = {item.nodeid: item for item in items}
+        named = {item.nodeid: item for item in items if item.nodeid not in self.failed}
         data = measured.get_data()
         for file in data.measured_files():
             for line, contexts in data.contexts_by_lineno(file).items():

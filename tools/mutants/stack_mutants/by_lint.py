@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from eks_gpushare.program.recording import Recording, Resource
     from stack_mutants.mutant import Mutant
 
-_WORKLOADS = "of-"
+WORKLOADS = "of-"
 """What the names of workloads that mutants have beside the stack begin with."""
 
 
@@ -40,10 +40,10 @@ def caught_by(mutant: Mutant) -> tuple[str, ...]:
         return ()
     recording, resource = broken
     before = recorded(mutant.stack, preview=False)
-    if resource is None or not resource.name.startswith(_WORKLOADS):
+    if resource is None or not resource.name.startswith(WORKLOADS):
         return _new(_of_stack(mutant.stack), _found(_files(before, recording)))
-    file = _file(before, resource)
-    whole = _file(before, before.by_urn[mutant.urn])
+    file = file_of(before, resource)
+    whole = file_of(before, before.by_urn[mutant.urn])
     return _new(_against(mutant.stack, whole), _against(mutant.stack, file))
 
 
@@ -75,7 +75,7 @@ def _codes(reports: Iterable[FileReport]) -> Counter[str]:
 
 def _files(whole: Recording, recording: Recording) -> list[str]:
     """The manifests of a recording, of which only what is broken is written anew."""
-    return [_file(whole, each) for each in recording.resources if _is_object(each)]
+    return [file_of(whole, each) for each in recording.resources if _is_object(each)]
 
 
 def _is_object(resource: Resource) -> bool:
@@ -86,7 +86,8 @@ _kept: dict[int, tuple[Resource, str]] = {}
 """Files by what they were written of; it is held, so that no other gets its place in memory."""
 
 
-def _file(whole: Recording, resource: Resource) -> str:
+def file_of(whole: Recording, resource: Resource) -> str:
+    """The manifest of a resource, written once."""
     if id(resource) not in _kept:
         folder = _folder() / str(len(_kept))
         alone = replace(whole, resources=[resource])

@@ -46,12 +46,19 @@ class Row:
         return "; ".join(f"{who}: {', '.join(rules)}" for who, rules in self.caught.items())
 
 
-def row_of(mutant: Mutant) -> Row:
-    """Who catches a mutant of a stack's registrations."""
+def row_of(mutant: Mutant, in_lab: Mapping[str, list[str]]) -> Row:
+    """Who catches a mutant of a stack's registrations.
+
+    Args:
+        mutant: The broken stack.
+        in_lab: What the lab said of those that nobody else catches, by name.
+    """
     edge = " ".join((mutant.edge.kind, *filter(None, (".".join(map(str, mutant.edge.path)),))))
     by = _by_policy(mutant)
     if codes := by_lint.caught_by(mutant):
         by["lint"] = codes
+    if not by and (said := in_lab.get(mutant.name)):
+        by["lab"] = tuple(said)
     reason = "" if by else reason_of(mutant.name)
     return Row(mutant.name, edge, mutant.way.name, mutant.stakes, by, reason)
 
@@ -73,12 +80,17 @@ def row_of_file(file: WrongFile) -> Row:
     return Row(file.name, "stack file", file.way.name, "any", by, reason)
 
 
-def rows(of_each: int = OF_EACH) -> list[Row]:
+def tried(of_each: int = OF_EACH) -> list[Mutant]:
+    """The mutants of registrations that the table has."""
+    return spread((each for stack in stacks() for each in mutants(stack, EDGES)), of_each)
+
+
+def rows(of_each: int = OF_EACH, *, in_lab: Mapping[str, list[str]] | None = None) -> list[Row]:
     """The table, in the order of the names."""
     names = stacks()
-    registrations = spread((each for stack in names for each in mutants(stack, EDGES)), of_each)
+    registrations = tried(of_each)
     files = spread_files((each for stack in names for each in wrong_files(stack)), 1)
-    found = [*map(row_of, registrations), *map(row_of_file, files)]
+    found = [*(row_of(each, in_lab or {}) for each in registrations), *map(row_of_file, files)]
     return sorted(found, key=lambda row: row.name)
 
 
