@@ -220,6 +220,104 @@ VALID: dict[str, dict[str, Any]] = {
     },
 }
 
+POD: dict[str, Any] = {
+    "containers": [
+        {
+            "name": "app",
+            "image": "registry.example/team/app:1.4.2",
+            "resources": {"limits": {"nvidia.com/gpu": "1"}},
+            "securityContext": {"privileged": False, "capabilities": {"drop": ["ALL"]}},
+        }
+    ],
+    "initContainers": [{"name": "init", "image": f"registry.example/init@sha256:{'0' * 64}"}],
+    "hostPID": False,
+    "volumes": [
+        {"name": "scratch", "emptyDir": {}},
+        {"name": "logs", "hostPath": {"path": "/var/log/app"}},
+    ],
+}
+TEMPLATE = {"metadata": {"labels": {"app": "app"}}, "spec": POD}
+
+
+def _of_kubernetes() -> dict[str, dict[str, Any]]:
+    """Objects that violate nothing, by type token."""
+    metadata = {"name": "gpu", "namespace": "team"}
+    made = {"metadata": metadata, "spec": {"replicas": 2.0, "template": TEMPLATE}}
+    role = {
+        "metadata": metadata,
+        "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}],
+    }
+    rbac = "kubernetes:rbac.authorization.k8s.io/v1"
+    return {
+        "kubernetes:core/v1:Pod": {"metadata": metadata, "spec": POD},
+        "kubernetes:core/v1:PodTemplate": {"metadata": metadata, "template": TEMPLATE},
+        "kubernetes:core/v1:ReplicationController": made,
+        **{
+            f"kubernetes:apps/v1:{kind}": made
+            for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
+        },
+        "kubernetes:batch/v1:Job": made,
+        "kubernetes:batch/v1:CronJob": {
+            "metadata": metadata,
+            "spec": {"jobTemplate": {"spec": {"template": TEMPLATE}}},
+        },
+        f"{rbac}:ClusterRole": role,
+        f"{rbac}:Role": role,
+        f"{rbac}:RoleBinding": {
+            "metadata": metadata,
+            "roleRef": {"kind": "ClusterRole", "name": "view"},
+            "subjects": [{"kind": "ServiceAccount", "name": "app", "namespace": "team"}],
+        },
+        "kubernetes:core/v1:Namespace": {
+            "metadata": {
+                "name": "team",
+                "labels": {
+                    "eks-gpushare.io/tenant": "vision",
+                    "pod-security.kubernetes.io/enforce": "baseline",
+                },
+            }
+        },
+        "kubernetes:autoscaling/v1:HorizontalPodAutoscaler": {
+            "metadata": metadata,
+            "spec": {"minReplicas": 1.0, "maxReplicas": 8.0},
+        },
+        "kubernetes:keda.sh/v1:ScaledObject": {
+            "metadata": metadata,
+            "spec": {"minReplicaCount": 0.0, "maxReplicaCount": 8.0},
+        },
+        "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass": {
+            "metadata": {"name": "gpu"},
+            "spec": {"amiSelectorTerms": [{"alias": "al2023@v20260930"}], "userData": "#!/bin/sh"},
+        },
+        "kubernetes:karpenter.sh/v1:NodePool": {
+            "metadata": {"name": "gpu"},
+            "spec": {
+                "disruption": {
+                    "consolidationPolicy": "WhenEmpty",
+                    "consolidateAfter": "5m",
+                    "budgets": [{"nodes": "10%"}],
+                },
+                "limits": {"nvidia.com/gpu": 16.0},
+                "template": {
+                    "metadata": {"labels": {"team": "ml"}},
+                    "spec": {
+                        "requirements": [
+                            {
+                                "key": "node.kubernetes.io/instance-type",
+                                "operator": "In",
+                                "values": ["g6.xlarge", "g5.xlarge"],
+                            }
+                        ],
+                        "taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}],
+                    },
+                },
+            },
+        },
+    }
+
+
+VALID |= _of_kubernetes()
+
 OPTIONS = PolicyResourceOptions(
     protect=False,
     ignore_changes=[],

@@ -124,6 +124,7 @@ VERDICTS: dict[tuple[Callable[[], None], str], list[tuple[str, str, str]]] = {
         ("node-repair-on", "advisory", "gpu"),
         ("imdsv2-required", "mandatory", "gpu"),
         ("volumes-encrypted", "mandatory", "gpu"),
+        ("gpu-nodes-have-device-plugin", "advisory", "gpu"),
     ],
     (by_default, "dev"): [
         *((rule, "mandatory", "raw-eksCluster") for rule in OF_A_CLUSTER),
