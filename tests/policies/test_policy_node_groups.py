@@ -231,6 +231,32 @@ def test_gpu_nodes_of_every_group_need_room_for_images(
     assert said(rule, started({**template, **large}, group, token, start, key)) == []
 
 
+@pytest.mark.parametrize(
+    ("token", "props", "violated"),
+    [
+        (LAUNCH_CONFIGURATION, {"instanceType": "g5.xlarge"}, True),
+        (LAUNCH_TEMPLATE, {"instanceType": "g9.xlarge"}, True),
+        (LAUNCH_TEMPLATE, {"instanceType": "m7i.xlarge"}, False),
+        (LAUNCH_TEMPLATE, {}, False),
+        (
+            LAUNCH_CONFIGURATION,
+            {"instanceType": "g5.xlarge", "rootBlockDevice": {"volumeSize": 100.0}},
+            False,
+        ),
+    ],
+)
+def test_what_no_group_of_the_stack_starts_is_judged_by_its_own_type(
+    token: str,
+    props: dict[str, Any],
+    violated: bool,
+    resource: Callable[..., PolicyResource],
+    said: Callable[..., list[str]],
+) -> None:
+    found = said("gpu-launch-template-volume-size", [resource(token, "alone", props)])
+
+    assert found == (["alone"] if violated else [])
+
+
 def _volumes(*devices: str) -> dict[str, Any]:
     return {
         "blockDeviceMappings": [
