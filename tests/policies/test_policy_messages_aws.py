@@ -344,7 +344,8 @@ STACKS: list[tuple[str, list[tuple[str, dict[str, Any]]], str]] = [
     (
         "node-role-rights",
         [
-            (ROLE, {"name": "nodes", "assumeRolePolicy": "ec2.amazonaws.com"}),
+            (ROLE, {"name": "nodes", "arn": "arn:nodes"}),
+            (NODE_GROUP, {"nodeRoleArn": "arn:nodes"}),
             (ROLE_ATTACHMENT, {"role": "nodes", "policyArn": ADMIN}),
         ],
         (

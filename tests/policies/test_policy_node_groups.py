@@ -81,6 +81,9 @@ GPU_TEMPLATES: list[dict[str, Any]] = [
     {"instanceRequirements": {"acceleratorCount": {"min": 1.0}}},
     {"instanceRequirements": {"acceleratorNames": ["a100", "l40s"]}},
     {"instanceRequirements": {"allowedInstanceTypes": ["g6.*", "g5.*"]}},
+    {"instanceRequirements": {"allowedInstanceTypes": ["p*"]}},
+    {"instanceRequirements": {"allowedInstanceTypes": ["g5*"]}},
+    {"instanceRequirements": {"allowedInstanceTypes": ["g6.xlarge"]}},
 ]
 OTHER_TEMPLATES: list[dict[str, Any]] = [
     {"instanceType": "m7i.large"},
@@ -103,6 +106,7 @@ OTHER_TEMPLATES: list[dict[str, Any]] = [
         }
     },
     {"instanceRequirements": {"acceleratorNames": ["inferentia"]}},
+    {"instanceRequirements": {"allowedInstanceTypes": ["g4ad.*", "m*", "c7g.*", "*"]}},
 ]
 BY_TEMPLATE = pytest.mark.parametrize(
     "rule", ["gpu-launch-template-taints", "gpu-launch-template-repair"]
@@ -369,7 +373,6 @@ TOO_MUCH = [
     "SecretsManagerReadWrite",
     "job-function/SystemAdministrator",
 ]
-TRUST = json.dumps({"Statement": [{"Principal": {"Service": "ec2.amazonaws.com"}}]})
 EVERYTHING = json.dumps({"Statement": {"Effect": "Allow", "Action": ["*"], "Resource": "*"}})
 SOME = json.dumps({"Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]})
 DENIED = json.dumps({"Statement": [{"Effect": "Deny", "Action": "*", "Resource": "*"}]})
@@ -392,7 +395,7 @@ def test_a_role_of_nodes_with_too_much_is_refused(
     named = resource(ROLE_ATTACHMENT, "two", {"role": "nodes", "policyArn": arn})
     several = resource(ROLE_ATTACHMENTS, "three", {"roleName": "nodes", "policyArns": [arn]})
     shared = resource(POLICY_ATTACHMENT, "four", {"roles": ["nodes"], "policyArn": arn})
-    inside = resource(ROLE, "own", {"assumeRolePolicy": TRUST, "managedPolicyArns": [arn]})
+    inside = resource(ROLE, "own", {"managedPolicyArns": [f"{AWS}{NEEDED[0]}", arn]})
 
     found = said("node-role-rights", [role, group, used, named, several, shared, inside])
 
@@ -403,19 +406,20 @@ def test_a_role_of_nodes_with_too_much_is_refused(
 def test_what_nodes_need_they_may_have(
     policy: str, resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
 ) -> None:
-    role = resource(ROLE, "role", {"name": "nodes", "assumeRolePolicy": TRUST})
+    role = resource(ROLE, "role", {"name": "nodes", "managedPolicyArns": [f"{AWS}{NEEDED[0]}"]})
     attached = resource(ROLE_ATTACHMENT, "one", {"role": "nodes", "policyArn": f"{AWS}{policy}"})
 
     assert said("node-role-rights", [role, attached]) == []
 
 
-def test_the_role_of_people_is_not_one_of_nodes(
-    resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
+@pytest.mark.parametrize("service", ["lambda.amazonaws.com", "ec2.amazonaws.com"])
+def test_a_role_of_something_else_is_not_one_of_nodes(
+    service: str, resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
 ) -> None:
-    trust = '{"Statement": [{"Principal": {"AWS": "arn:aws:iam::111122223333:root"}}]}'
-    role = resource(ROLE, "role", {"name": "platform", "assumeRolePolicy": trust})
+    trust = json.dumps({"Statement": [{"Principal": {"Service": service}}]})
+    role = resource(ROLE, "role", {"name": "bastion", "assumeRolePolicy": trust})
     admin = f"{AWS}AdministratorAccess"
-    attached = resource(ROLE_ATTACHMENT, "one", {"role": "platform", "policyArn": admin})
+    attached = resource(ROLE_ATTACHMENT, "one", {"role": "bastion", "policyArn": admin})
 
     assert said("node-role-rights", [role, attached]) == []
 
@@ -429,11 +433,12 @@ def test_an_inline_policy_of_nodes_must_not_allow_everything(
     resource: Callable[..., PolicyResource],
     said: Callable[..., list[str]],
 ) -> None:
-    inline = {"assumeRolePolicy": TRUST, "name": "n", "inlinePolicies": [{"policy": policy}]}
+    inline = {"arn": "arn:n", "name": "n", "inlinePolicies": [{"policy": policy}]}
     role = resource(ROLE, "role", inline)
+    group = resource(NODE_GROUP, "nodes", {"nodeRoleArn": "arn:n"})
     beside = resource(ROLE_POLICY, "beside", {"role": "n", "policy": policy})
 
-    found = said("node-role-rights", [role, beside])
+    found = said("node-role-rights", [role, beside, group])
 
     assert found == (["role", "beside"] if violated else [])
 

@@ -60,6 +60,7 @@ def _pairs(rule: str, token: str, path: str, *pairs: tuple[Any, Any]) -> list[Pa
     return [Pair(rule, token, path, wrong, right) for wrong, right in pairs]
 
 
+PRIVATE = {"endpointPrivateAccess": True}
 CIDRS = "vpcConfig.publicAccessCidrs"
 ROOT = "/dev/xvda"
 
@@ -99,6 +100,18 @@ PAIRS = [
         ("0.0.0.0/0", "203.0.113.0/24"),
     ),
     # Booleans as the provider reads them.
+    *_pairs(
+        "public-endpoint-not-open",
+        AWS_CLUSTER,
+        "vpcConfig",
+        *[
+            (
+                {**PRIVATE, "endpointPublicAccess": on, "publicAccessCidrs": ["0.0.0.0/0"]},
+                {**PRIVATE, "endpointPublicAccess": off, "publicAccessCidrs": ["0.0.0.0/0"]},
+            )
+            for on, off in (("1", "0"), ("T", "F"), (None, "false"), (1.0, 0.0), ("True", "False"))
+        ],
+    ),
     *_pairs(
         "private-endpoint-on",
         AWS_CLUSTER,
@@ -216,6 +229,9 @@ PAIRS = [
         (1.0e3, "+1"),
         (None, 1),
         ("1 ", 1.5),
+        (0.0, 1.0),
+        ("0", "1"),
+        (-1.0, 1.0),
     ),
     *_pairs(
         "imdsv2-required",
