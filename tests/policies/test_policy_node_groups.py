@@ -15,12 +15,14 @@ from pulumi_policy.proxy import (
 
 from eks_gpushare.catalog.instances import gpu_instance_types
 from gpushare_policies import POLICIES
+from gpushare_policies.rule import NotJudgedError
 from gpushare_policies.tokens import (
     AWS_CLUSTER,
     DEFAULT_SUBNET,
     LAUNCH_CONFIGURATION,
     LAUNCH_TEMPLATE,
     NODE_GROUP,
+    POLICY,
     POLICY_ATTACHMENT,
     RELEASE,
     ROLE,
@@ -412,6 +414,46 @@ def test_what_nodes_need_they_may_have(
     assert said("node-role-rights", [role, attached]) == []
 
 
+@pytest.mark.parametrize(
+    ("policy", "violated"), [(EVERYTHING, True), (SOME, False), (DENIED, False), ("{", False)]
+)
+def test_a_policy_of_the_same_stack_must_not_allow_nodes_everything(
+    policy: str,
+    violated: bool,
+    resource: Callable[..., PolicyResource],
+    said: Callable[..., list[str]],
+) -> None:
+    made = resource(POLICY, "policy", {"policy": policy, "arn": LATER})
+    known = resource(POLICY, "known", {"policy": policy, "arn": "arn:aws:iam::1:policy/known"})
+    role = resource(ROLE, "role", {"name": "n", "arn": "arn:n"})
+    group = resource(NODE_GROUP, "nodes", {"nodeRoleArn": "arn:n"})
+    later = {"role": "n", "policyArn": LATER}
+    one = resource(ROLE_ATTACHMENT, "one", later, uses={"policyArn": [made]})
+    known_arn = {"role": "n", "policyArn": "arn:aws:iam::1:policy/known"}
+    two = resource(ROLE_ATTACHMENT, "two", known_arn)
+
+    found = said("node-role-rights", [made, known, role, group, one, two])
+
+    assert found == (["one", "two"] if violated else [])
+
+
+def test_a_policy_that_is_not_known_yet_is_not_judged(
+    resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
+) -> None:
+    role = resource(ROLE, "role", {"name": "n", "arn": "arn:n"})
+    group = resource(NODE_GROUP, "nodes", {"nodeRoleArn": "arn:n"})
+    attached = resource(ROLE_ATTACHMENT, "one", {"role": "n", "policyArn": LATER})
+    elsewhere = {"role": "n", "policyArn": "arn:aws:iam::1:policy/of-another-stack"}
+    two = resource(ROLE_ATTACHMENT, "two", elsewhere)
+
+    assert said("node-role-rights", [role, group, two]) == []
+    with pytest.raises(NotJudgedError) as error:
+        said("node-role-rights", [role, group, attached])
+
+    told = "could not be judged: the policy that one gives the role role"
+    assert error.value.message == told
+
+
 @pytest.mark.parametrize("service", ["lambda.amazonaws.com", "ec2.amazonaws.com"])
 def test_a_role_of_something_else_is_not_one_of_nodes(
     service: str, resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
@@ -589,6 +631,23 @@ def test_nodes_that_do_not_run_cost_nothing(
     group = _group(resource, "nodes", "p5.48xlarge", 0.0, scalingConfig={"desiredSize": wanted})
 
     assert said("cost-within-budget", [group], {"maximumDollarsPerHour": 1.0}) == []
+
+
+def test_a_type_without_a_price_is_said(
+    resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
+) -> None:
+    groups = [
+        _group(resource, "new", "g99.xlarge", 1.0),
+        _group(resource, "known", "g5.xlarge", 9.0),
+    ]
+
+    with pytest.raises(NotJudgedError) as price:
+        said("cost-within-budget", groups)
+    with pytest.raises(NotJudgedError) as vcpus:
+        said("vcpus-within-quota", groups, {"quotas": {"L-DB2E81BA": 64.0}})
+
+    assert price.value.message.endswith(": the price of g99.xlarge of new in us-east-1")
+    assert vcpus.value.message.endswith(": the vCPUs of g99.xlarge of new")
 
 
 def test_the_type_of_the_template_and_the_zone_of_the_subnets_set_the_price(

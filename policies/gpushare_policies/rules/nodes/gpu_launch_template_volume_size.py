@@ -82,6 +82,7 @@ GPU_LAUNCH_TEMPLATE_VOLUME_SIZE = StackRule(
     check=_volumes,
     applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION),
     level=EnforcementLevel.ADVISORY,
+    unseen="launch templates of other stacks.",
     severity=Severity.LOW,
     fix=_VOLUME_SIZE,
     settings=(MINIMUM_GIB,),

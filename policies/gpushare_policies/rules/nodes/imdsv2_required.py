@@ -121,6 +121,7 @@ IMDSV2_REQUIRED = Rule(
     "imdsv2-required",
     "Nodes must require IMDSv2 and keep its answers from pods.",
     checks={**on_launches(_metadata), NODE_GROUP: _node_group},
+    unseen=("launch templates of other stacks, and what an image or the account sets by default."),
     severity=Severity.HIGH,
     framework=security_hub("EC2.170", "Launch templates use IMDSv2."),
     also=("aws-security-hub/EC2.8",),

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
-from gpushare_policies.props import each, peek
+from gpushare_policies.props import each, is_known, peek
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule, security_hub
+from gpushare_policies.rule import StackRule, Unjudged, security_hub
 from gpushare_policies.tokens import (
     NODE_GROUP,
+    POLICY,
     POLICY_ATTACHMENT,
     ROLE,
     ROLE_ATTACHMENT,
@@ -116,10 +117,14 @@ def allows_everything(document: Any) -> bool:
     )
 
 
-def _judge(role: PolicyResource, resources: Sequence[PolicyResource]) -> Iterator[tuple[str, str]]:
+def _judge(
+    role: PolicyResource, resources: Sequence[PolicyResource]
+) -> Iterator[tuple[str, str] | Unjudged]:
     for arn, resource in _policies(role, resources):
         if too_much(arn):
             yield _message(role, arn, resource.urn), resource.urn
+        elif ":aws:policy/" not in arn:
+            yield from _own(role, arn, resource, resources)
     what = "an inline policy that allows everything"
     for inline in each(peek(role.props, "inlinePolicies")):
         if allows_everything(peek(inline, "policy")):
@@ -133,6 +138,30 @@ def _judge(role: PolicyResource, resources: Sequence[PolicyResource]) -> Iterato
             yield _message(role, what, resource.urn), resource.urn
 
 
+def _own(
+    role: PolicyResource,
+    arn: str,
+    attachment: PolicyResource,
+    resources: Sequence[PolicyResource],
+) -> Iterator[tuple[str, str] | Unjudged]:
+    """What there is to say of a policy that is none of AWS's; one of another stack is not seen."""
+    used = {found.urn for found in attachment.property_dependencies.get("policyArn", [])}
+    policies = [
+        resource
+        for resource in resources
+        if resource.resource_type == POLICY
+        and (peek(resource.props, "arn") == arn if arn else resource.urn in used)
+    ]
+    for policy in policies:
+        if not is_known(policy.props, "policy"):
+            yield Unjudged(f"what the policy {policy.name} allows the role {role.name}")
+        elif allows_everything(peek(policy.props, "policy")):
+            what = f"the policy {policy.name}, which allows everything"
+            yield _message(role, what, attachment.urn), attachment.urn
+    if not arn and not policies:
+        yield Unjudged(f"the policy that {attachment.name} gives the role {role.name}")
+
+
 def _message(role: PolicyResource, what: str, urn: str) -> str:
     return (
         f"The role of nodes {role.name} has {what}. It must have no more than nodes need: whoever "
@@ -140,7 +169,7 @@ def _message(role: PolicyResource, what: str, urn: str) -> str:
     )
 
 
-def _rights(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+def _rights(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     yield from over_each(_roles(args.resources), lambda role: _judge(role, args.resources))
 
 
@@ -156,6 +185,7 @@ NODE_ROLE_RIGHTS = StackRule(
         ROLE_POLICY,
         NODE_GROUP,
     ),
+    unseen="roles and policies of other stacks, and permissions boundaries.",
     severity=Severity.HIGH,
     framework=security_hub("IAM.1", "IAM policies do not allow full administrative privileges."),
     fix=_FIX,
