@@ -9,6 +9,7 @@ import pytest
 from pulumi_policy import PolicyCustomTimeouts, PolicyResourceOptions, StackValidationArgs
 from pulumi_policy.proxy import (
     UNKNOWN_ARRAY_VALUE,
+    UNKNOWN_OBJECT_VALUE,
     UNKNOWN_STRING_VALUE,
     UnknownValueError,
 )
@@ -94,6 +95,7 @@ OTHER_TEMPLATES: list[dict[str, Any]] = [
     {},
     {"instanceRequirements": {"vcpuCount": {"min": 4.0}}},
     {"instanceRequirements": {"acceleratorCount": {"max": 0.0}}},
+    {"instanceRequirements": {"acceleratorCount": {"max": "0"}, "acceleratorTypes": ["gpu"]}},
     {"instanceRequirements": {"acceleratorCount": {"min": 1.0}, "acceleratorTypes": ["fpga"]}},
     {
         "instanceRequirements": {
@@ -293,6 +295,14 @@ def test_a_volume_of_the_image_that_the_template_does_not_map_is_refused(
     assert said(rule, started(_volumes(*complete), group)) == []
 
 
+def test_a_template_without_a_root_is_said_by_volumes_encrypted_alone(
+    started: Callable[..., list[PolicyResource]], said: Callable[..., list[str]]
+) -> None:
+    resources = started(_volumes("/dev/xvdb"), {"amiType": "BOTTLEROCKET_x86_64"})
+
+    assert said("launch-template-volumes-encrypted", resources) == []
+
+
 @pytest.mark.parametrize("ami_type", ["CUSTOM", "WINDOWS_CORE_2025_x86_64", LATER, None])
 def test_the_volumes_of_an_image_that_is_not_known_are_not_guessed(
     ami_type: str | None,
@@ -345,6 +355,22 @@ def test_a_template_of_this_stack_is_pinned_by_it(
     found = said("launch-template-pinned", started(template, group))
 
     assert found == (["nodes"] if violated else [])
+
+
+def test_a_group_without_a_template_has_none_to_pin(
+    resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
+) -> None:
+    group = resource(NODE_GROUP, "nodes", {**PINNED, "launchTemplate": None})
+
+    assert said("launch-template-pinned", [group]) == []
+
+
+def test_a_template_that_is_wholly_unknown_is_found_by_what_the_group_depends_on(
+    started: Callable[..., list[PolicyResource]], said: Callable[..., list[str]]
+) -> None:
+    resources = started({"instanceType": "g5.xlarge"}, {"launchTemplate": UNKNOWN_OBJECT_VALUE})
+
+    assert said("gpu-launch-template-taints", resources) == ["nodes"]
 
 
 def test_templates_need_not_be_pinned_where_the_configuration_names_no_stack(
@@ -424,6 +450,7 @@ def test_a_policy_of_the_same_stack_must_not_allow_nodes_everything(
     said: Callable[..., list[str]],
 ) -> None:
     made = resource(POLICY, "policy", {"policy": policy, "arn": LATER})
+    beside = resource(POLICY, "beside", {"policy": EVERYTHING, "arn": "arn:aws:iam::1:policy/x"})
     known = resource(POLICY, "known", {"policy": policy, "arn": "arn:aws:iam::1:policy/known"})
     role = resource(ROLE, "role", {"name": "n", "arn": "arn:n"})
     group = resource(NODE_GROUP, "nodes", {"nodeRoleArn": "arn:n"})
@@ -432,7 +459,7 @@ def test_a_policy_of_the_same_stack_must_not_allow_nodes_everything(
     known_arn = {"role": "n", "policyArn": "arn:aws:iam::1:policy/known"}
     two = resource(ROLE_ATTACHMENT, "two", known_arn)
 
-    found = said("node-role-rights", [made, known, role, group, one, two])
+    found = said("node-role-rights", [made, beside, known, role, group, one, two])
 
     assert found == (["one", "two"] if violated else [])
 
@@ -443,13 +470,18 @@ def test_a_policy_that_is_not_known_yet_is_not_judged(
     role = resource(ROLE, "role", {"name": "n", "arn": "arn:n"})
     group = resource(NODE_GROUP, "nodes", {"nodeRoleArn": "arn:n"})
     attached = resource(ROLE_ATTACHMENT, "one", {"role": "n", "policyArn": LATER})
+    unclear = resource(POLICY, "unclear", {"policy": LATER, "arn": "arn:aws:iam::1:policy/u"})
+    three = {"role": "n", "policyArn": "arn:aws:iam::1:policy/u"}
     elsewhere = {"role": "n", "policyArn": "arn:aws:iam::1:policy/of-another-stack"}
     two = resource(ROLE_ATTACHMENT, "two", elsewhere)
 
     assert said("node-role-rights", [role, group, two]) == []
     with pytest.raises(NotJudgedError) as error:
         said("node-role-rights", [role, group, attached])
+    with pytest.raises(NotJudgedError) as text:
+        said("node-role-rights", [role, group, unclear, resource(ROLE_ATTACHMENT, "three", three)])
 
+    assert text.value.message.endswith(": what the policy unclear allows the role role")
     told = "could not be judged: the policy that one gives the role role"
     assert error.value.message == told
 
@@ -566,6 +598,16 @@ def test_a_number_of_nodes_that_the_program_ignores_is_the_autoscaler_s(
     assert said("desired-size-left-alone", [group, autoscaler]) == []
 
 
+def test_only_a_chart_is_an_autoscaler(
+    resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
+) -> None:
+    group = resource(NODE_GROUP, "nodes", {"scalingConfig": SIZES})
+    other = resource("theirs:index:Platform", "other", AUTOSCALER)
+    plugin = resource(RELEASE, "plugin", {"chart": "nvidia-device-plugin"})
+
+    assert said("desired-size-left-alone", [group, other, plugin]) == []
+
+
 def test_a_group_that_the_autoscaler_does_not_name_is_the_program_s(
     resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
 ) -> None:
@@ -620,6 +662,9 @@ def test_nodes_that_cost_more_than_the_budget_are_reported(
     assert f"{200 * price:.2f} of it 200 x g5.xlarge of many" in found[0][1]
     assert stack_violations(rule, groups, {"maximumDollarsPerHour": 300.0}) == []
     assert stack_violations(rule, groups[1:]) == []
+    whole = [_group(resource, "many", "g5.xlarge", 500.0)]
+    assert 500 * price == 503
+    assert stack_violations(rule, whole, {"maximumDollarsPerHour": 503.0}) == []
 
 
 @pytest.mark.parametrize("wanted", [0.0, None])
@@ -656,7 +701,7 @@ def test_the_type_of_the_template_and_the_zone_of_the_subnets_set_the_price(
     stack_violations: Callable[..., list[tuple[str, str]]],
 ) -> None:
     subnet = resource(SUBNET, "subnet", {"availabilityZone": "ap-northeast-1a"})
-    sizes = {"scalingConfig": {"desiredSize": 2.0}}
+    sizes = {"scalingConfig": {"desiredSize": 2.0}, "region": ""}
     resources = [subnet, *started({"instanceType": "g5.xlarge"}, sizes)]
     price = gpu_instance_types()["g5.xlarge"].price("ap-northeast-1")
     assert price is not None
@@ -687,6 +732,10 @@ def test_groups_that_do_not_fit_into_a_quota_together_are_reported(
     )
     assert stack_violations(rule, groups, {"quotas": {code: 80.0}}) == []
     assert stack_violations(rule, groups) == []
+    mixed = _group(resource, "mixed", "", 0.0, instanceTypes=["g5.xlarge", "g5.48xlarge"])
+    ((_, message),) = stack_violations(rule, [mixed], {"quotas": {code: 1919.0}})
+    assert "take 1920 vCPUs" in message
+    assert stack_violations(rule, [mixed], {"quotas": {code: 1920.0}}) == []
     asked = resource(SERVICE_QUOTA, "quota", {"quotaCode": code, "value": 64.0})
     assert len(stack_violations(rule, [*groups, asked])) == 1
 

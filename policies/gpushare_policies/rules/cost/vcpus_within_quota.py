@@ -42,17 +42,20 @@ _FIX = Fix(
 
 
 def _largest(nodes: Nodes) -> Iterator[tuple[Quota, int, Nodes] | Unjudged]:
-    """The quota that a group counts on and its vCPUs at its largest size."""
+    """The quota that a group counts on and its vCPUs at its largest size, of its largest type."""
     _, _, most = nodes.sizes()
-    for name in nodes.types()[:1]:
-        instance = instance_type(name)
-        if instance is None:
+    known = []
+    for name in nodes.types():
+        if (instance := instance_type(name)) is None:
             yield Unjudged(f"the vCPUs of {name} of {nodes.group.name}")
-        if instance is None or most is None:
-            continue
-        quota = bucket(instance, "spot" if nodes.is_spot() else "onDemand")
-        if quota is not None:
-            yield quota, most * instance.vcpus, nodes
+        else:
+            known.append(instance)
+    if most is None or not known:
+        return
+    instance = max(known, key=lambda each: each.vcpus)
+    quota = bucket(instance, "spot" if nodes.is_spot() else "onDemand")
+    if quota is not None:
+        yield quota, most * instance.vcpus, nodes
 
 
 def _quotas(args: StackValidationArgs) -> dict[str, int]:
