@@ -115,6 +115,8 @@ def _section(rule: AnyRule) -> Iterator[str]:
             f"* Setting `{setting.name}` ({schema['type']}, default "
             f"`{json.dumps(schema['default'])}`): {setting.description}"
         )
+    if rule.unseen:
+        yield f"* Does not see: {rule.unseen}"
     yield f"* To comply: {rule.remediation_steps}"
     yield ""
 
