@@ -8,9 +8,13 @@ from typing import Any
 import yaml
 from pulumi_policy import ResourceValidationArgs, Severity
 
+from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.props import each, format_value, given, is_true, peek, read
-from gpushare_policies.rule import Rule, cis
-from gpushare_policies.tokens import ACCESS_ENTRY, CLUSTER_ROLE_BINDING, CONFIG_MAP, EKS_CLUSTER
+from gpushare_policies.reading.objects import Kind
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.reading.plain import at, items
+from gpushare_policies.rule import Rule, Unjudged, cis
+from gpushare_policies.tokens import ACCESS_ENTRY, EKS_CLUSTER
 from gpushare_policies.words import Fix, is_of_pulumi_eks
 
 MASTERS = "system:masters"
@@ -18,6 +22,8 @@ MASTERS = "system:masters"
 
 # Users that are no people: Kubernetes' own components, nodes, and EKS itself.
 _MACHINES = ("system:", "eks:")
+_NOBODY = "system:anonymous"
+"""Whoever gives no name."""
 _EVERYBODY = ("system:authenticated", "system:unauthenticated")
 
 
@@ -70,55 +76,74 @@ def _makes_roles(args: ResourceValidationArgs) -> bool:
     return named or (by_default if asked is None else is_true(asked))
 
 
-def _aws_auth(args: ResourceValidationArgs) -> Iterator[str]:
+def _aws_auth(subject: Subject) -> Iterator[str | Unjudged]:
     # A name that is not known yet is made up by Pulumi or computed, and never this one.
-    if peek(args.props, "metadata", "name") != "aws-auth":
+    if subject.object.name != "aws-auth":
         return
-    # Of pulumi_eks it is unknown until roles of nodes are made; its cluster's mappings are judged.
-    look = peek if is_of_pulumi_eks(args.urn) else read
+    data = at(subject.object.body, "data")
     for key, arn in (("mapRoles", "rolearn"), ("mapUsers", "userarn")):
+        text = at(data, key)
+        if text is UNKNOWN:
+            # Of pulumi_eks until roles of nodes are made; its cluster's mappings are judged.
+            if not is_of_pulumi_eks(subject.args.urn):
+                yield Unjudged(key)
+            continue
         try:
-            mappings = yaml.safe_load(look(args.props, "data", key) or "")
+            mappings = yaml.safe_load(text or "")
         except yaml.YAMLError:
             continue  # EKS ignores what it cannot read
         for mapping in each(mappings):
             if isinstance(mapping, Mapping) and MASTERS in each(mapping.get("groups")):
-                yield _masters(_principal(mapping, arn, "of aws-auth"), args.urn)
+                yield _masters(_principal(mapping, arn, "of aws-auth"), subject.args.urn)
 
 
-def _binding(args: ResourceValidationArgs) -> Iterator[str]:
-    if read(args.props, "roleRef", "name") != "cluster-admin":
+def _binding(subject: Subject) -> Iterator[str | Unjudged]:
+    role, kind = (at(subject.object.body, "roleRef", key) for key in ("name", "kind"))
+    if kind == "Role" or (role is not UNKNOWN and role != "cluster-admin"):
         return
-    for subject in each(read(args.props, "subjects")):
-        kind, name = read(subject, "kind"), format_value(read(subject, "name"))
-        if kind == "User" and not name.startswith(_MACHINES):
-            yield (
-                f"The ClusterRoleBinding {args.name} gives the user {name} the role "
-                f"cluster-admin. People must get rights through EKS access entries, where AWS "
-                f"logs and revokes them. Remove the subject. {_ADMINS.of(args.urn)}"
-            )
-        elif kind == "Group" and name in _EVERYBODY:
-            yield (
-                f"The ClusterRoleBinding {args.name} gives everybody the role cluster-admin "
-                f"(group {name}). Rights must go to named principals. Remove the subject."
-            )
-        elif kind == "Group" and name == MASTERS:
-            yield (
-                f"The ClusterRoleBinding {args.name} binds the group {MASTERS}. Nobody must be "
-                f"in that group, so it needs no binding. Remove the subject. "
-                f"{_ADMINS.of(args.urn)}"
-            )
+    subjects = at(subject.object.body, "subjects")
+    if UNKNOWN in (role, subjects) or UNKNOWN in items(subjects):
+        yield Unjudged("roleRef" if role is UNKNOWN else "subjects")
+        return
+    for holder in items(subjects):
+        yield from _holder(subject, at(holder, "kind"), at(holder, "name"))
+
+
+def _holder(subject: Subject, kind: Any, given: Any) -> Iterator[str | Unjudged]:
+    if UNKNOWN in (kind, given):
+        yield Unjudged("subjects")
+        return
+    name = format_value(given)
+    if (kind == "Group" and name in _EVERYBODY) or (kind, name) == ("User", _NOBODY):
+        what = "group" if kind == "Group" else "user"
+        yield (
+            f"{subject.opening} gives everybody the role cluster-admin ({what} {name}). Rights "
+            f"must go to named principals. Remove the subject."
+        )
+    elif kind == "User" and not name.startswith(_MACHINES):
+        yield (
+            f"{subject.opening} gives the user {name} the role cluster-admin. People must get "
+            f"rights through EKS access entries, where AWS logs and revokes them. Remove the "
+            f"subject. {_ADMINS.of(subject.args.urn)}"
+        )
+    elif kind == "Group" and name == MASTERS:
+        yield (
+            f"{subject.opening} binds the group {MASTERS}. Nobody must be in that group, so it "
+            f"needs no binding. Remove the subject. {_ADMINS.of(subject.args.urn)}"
+        )
 
 
 NO_HUMAN_IN_MASTERS = Rule(
     "no-human-in-masters",
     "People must not be in system:masters, nor be bound to cluster-admin by name.",
-    checks={
-        ACCESS_ENTRY: _entry,
-        EKS_CLUSTER: _cluster,
-        CONFIG_MAP: _aws_auth,
-        CLUSTER_ROLE_BINDING: _binding,
-    },
+    checks=ObjectChecks(
+        {
+            Kind("", "ConfigMap"): _aws_auth,
+            Kind("rbac.authorization.k8s.io", "ClusterRoleBinding"): _binding,
+            Kind("rbac.authorization.k8s.io", "RoleBinding"): _binding,
+        },
+        {ACCESS_ENTRY: _entry, EKS_CLUSTER: _cluster},
+    ),
     severity=Severity.CRITICAL,
     framework=cis("4.1.1", "The role cluster-admin is used only where it is needed."),
     fix=_ADMINS,
