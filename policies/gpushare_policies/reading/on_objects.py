@@ -65,7 +65,7 @@ class ObjectChecks(Mapping[str, "Check"]):
         if found is None:
             raise KeyError(token)
         kind, _, wrapped = found
-        if kind not in self._checks and not (wrapped and kind.kind == "List"):
+        if kind not in self._checks and kind.kind:  # a List is of any kind
             raise KeyError(token)
         return self._run
 
