@@ -64,7 +64,7 @@ class ObjectChecks(Mapping[str, "Check"]):
         found = kind_of(token)
         if found is None:
             raise KeyError(token)
-        kind, _, wrapped = found
+        kind, _, _ = found
         if kind not in self._checks and kind.kind:  # a List is of any kind
             raise KeyError(token)
         return self._run
