@@ -132,6 +132,7 @@ VERDICTS: dict[tuple[Callable[[], None], str], list[tuple[str, str, str]]] = {
         ("imdsv2-required", "mandatory", "raw-launchTemplate"),
         ("volumes-encrypted", "mandatory", "raw-launchTemplate"),
         ("nodes-without-public-address", "mandatory", "raw-launchTemplate"),
+        ("gpu-launch-template-volume-size", "advisory", "raw-launchTemplate"),
     ],
 }
 

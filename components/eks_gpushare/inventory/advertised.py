@@ -75,7 +75,7 @@ def offers(inventory: Inventory, cluster: str) -> Offers:
         tuple(
             _offer(inventory, kind, plugins)
             for kind in gpu_nodes(inventory, cluster)
-            if kind.nodes.provisioner != "byHand"
+            if not kind.is_partial
         )
     )
 
@@ -89,9 +89,19 @@ def _offer(inventory: Inventory, kind: NodeKind, plugins: tuple[Daemon, ...]) ->
     else:
         plugins = serving(plugins, kind)
         config = _config(inventory, kind, plugins)
+    if (planned := _planned(kind)) is not None:
+        return Offer(kind, planned, state, config, plugins)
     if config is None:
         return Offer(kind, None, state, plugins=plugins)
     return Offer(kind, _resources(kind, state, config), state, config, plugins)
+
+
+def _planned(kind: NodeKind) -> Mapping[str, int | None] | None:
+    """What a plan says that nodes have."""
+    if kind.nodes.advertised is None or kind.type is None:
+        return None
+    has = kind.nodes.advertised.get(kind.type.name, {})
+    return {name: count for name, count in has.items() if is_gpu_resource(name)}
 
 
 def serving(plugins: tuple[Daemon, ...], kind: NodeKind) -> tuple[Daemon, ...]:
