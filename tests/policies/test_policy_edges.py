@@ -194,7 +194,7 @@ def mig_not_advertised(made: Program) -> None:
 
 
 def old_node_pool(made: Program) -> None:
-    spec = {"template": {"spec": {"requirements": []}}}
+    spec: dict[str, Any] = {"template": {"spec": {"requirements": []}}}
     made["pool"] = (NODE_POOL.replace("/v1", "/v1beta1"), {"metadata": {"name": "a"}, "spec": spec})
 
 

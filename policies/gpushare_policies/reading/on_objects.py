@@ -83,5 +83,7 @@ class ObjectChecks(Mapping[str, "Check"]):
             check = self._checks.get(each.kind)
             subject = Subject(each, args)
             for said in check(subject) if check is not None else ():
-                told = isinstance(said, Unjudged)
-                yield Unjudged(f"{said.what} of {subject.title}") if told else said
+                if isinstance(said, Unjudged):
+                    yield Unjudged(f"{said.what} of {subject.title}")
+                else:
+                    yield said
