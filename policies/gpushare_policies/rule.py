@@ -174,6 +174,8 @@ class Rule(ResourceValidationPolicy):
         """Thresholds that may be configured."""
         self.messages_say_fixes = True
         """Whether a message ends with how to comply, so that nobody need say it again."""
+        self.reads_only = True
+        """Whether it leaves what it is given as it is, so that others may look at it too."""
         self._checks = checks
         self._remediations = remediate or {}
         super().__init__(
@@ -188,6 +190,10 @@ class Rule(ResourceValidationPolicy):
             tags=list(also),
             remediation_steps=fix.steps(),
         )
+
+    def looks_at(self, resource_type: str) -> bool:
+        """Whether the rule has anything to say of resources of a type."""
+        return resource_type in self._checks
 
     def _run(self, args: ResourceValidationArgs, report_violation: ReportViolation) -> None:
         report = exemptions.exempting(self.name, args, report_violation)
@@ -229,6 +235,8 @@ class StackRule(StackValidationPolicy):
         """Thresholds that may be configured."""
         self.messages_say_fixes = True
         """Whether a message ends with how to comply, so that nobody need say it again."""
+        self.reads_only = True
+        """Whether it leaves what it is given as it is, so that others may look at it too."""
         self.ledger: exemptions.Ledger | None = None
         """Where what was exempted is written down, of the one rule that tells of it."""
         self._check = check

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from pulumi.runtime import Settings, configure
 from pulumi.runtime.proto import analyzer_pb2
 from pulumi_policy import EnforcementLevel
-from pulumi_policy.policy import _PolicyAnalyzerServicer
 
 from eks_gpushare.program import policy_config
 from eks_gpushare.program.protobuf import empty_pb2
 from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, STACK_TYPE
+from eks_gpushare.program.shared_servicer import servicer_of
 from eks_gpushare.program.values import (
     OutputValue,
     ResourceRef,
@@ -91,10 +91,7 @@ def judge(
     """The same as `run_pack`, with what else there is to say."""
     if not policies:
         return Judged([])
-    servicer = _PolicyAnalyzerServicer(
-        pack, _PACK_VERSION, list(policies), level, dict(initial_config or {}) or None
-    )
-
+    servicer = servicer_of(pack, _PACK_VERSION, policies, level, initial_config)
     # A policy may keep a list of what it let be; our pack has one that does.
     ledger = next(filter(None, (getattr(each, "ledger", None) for each in policies)), None)
 
@@ -137,6 +134,7 @@ class _Analysis:
     ) -> None:
         self._servicer = servicer
         self._recording = recording
+        self._providers: dict[str, analyzer_pb2.AnalyzerProviderResource] = {}
         info = self._servicer.GetAnalyzerInfo(empty_pb2.Empty(), None)
         self._policies = {policy.name: policy for policy in info.policies}
         self._saying_fixes = {
@@ -209,13 +207,15 @@ class _Analysis:
         if self._recording.exported and resource.provider not in self._recording.by_urn:
             return None
         if resource.provider:
-            provider = self._recording.by_urn[resource.provider]
-            return analyzer_pb2.AnalyzerProviderResource(
-                type=provider.type,
-                urn=provider.urn,
-                name=provider.name,
-                properties=encode_properties(_analyzed(provider.inputs)),
-            )
+            if resource.provider not in self._providers:
+                provider = self._recording.by_urn[resource.provider]
+                self._providers[resource.provider] = analyzer_pb2.AnalyzerProviderResource(
+                    type=provider.type,
+                    urn=provider.urn,
+                    name=provider.name,
+                    properties=encode_properties(_analyzed(provider.inputs)),
+                )
+            return self._providers[resource.provider]
         if not resource.custom or resource.type.startswith(PROVIDER_TYPE_PREFIX):
             return None
         return self._default_provider(resource)
