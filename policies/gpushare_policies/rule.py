@@ -116,6 +116,11 @@ def security_hub(reference: str, title: str) -> PolicyComplianceFramework:
     return PolicyComplianceFramework("AWS Security Hub", None, reference, title)
 
 
+def page_of(name: str) -> str:
+    """The page of a rule."""
+    return f"https://github.com/eks-gpushare/eks-gpushare/blob/main/docs/policies/{name}.md"
+
+
 def _schema(settings: Sequence[Setting[Any]]) -> PolicyConfigSchema:
     own = {setting.name: setting.json_schema() for setting in settings}
     return PolicyConfigSchema({**own, exemptions.KEY: dict(exemptions.SCHEMA)})
@@ -178,6 +183,8 @@ class Rule(ResourceValidationPolicy):
         """Whether it leaves what it is given as it is, so that others may look at it too."""
         self._checks = checks
         self._remediations = remediate or {}
+        self.repairs = tuple(self._remediations)
+        """Type tokens of the resources it repairs at the level `remediate`."""
         super().__init__(
             name=name,
             description=description,
@@ -189,6 +196,7 @@ class Rule(ResourceValidationPolicy):
             framework=framework,
             tags=list(also),
             remediation_steps=fix.steps(),
+            url=page_of(name),
         )
 
     def looks_at(self, resource_type: str) -> bool:
@@ -250,6 +258,7 @@ class StackRule(StackValidationPolicy):
             framework=framework,
             tags=list(also),
             remediation_steps=fix.steps(),
+            url=page_of(name),
         )
 
     def _run(self, args: StackValidationArgs, report_violation: ReportViolation) -> None:

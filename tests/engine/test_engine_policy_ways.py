@@ -5,6 +5,8 @@ previewed always, and each of them with EKS_GPUSHARE_TEST_ENGINE_ALL=1. What dif
 
 * The engine judges a state's encrypted values as the text `[secret]`; here they are not judged. So
   the states of this test show their secrets, but for the test of just that.
+* Of objects in a cluster that is yet to be made, the engine's plugin for Kubernetes tells nothing
+  in a preview, not even their names; here those are known. So it leaves more unjudged.
 * The engine registers what does not wait for each other in any order, so a rule on a whole stack
   that tells of the first of several like resources, as `gpu-stack-tolerates-taints` of the releases
   of a chart, may tell of another one. It is off where sixty programs are one; stacks hold it.
@@ -143,8 +145,16 @@ def test_a_stack_has_one_verdict_in_every_way(project: Project, stack: Path) -> 
     planned = ours(project, recorded(project, name, known=False), ADVISORY)
     made = ours(project, read_state(file).recording, ADVISORY)
 
-    assert previewed(project, name, ADVISORY) == planned
+    previews = previewed(project, name, ADVISORY)
+
+    assert judged(previews) == judged(planned)
+    assert previews - judged(previews) >= planned - judged(planned)
     assert analyzed(project, file, ADVISORY) == made
+
+
+def judged(verdicts: set[Verdict]) -> set[Verdict]:
+    """Without what could not be judged."""
+    return {each for each in verdicts if not each[3].startswith("can't run policy")}
 
 
 EXEMPTIONS: dict[str, Any] = {
