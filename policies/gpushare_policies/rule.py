@@ -189,7 +189,7 @@ class Rule(ResourceValidationPolicy):
             name=name,
             description=description,
             validate=self._run,
-            remediate=self._repair if remediate else None,
+            remediate=self._repair if remediate else None,  # type: ignore[arg-type]  # no awaitable
             enforcement_level=level,
             config_schema=_schema(settings),
             severity=severity,

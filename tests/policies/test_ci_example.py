@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from sarif_pydantic import Sarif
+from sarif_pydantic import Sarif  # type: ignore[import-untyped]  # no stubs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,7 +28,7 @@ from eks_gpushare.program.values import (
     Secret,
     encode_properties,
 )
-from eks_gpushare.program.violations import REMEDIATED, Exempted, Judged, Violation
+from eks_gpushare.program.violations import REMEDIATED, TO_REMEDIATE, Exempted, Judged, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,7 +167,8 @@ class _Analysis:
         try:
             for repair in self._servicer.Remediate(request, None).remediations:
                 yield self._repaired(repair, resource)
-                if not repair.diagnostic:
+                # Of a state nothing is changed, so what is to be repaired is wrong still.
+                if not repair.diagnostic and not self._recording.exported:
                     request.properties.CopyFrom(repair.properties)
             response = self._servicer.Analyze(request, None)
         except Exception as error:
@@ -257,7 +258,8 @@ class _Analysis:
                 policyName=repair.policyName,
                 policyPackName=repair.policyPackName,
                 description=repair.description,
-                message=repair.diagnostic or REMEDIATED,
+                message=repair.diagnostic
+                or (TO_REMEDIATE if self._recording.exported else REMEDIATED),
                 enforcementLevel=(
                     analyzer_pb2.ADVISORY if repair.diagnostic else analyzer_pb2.REMEDIATE
                 ),

@@ -59,7 +59,7 @@ class _SharedServicer(_PolicyAnalyzerServicer):
             if isinstance(each, ResourceValidationPolicy) and each.has_validation()
         ]
         self._on_type: dict[str, list[ResourceValidationPolicy]] = {}
-        self._reader = _PolicyAnalyzerServicer(
+        self._reader: Any = _PolicyAnalyzerServicer(
             "reader",
             version,
             [
@@ -127,7 +127,7 @@ class _SharedServicer(_PolicyAnalyzerServicer):
         """What the policies that repair would repair."""
         if EnforcementLevel.REMEDIATE not in map(self._get_enforcement_level, self._policies):
             return analyzer_pb2.RemediateResponse()
-        return super().Remediate(request, None)
+        return super().Remediate(request, None)  # type: ignore[no-untyped-call]
 
     def _ask(self, policy: Any, args: Any, response: analyzer_pb2.AnalyzeResponse) -> None:
         level = self._get_enforcement_level(policy)
