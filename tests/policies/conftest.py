@@ -61,6 +61,7 @@ version: v1
 sharing:
   timeSlicing:
     renameByDefault: false
+    failRequestsGreaterThanOne: true
     resources:
       - name: nvidia.com/gpu
         replicas: 4

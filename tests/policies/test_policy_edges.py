@@ -291,6 +291,21 @@ def more_shares_than_pods(made: Program) -> None:
     _nodes(made)["tags"] = {f"{PROMISE}nvidia.com/gpu": "500"}
 
 
+_TARGET = {"scaleTargetRef": {"kind": "Deployment", "name": "app"}}
+HPA = "kubernetes:autoscaling/v2:HorizontalPodAutoscaler"
+SCALED = "kubernetes:keda.sh/v1alpha1:ScaledObject"
+
+
+def two_autoscalers(made: Program) -> None:
+    metadata = {"name": "app", "namespace": "team"}
+    made["scaled"] = (SCALED, {"metadata": metadata, "spec": {"scaleTargetRef": {"name": "app"}}})
+    made["scaler"] = (HPA, {"metadata": metadata, "spec": _TARGET})
+
+
+def no_budget(made: Program) -> None:
+    made["app"][1]["spec"]["replicas"] = 3.0
+
+
 BROKEN: dict[str, tuple[Callable[[Program], None], str]] = {
     "gpu-stack-tolerates-taints": (no_tolerations, "plugin"),
     "gpu-nodes-have-device-plugin": (no_plugin, "nodes"),
@@ -317,6 +332,8 @@ BROKEN: dict[str, tuple[Callable[[Program], None], str]] = {
     "driver-not-twice": (second_driver, "plugin"),
     "one-device-plugin": (second_plugin, "operator"),
     "one-dcgm-engine": (two_engines, "second"),
+    "one-autoscaler-per-workload": (two_autoscalers, "scaler"),
+    "gpu-workloads-keep-pods": (no_budget, "app"),
     "shares-within-reach": (more_shares_than_pods, "nodes"),
 }
 
@@ -377,3 +394,105 @@ def test_what_is_not_known_is_said(judged: Callable[..., list[tuple[str, str]]])
 def test_a_mandatory_rule_rests_on_what_is_sure() -> None:
     assert RULES["workloads-can-land"].enforcement_level is EnforcementLevel.MANDATORY
     assert RULES["mps-one-user"].enforcement_level is EnforcementLevel.ADVISORY
+
+
+def test_autoscalers_of_different_workloads_are_no_twins(
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    for spec, namespace in (
+        ({"scaleTargetRef": {"kind": "StatefulSet", "name": "app"}}, "team"),
+        ({"scaleTargetRef": {"kind": "Deployment", "name": "other"}}, "team"),
+        (_TARGET, "elsewhere"),
+    ):
+        made = program()
+        two_autoscalers(made)
+        made["scaler"] = (HPA, {"metadata": {"name": "x", "namespace": namespace}, "spec": spec})
+        assert judged("one-autoscaler-per-workload", made) == []
+
+
+SELECTORS: list[tuple[dict[str, Any] | None, str, bool]] = [
+    ({"matchLabels": {"app": "app"}}, "team", True),
+    ({}, "team", True),
+    (
+        {"matchExpressions": [{"key": "app", "operator": "In", "values": ["app", "b"]}]},
+        "team",
+        True,
+    ),
+    ({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, "team", True),
+    ({"matchLabels": {"app": "other"}}, "team", False),
+    ({"matchLabels": {"app": "app", "tier": "x"}}, "team", False),
+    ({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["app"]}]}, "team", False),
+    ({"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}, "team", False),
+    ({"matchLabels": {"app": "app"}}, "elsewhere", False),
+    (None, "team", False),
+]
+
+
+@pytest.mark.parametrize(("selector", "namespace", "keeps"), SELECTORS)
+def test_a_disruption_budget_is_for_the_pods_that_it_selects(
+    selector: dict[str, Any] | None,
+    namespace: str,
+    keeps: bool,
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    made = program()
+    no_budget(made)
+    made["app"][1]["spec"]["template"]["metadata"] = {"labels": {"app": "app"}}
+    metadata = {"name": "app", "namespace": namespace}
+    made["budget"] = (
+        "kubernetes:policy/v1:PodDisruptionBudget",
+        {"metadata": metadata, "spec": {"maxUnavailable": 1.0, "selector": selector}},
+    )
+
+    assert bool(judged("gpu-workloads-keep-pods", made)) is not keeps
+
+
+INGRESS: list[tuple[Any, bool]] = [
+    (None, True),
+    ([], True),
+    ([{"from": [{"podSelector": {}}]}], True),
+    ([{"from": [{"namespaceSelector": {"matchLabels": {"team": "a"}}}]}], True),
+    ([{"from": [{"ipBlock": {"cidr": "10.0.0.0/16"}}]}], True),
+    ([{}], False),
+    ([{"from": []}], False),
+    ([{"ports": [{"port": 80.0}]}], False),
+    ([{"from": [{"namespaceSelector": {}}]}], False),
+    ([{"from": [{"ipBlock": {"cidr": "0.0.0.0/0"}}]}], False),
+]
+
+
+@pytest.mark.parametrize(("ingress", "denies"), INGRESS)
+def test_a_policy_denies_what_it_does_not_allow(
+    ingress: Any, denies: bool, judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = program()
+    made["traffic"][1]["spec"]["ingress"] = ingress
+
+    assert bool(judged("tenant-namespaces-deny-traffic", made)) is not denies
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"podSelector": {"matchLabels": {"app": "a"}}, "policyTypes": ["Ingress"]},
+        {"podSelector": {}, "policyTypes": ["Egress"]},
+    ],
+)
+def test_a_policy_for_some_pods_or_for_what_goes_out_is_not_enough(
+    spec: dict[str, Any], judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = program()
+    made["traffic"][1]["spec"] = spec
+
+    assert [name for name, _ in judged("tenant-namespaces-deny-traffic", made)] == ["team"]
+
+
+def test_a_queue_of_kueue_is_a_quota_too(judged: Callable[..., list[tuple[str, str]]]) -> None:
+    made = program()
+    no_quota(made)
+    made["queue"] = (
+        "kubernetes:kueue.x-k8s.io/v1beta2:LocalQueue",
+        {"metadata": {"name": "default", "namespace": "team"}, "spec": {"clusterQueue": "team"}},
+    )
+
+    assert judged("tenant-namespaces-with-quota", made) == []
