@@ -7,7 +7,7 @@ import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli.outputs import (
@@ -263,13 +263,17 @@ def _refuse(previewed: Preview, outputs: tuple[Output, ...]) -> None:
     """The pack looks at what a program registers, so the program has to get that far."""
     errors = [f for f in previewed.findings if f.severity == "error"]
     failed = previewed.recording.error if previewed.recording is not None else None
-    print(f"{previewed.stack}: the stack cannot be planned, so no policy was run", file=sys.stderr)
-    print_findings([(previewed.report.line_of(f), f) for f in errors], sys.stderr)
-    if failed is not None:
-        print(failed, file=sys.stderr)
+
+    def tell(out: TextIO) -> None:
+        out.write(f"{previewed.stack}: the stack cannot be planned, so no policy was run\n")
+        print_findings([(previewed.report.line_of(f), f) for f in errors], out)
+        if failed is not None:
+            out.write(f"{failed}\n")
+
+    tell(sys.stderr)
     write_outputs(
-        outputs,
-        text=lambda: None,
+        tuple(each for each in outputs if each.format != "text" or each.file),
+        text=lambda: tell(sys.stdout),
         document=lambda: {"violations": [], "findings": [f.as_json() for f in errors]},
         report=lambda: _refusal(previewed, errors, failed),
     )

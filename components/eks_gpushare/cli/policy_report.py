@@ -129,7 +129,7 @@ def _level(level: str, *, judged: bool = True) -> Severity:
 
 def _rule(policy: Policy, level: str) -> ReportedRule:
     framework, tags = policy.framework, tuple(policy.tags or ())
-    named = ()
+    named: tuple[str, ...] = ()
     if framework is not None:
         parts = (framework.name, framework.version, framework.reference)
         named = (" ".join(part for part in parts if part),)

@@ -20,6 +20,9 @@ _NOT_RUN = re.compile(
 REMEDIATED = "remediated: the resource is taken with the properties that the policy gave it"
 """Message of a violation that a policy has repaired by itself."""
 
+TO_REMEDIATE = "to be remediated: the next update gives the resource what the policy wants"
+"""The same of a state, in which nothing is repaired."""
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:

@@ -14,6 +14,9 @@ from gpushare_policies.rules.autoscaling.karpenter_objects_valid import KARPENTE
 from gpushare_policies.rules.autoscaling.karpenter_pools_effective import KARPENTER_POOLS_EFFECTIVE
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS_AMI_PINNED
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL_LIMITS
+from gpushare_policies.rules.autoscaling.one_autoscaler_per_workload import (
+    ONE_AUTOSCALER_PER_WORKLOAD,
+)
 
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
@@ -27,5 +30,6 @@ RULES: tuple[AnyRule, ...] = (
     KARPENTER_OBJECTS_VALID,
     KARPENTER_POOLS_EFFECTIVE,
     AUTOSCALERS_KNOW_SHARES,
+    ONE_AUTOSCALER_PER_WORKLOAD,
 )
 """The rules of this theme, a module each."""
