@@ -13,6 +13,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.files import ENDINGS
+from eks_gpushare.lint.nodes import MAX_ITEMS
 from eks_gpushare.lint.readers import DOCUMENT_READERS, TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
@@ -33,6 +34,8 @@ _YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
 _MOST_WITHIN: Final = 4
 """Documents within documents that are followed: a script's manifest's ConfigMap's configuration."""
 _MOST_DOCUMENTS: Final = 50_000
+_MOST_ITEMS: Final = 400_000
+"""Keys and values of all files together, so that memory has a bound."""
 
 
 @dataclass(slots=True)
@@ -61,6 +64,8 @@ class Reading:
     """What is wrong within single documents."""
     files: dict[str, _File] = field(default_factory=dict)
     documents: int = 0
+    read: int = 0
+    """Keys and values of the files together."""
 
     def add(self, given: GivenFile) -> None:
         """Read a file."""
@@ -89,7 +94,8 @@ class Reading:
             file.readable = False
             file.found.append(_problem(bad))
             return False
-        texts = read_texts(text, file.name)
+        texts = read_texts(text, file.name, most=max(0, min(MAX_ITEMS, _MOST_ITEMS - self.read)))
+        self.read += texts.items
         for problem in texts.problems:
             self._yaml_problem(file, problem, text)
         known = [self._document(file, document, 0) for document in texts.documents]
