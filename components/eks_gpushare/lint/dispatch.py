@@ -106,7 +106,7 @@ class Reading:
             message = f"{problem.message[:1].upper()}{problem.message[1:]}."
             found = TWICE.finding(problem.path, message, _sentence(problem.fix))
             file.found.append(Placed(found, Position(problem.line, problem.column)))
-        elif "{{" in text:
+        elif _is_template(text, problem.line):
             message = "It is a template that is not rendered, so it is not checked."
             fix = "Give what it makes: helm template CHART | eks-gpushare lint -"
             found = TEMPLATE.finding((), message, fix)
@@ -240,6 +240,12 @@ def _not_read(why: str) -> Finding:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _is_template(text: str, line: int) -> bool:
+    """Whether what is no YAML is to become it: by a template engine, or by `envsubst`."""
+    lines = text.splitlines()
+    return "{{" in text or "${" in "".join(lines[line - 1 : line])
 
 
 def _is_yaml(name: str) -> bool:

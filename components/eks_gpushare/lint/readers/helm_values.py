@@ -109,6 +109,8 @@ def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
     config = value.get("config")
     if chart == DEVICE_PLUGIN and isinstance(config, dict) and config and set(config) <= _CONFIG:
         marks += _ENOUGH
+    if chart == DEVICE_PLUGIN and "config" in keys and keys & {"gfd", "nfd"}:
+        marks += _ENOUGH
     if chart == OPERATOR and {"driver", "toolkit"} <= keys:
         marks += _ENOUGH
     if any(each in plain(PurePath(file).name) for each in _FILES[chart]) and keys & common:
