@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.lint.fixes import Fixed
     from eks_gpushare.lint.report import FileReport, Placed
+    from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.reports.report import Report as Found
 
 
@@ -33,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a file, a folder with files, or - for standard input; given together, what one "
         "refers to is looked for in the others",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="STACK",
+        help="name of a stack, or its file: say whether the workloads will run on its pools",
     )
     parser.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only")
     parser.add_argument(
@@ -56,7 +62,13 @@ def run(options: argparse.Namespace) -> int:
     if writes and "-" in options.files:
         return _wrong_usage("--fix writes files, and - is none; use --diff")
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    fixed, reports = _linted(options, writes=writes)
+    from eks_gpushare.lint.stack_side import StackUnusableError
+
+    try:
+        stack = _stack(options.against) if options.against else None
+    except StackUnusableError as error:
+        return _wrong_usage(str(error))
+    fixed, reports = _linted(options, stack, writes=writes)
     if wants_text(options):
         for each in fixed:
             sys.stdout.write(each.diff())
@@ -80,8 +92,14 @@ def run(options: argparse.Namespace) -> int:
     return FINE if all(report.ok for report in reports) else FOUND
 
 
+def _stack(given: str) -> Stack:
+    from eks_gpushare.lint.stack_side import read_stack, stack_file_of
+
+    return read_stack(stack_file_of(given))
+
+
 def _linted(
-    options: argparse.Namespace, *, writes: bool
+    options: argparse.Namespace, stack: Stack | None, *, writes: bool
 ) -> tuple[tuple[Fixed, ...], tuple[FileReport, ...]]:
     """What to correct, if that was asked for, and what is found once it is."""
     from eks_gpushare.lint.dispatch import lint_files
@@ -89,10 +107,10 @@ def _linted(
 
     files = given_files(options.files)
     if not (writes or options.diff):
-        return (), lint_files(files)
+        return (), lint_files(files, stack)
     from eks_gpushare.lint.fixes import fixed_files
 
-    fixed, before, after = fixed_files(files)
+    fixed, before, after = fixed_files(files, stack)
     return fixed, after if writes else before
 
 

@@ -10,6 +10,7 @@ from eks_gpushare.findings.defects import defect
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.files import ENDINGS
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.document import DocumentReader, Read
     from eks_gpushare.lint.files import GivenFile
+    from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
 _YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
@@ -131,6 +133,11 @@ class Reading:
             for inner in read.inner:
                 self._document(file, inner, depth + 1)
 
+    def hold_against(self, stack: Stack) -> None:
+        """Take the pools of a stack as the other side of what the files say."""
+        self.judgements += judge_against(Inventory(tuple(self.items)), stack)
+        self.items += stack.items
+
     def judge(self, edges: Iterable[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
         inventory = Inventory(tuple(self.items), complete)
@@ -189,10 +196,19 @@ def read_files(files: Iterable[GivenFile]) -> Reading:
     return reading
 
 
-def lint_files(files: Iterable[GivenFile]) -> tuple[FileReport, ...]:
-    """What is wrong in and between files."""
+def lint_files(files: Iterable[GivenFile], stack: Stack | None = None) -> tuple[FileReport, ...]:
+    """What is wrong in and between files.
+
+    Args:
+        files: The files, read together.
+        stack: A stack on whose pools the workloads are to run; what neither it nor the files have
+            is then nowhere.
+    """
     reading = read_files(files)
-    reading.judge((*EDGES, *CHECKS))
+    if stack is not None:
+        reading.hold_against(stack)
+    # Of a stack with errors nothing is planned, so that everything would seem to be missing.
+    reading.judge((*EDGES, *CHECKS), complete=stack is not None and not stack.errors)
     return reading.reports()
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from eks_gpushare.lint.report import FileReport
+    from eks_gpushare.lint.stack_side import Stack
 
 _ROUNDS: Final = 5
 """What one correction brings to light is corrected by the next round."""
@@ -44,11 +45,11 @@ class Fixed(NamedTuple):
 
 
 def fixed_files(
-    files: Iterable[GivenFile],
+    files: Iterable[GivenFile], stack: Stack | None = None
 ) -> tuple[tuple[Fixed, ...], tuple[FileReport, ...], tuple[FileReport, ...]]:
     """What to correct, and what is found in the files before and after that."""
     given = list(files)
-    first = reports = lint_files(given)
+    first = reports = lint_files(given, stack)
     after = {each.file: each.text for each in first}
     counts = dict.fromkeys(after, 0)
     for _ in range(_ROUNDS):
@@ -65,7 +66,7 @@ def fixed_files(
             each if each.problem or each.note else GivenFile(each.name, after[each.name])
             for each in given
         ]
-        reports = lint_files(given)
+        reports = lint_files(given, stack)
     fixed = [
         Fixed(each.file, each.text, after[each.file], counts[each.file])
         for each in first

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import gpu_instance_types
-from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.source import UNKNOWN, Unknown
 from eks_gpushare.lint.plain import at, items, text
 
 if TYPE_CHECKING:
@@ -28,16 +28,16 @@ def chosen_types(requirements: Any) -> Maybe[tuple[str, ...]]:
     categories or GPUs, it is the GPU types of the catalog that they leave.
     """
     if requirements is UNKNOWN:
-        return UNKNOWN
+        return Unknown.UNKNOWN
     known = items(requirements)
     if UNKNOWN in known:
-        return UNKNOWN
+        return Unknown.UNKNOWN
     named = [each for each in known if at(each, "key") in TYPE_KEYS]
     for each in named:
         if at(each, "operator") == "In":
             values = at(each, "values")
             if values is UNKNOWN or UNKNOWN in items(values):
-                return UNKNOWN
+                return Unknown.UNKNOWN
             given = tuple(str(text(value)) for value in items(values))
             return tuple(name for name in given if _allowed(name, known))
     if not any(_asks_for_gpus(each) for each in known):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import NodeTaint
-from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.source import UNKNOWN, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ def at(value: Any, *path: str | int) -> Any:
     """What stands at a place; None where nothing does, UNKNOWN below what is not known."""
     for step in path:
         if value is UNKNOWN:
-            return UNKNOWN
+            return Unknown.UNKNOWN
         if isinstance(value, dict) and isinstance(step, str):
             value = value.get(step)
         elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
@@ -50,7 +50,7 @@ def at(value: Any, *path: str | int) -> Any:
 def text(value: Any, otherwise: str = "") -> Maybe[str]:
     """A text, UNKNOWN as it is; numbers and booleans as YAML would have written them."""
     if value is UNKNOWN:
-        return UNKNOWN
+        return Unknown.UNKNOWN
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int | float):
@@ -61,7 +61,7 @@ def text(value: Any, otherwise: str = "") -> Maybe[str]:
 def whole(value: Any) -> Maybe[int | None]:
     """A whole number, UNKNOWN as it is; None of anything else."""
     if value is UNKNOWN:
-        return UNKNOWN
+        return Unknown.UNKNOWN
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -74,21 +74,21 @@ def whole(value: Any) -> Maybe[int | None]:
 def labels(value: Any) -> Maybe[Mapping[str, Any]]:
     """Labels with values that are texts or UNKNOWN."""
     if value is UNKNOWN:
-        return UNKNOWN
+        return Unknown.UNKNOWN
     return {key: text(each) for key, each in mapping(value).items()}
 
 
 def taints(value: Any) -> Maybe[tuple[NodeTaint, ...]]:
     """Taints of a list of mappings, whichever way the effect is spelled."""
     if value is UNKNOWN:
-        return UNKNOWN
+        return Unknown.UNKNOWN
     found = []
     for each in items(value):
         if each is UNKNOWN:
-            return UNKNOWN
+            return Unknown.UNKNOWN
         key, word, effect = (text(at(each, name)) for name in ("key", "value", "effect"))
         if UNKNOWN in (key, word, effect):
-            return UNKNOWN
+            return Unknown.UNKNOWN
         if key:
             found.append(NodeTaint(str(key), str(word), _EFFECTS.get(str(effect), str(effect))))
     return tuple(found)

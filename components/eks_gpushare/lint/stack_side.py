@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _PROVISIONERS: dict[str, Provisioner] = {
     "managedNodeGroup": "managed",
     "karpenter": "karpenter",
-    "existing": "byHand",
+    "existing": "selfManaged",
 }
 _PLUGIN_NAMESPACE = "nvidia-device-plugin"
 _OPERATOR_NAMESPACE = "gpu-operator"
@@ -147,16 +147,14 @@ def _document(report: Report) -> Document:
     return Document(stack_file.name, stack_file.environment, position, editable=False)
 
 
-def _nodes(
-    plans: Mapping[str, PoolPlan], catalog: Catalog, document: Document
-) -> Iterator[Nodes]:
+def _nodes(plans: Mapping[str, PoolPlan], catalog: Catalog, document: Document) -> Iterator[Nodes]:
     from eks_gpushare.sharing.capacity import most_nodes
 
     for name, plan in plans.items():
         pool = plan.pool
         startup = {*map(_taint, _startup(plan))}
         yield Nodes(
-            source=Source(f"the pool {name} of {document.file}", document, place_of(name)),
+            source=Source(f"pools.{name} of {document.file}", document, place_of(name)),
             name=name,
             provisioner=_PROVISIONERS[pool.provisioner],
             instance_types=tuple(pool.instance_types),
@@ -236,7 +234,9 @@ def _plugin(
     chart = environment.charts.device_plugin
     yield _map(_PLUGIN_MAP, namespace, config_map_data(served, catalog), document)
     values = merge_values(
-        device_plugin_values(served, chart.values), {"config": {"name": _PLUGIN_MAP}}, keep_null=True
+        device_plugin_values(served, chart.values),
+        {"config": {"name": _PLUGIN_MAP}},
+        keep_null=True,
     )
     yield Release(
         source=Source("the stack's device plugin", document, ("charts", "devicePlugin")),

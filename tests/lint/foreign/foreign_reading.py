@@ -1,4 +1,4 @@
-"""Texts of foreign formats, read by one reader, and what it says of them."""
+"""Texts of foreign formats, read as the command reads them, and what is said of them."""
 
 from __future__ import annotations
 
@@ -8,26 +8,44 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document, Position, Read
+from eks_gpushare.lint.readers import DOCUMENT_READERS
+from eks_gpushare.lint.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from eks_gpushare.lint.document import DocumentReader, Read
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.lint.document import DocumentReader, TextReader
 
 
 def read_with(reader: DocumentReader, text: str | dict[str, Any]) -> list[Read]:
     """What a reader makes of each document of a text, or of a value."""
-    values = [text] if isinstance(text, dict) else [*yaml.safe_load_all(textwrap.dedent(text))]
-    documents = [
-        Document("file.yaml", value, lambda _: Position(1, 1), index)
-        for index, value in enumerate(values)
-    ]
+    if isinstance(text, dict):
+        documents: Sequence[Document] = [Document("file.yaml", text, lambda _: Position(1, 1))]
+    else:
+        documents = read_texts(textwrap.dedent(text).lstrip("\n"), "file.yaml").documents
     assert all(reader.matches(each) for each in documents)
     return [reader.read(each) for each in documents]
 
 
+def read_text_with(reader: TextReader, text: str, file: str = "file.md") -> list[Read]:
+    """What a reader makes of a text, and others of the documents in it."""
+    first = reader.read(file, textwrap.dedent(text).lstrip("\n"))
+    return [first, *_inner(first)]
+
+
+def _inner(read: Read) -> Iterator[Read]:
+    for document in read.inner:
+        reader = next((each for each in DOCUMENT_READERS if each.matches(document)), None)
+        if reader is not None:
+            found = reader.read(document)
+            yield found
+            yield from _inner(found)
+
+
 def problems(reads: Sequence[Read]) -> list[Problem]:
+    """What is wrong, in the order in which it was found."""
     return [each for read in reads for each in read.judgements if isinstance(each, Problem)]
 
 
@@ -36,14 +54,25 @@ def ids(reads: Sequence[Read]) -> list[str]:
     return [each.rule.id for each in problems(reads)]
 
 
+def items(reads: Sequence[Read]) -> list[Item]:
+    """What was read."""
+    return [each for read in reads for each in read.items]
+
+
+def placed(problem: Problem) -> Position:
+    """Where a problem is."""
+    document: Document = problem.source.document
+    return document.position((*problem.source.path, *problem.path))
+
+
 def merged(base: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """A copy with values at places set: `a__b=1` for `{a: {b: 1}}`, `...` to take one away."""
     made: dict[str, Any] = yaml.safe_load(yaml.safe_dump(base))
     for place, value in changes.items():
         *above, last = place.split("__")
-        inner = made
+        inner: Any = made
         for step in above:
-            inner = inner.setdefault(step, {})
+            inner = inner[int(step)] if step.isdecimal() else inner.setdefault(step, {})
         if value is ...:
             inner.pop(last)
         else:

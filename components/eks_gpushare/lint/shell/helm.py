@@ -26,13 +26,31 @@ _SWITCHES: Final = frozenset(
     (
         *("install", "create-namespace", "wait", "atomic", "devel", "debug", "force", "no-hooks"),
         *("reuse-values", "reset-values", "reset-then-reuse-values", "generate-name", "skip-crds"),
-        *("dependency-update", "verify", "wait-for-jobs", "dry-run", "cleanup-on-fail", "hide-notes"),
+        *(
+            "dependency-update",
+            "verify",
+            "wait-for-jobs",
+            "dry-run",
+            "cleanup-on-fail",
+            "hide-notes",
+        ),
         *("render-subchart-notes", "include-crds", "replace", "take-ownership", "enable-dns"),
-        *("insecure-skip-tls-verify", "pass-credentials", "plain-http", "disable-openapi-validation"),
+        *(
+            "insecure-skip-tls-verify",
+            "pass-credentials",
+            "plain-http",
+            "disable-openapi-validation",
+        ),
         *("skip-schema-validation", "rollback-on-failure", "server-side", "force-conflicts"),
     )
 )
-_SHORT: Final = {"i": "install", "n": "namespace", "f": "values", "g": "generate-name", "o": "output"}
+_SHORT: Final = {
+    "i": "install",
+    "n": "namespace",
+    "f": "values",
+    "g": "generate-name",
+    "o": "output",
+}
 _VERBS: Final = ("install", "upgrade", "template")
 _SET: Final = ("set", "set-string", "set-json", "set-file", "set-literal", "values")
 
@@ -98,9 +116,7 @@ def _name_and_chart(plain: Sequence[Word], line: Line) -> tuple[Maybe[str], str 
             return UNKNOWN, None
 
 
-def _values(
-    line: Line, said: Said
-) -> tuple[dict[str, Any], dict[FieldPath, Position], bool]:
+def _values(line: Line, said: Said) -> tuple[dict[str, Any], dict[FieldPath, Position], bool]:
     """Values merged as Helm does, where each stands, and whether all of them could be read."""
     values: dict[str, Any] = {}
     places: dict[FieldPath, Position] = {}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint
+from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Release
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.plain import EFFECTS, kubernetes_effect
@@ -63,6 +65,8 @@ def kubectl(words: Sequence[Word], said: Said) -> None:
             _taint(line, at, said)
         case ["create", kind, _, *_] if kind in _CONFIG_MAPS:
             _config_map(line, at, said)
+        case ["patch", kind, *_] if kind.lower().startswith("clusterpolic"):
+            _patch(line, at, said)
         case _:
             pass
 
@@ -137,7 +141,8 @@ def _taint(line: Line, at: Position, said: Said) -> None:
                 BY_HAND,
                 source,
                 ("taints", index),
-                f"The taint {taint} is put on a node by hand; a node that takes its place has none.",
+                f"The taint {taint} is put on a node by hand; a node that takes its place has "
+                "none.",
                 "Give it to the node group or the NodePool, as one of its taints.",
             )
         )
@@ -186,12 +191,28 @@ def _config_map(line: Line, at: Position, said: Said) -> None:
     said.items.append(ConfigMap(source=source, name=name, namespace=namespace, data=data))
 
 
-def cluster_policy_patch(line: Line) -> Any:
-    """The patch of a ClusterPolicy, None where it is none."""
+def _patch(line: Line, at: Position, said: Said) -> None:
+    """A patch of the GPU Operator's ClusterPolicy, whose spec has the chart's keys."""
     patch = line.last("patch")
     if patch is None or GAP in patch.text:
-        return None
+        return
     try:
-        return json.loads(patch.text)
-    except ValueError:
-        return None
+        values = json.loads(patch.text)["spec"]
+    except (ValueError, KeyError, TypeError):
+        return
+    if not isinstance(values, dict):
+        return
+    for key, release in said.releases.items():
+        if release.chart == "gpu-operator" and isinstance(release.values, dict):
+            said.releases[key] = replace(release, values=merge_values(release.values, values))
+            return
+    source = said.source("the patch of the ClusterPolicy", at, {})
+    namespace = line.last("namespace")
+    said.releases[UNKNOWN, UNKNOWN] = Release(
+        source=source,
+        name=UNKNOWN,
+        chart="gpu-operator",
+        version=UNKNOWN,
+        namespace=UNKNOWN if namespace is None else namespace.value,
+        values=values,
+    )

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _SWITCHES: Final = frozenset(
     (
         *("managed", "spot", "node-private-networking", "ssh-access", "asg-access", "dry-run"),
-        *("without-nodegroup", "fargate", "full-ecr-access", "with-oidc", "efa-enabled", "auto-kubeconfig"),
+        *("without-nodegroup", "fargate", "full-ecr-access", "with-oidc", "efa-enabled"),
+        "auto-kubeconfig",
         *("external-dns-access", "alb-ingress-access", "enable-auto-mode", "install-nvidia-plugin"),
     )
 )  # fmt: skip
@@ -90,7 +91,9 @@ def _eksdemo(line: Line, at: Position, said: Said) -> None:
     if cluster and types is None:
         return
     name: Maybe[str] = plain[2].value if len(plain) > 2 and not cluster else UNKNOWN  # noqa: PLR2004
-    places = {} if types is None else {("instanceTypes",): types.position}
+    places: dict[FieldPath, Position] = {}
+    if types is not None:
+        places["instanceTypes",] = types.position
     said.items.append(
         Nodes(
             source=said.source(_called(name), at, places),
@@ -122,15 +125,15 @@ def _aws(words: Sequence[Word], said: Said) -> None:
         places["instanceTypes",] = types[0].position
     sizes = _pairs(flags.get("scaling-config", ()))
     given = [_pairs([each]) for each in flags.get("taints", ())]
-    unknown = any(GAP in each.text for each in types)
-    listed = tuple(each.text for word in types for each in [word])
+    listed = tuple(each for word in types for each in word.text.split(","))
+    unknown = any(GAP in each for each in listed)
     ami = flags.get("ami-type", ())
     said.items.append(
         Nodes(
             source=said.source(_called(name), at, places),
             name=name,
             provisioner="managed",
-            instance_types=UNKNOWN if unknown else tuple(",".join(listed).split(",")) if listed else (),
+            instance_types=UNKNOWN if unknown else listed,
             labels=_pairs(flags.get("labels", ())),
             taints=taints(given),
             ami=ami[0].value if ami else "",
@@ -157,9 +160,7 @@ def _labels(word: Word | None) -> Maybe[dict[str, Any]]:
     return UNKNOWN if word.text.strip(GAP) == "" else _pairs([word])
 
 
-def _short_taints(
-    word: Word | None, source: Any, said: Said
-) -> Maybe[tuple[NodeTaint, ...]]:
+def _short_taints(word: Word | None, source: Any, said: Said) -> Maybe[tuple[NodeTaint, ...]]:
     """Taints of eksctl's `--node-taints`: KEY=VALUE:EFFECT, parted by commas."""
     if word is None:
         return ()

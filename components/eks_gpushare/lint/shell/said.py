@@ -1,4 +1,4 @@
-"""What commands are found to say: gathered over one text, since later ones build on earlier ones."""
+"""What commands are found to say, over one text: later ones build on earlier ones."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Document, Position
-from eks_gpushare.lint.snippets import documents_of
+from eks_gpushare.lint.snippets import filled, read_snippet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item, Release
@@ -30,8 +30,10 @@ class Said:
     variables: dict[str, str] = field(default_factory=dict)
     written: dict[str, Heredoc] = field(default_factory=dict)
     """Files that the text writes, by the name that it gives them."""
+    charts: list[Release] = field(default_factory=list)
+    """Each time that a chart is installed, with the values that this command gives it."""
     releases: dict[tuple[Maybe[str], Maybe[str]], Release] = field(default_factory=dict)
-    """The charts it installs, by name and namespace; what is installed again counts as it is last."""
+    """The charts it installs, by name and namespace, each as it is installed last."""
 
     def source(self, name: str, at: Position, places: Mapping[FieldPath, Position]) -> Source:
         """The source of something that a command says.
@@ -55,7 +57,7 @@ class Said:
 def placed_document(
     file: str, value: Any, at: Position, places: Mapping[FieldPath, Position]
 ) -> Document:
-    """A document whose parts stand at known places, each as its nearest ancestor where not known."""
+    """A document whose parts stand at known places; others stand where their ancestors do."""
 
     def position(path: FieldPath) -> Position:
         for length in range(len(path), -1, -1):
@@ -64,3 +66,11 @@ def placed_document(
         return at
 
     return Document(file, value, position, editable=False)
+
+
+def documents_of(heredoc: Heredoc, file: str, variables: Mapping[str, str]) -> Sequence[Document]:
+    """The documents of a here-document, with what the shell would fill in."""
+    read = read_snippet(heredoc.text, file, heredoc.line).documents
+    if heredoc.literal:
+        return read
+    return [filled(each, variables) for each in read]

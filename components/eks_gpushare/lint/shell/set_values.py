@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MOST_INDEX: Final = 1000
+_INT64: Final = 18
 
 
 class Setting(NamedTuple):
@@ -51,7 +53,7 @@ def json_setting(text: str) -> list[Setting]:
 def put(values: dict[str, Any], path: tuple[str | int, ...], value: Any) -> None:
     """Write a value to its place, making what is above it."""
     inner: Any = values
-    for step, following in zip(path, path[1:], strict=False):
+    for step, following in pairwise(path):
         empty: Any = [] if isinstance(following, int) else {}
         if isinstance(step, int):
             if not isinstance(inner, list):
@@ -142,7 +144,9 @@ def _path(key: str) -> tuple[str | int, ...] | None:
 
 def _value(raw: str, *, strings: bool) -> Any:
     if raw.startswith("{") and raw.endswith("}"):
-        return [_scalar(each, strings=strings) for each in raw[1:-1].split(",")] if raw[1:-1] else []
+        return (
+            [_scalar(each, strings=strings) for each in raw[1:-1].split(",")] if raw[1:-1] else []
+        )
     return _scalar(raw, strings=strings)
 
 
@@ -158,7 +162,7 @@ def _scalar(raw: str, *, strings: bool) -> Any:
     # A leading zero keeps it a text.
     number = text.removeprefix("-")
     if text == "0" or (number.isascii() and number.isdecimal() and number[0] != "0"):
-        return int(text) if len(number) < 19 else text
+        return int(text) if len(number) <= _INT64 else text
     return text
 
 

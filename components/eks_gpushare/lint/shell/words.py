@@ -1,13 +1,14 @@
 """Splitting shell text into commands, with the place of each word.
 
-This is no shell: nothing is run, and what only running would tell (variables that are not set in the
-text, substitutions, placeholders such as `<node>`) is a gap in the word.
+This is no shell: nothing is run, and what only running would tell (variables that are not set in
+the text, substitutions, placeholders such as `<node>`) is a gap in the word.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
@@ -80,12 +81,8 @@ def commands(
         line: Line of the file at which the text begins.
         column: Column of the file at which its first line begins.
     """
-    count = 0
-    for command in _Scanner(text, variables, line, column).run():
-        _take_assignments(command, variables)
-        count += 1
-        if count > _MOST_COMMANDS:
-            return
+    found = _Scanner(text, variables, line, column).run()
+    for command in islice(found, _MOST_COMMANDS):
         if command.words or command.heredoc:
             yield command
 
@@ -151,6 +148,7 @@ class _Scanner:
 
     def _finish(self) -> Command:
         done, self._command = self._command, Command()
+        _take_assignments(done, self._variables)
         return done
 
     def _skip(self, count: int) -> None:
@@ -188,7 +186,7 @@ class _Scanner:
             self._skip(matched.end())
             if not matched[1]:
                 target = self._text_of_word()
-                if matched[0][0] in ">" and GAP not in target:
+                if matched[0][0] == ">" and GAP not in target:
                     self._command.writes = target
             return True
         return False
@@ -202,7 +200,7 @@ class _Scanner:
             return
         self._command.words.append(Word(text, start))
 
-    def _text_of_word(self) -> str:
+    def _text_of_word(self) -> str:  # noqa: C901  (one a character)
         made: list[str] = []
         while self._at < len(self._text):
             char = self._text[self._at]

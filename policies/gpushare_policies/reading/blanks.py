@@ -1,46 +1,13 @@
-"""Checks of whole stacks that go on past what is not known."""
+"""What a preview does not show, because the cluster is yet to be made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from gpushare_policies.reading.on_objects import NotJudgedError, NotKnown
 from gpushare_policies.words import is_of_pulumi_eks
 
 if TYPE_CHECKING:
     from pulumi_policy import StackValidationArgs
-
-    from gpushare_policies.rule import StackCheck
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A violation."""
-
-    message: str
-    urn: str
-
-
-Look: TypeAlias = Callable[["StackValidationArgs"], Iterator[Said | NotKnown]]
-"""Yields violations of a stack, and what is not known of it."""
-
-
-def stack_check(look: Look) -> StackCheck:
-    """A check that reports what it finds, and says at the end what it could not see."""
-
-    def check(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
-        unknown: list[str] = []
-        for each in look(args):
-            if isinstance(each, Said):
-                yield each.message, each.urn
-            else:
-                unknown.append(each.what)
-        if unknown:
-            raise NotJudgedError(unknown)
-
-    return check
 
 
 def refuse_blanks(args: StackValidationArgs) -> None:

@@ -1,0 +1,124 @@
+"""eksctl's ClusterConfig."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
+from eks_gpushare.lint.claims import retired_words
+from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.plain import at, items, labels, mapping, taints, text, whole
+from eks_gpushare.lint.rules.claims import RETIRED_TYPE
+from eks_gpushare.lint.rules.eksctl import MANAGED, SELF_MANAGED, cluster_config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.lint.document import Document
+
+_TEMPLATE_TAG = "k8s.io/cluster-autoscaler/node-template/resources/"
+
+
+class EksctlReader:
+    """Reads a ClusterConfig."""
+
+    name = "eksctl ClusterConfig"
+
+    def matches(self, document: Document) -> bool:
+        """Whether it is one, of any version."""
+        value = document.value
+        version = at(value, "apiVersion")
+        return isinstance(version, str) and version.startswith("eksctl.io/")
+
+    def read(self, document: Document) -> Read:
+        """Its node groups, and what is wrong in it."""
+        value = document.value
+        name = text(at(value, "metadata", "name"))
+        called = f" {name}" if name and name is not UNKNOWN else ""
+        whole_file = Source(f"the ClusterConfig{called}", document)
+        judgements: list[Judgement] = [*cluster_config(value, whole_file)]
+        nodes = [*_groups(document)]
+        for each in nodes:
+            judgements += retired(each, ("instanceType",))
+        return Read(nodes, judgements)
+
+
+def retired(nodes: Nodes, path: tuple[str | int, ...]) -> Iterator[Judgement]:
+    """What is to be said of types that are not to be had any more."""
+    types = nodes.instance_types if isinstance(nodes.instance_types, tuple) else ()
+    for name in types:
+        found = gpu_instance_types().get(name)
+        if found is not None and found.retired:
+            yield Problem(RETIRED_TYPE, nodes.source, path, *retired_words(found))
+
+
+def _groups(document: Document) -> Iterator[Nodes]:
+    for kind in (MANAGED, SELF_MANAGED):
+        for index, group in enumerate(items(at(document.value, kind))):
+            if isinstance(group, dict):
+                yield _nodes(document, kind, index, group)
+
+
+def _nodes(document: Document, kind: str, index: int, group: dict[str, Any]) -> Nodes:
+    name = text(at(group, "name"))
+    called = "" if name is UNKNOWN else f" {name}"
+    wanted = whole(at(group, "desiredCapacity"))
+    least, most = whole(at(group, "minSize")), whole(at(group, "maxSize"))
+    tags = mapping(at(group, "tags"))
+    return Nodes(
+        source=Source(f"the node group{called}", document, (kind, index)),
+        name=name,
+        provisioner="managed" if kind == MANAGED else "selfManaged",
+        instance_types=_types(group),
+        labels=labels(at(group, "labels")),
+        taints=_taints(at(group, "taints")),
+        promised={
+            key.removeprefix(_TEMPLATE_TAG): text(count)
+            for key, count in tags.items()
+            if key.startswith(_TEMPLATE_TAG)
+        },
+        ami=text(at(group, "ami")) or text(at(group, "amiFamily")),
+        user_data=_user_data(group),
+        least=least if least is not None else wanted,
+        most=most if most is not None else wanted,
+    )
+
+
+def _types(group: dict[str, Any]) -> Maybe[tuple[str, ...]]:
+    listed = at(group, "instanceTypes")
+    if listed is None:
+        listed = at(group, "instancesDistribution", "instanceTypes")
+    if listed is None:
+        one = at(group, "instanceType")
+        listed = [] if one in {None, "mixed"} else [one]
+    if listed is UNKNOWN or UNKNOWN in items(listed):
+        return Unknown.UNKNOWN
+    if not listed and at(group, "instanceSelector") is not None:
+        return Unknown.UNKNOWN
+    return tuple(str(text(each)) for each in items(listed))
+
+
+def _taints(given: Any) -> Maybe[tuple[NodeTaint, ...]]:
+    if not isinstance(given, dict):
+        return taints(given)
+    found = []
+    for key, short in given.items():
+        if short is UNKNOWN:
+            return Unknown.UNKNOWN
+        value, _, effect = str(short).rpartition(":")
+        found.append(NodeTaint(key, value, effect))
+    return tuple(found)
+
+
+def _user_data(group: dict[str, Any]) -> Maybe[str]:
+    whole_command = at(group, "overrideBootstrapCommand")
+    before = at(group, "preBootstrapCommands")
+    parts = [*items(before), *([] if whole_command is None else [whole_command])]
+    if UNKNOWN in (whole_command, before) or UNKNOWN in parts:
+        return Unknown.UNKNOWN
+    return "\n".join(str(text(each)) for each in parts)

@@ -1,0 +1,224 @@
+"""Documentation: Markdown, and plain text with commands and YAML between its sentences."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.lint.claims import claims
+from eks_gpushare.lint.document import Position, Read
+from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
+from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of
+from eks_gpushare.lint.shell.said import Said, placed_document
+from eks_gpushare.lint.snippets import read_snippet, without_placeholders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.items import Release
+
+NO_YAML = Rule(
+    "GPU1064",
+    "info",
+    "A block of YAML in documentation can be read.",
+    "Whoever copies it gets an error, and it is not checked.",
+    "https://yaml.org/spec/1.1/",
+)
+
+_ENDINGS: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
+_FENCE: Final = re.compile(r"(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)")
+_SHELL: Final = frozenset(
+    ("bash", "sh", "shell", "console", "zsh", "terminal", "shell-session", "shellscript")
+)
+_DATA: Final = frozenset(("yaml", "yml", "json", "jsonc"))
+_TOOL: Final = re.compile(
+    rf"[ \t]*(?:[$%#][ \t]+)?(?:sudo[ \t]+)?(?:{'|'.join(TOOLS)}|cat(?=[ \t]+(?:<<|>)))(?:[ \t]|$)"
+)
+_KEY: Final = re.compile(r"[\w.\"'/-]+:(?:[ \t]|$)")
+_PLAN: Final = re.compile(r"[ \t]*multiTenantGpu:[ \t]*$")
+_PLAN_KEY: Final = re.compile(
+    r"[ \t]*(?P<key>instanceType|timeSlicingReplicas|migProfile):[ \t]*(?P<value>[^\s#]+)"
+)
+_PART: Final = re.compile(r"(?:[ \t]|-[ \t]|---|#|[\w.\"'/-]+:(?:[ \t]|$)|[\]}])")
+
+
+class Block(NamedTuple):
+    """A part of the text of one kind."""
+
+    kind: str
+    """`data`, `shell` or `prose`."""
+    text: str
+    line: int
+    """From 1."""
+    column: int = 1
+    told: bool = False
+    """Whether the text says what kind it is."""
+
+
+class MarkdownReader:
+    """Reads what the commands, the YAML and the sentences of documentation say."""
+
+    name = "documentation"
+
+    def matches(self, file: str, text: str) -> bool:  # noqa: ARG002  (the name tells)
+        """Whether it is named like one."""
+        return file.lower().endswith(_ENDINGS)
+
+    def read(self, file: str, text: str) -> Read:
+        """What it says."""
+        said = Said(file)
+        prose: list[Block] = []
+        for block in blocks(text):
+            if block.kind == "prose":
+                prose.append(block)
+                _take_plans(block, said)
+                continue
+            prose += _comments(block)
+            if block.kind == "shell":
+                read_commands(block.text, said, block.line, block.column)
+            else:
+                _take_data(block, said)
+        said.releases = _last_of_each_chart(said)
+        said.judgements += claims(file, text, [(each.text, each.line) for each in prose])
+        return read_of(said)
+
+
+def _take_data(block: Block, said: Said) -> None:
+    read = read_snippet(block.text, said.file, block.line, block.column)
+    said.inner += map(without_placeholders, read.documents)
+    begins = block.text.lstrip().startswith(("apiVersion:", "kind:", '{"apiVersion"'))
+    shortened = re.search(r"^[ \t]*(\.\.\.|…|\[\.\.\.\])", block.text, re.MULTILINE)
+    for problem in read.problems[:1]:
+        if begins and not shortened and problem.kind != "duplicate":
+            source = said.source("the block", Position(problem.line, problem.column), {})
+            message = f"This is no YAML: {problem.message}."
+            said.judgements.append(
+                Problem(NO_YAML, source, (), message, "Write it as it has to be applied.")
+            )
+
+
+def _comments(block: Block) -> Iterator[Block]:
+    """Lines of YAML or commands with a comment, which are prose as well."""
+    for number, line in enumerate(block.text.splitlines(), block.line):
+        if re.search(r"(?:^|\s)#\s*\w", line):
+            yield Block("prose", line, number)
+
+
+def _take_plans(block: Block, said: Said) -> None:
+    """Blocks of a service plan whose indentation was lost, as in a page copied as text."""
+    lines = block.text.splitlines()
+    for at, line in enumerate(lines):
+        if not _PLAN.match(line):
+            continue
+        gpu: dict[str, Any] = {}
+        places: dict[FieldPath, Position] = {}
+        for number, inner in enumerate(lines[at + 1 :], block.line + at + 1):
+            found = _PLAN_KEY.match(inner)
+            if found is None:
+                break
+            value = found["value"].strip("'\"")
+            gpu[found["key"]] = int(value) if value.isascii() and value.isdecimal() else value
+            places[INTEGRATIONS, GPU, found["key"]] = Position(number, found.start("key") + 1)
+        if gpu:
+            start = Position(block.line + at, 1)
+            plan = {INTEGRATIONS: {GPU: gpu}}
+            said.inner.append(placed_document(said.file, plan, start, places))
+
+
+def _last_of_each_chart(said: Said) -> dict[Any, Release]:
+    """Of several ways that documentation shows to install a chart, the last."""
+    last: dict[Any, Release] = {}
+    for each in said.releases.values():
+        last[each.chart] = each
+    return {(each.name, each.namespace): each for each in last.values()}
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The parts of a text, in its order."""
+    lines = text.splitlines()
+    prose: list[str] = []
+    at = begin = 0
+    while at < len(lines):
+        block = _fenced(lines, at) or _unfenced(lines, at)
+        if block is None:
+            prose.append(lines[at])
+            at += 1
+            continue
+        if prose:
+            yield Block("prose", "\n".join(prose), begin + 1)
+            prose = []
+        found, at = block
+        begin = at
+        if found is not None:
+            yield found
+    if prose:
+        yield Block("prose", "\n".join(prose), begin + 1)
+
+
+def _fenced(lines: list[str], at: int) -> tuple[Block | None, int] | None:
+    """The fenced block that begins at a line, and the line behind it."""
+    fence = _FENCE.match(lines[at])
+    if fence is None:
+        return None
+    end = at + 1
+    closing = re.compile(rf"[ \t>]*{fence['mark'][0]}{{{len(fence['mark'])},}}[ \t]*$")
+    while end < len(lines) and not closing.match(lines[end]):
+        end += 1
+    inner = lines[at + 1 : end]
+    language = re.split(r"[\s,{:]", fence["info"].strip().lower(), maxsplit=1)[0]
+    filled = [each for each in inner if each.strip()]
+    cut = min((len(each) - len(each.lstrip(" ")) for each in filled), default=0)
+    text = "\n".join([*(each[cut:] for each in inner), ""])
+    kind = _kind(language, filled)
+    if kind is None:
+        return None, end + 1
+    return Block(kind, text, at + 2, cut + 1, bool(language)), end + 1
+
+
+def _kind(language: str, lines: list[str]) -> str | None:
+    if language in _DATA:
+        return "data"
+    if language in _SHELL:
+        return "shell"
+    if language and language not in {"text", "txt", "plaintext"}:
+        return None
+    if any(_TOOL.match(each) for each in lines):
+        return "shell"
+    first = next((each for each in lines if not each.startswith(("#", "---"))), "")
+    return "data" if _KEY.match(first) or first.startswith("{") else None
+
+
+def _unfenced(lines: list[str], at: int) -> tuple[Block, int] | None:
+    """Commands or YAML that stand between sentences as they are."""
+    line = lines[at]
+    if _TOOL.match(line):
+        end = _end_of_command(lines, at)
+        return Block("shell", "\n".join([*lines[at:end], ""]), at + 1), end
+    if line.startswith(("apiVersion:", "kind:")) and _KEY.match(line):
+        end = at + 1
+        while end < len(lines) and (_PART.match(lines[end]) or _goes_on(lines, end)):
+            end += 1
+        return Block("data", "\n".join([*lines[at:end], ""]), at + 1), end
+    return None
+
+
+def _goes_on(lines: list[str], at: int) -> bool:
+    """Whether YAML goes on behind a blank line."""
+    following = lines[at + 1 : at + 2]
+    return not lines[at].strip() and bool(following) and following[0].startswith((" ", "---"))
+
+
+def _end_of_command(lines: list[str], at: int) -> int:
+    """The line behind a command: past continuations and here-documents."""
+    end = at
+    while end + 1 < len(lines) and lines[end].rstrip().endswith("\\"):
+        end += 1
+    end += 1
+    waits = re.search(r"<<-?[ \t]*['\"\\]?([\w.-]+)", "\n".join(lines[at:end]))
+    if waits is None:
+        return end
+    stop = next((n for n in range(end, len(lines)) if lines[n].strip() == waits[1]), None)
+    return end if stop is None else stop + 1

@@ -1,0 +1,31 @@
+"""Shell scripts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.lint.shell.reading import read_commands, read_of
+from eks_gpushare.lint.shell.said import Said
+
+if TYPE_CHECKING:
+    from eks_gpushare.lint.document import Read
+
+_ENDINGS: Final = (".sh", ".bash", ".zsh", ".ksh")
+_SHEBANG: Final = re.compile(r"#!\s*\S*/(env\s+)?(ba|da|z|k)?sh\b")
+
+
+class ShellReader:
+    """Reads what a script's commands install, label and apply."""
+
+    name = "shell script"
+
+    def matches(self, file: str, text: str) -> bool:
+        """Whether it is named or begins like one."""
+        return file.lower().endswith(_ENDINGS) or _SHEBANG.match(text) is not None
+
+    def read(self, file: str, text: str) -> Read:
+        """What it says."""
+        said = Said(file)
+        read_commands(text, said)
+        return read_of(said)

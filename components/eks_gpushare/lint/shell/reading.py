@@ -1,0 +1,61 @@
+"""From shell text to what it says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.shell.helm import helm_release
+from eks_gpushare.lint.shell.kubectl import kubectl
+from eks_gpushare.lint.shell.node_groups import node_group
+from eks_gpushare.lint.shell.said import documents_of
+from eks_gpushare.lint.shell.words import commands
+from eks_gpushare.lint.snippets import without_placeholders
+
+if TYPE_CHECKING:
+    from eks_gpushare.lint.shell.said import Said
+    from eks_gpushare.lint.shell.words import Command
+
+TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "microk8s")
+"""Commands that say something of a cluster."""
+_FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
+
+
+def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None:
+    """Take what the commands of a text say.
+
+    Args:
+        text: Shell text.
+        said: What was found so far; this adds to it.
+        line: Line of the file at which it begins.
+        column: Column of the file at which its first line begins.
+    """
+    for command in commands(text, said.variables, line, column):
+        _take_heredoc(command, said)
+        name = command.words[0].text.rpartition("/")[2] if command.words else ""
+        if name == "helm":
+            helm_release(command.words, said)
+        elif name in {"kubectl", "oc", "k"}:
+            kubectl(command.words, said)
+        elif name in {"eksctl", "eksdemo", "aws"}:
+            node_group(command.words, said)
+
+
+def _take_heredoc(command: Command, said: Said) -> None:
+    heredoc = command.heredoc
+    if heredoc is None:
+        return
+    name = command.words[0].text if command.words else "cat"
+    written = command.writes
+    if name == "tee":
+        written = next((each.text for each in command.words[1:] if each.text[:1] != "-"), "")
+    if written:
+        said.written[written.removeprefix("./")] = heredoc
+    if name in _FEEDING:
+        said.inner += map(without_placeholders, documents_of(heredoc, said.file, said.variables))
+
+
+def read_of(said: Said) -> Read:
+    """What was found, with each release as it was installed last."""
+    items = [*said.items, *said.releases.values()]
+    return Read(items, said.judgements, said.inner)

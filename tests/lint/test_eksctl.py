@@ -1,0 +1,122 @@
+"""eksctl's ClusterConfig: what goes into the inventory, and what is wrong in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from foreign_reading import ids, merged, placed, problems, read_with
+
+from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.readers.eksctl import EksctlReader
+
+EKSCTL = EksctlReader()
+TEXT = """
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: lab, region: us-east-1, version: "1.35"}
+managedNodeGroups:
+  - name: gpu
+    instanceTypes: [g5.xlarge, g5.2xlarge]
+    minSize: 0
+    desiredCapacity: 1
+    maxSize: 4
+    volumeSize: 200
+    labels: {nvidia.com/device-plugin.config: any}
+    taints: [{key: nvidia.com/gpu, value: "true", effect: NoSchedule}]
+    tags: {k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu: "10"}
+nodeGroups:
+  - name: own
+    instanceType: p4d.24xlarge
+    desiredCapacity: 2
+    taints: {nvidia.com/gpu: "true:NoSchedule"}
+"""
+CONFIG: dict[str, Any] = yaml.safe_load(TEXT)
+GROUP = "managedNodeGroups__0__"
+OWN = "nodeGroups__0__"
+
+
+def test_node_groups_become_nodes() -> None:
+    (read,) = read_with(EKSCTL, TEXT)
+
+    managed, own = read.items
+    assert isinstance(managed, Nodes)
+    assert isinstance(own, Nodes)
+    assert managed.source.name == "the node group gpu"
+    assert managed.instance_types == ("g5.xlarge", "g5.2xlarge")
+    assert managed.promised == {"nvidia.com/gpu": "10"}
+    assert (managed.provisioner, managed.least, managed.most) == ("managed", 0, 4)
+    assert managed.taints == own.taints == (NodeTaint("nvidia.com/gpu", "true", "NoSchedule"),)
+    assert (own.provisioner, own.instance_types) == ("selfManaged", ("p4d.24xlarge",))
+    assert (own.least, own.most) == (2, 2)
+    assert not read.judgements
+
+
+def test_types_that_a_selector_chooses_are_not_known() -> None:
+    given = merged(
+        CONFIG, **{f"{GROUP}instanceTypes": ..., f"{GROUP}instanceSelector": {"gpus": 1}}
+    )
+    (read,) = read_with(EKSCTL, given)
+
+    assert isinstance(read.items[0], Nodes)
+    assert read.items[0].instance_types is UNKNOWN
+
+
+RIGHT: list[dict[str, Any]] = [
+    CONFIG,
+    merged(CONFIG, identityProviders=[{"type": "oidc", "name": "okta", "issuerURL": "https://o"}]),
+    merged(CONFIG, **{f"{OWN}minSize": 0, f"{OWN}propagateASGTags": True}),
+    merged(CONFIG, **{f"{OWN}minSize": 0, f"{OWN}taints": ...}),
+    merged(CONFIG, **{f"{GROUP}amiFamily": "Bottlerocket", f"{GROUP}bottlerocket": {}}),
+    merged(CONFIG, **{f"{GROUP}amiFamily": "AmazonLinux2", "metadata__version": "1.32"}),
+    merged(CONFIG, **{f"{GROUP}amiFamily": "AmazonLinux2", f"{GROUP}instanceTypes": ["m6i.large"]}),
+    merged(CONFIG, **{f"{GROUP}amiFamily": "AmazonLinux2", f"{GROUP}ami": "ami-0123456789abcdef0"}),
+    merged(CONFIG, **{f"{GROUP}iam": {"withAddonPolicies": {"autoScaler": True}}}),
+    merged(CONFIG, **{f"{GROUP}privateNetworking": True, f"{GROUP}efaEnabled": True}),
+    merged(CONFIG, **{f"{OWN}instanceType": "mixed", f"{OWN}instancesDistribution": {
+        "instanceTypes": ["g5.xlarge"], "onDemandBaseCapacity": 0}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", RIGHT)
+def test_right_files_pass(value: dict[str, Any]) -> None:
+    assert ids(read_with(EKSCTL, value)) == []
+
+
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("GPU1069", merged(CONFIG, **{f"{GROUP}instanceTypes": ["p3.8xlarge"]})),
+    ("GPU1070", merged(CONFIG, **{f"{GROUP}desiredSize": 1})),
+    ("GPU1070", merged(CONFIG, **{f"{GROUP}diskSize": 100})),
+    ("GPU1070", merged(CONFIG, **{f"{GROUP}label": {"a": "b"}})),
+    ("GPU1070", merged(CONFIG, **{f"{GROUP}iam": {"withAddonPolicy": {}}})),
+    ("GPU1070", merged(CONFIG, **{f"{OWN}instanceTypes": ["g5.xlarge"]})),
+    ("GPU1070", merged(CONFIG, gpu={"enabled": True})),
+    ("GPU1070", merged(CONFIG, metadata__zone="us-east-1a")),
+    ("GPU1071", merged(CONFIG, **{f"{GROUP}instanceType": "g5.xlarge"})),
+    ("GPU1071", merged(CONFIG, **{f"{GROUP}desiredCapacity": 9})),
+    ("GPU1071", merged(CONFIG, **{f"{GROUP}minSize": 2})),
+    ("GPU1071", merged(CONFIG, **{f"{GROUP}labels": {"gpu": True}})),
+    ("GPU1071", merged(CONFIG, **{f"{GROUP}taints": [{"key": "a", "effect": "NO_SCHEDULE"}]})),
+    ("GPU1071", merged(CONFIG, **{f"{GROUP}taints": [{"key": "a", "value": "b"}]})),
+    ("GPU1071", merged(CONFIG, **{f"{GROUP}taints": {"nvidia.com/gpu": "true"}})),
+    ("GPU1072", merged(CONFIG, **{f"{GROUP}amiFamily": "AmazonLinux2"})),
+    ("GPU1072", merged(CONFIG, **{f"{GROUP}amiFamily": "AmazonLinux2", "metadata__version": ...})),
+    ("GPU1073", merged(CONFIG, **{f"{OWN}minSize": 0})),
+    ("GPU1073", merged(
+        CONFIG, **{f"{OWN}minSize": 0, f"{OWN}taints": ..., f"{OWN}labels": {"a": "b"}}
+    )),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "value"), WRONG)
+def test_one_thing_is_wrong(code: str, value: dict[str, Any]) -> None:
+    assert ids(read_with(EKSCTL, value)) == [code]
+
+
+def test_a_problem_stands_at_its_line() -> None:
+    (problem,) = problems(read_with(EKSCTL, TEXT.replace("volumeSize", "diskSize")))
+
+    assert placed(problem) == (10, 5)
+    assert problem.fix == "Write volumeSize."
