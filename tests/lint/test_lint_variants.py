@@ -33,7 +33,7 @@ def test_a_map_that_one_of_two_values_names_is_named() -> None:
 
 
 def test_two_values_are_not_two_plugins() -> None:
-    node = (
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {nvidia.com/gpu.count: '1',"
         "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {nvidia.com/gpu.present: 'true',"
     )
     node += " node.kubernetes.io/instance-type: g5.xlarge}}\n"
