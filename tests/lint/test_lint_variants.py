@@ -33,10 +33,8 @@ def test_a_map_that_one_of_two_values_names_is_named() -> None:
 
 
 def test_two_values_are_not_two_plugins() -> None:
-    node = "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {nvidia.com/gpu.count: '1',"
-        "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {nvidia.com/gpu.present: 'true',"
-    )
-    node += " node.kubernetes.io/instance-type: g5.xlarge}}\n"
+    labels = "{nvidia.com/gpu.present: 'true', node.kubernetes.io/instance-type: g5.xlarge}"
+    node = f"apiVersion: v1\nkind: Node\nmetadata: {{name: a, labels: {labels}}}\n"
 
     assert found(node_yaml=node, map_yaml=MAP, a_yaml=VALUES, b_yaml=VALUES) == set()
 
