@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.catalog.chart_keys import ChartKeys, Place
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -63,7 +63,7 @@ def _unread(release: Release, values: dict[str, Any], keys: ChartKeys) -> Iterat
             continue
         # Of another version the chart may have had the value, unless something else was meant.
         sure = known or fix != "Remove it."
-        severity = None if sure else "warning"
+        severity: Severity | None = None if sure else "warning"
         edits = _renamed(path, fix, values, place)
         yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, severity, edits)
 

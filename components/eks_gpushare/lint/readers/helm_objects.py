@@ -77,8 +77,8 @@ def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
             if chart:
                 space = text(at(value, "spec", "targetNamespace"), "") or space
                 version = at(value, "spec", "version")
-                path = ("spec", "valuesContent")
-                yield from _in_text(document, chart, path, name, space, version)
+                content = ("spec", "valuesContent")
+                yield from _in_text(document, chart, content, name, space, version)
         case "Application":
             yield from _argo(document, value, name)
         case _:
@@ -146,11 +146,10 @@ def _generated(document: Document) -> Iterator[ConfigMap]:
             key, _, content = literal.partition("=")
             data[key] = content.strip("\"'")
         for file in _texts(each.get("files")):
-            key, equals, path = file.partition("=")
-            data[key if equals else PurePosixPath(path or key).name] = UNKNOWN
-        path = ("configMapGenerator", index)
+            key, equals, _ = file.partition("=")
+            data[key if equals else PurePosixPath(key).name] = UNKNOWN
         yield ConfigMap(
-            source=Source(f"the ConfigMap {name}", document, path),
+            source=Source(f"the ConfigMap {name}", document, ("configMapGenerator", index)),
             name=name,
             namespace=space,
             data=data,

@@ -19,6 +19,7 @@ from eks_gpushare.lint.readers.words import plain
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from eks_gpushare.inventory.items import Release
     from eks_gpushare.lint.document import Document
 
 _SIGNS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
@@ -80,7 +81,8 @@ class HelmValuesReader:
 
     def read(self, document: Document) -> Read:
         """A release of each chart that they are for, and the configurations within."""
-        items, inner = [], []
+        items: list[Release] = []
+        inner: list[Document] = []
         for chart, path in _charts(document):
             values = document.value[path[0]] if path else document.value
             items.append(release(document, chart, values, path=path))
