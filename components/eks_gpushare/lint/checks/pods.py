@@ -83,7 +83,9 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
                     continue
                 for number, variable in mappings(container.get("env")):
                     value = variable.get("value")
-                    if variable.get("name") != _VISIBLE or value in _NO_DEVICE or value is None:
+                    if variable.get("name") != _VISIBLE or not isinstance(value, str | int):
+                        continue
+                    if value in _NO_DEVICE:
                         continue
                     path = (*each.spec_path, part, index, "env", number, "value")
                     message = f"{each.source.name} sets {_VISIBLE} to {shown(value)}."
