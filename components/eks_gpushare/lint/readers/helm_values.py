@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.readers.charts import (
     DEVICE_PLUGIN,
@@ -18,6 +19,7 @@ from eks_gpushare.lint.readers.words import plain
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from eks_gpushare.inventory.items import Release
     from eks_gpushare.lint.document import Document
 
 _SIGNS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
@@ -79,7 +81,8 @@ class HelmValuesReader:
 
     def read(self, document: Document) -> Read:
         """A release of each chart that they are for, and the configurations within."""
-        items, inner = [], []
+        items: list[Release] = []
+        inner: list[Document] = []
         for chart, path in _charts(document):
             values = document.value[path[0]] if path else document.value
             items.append(release(document, chart, values, path=path))
@@ -96,9 +99,25 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield from ((each, (each,)) for each in subcharts)
         return
     marks = {chart: _marks(chart, value, document.file) for chart in _SIGNS}
+    marks = {chart: number for chart, number in marks.items() if _plausible(chart, value)}
+    if not marks:
+        return
     best = max(marks, key=lambda each: marks[each])
     if marks[best] >= _ENOUGH:
         yield best, ()
+
+
+def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
+    """Whether its blocks are blocks, and at least half of all keys are of the chart."""
+    blocks = {OPERATOR: ("driver", "toolkit", "devicePlugin", "operator")}.get(chart, ())
+    given = [value[each] for each in blocks if value.get(each) is not None]
+    if not all(isinstance(each, dict) for each in given):
+        return False
+    known = chart_keys(chart)
+    if known is None:
+        return True
+    names = {plain(each) for each in known.below(())} | set().union(*_SIGNS[chart])
+    return 2 * sum(plain(each) in names for each in value) >= len(value)
 
 
 def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
@@ -108,6 +127,8 @@ def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
     marks = 10 * len(keys & own) + len(keys & common)
     config = value.get("config")
     if chart == DEVICE_PLUGIN and isinstance(config, dict) and config and set(config) <= _CONFIG:
+        marks += _ENOUGH
+    if chart == DEVICE_PLUGIN and "config" in keys and keys & {"gfd", "nfd"}:
         marks += _ENOUGH
     if chart == OPERATOR and {"driver", "toolkit"} <= keys:
         marks += _ENOUGH
