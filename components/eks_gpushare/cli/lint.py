@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE, migration
 from eks_gpushare.cli.streams import print_json
 from eks_gpushare.findings.text import counted, print_findings, printable
 
@@ -26,11 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "refers to is looked for in the others",
     )
     parser.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only")
+    migration.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Check the files and print what was found."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    if options.to_stack:
+        return migration.run(options)
     from eks_gpushare.lint.dispatch import lint_files
 
     reports = lint_files(options.files)
