@@ -147,9 +147,7 @@ def _document(report: Report) -> Document:
     return Document(stack_file.name, stack_file.environment, position, editable=False)
 
 
-def _nodes(
-    plans: Mapping[str, PoolPlan], catalog: Catalog, document: Document
-) -> Iterator[Nodes]:
+def _nodes(plans: Mapping[str, PoolPlan], catalog: Catalog, document: Document) -> Iterator[Nodes]:
     from eks_gpushare.sharing.capacity import most_nodes
 
     for name, plan in plans.items():
@@ -236,7 +234,9 @@ def _plugin(
     chart = environment.charts.device_plugin
     yield _map(_PLUGIN_MAP, namespace, config_map_data(served, catalog), document)
     values = merge_values(
-        device_plugin_values(served, chart.values), {"config": {"name": _PLUGIN_MAP}}, keep_null=True
+        device_plugin_values(served, chart.values),
+        {"config": {"name": _PLUGIN_MAP}},
+        keep_null=True,
     )
     yield Release(
         source=Source("the stack's device plugin", document, ("charts", "devicePlugin")),

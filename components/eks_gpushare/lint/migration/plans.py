@@ -47,10 +47,12 @@ def plan_of(value: Mapping[str, Any], source: Source, moved: Moved) -> None:
             continue
         sharing = moved.pools[pool]["sharing"]
         if sharing["mode"] == "mig" and "timeSlicing" in sharing:
-            for key in {"idle", "overUse"} & workload.keys():
-                del workload[key]
-                why = "Nobody measures the processes that take turns on a MIG device: add useQuery."
-                moved.leave(source, (), f"the thresholds of the service {name}, {key}", why)
+            workload.pop("idle", None)
+            workload.pop("overUse", None)
+            if replicas := workload.get("replicas"):
+                workload["replicas"] = {each: replicas.get("min", 1) for each in replicas}
+            why = "Nobody measures processes that take turns on a MIG device; add useQuery, with idle."
+            moved.leave(source, (), f"autoscaling of the service {name}", why)
         moved.workloads[name] = workload
         moved.comment(("workloads", name), source)
         if {"idle", "overUse"} & workload.keys() and "keda" not in moved.environment:
@@ -58,6 +60,8 @@ def plan_of(value: Mapping[str, Any], source: Source, moved: Moved) -> None:
             if sharing["mode"] == "timeSlicing":
                 prometheus["processMetrics"] = True
             moved.environment["keda"] = {"prometheus": prometheus}
+            # Its exporter is what measures the use of GPUs.
+            moved.environment.setdefault("gpuStack", {"manager": "gpuOperator"})
             why = f"Use is measured by Prometheus here: set keda.prometheus.url, now {_PROMETHEUS}."
             moved.leave(source, (), "idleThreshold and overUtilizedThreshold", why)
     _left(value, source, moved)
