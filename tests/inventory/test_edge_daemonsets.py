@@ -280,4 +280,4 @@ def test_of_files_what_is_missing_may_stand_in_others() -> None:
     ],
 )
 def test_what_is_not_known_is_said(items: tuple[Item, ...]) -> None:
-    assert codes(*items) == ["?GPU1100"]
+    assert "?GPU1100" in codes(*items)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.dispatch import Reading
 from eks_gpushare.lint.files import GivenFile
 
@@ -32,7 +33,9 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "lint" / "corpus"
 MISTAKES = ROOT / "tests" / "lint" / "mistakes.yaml"
 
-_MARK = re.compile(r"[ \t]*(?:#!! (?P<plain>[^\n]*)|<!--!! (?P<markdown>[^\n]*?) -->)$", re.M)
+_MARK = re.compile(
+    r"[ \t]*(?:#!! (?P<plain>[^\n]*)|<!--!! (?P<markdown>[^\n]*?) -->)$", re.MULTILINE
+)
 
 
 class Mistake(NamedTuple):
@@ -141,9 +144,14 @@ def found_in(files: Mapping[str, str]) -> tuple[Found, ...]:
     reading = Reading()
     for name, text in files.items():
         reading.add(GivenFile(name, text))
-    reading.judge(EDGES)
+    reading.judge((*EDGES, *CHECKS))
     return tuple(
-        Found(report.file, each.position.line if each.position else None, each.finding.code, each.finding.message)
+        Found(
+            report.file,
+            each.position.line if each.position else None,
+            each.finding.code,
+            each.finding.message,
+        )
         for report in reading.reports()
         for each in report.found
         if each.finding.severity != "info"

@@ -13,6 +13,8 @@ from pathlib import Path
 import finding_pages
 import iam_page
 import lab_page
+import lint_corpus_page
+import mutants_page
 import nodes_launched
 import picture
 import stack_file_page
@@ -31,8 +33,10 @@ def generated() -> dict[Path, str]:
         ("iam.md", iam_page.page),
         ("lab.md", lab_page.page),
         ("scaling.md", nodes_launched.page),
+        ("lint-corpus.md", lint_corpus_page.page),
     ):
         files[DOCS / name] = with_tables((DOCS / name).read_text(encoding="utf-8"))
+    files[DOCS / "mutants.md"] = mutants_page.page()
     files[picture.FILE] = picture.draw()
     files[nodes_launched.FILE] = nodes_launched.draw()
     files[DOCS / "stack-file.schema.json"] = json.dumps(stack_file_schema(), indent=2) + "\n"

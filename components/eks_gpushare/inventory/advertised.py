@@ -8,16 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from eks_gpushare.documents.device_plugin import PluginConfig
+from eks_gpushare.inventory.bottlerocket import own_config, own_plugin
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.items import Release
-from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes
-from eks_gpushare.inventory.plugin_configs import config_for, configs_of
-from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX
+from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.mig_states import MigState, mig_state
+from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
+from eks_gpushare.inventory.plugin_configs import config_for, configs_of, written_config
+from eks_gpushare.inventory.scheduling import landing
+from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX, mig_resource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eks_gpushare.documents.device_plugin import PluginConfig
     from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
 
@@ -30,6 +33,8 @@ class Offer:
     resources: Mapping[str, int | None] | None
     """Extended resources of NVIDIA by name with how many a node has, None where that is not known;
     None altogether where not even the names are known."""
+    mig: MigState
+    """What MIG makes of their GPUs."""
     config: PluginConfig | None = None
     """What the plugin goes by."""
     plugins: tuple[Daemon, ...] = field(default=())
@@ -70,34 +75,81 @@ def offers(inventory: Inventory, cluster: str) -> Offers:
         tuple(
             _offer(inventory, kind, plugins)
             for kind in gpu_nodes(inventory, cluster)
-            if kind.nodes.provisioner != "byHand"
+            if not kind.is_partial
         )
     )
 
 
 def _offer(inventory: Inventory, kind: NodeKind, plugins: tuple[Daemon, ...]) -> Offer:
-    if kind.serves_itself:
-        return Offer(kind, None)
-    config = _config(inventory, kind, plugins)
+    state = mig_state(inventory, kind)
+    if own_plugin(kind.nodes):
+        config = own_config(kind.nodes)
+    elif kind.serves_itself:  # EKS Auto Mode, which shares nothing
+        config = PluginConfig()
+    else:
+        plugins = serving(plugins, kind)
+        config = _config(inventory, kind, plugins)
+    if (planned := _planned(kind)) is not None:
+        return Offer(kind, planned, state, config, plugins)
     if config is None:
-        return Offer(kind, None, plugins=plugins)
-    return Offer(kind, _resources(kind, config), config, plugins)
+        return Offer(kind, None, state, plugins=plugins)
+    return Offer(kind, _resources(kind, state, config), state, config, plugins)
+
+
+def _planned(kind: NodeKind) -> Mapping[str, int | None] | None:
+    """What a plan says that nodes have."""
+    if kind.nodes.advertised is None or kind.type is None:
+        return None
+    has = kind.nodes.advertised.get(kind.type.name, {})
+    return {name: count for name, count in has.items() if is_gpu_resource(name)}
+
+
+def serving(plugins: tuple[Daemon, ...], kind: NodeKind) -> tuple[Daemon, ...]:
+    """Those of some DaemonSets that are for nodes, which feature discovery has labelled."""
+    found = (each for each in plugins if not (each.of_operator and without_operands(kind.nodes)))
+    return tuple(
+        each for each in found if not landing(each.spec, kind.nodes.taints, kind.label).labels
+    )
 
 
 def _config(
     inventory: Inventory, kind: NodeKind, plugins: tuple[Daemon, ...]
 ) -> PluginConfig | None:
-    """What the one plugin goes by; of several, or of one without values, nothing is known."""
-    if len(plugins) != 1 or not isinstance(plugins[0].item, Release):
+    """What the one plugin goes by; of several, or of one that is not here, nothing is known."""
+    if len(plugins) != 1:
         return None
-    configs = configs_of(inventory, plugins[0].item)
+    item = plugins[0].item
+    if isinstance(item, Workload):
+        return written_config(inventory, item)
+    configs = configs_of(inventory, item)
     return None if configs is None else config_for(configs, kind)
 
 
-def _resources(kind: NodeKind, config: PluginConfig) -> Mapping[str, int | None] | None:
-    if config.mig_strategy != "none":
+def _resources(
+    kind: NodeKind, state: MigState, config: PluginConfig
+) -> Mapping[str, int | None] | None:
+    devices = _devices(kind, state, config.mig_strategy)
+    if devices is None:
         return None
-    return _shared({GPU: kind.type.gpu_count if kind.type else None}, config)
+    on_mig = config.mig_strategy != "none" and bool(state.instances)
+    if config.sharing == "mps" and on_mig:
+        return {}  # the plugin stops: MPS is not for MIG devices
+    return _shared(devices, config)
+
+
+def _devices(kind: NodeKind, state: MigState, strategy: str) -> Mapping[str, int | None] | None:
+    """Devices by resource before any is shared; none at all where the plugin stops."""
+    if strategy == "none":
+        return {GPU: kind.type.gpu_count if kind.type else None}
+    if state.instances is None:
+        return {} if state.problems else None
+    if not state.instances:
+        return {GPU: state.whole} if state.whole != 0 else {}
+    if strategy == "mixed":
+        whole: dict[str, int | None] = {GPU: state.whole} if state.whole else {}
+        return whole | {mig_resource(name): count for name, count in state.instances.items()}
+    uniform = len(state.instances) == 1 and not state.whole
+    return {GPU: sum(state.instances.values())} if uniform else {}
 
 
 def _shared(devices: Mapping[str, int | None], config: PluginConfig) -> dict[str, int | None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog
+from eks_gpushare.inventory.bottlerocket import own_plugin
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import text
@@ -58,12 +59,17 @@ class NodeKind:
     """What feature discovery is known to write."""
 
     @property
+    def is_partial(self) -> bool:
+        """Whether only a label or so is known of these nodes, which somebody gave them by hand."""
+        return self.nodes.provisioner == "byHand" and not self.nodes.instance_types
+
+    @property
     def serves_itself(self) -> bool:
         """Whether its operating system brings a device plugin, so that the charts' is not for it.
 
         Bottlerocket's NVIDIA variants and EKS Auto Mode have one.
         """
-        return self.nodes.provisioner == "autoMode" or runs_bottlerocket(self.nodes)
+        return self.nodes.provisioner == "autoMode" or own_plugin(self.nodes)
 
     def label(self, key: str) -> Maybe[str | None]:
         """The value of a label, None where the nodes have none."""
@@ -72,9 +78,10 @@ class NodeKind:
         known = {**_KNOWN, **self._of_type, **self.discovered, **self.nodes.labels}
         if key in known:
             return UNKNOWN if known[key] is UNKNOWN else str(text(known[key]))
+        if self.nodes.provisioner == "byHand" and not self.is_partial:
+            return None  # a node as it is, with all that it has
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))
-        maybe = self.nodes.provisioner == "byHand" or key in self.by_hand or by_others
-        return UNKNOWN if maybe else None
+        return UNKNOWN if self.is_partial or key in self.by_hand or by_others else None
 
     @property
     def _of_type(self) -> dict[str, Any]:
@@ -86,11 +93,6 @@ class NodeKind:
         if self.nodes.provisioner == "karpenter":
             found["karpenter.sh/nodepool"] = self.nodes.name
         return found
-
-
-def runs_bottlerocket(nodes: Nodes) -> bool:
-    """Whether nodes run Bottlerocket, whose NVIDIA variants bring a device plugin."""
-    return nodes.ami is not UNKNOWN and nodes.ami.lower().startswith("bottlerocket")
 
 
 def without_operands(nodes: Nodes) -> bool:
@@ -110,7 +112,8 @@ def gpu_nodes(inventory: Inventory, cluster: str) -> tuple[NodeKind, ...]:
 def _by_hand(declared: Iterable[Nodes]) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for nodes in declared:
-        if nodes.provisioner == "byHand" and nodes.labels is not UNKNOWN:
+        is_partial = nodes.provisioner == "byHand" and not nodes.instance_types
+        if is_partial and nodes.labels is not UNKNOWN:
             for key, value in nodes.labels.items():
                 found[key] = found.get(key, frozenset()) | {str(text(value))}
     return found

@@ -6,24 +6,28 @@ Source: `cmd/config-manager` and the chart of NVIDIA/k8s-device-plugin, and
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.documents.device_plugin import (
     DocumentError,
     PluginConfig,
+    device_lists,
     device_plugin_config,
     plugin_config_of,
 )
 from eks_gpushare.inventory.items import ConfigMap, Release
+from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items, pairs, text
+from eks_gpushare.inventory.values import at, holds, items, pairs, text
 from eks_gpushare.sharing.labels import CONFIG_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.inventory.source import Maybe
 
@@ -110,9 +114,42 @@ def find_map(inventory: Inventory, release: Release, name: Maybe[str]) -> Config
 
 
 def config_for(configs: Configs, kind: NodeKind) -> PluginConfig | None:
-    """What the plugin goes by on nodes; None where that is not known, or it would stop."""
+    """What the plugin goes by on nodes; None where that is not known, or it would stop.
+
+    The MIG strategy of the values becomes an environment variable, which goes over the document's;
+    the operator's is single unless the values say otherwise.
+    """
+    found = _document_for(configs, kind)
+    strategy = mig_strategy(configs.release)
+    lists = _text(at(configs.release.values, "deviceListStrategy"))
+    if found is None or UNKNOWN in (strategy, lists):
+        return None
+    return _with_settings(found, strategy, lists)
+
+
+def _with_settings(found: PluginConfig, strategy: str, lists: str) -> PluginConfig:
+    """A document with what goes over it."""
+    if strategy:
+        found = replace(found, mig_strategy=strategy)
+    return replace(found, device_lists=device_lists(lists)) if lists else found
+
+
+def mig_strategy(release: Release) -> Maybe[str]:
+    """The MIG strategy that values give every node; empty where they leave it to the document."""
+    if chart_of(release.chart) != OPERATOR_CHART:
+        return _text(at(release.values, "migStrategy"))
+    if not holds(release.values, "mig", "strategy"):
+        return UNKNOWN if at(release.values, "mig") is UNKNOWN else "single"
+    return _text(at(release.values, "mig", "strategy"))
+
+
+def _text(value: Any) -> Maybe[str]:
+    return UNKNOWN if value is UNKNOWN else str(text(value))
+
+
+def _document_for(configs: Configs, kind: NodeKind) -> PluginConfig | None:
     if not configs.is_there:
-        return _by_values(configs.release)
+        return PluginConfig()
     key = configs.key_for(kind)
     if key is UNKNOWN or key is None or configs.documents is UNKNOWN:
         return None
@@ -127,7 +164,63 @@ def config_for(configs: Configs, kind: NodeKind) -> PluginConfig | None:
         return None
 
 
-def _by_values(release: Release) -> PluginConfig | None:
-    """Without a ConfigMap, what the values give the plugin as environment."""
-    strategy = text(at(release.values, "migStrategy"))
-    return None if strategy is UNKNOWN else PluginConfig(strategy or "none")
+def written_config(inventory: Inventory, workload: Workload) -> PluginConfig | None:
+    """What a plugin that is written out goes by, from its arguments, environment and mounts."""
+    for _, container in containers(workload.spec):
+        settings = _settings(container)
+        if UNKNOWN in settings.values():
+            return None
+        given = settings.get("config-file", "")
+        found = PluginConfig()
+        if given:
+            document = _mounted(inventory, workload, container, given)
+            if not isinstance(document, str):
+                return None
+            try:
+                found = device_plugin_config(document)
+            except DocumentError:
+                return None
+        strategy, lists = (
+            settings.get(name, "") for name in ("mig-strategy", "device-list-strategy")
+        )
+        return _with_settings(found, strategy, lists)
+    return None
+
+
+def _settings(container: Any) -> dict[str, Any]:
+    """Flags of a plugin's container by name, those of the command line over the environment."""
+    found: dict[str, Any] = {}
+    for each in items(at(container, "env")):
+        name = str(text(at(each, "name")))
+        found[name.lower().replace("_", "-")] = text(at(each, "value"))
+    words = [text(word) for key in ("command", "args") for word in items(at(container, key))]
+    for index, word in enumerate(words):
+        if not isinstance(word, str) or not word.startswith("--"):
+            continue
+        name, equals, value = word[2:].partition("=")
+        after = words[index + 1] if index + 1 < len(words) else ""
+        found[name] = value if equals else after
+    return found
+
+
+def _mounted(inventory: Inventory, workload: Workload, container: Any, path: str) -> Any:
+    """The text of a file that a ConfigMap is mounted as."""
+    for mount in items(at(container, "volumeMounts")):
+        above = str(text(at(mount, "mountPath")))
+        sub = text(at(mount, "subPath"))
+        key = sub or path.rpartition("/")[2]
+        if path != above and path.rpartition("/")[0] != above.rstrip("/"):
+            continue
+        for volume in items(at(workload.spec, "volumes")):
+            if at(volume, "name") != at(mount, "name"):
+                continue
+            for entry in items(at(volume, "configMap", "items")):
+                if at(entry, "path") == key:
+                    key = at(entry, "key")
+            name = at(volume, "configMap", "name")
+            found = next(
+                (each for each in inventory.of(ConfigMap, workload.cluster) if each.name == name),
+                None,
+            )
+            return None if found is None else at(found.data, key)
+    return None

@@ -151,6 +151,13 @@ def _meets(term: Any, labels: Labels) -> bool | None:
     return every([*found, *([None] if items(fields) else [])])
 
 
+def meets_requirements(requirements: Any, labels: Labels) -> bool | None:
+    """Whether a node meets all of some requirements, as of a NodePool or an overlay."""
+    if requirements is UNKNOWN:
+        return None
+    return every(_meets_expression(each, labels) for each in items(requirements))
+
+
 def _meets_expression(expression: Any, labels: Labels) -> bool | None:
     key, operator = (text(at(expression, part)) for part in ("key", "operator"))
     if UNKNOWN in (key, operator):

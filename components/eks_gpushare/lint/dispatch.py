@@ -10,15 +10,17 @@ from eks_gpushare.findings.defects import defect
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.lint.against import judge_against
+from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
-from eks_gpushare.lint.files import given_files
+from eks_gpushare.lint.files import ENDINGS
 from eks_gpushare.lint.readers import DOCUMENT_READERS, TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
 from eks_gpushare.lint.texts import read_texts, unreadable_character
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.inventory.items import Item
@@ -26,9 +28,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.document import DocumentReader, Read
     from eks_gpushare.lint.files import GivenFile
+    from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
-_YAML: Final = (".yaml", ".yml", ".json")
+_YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
 _MOST_WITHIN: Final = 4
 """Documents within documents that are followed: a script's manifest's ConfigMap's configuration."""
 _MOST_DOCUMENTS: Final = 50_000
@@ -42,11 +45,12 @@ class _File:
     kinds: dict[str, None] = field(default_factory=dict)
     found: list[Placed] = field(default_factory=list)
     readable: bool = True
+    text: str = ""
 
     def report(self) -> FileReport:
         unique = {(each.finding, each.position): each for each in self.found}
         in_order = sorted(unique.values(), key=lambda each: each.position or Position(0, 0))
-        return FileReport(self.name, tuple(self.kinds), tuple(in_order), self.readable)
+        return FileReport(self.name, tuple(self.kinds), tuple(in_order), self.readable, self.text)
 
 
 @dataclass(slots=True)
@@ -63,6 +67,7 @@ class Reading:
     def add(self, given: GivenFile) -> None:
         """Read a file."""
         file = self.files.setdefault(given.name, _File(given.name))
+        file.text = given.text
         if given.problem:
             file.readable = False
             file.found.append(Placed(_unreadable(given.problem), None))
@@ -79,7 +84,7 @@ class Reading:
                 file.kinds[reader.name] = None
                 self._take(file, reader.read(file.name, text), 0)
                 return True
-        if not (_is_yaml(file.name) or file.name == STDIN or _looks_like_yaml(text)):
+        if not (_is_yaml(file.name) or file.name == STDIN or _looks_like_yaml(file.name, text)):
             return False
         bad = unreadable_character(text)
         if bad is not None:
@@ -121,6 +126,11 @@ class Reading:
         if depth < _MOST_WITHIN:
             for inner in read.inner:
                 self._document(file, inner, depth + 1)
+
+    def hold_against(self, stack: Stack) -> None:
+        """Take the pools of a stack as the other side of what the files say."""
+        self.judgements += judge_against(Inventory(tuple(self.items)), stack)
+        self.items += stack.items
 
     def judge(self, edges: Iterable[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
@@ -169,10 +179,10 @@ _NO_KIND = "It is of no kind that is read"
 _GIVE = "Leave it out, or see docs/lint.md for what is read."
 
 
-def read_files(names: Sequence[str]) -> Reading:
-    """Read files and the files of folders."""
+def read_files(files: Iterable[GivenFile]) -> Reading:
+    """Read files, each of which may refer to what stands in others."""
     reading = Reading()
-    for given in given_files(names):
+    for given in files:
         try:
             reading.add(given)
         except Exception as error:  # noqa: BLE001  (other files are read all the same)
@@ -180,10 +190,19 @@ def read_files(names: Sequence[str]) -> Reading:
     return reading
 
 
-def lint_files(names: Sequence[str]) -> tuple[FileReport, ...]:
-    """What is wrong in and between files."""
-    reading = read_files(names)
-    reading.judge(EDGES)
+def lint_files(files: Iterable[GivenFile], stack: Stack | None = None) -> tuple[FileReport, ...]:
+    """What is wrong in and between files.
+
+    Args:
+        files: The files, read together.
+        stack: A stack on whose pools the workloads are to run; what neither it nor the files have
+            is then nowhere.
+    """
+    reading = read_files(files)
+    if stack is not None:
+        reading.hold_against(stack)
+    # Of a stack with errors nothing is planned, so that everything would seem to be missing.
+    reading.judge((*EDGES, *CHECKS), complete=stack is not None and not stack.errors)
     return reading.reports()
 
 
@@ -237,6 +256,8 @@ def _is_yaml(name: str) -> bool:
     return name.lower().endswith(_YAML)
 
 
-def _looks_like_yaml(text: str) -> bool:
-    start = text.lstrip()
-    return start.startswith(("apiVersion:", "---", "{")) or "\napiVersion:" in text
+def _looks_like_yaml(name: str, text: str) -> bool:
+    """Whether a file of no known ending begins as a manifest does."""
+    if name.lower().endswith(ENDINGS):
+        return False
+    return text.lstrip().startswith(("apiVersion:", "---", "{")) or "\napiVersion:" in text

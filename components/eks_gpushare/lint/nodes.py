@@ -58,7 +58,7 @@ class Node:
     def __init__(self, event: Event, value: Any) -> None:
         self.span = _span(event)
         self.value = value
-        self.style: str | None = getattr(event, "style", None)
+        self.style: str | None = getattr(event, "style", None) or None
         """Of a scalar: None plain, otherwise its quote, `|` or `>`."""
         self.flow: bool = bool(getattr(event, "flow_style", False))
         self.tag: str | None = getattr(event, "tag", None)

@@ -38,6 +38,8 @@ class FileReport(NamedTuple):
     found: tuple[Placed, ...] = ()
     """In the order of its lines."""
     readable: bool = True
+    text: str = ""
+    """The file's text; empty where it could not be read."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _PROVISIONERS: dict[str, Provisioner] = {
     "managedNodeGroup": "managed",
     "karpenter": "karpenter",
-    "existing": "byHand",
+    "existing": "selfManaged",
 }
 _PLUGIN_NAMESPACE = "nvidia-device-plugin"
 _OPERATOR_NAMESPACE = "gpu-operator"
@@ -154,7 +154,7 @@ def _nodes(plans: Mapping[str, PoolPlan], catalog: Catalog, document: Document) 
         pool = plan.pool
         startup = {*map(_taint, _startup(plan))}
         yield Nodes(
-            source=Source(f"the pool {name} of {document.file}", document, place_of(name)),
+            source=Source(f"pools.{name} of {document.file}", document, place_of(name)),
             name=name,
             provisioner=_PROVISIONERS[pool.provisioner],
             instance_types=tuple(pool.instance_types),

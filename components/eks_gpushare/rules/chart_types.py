@@ -79,7 +79,7 @@ def _of(key: str, chart: Chart, default: versions.Chart) -> Iterator[Finding]:
     keys = known_keys(chart, default) if chart.values else None
     if keys is None:
         return
-    for place, wanted, fix in _wrong(chart.values, keys):
+    for place, wanted, fix in wrong_types(chart.values, keys):
         given = _said(_at(chart.values, place))
         yield WRONG_VALUE.finding(
             ("charts", key, "values", *place), f"{'.'.join(place)} is {wanted}, not {given}.", fix
@@ -102,7 +102,7 @@ def _at(values: Any, place: Place) -> Any:
     return values
 
 
-def _wrong(
+def wrong_types(
     values: Mapping[str, Any], keys: ChartKeys, above: Place = ()
 ) -> Iterator[tuple[Place, str, str]]:
     """Places with a value of another kind, what it should be, and how to get there."""
@@ -118,7 +118,7 @@ def _wrong(
             if kind != "block" and _TEXT_MAPS.fullmatch(place[-1]):
                 yield from _not_text(value, place)
             else:
-                yield from _wrong(value, keys, place)
+                yield from wrong_types(value, keys, place)
 
 
 def _not_text(values: Mapping[str, Any], above: Place) -> Iterator[tuple[Place, str, str]]:

@@ -107,11 +107,12 @@ def of_chart(key: str, chart: Chart, default: versions.Chart) -> Iterator[Findin
         fix = f"Compare them with the chart's templates; those of {known} are known."
         yield UNCHECKED_VALUES.finding(at, message, fix)
         return
-    for place, kind in _wrong(chart.values, keys):
-        yield from _finding(at, keys, place, kind)
+    for place, kind in wrong_values(chart.values, keys):
+        rule, message, fix = what_is_wrong(keys, place, kind)
+        yield rule.finding((*at, *place), message, fix)
 
 
-def _wrong(
+def wrong_values(
     values: Mapping[str, Any], keys: ChartKeys, above: Place = ()
 ) -> Iterator[tuple[Place, str]]:
     """Places whose value does nothing, and why: they are unknown, idle, or a block."""
@@ -124,24 +125,29 @@ def _wrong(
             yield place, "idle"
         elif kind == "block":
             if isinstance(value, dict):
-                yield from _wrong(value, keys, place)
+                yield from wrong_values(value, keys, place)
             elif value is not None:  # null takes the block's defaults away
                 yield place, "block"
 
 
-def _finding(at: tuple[str, ...], keys: ChartKeys, place: Place, kind: str) -> Iterator[Finding]:
+def what_is_wrong(keys: ChartKeys, place: Place, kind: str) -> tuple[Rule, str, str]:
+    """The rule, the message and the fix for a value that does nothing.
+
+    Args:
+        keys: What the chart reads.
+        place: Where the value stands.
+        kind: Why it does nothing: `unknown`, `idle` or `block`.
+    """
     name, chart = ".".join(place), f"{keys.chart} {keys.version.removeprefix('v')}"
     if kind == "idle":
         message = f"{name} is among the defaults of {chart}, but no template reads it."
-        yield IDLE_VALUE.finding((*at, *place), message, _instead(keys, place) or "Remove it.")
-    elif kind == "block":
+        return IDLE_VALUE, message, _instead(keys, place) or "Remove it."
+    if kind == "block":
         message = f"{name} is a block of values in {chart}, not one value."
         some = ", ".join(keys.below(place)[:5])
-        yield UNKNOWN_VALUE.finding((*at, *place), message, f"Give what is in it, such as {some}.")
-    else:
-        message = f"{name} is no value of {chart}: no template reads it."
-        fix = _instead(keys, place) or _meant(keys, place) or "Remove it."
-        yield UNKNOWN_VALUE.finding((*at, *place), message, fix)
+        return UNKNOWN_VALUE, message, f"Give what is in it, such as {some}."
+    message = f"{name} is no value of {chart}: no template reads it."
+    return UNKNOWN_VALUE, message, _instead(keys, place) or _meant(keys, place) or "Remove it."
 
 
 def _instead(keys: ChartKeys, place: Place) -> str | None:

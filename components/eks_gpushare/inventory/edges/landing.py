@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.advertised import Offer, offers
+from eks_gpushare.inventory.landings import Place, places
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, gpu_workloads
-from eks_gpushare.inventory.scheduling import Landing, landing, with_extended_tolerations
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
+from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX
 
 if TYPE_CHECKING:
@@ -48,13 +49,6 @@ ELSEWHERE = Rule(
 )
 
 
-class _Place(NamedTuple):
-    """Nodes that have what a pod asks for, and what keeps it off them."""
-
-    offer: Offer
-    landing: Landing
-
-
 @edge(NOT_ADVERTISED, PODS_KEPT_OUT, ELSEWHERE)
 def pods_land(inventory: Inventory) -> Iterator[Judgement]:
     """By resource, taints and labels."""
@@ -75,56 +69,46 @@ def _judged(
         yield _not_advertised(workload, each, every)
     if missing:
         return
-    having = [
-        offer
-        for offer in every
-        if all(offer.has(request.resource) is not False for request in requests)
-    ]
-    if not having:
+    found = places(workload, requests, every)
+    if not found:
         names = " and ".join(dict.fromkeys(each.resource for each in requests))
         yield Problem(
             NOT_ADVERTISED,
             workload.source,
             requests[0].place,
-            f"{_called(workload)} asks for {names}, and no node has both.",
+            f"{at_start(workload.source.name)} asks for {names}, and no node has both.",
             "Ask for resources of one pool.",
         )
         return
     if at(workload.spec, "nodeName") or at(workload.spec, "schedulerName") is UNKNOWN:
         return
-    spec = with_extended_tolerations(workload.spec)
-    places = [
-        _Place(offer, landing(spec, offer.kind.nodes.taints, offer.kind.label)) for offer in having
-    ]
-    if any(each.landing.lands for each in places):
+    if any(each.landing.lands for each in found):
         return
-    if any(each.landing.lands is None for each in places):
-        yield from _unseen(workload, places)
+    if any(each.landing.lands is None for each in found):
+        yield from _unseen(workload, found)
         return
-    fitting = [each for each in places if not each.landing.labels]
+    fitting = [each for each in found if not each.landing.labels]
     if fitting:
         yield _kept_out(workload, fitting[0], requests)
     else:
-        yield _elsewhere(inventory, workload, places)
-
-
-def _called(workload: Workload) -> str:
-    name = workload.source.name
-    return f"{name[0].upper()}{name[1:]}"
+        yield _elsewhere(inventory, workload, found)
 
 
 def _not_advertised(workload: Workload, request: Request, every: Sequence[Offer]) -> Problem:
     names = tuple(
         dict.fromkeys(name for offer in every for name in offer.resources or () if offer.has(name))
     )
+    name = at_start(workload.source.name)
     if not every:
-        message = f"{_called(workload)} asks for {request.resource}, and no node has a GPU."
+        message = (
+            f"{at_start(workload.source.name)} asks for {request.resource}, and no node has a GPU."
+        )
         fix = "Add nodes with GPUs, or ask for none."
         return Problem(NOT_ADVERTISED, workload.source, request.place, message, fix)
     listed = ", ".join(names) or "no GPU at all"
     message = (
-        f"{_called(workload)} asks for {request.resource}, which no node advertises: the nodes "
-        f"with GPUs have {listed}."
+        f"{name} asks for {request.resource}, which no node advertises: the nodes with GPUs have "
+        f"{listed}."
     )
     meant = _meant(request.resource, names)
     if meant is None:
@@ -155,14 +139,14 @@ def _why(asked: str, meant: str) -> str:
     return ""
 
 
-def _unseen(workload: Workload, places: Sequence[_Place]) -> Iterator[NotSeen]:
+def _unseen(workload: Workload, found: Sequence[Place]) -> Iterator[NotSeen]:
     """What would have to be known, but labels that only AWS or the node itself can tell."""
     for name in ("tolerations", "nodeSelector", "affinity"):
         if workload.spec is UNKNOWN or at(workload.spec, name) is UNKNOWN:
             what = f"the {name} of {workload.source.name}"
             yield NotSeen(PODS_KEPT_OUT, workload.source, what)
             return
-    for place in places:
+    for place in found:
         nodes = place.offer.kind.nodes
         for name, value in (("taints", nodes.taints), ("labels", nodes.labels)):
             if value is UNKNOWN:
@@ -170,7 +154,7 @@ def _unseen(workload: Workload, places: Sequence[_Place]) -> Iterator[NotSeen]:
                 return
 
 
-def _kept_out(workload: Workload, place: _Place, requests: Sequence[Request]) -> Problem:
+def _kept_out(workload: Workload, place: Place, requests: Sequence[Request]) -> Problem:
     nodes, taints = place.offer.kind.nodes, place.landing.taints
     wanted = [_toleration(taint.key, taint.effect) for taint in dict.fromkeys(taints)]
     shown = ", ".join(
@@ -187,8 +171,9 @@ def _kept_out(workload: Workload, place: _Place, requests: Sequence[Request]) ->
         PODS_KEPT_OUT,
         workload.source,
         where,
-        f"{_called(workload)} asks for {requests[0].resource} and does not tolerate the taint "
-        f"{taints[0]} of {nodes.source.name}, which has it.{_by_itself(requests, taints[0].key)}",
+        f"{at_start(workload.source.name)} asks for {requests[0].resource} and does not tolerate "
+        f"the taint {taints[0]} of {nodes.source.name}, which has it."
+        f"{_by_itself(requests, taints[0].key)}",
         f"Add {shown} to its tolerations.",
         edits=edits,
     )
@@ -207,20 +192,21 @@ def _by_itself(requests: Sequence[Request], key: str) -> str:
     )
 
 
-def _elsewhere(inventory: Inventory, workload: Workload, places: Sequence[_Place]) -> Problem:
-    nearest = min(places, key=lambda each: len(each.landing.labels))
+def _elsewhere(inventory: Inventory, workload: Workload, found: Sequence[Place]) -> Problem:
+    nearest = min(found, key=lambda each: len(each.landing.labels))
     nodes = nearest.offer.kind.nodes
     wants = " and ".join(nearest.landing.labels)
     selector = at(workload.spec, "nodeSelector")
     key = "nodeSelector" if selector else "affinity"
-    others = len({id(each.offer.kind.nodes) for each in places}) - 1
+    others = len({id(each.offer.kind.nodes) for each in found}) - 1
     more = f", nor are {others} other pools" if others > 1 else ""
     more = ", nor is the other pool" if others == 1 else more
     return Problem(
         ELSEWHERE,
         workload.source,
         (*workload.spec_path, key),
-        f"{_called(workload)} wants {wants}, and {nodes.source.name} is not such{more}.",
+        f"{at_start(workload.source.name)} wants {wants}, and {nodes.source.name} is not such"
+        f"{more}.",
         "Select on labels that the nodes have, or give the nodes the labels.",
         None if inventory.complete else "warning",
     )

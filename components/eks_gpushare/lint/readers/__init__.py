@@ -7,22 +7,30 @@ from typing import TYPE_CHECKING
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
+from eks_gpushare.lint.readers.helm_objects import HelmObjectReader
+from eks_gpushare.lint.readers.helm_values import HelmValuesReader
 from eks_gpushare.lint.readers.karpenter import KarpenterReader
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
 from eks_gpushare.lint.readers.lists import ListReader
 from eks_gpushare.lint.readers.markdown import MarkdownReader
+from eks_gpushare.lint.readers.mig_parted import MigPartedReader
 from eks_gpushare.lint.readers.shell import ShellReader
+from eks_gpushare.lint.readers.stack_files import StackFileReader
 
 if TYPE_CHECKING:
     from eks_gpushare.lint.document import DocumentReader, TextReader
 
 DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     ListReader(),
+    HelmObjectReader(),
     KarpenterReader(),
     EksctlReader(),
     ComposeReader(),
     KubernetesReader(),
+    StackFileReader(),
     DevicePluginConfigReader(),
+    MigPartedReader(),
+    HelmValuesReader(),
 )
 """Of YAML and JSON, the particular before the general."""
 

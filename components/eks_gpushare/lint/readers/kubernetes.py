@@ -17,6 +17,7 @@ from eks_gpushare.inventory.items import (
 )
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.readers.objects import judge_object
 from eks_gpushare.lint.readers.pods import pod_labels, pod_places
 from eks_gpushare.lint.readers.values import at, mapping, mappings, text
 from eks_gpushare.lint.texts import texts_within
@@ -47,7 +48,8 @@ class KubernetesReader:
     def read(self, document: Document) -> Read:
         """Its items, and what stands within a ConfigMap."""
         inner = _within(document) if document.value["kind"] == "ConfigMap" else ()
-        return Read(items=tuple(_items(document)), inner=tuple(inner))
+        judged = tuple(judge_object(document, source(document, object_name(document.value))))
+        return Read(items=tuple(_items(document)), judgements=judged, inner=tuple(inner))
 
 
 def object_name(value: Mapping[str, Any]) -> Maybe[str]:
@@ -136,7 +138,11 @@ def _decoded(value: Any) -> Any:
 def _hard(hard: Maybe[Mapping[str, Any]]) -> Maybe[Mapping[str, Any]]:
     if hard is UNKNOWN:
         return UNKNOWN
-    return {key.removeprefix(_REQUESTS): each for key, each in hard.items()}
+    return {
+        key.removeprefix(_REQUESTS): each
+        for key, each in hard.items()
+        if "/" not in key or key.startswith(_REQUESTS)  # of others nothing is counted
+    }
 
 
 def _queued(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:

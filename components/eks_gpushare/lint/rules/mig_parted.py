@@ -31,7 +31,7 @@ NO_FIT = Rule(
 NO_FILTER = Rule(
     "GPU1033",
     "error",
-    "A device filter is a PCI device id as mig-parted compares it, 0x<device><vendor>.",
+    "A device filter is a PCI device id of a GPU, with the vendor: 0x20B010DE.",
     "Any other matches no GPU, and the node is left as it was without an error.",
-    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/pkg/types/device_id.go",
+    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/pkg/types/device.go",
 )

@@ -1,0 +1,180 @@
+"""How many GPUs, or shares of one, pods ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.advertised import Offer, offers
+from eks_gpushare.inventory.problem import Edit, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import Request, gpu_workloads
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.sharing.resources import SHARED_SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from fractions import Fraction
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Workload
+    from eks_gpushare.inventory.problem import Judgement
+
+SEVERAL_SHARES = Rule(
+    "GPU1113",
+    "error",
+    "A container asks for one share of a GPU that pods take turns on.",
+    "Two shares give no more time or memory than one and may be of the same GPU; with "
+    "failRequestsGreaterThanOne the kubelet refuses the pod: UnexpectedAdmissionError.",
+    "https://github.com/NVIDIA/k8s-device-plugin#with-cuda-time-slicing",
+)
+AMOUNT = Rule(
+    "GPU1114",
+    "error",
+    "GPUs are asked for in whole numbers, under the limits, and the same under the requests.",
+    "The API server refuses the pod: a device is given whole or not at all, and is never promised "
+    "twice.",
+    "https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/",
+)
+TOO_MANY = Rule(
+    "GPU1115",
+    "error",
+    "A pod asks for no more of a resource than a node has.",
+    "No node can hold it, however many there are: it stays Pending.",
+    "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
+)
+
+
+@edge(AMOUNT)
+def whole_numbers(inventory: Inventory) -> Iterator[Judgement]:
+    """What the API server says of amounts of a resource that is not its own."""
+    for cluster in inventory.clusters():
+        for workload, requests in gpu_workloads(inventory, cluster):
+            for request in requests:
+                yield from _amount(workload, request)
+
+
+def _amount(workload: Workload, request: Request) -> Iterator[Problem]:
+    given = [each for each in (request.request, request.limit) if each is not None]
+    if UNKNOWN in given:
+        return
+    amounts = [_quantity(each) for each in given]
+    name = at_start(workload.source.name)
+    asked = f"{name} asks for {text(given[0])} of {request.resource}"
+    if any(each is None or each.denominator != 1 or each < 0 for each in amounts):
+        fix = "Ask for 1: the nodes decide of how large a part of a GPU one is."
+        yield Problem(AMOUNT, workload.source, request.place, f"{asked}, no whole number.", fix)
+    elif request.limit is None and amounts != [0]:
+        path = (*request.place[:-2], "limits", request.resource)
+        yield Problem(
+            AMOUNT,
+            workload.source,
+            request.place,
+            f"{asked} under requests alone; it has to stand under limits.",
+            f"Write `limits: {{{request.resource}: {text(request.request)}}}`.",
+            edits=(Edit("set", path, request.request),),
+        )
+    elif len(set(amounts)) > 1:
+        message = f"{asked} and limits it to {text(request.limit)}; the two must be the same."
+        fix = "Leave the request out, which is then the limit."
+        yield Problem(AMOUNT, workload.source, request.place, message, fix)
+
+
+def _quantity(given: Any) -> Fraction | None:
+    return quantity(str(text(given)))
+
+
+def count_of(request: Request) -> int | None:
+    """How many a container asks for; None where that is not known, or no number."""
+    amount = request.amount
+    found = None if amount is UNKNOWN else _quantity(amount)
+    return int(found) if found is not None and found.denominator == 1 else None
+
+
+@edge(SEVERAL_SHARES, TOO_MANY)
+def as_many_as_there_are(inventory: Inventory) -> Iterator[Judgement]:
+    """Of nodes that have the resource at all."""
+    for cluster in inventory.clusters():
+        every = offers(inventory, cluster).every
+        for workload, requests in gpu_workloads(inventory, cluster):
+            for request in requests:
+                yield from _several(workload, request, every)
+            for resource in dict.fromkeys(each.resource for each in requests):
+                yield from _too_many(workload, resource, requests, every)
+
+
+def _several(workload: Workload, request: Request, every: Sequence[Offer]) -> Iterator[Problem]:
+    count = count_of(request)
+    if count is None or count <= 1:
+        return
+    having = [offer for offer in every if offer.has(request.resource)]
+    if having:
+        shared = all(offer.is_shared(request.resource) for offer in having)
+    else:  # nothing says who advertises it, but the name tells
+        shared = request.resource.endswith(SHARED_SUFFIX)
+    if not shared:
+        return
+    refused = [offer for offer in having if offer.config and offer.config.refuses_several]
+    nodes = having[0].kind.nodes.source.name if having else ""
+    who = f" of {nodes}" if nodes else ""
+    if having and len(refused) == len(having):
+        then = f"The device plugin{who} refuses that"
+    else:
+        then = f"Pods take turns on each{who}, so that {count} give no more than one"
+    yield Problem(
+        SEVERAL_SHARES,
+        workload.source,
+        request.place,
+        f"{at_start(workload.source.name)} asks for {count} of {request.resource} in one "
+        f"container. {then}.",
+        "Ask for 1; for more time have fewer replicas, or take nodes whose GPUs are not shared.",
+        None if having and len(refused) == len(having) else "warning",
+    )
+
+
+def _too_many(
+    workload: Workload, resource: str, requests: Sequence[Request], every: Sequence[Offer]
+) -> Iterator[Problem]:
+    having = [offer for offer in every if offer.has(resource) is not False]
+    counts = [None if each.resources is None else each.resources.get(resource) for each in having]
+    known = [count for count in counts if count is not None]
+    if not having or len(known) < len(having):
+        return
+    wanted = in_all(workload, resource, requests)
+    if wanted is not None and wanted > max(known):
+        place = next(each.place for each in requests if each.resource == resource)
+        yield Problem(
+            TOO_MANY,
+            workload.source,
+            place,
+            f"{at_start(workload.source.name)} asks for {wanted} of {resource} in a pod, and a "
+            f"node has {max(known)} at most.",
+            f"Ask for {max(known)} at most, or take nodes with more.",
+        )
+
+
+def in_all(workload: Workload, resource: str, requests: Sequence[Request]) -> int | None:
+    """What a pod asks for of a resource: containers together, or one that goes before them."""
+    together, before = 0, 0
+    for each in requests:
+        if each.resource != resource:
+            continue
+        count = count_of(each)
+        if count is None:
+            return None
+        where = each.place[len(workload.spec_path) :]
+        if where[0] == "containers" or _stays(workload, where):
+            together += count
+        else:
+            before = max(before, count)
+    return max(together, before)
+
+
+def _stays(workload: Workload, where: Sequence[str | int]) -> bool:
+    """Whether an init container is a sidecar, which runs beside the others."""
+    listed = items(at(workload.spec, "initContainers"))
+    index = where[1]
+    return isinstance(index, int) and at(listed[index], "restartPolicy") == "Always"

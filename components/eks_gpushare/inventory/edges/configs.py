@@ -1,0 +1,272 @@
+"""From the ConfigMap of the device plugin to the nodes: name, namespace, key, label.
+
+Source: `cmd/config-manager` of NVIDIA/k8s-device-plugin and `controllers/object_controls.go` of
+NVIDIA/gpu-operator, at the versions in `catalog.versions`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.advertised import serving
+from eks_gpushare.inventory.daemons import daemons
+from eks_gpushare.inventory.items import ConfigMap, Nodes, Release, Workload
+from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes
+from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.plugin_configs import Configs, config_paths, configs_of, find_map
+from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items, pairs, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.sharing.labels import CONFIG_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_MANAGER = (
+    "https://github.com/NVIDIA/k8s-device-plugin#updating-per-node-configuration-with-a-node-label"
+)
+_OPERATOR = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-sharing.html"
+
+MAP_MISSING = Rule(
+    "GPU1120",
+    "error",
+    "The ConfigMap that a chart's values name is there, in the namespace of the release.",
+    "The device plugin's pods wait for the volume for ever: ContainerCreating, and no GPU.",
+    "https://github.com/NVIDIA/gpu-operator/issues/412",
+)
+MAP_UNUSED = Rule(
+    "GPU1121",
+    "warning",
+    "A ConfigMap with configurations of the device plugin is named by the values of its chart.",
+    "Nothing reads it: nodes advertise whole GPUs, and no error says that they are not shared.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/990",
+)
+KEY_MISSING = Rule(
+    "GPU1122",
+    "error",
+    "The key that a node's label or a chart's default names is one of the ConfigMap.",
+    "The config manager stops with `specified config does not exist`, and the plugin's pod crashes "
+    "for ever.",
+    _MANAGER,
+)
+NO_KEY = Rule(
+    "GPU1123",
+    "error",
+    "Every node gets a configuration: by its label, or by the chart's default.",
+    "Of several keys the plugin chooses none: its pod crashes. The GPU Operator's goes on without "
+    "any, so that GPUs are not shared.",
+    _OPERATOR,
+)
+LABEL_UNREAD = Rule(
+    "GPU1124",
+    "warning",
+    "A node's label for a configuration stands beside a chart that has configurations.",
+    "Without a ConfigMap nothing looks at the label, and GPUs are not shared.",
+    _MANAGER,
+)
+
+
+@edge(MAP_MISSING, KEY_MISSING, NO_KEY, LABEL_UNREAD)
+def closure(inventory: Inventory) -> Iterator[Judgement]:
+    """From the values to the ConfigMap, and from the nodes' labels to its keys."""
+    for cluster in inventory.clusters():
+        plugins = tuple(each for each in daemons(inventory, cluster) if each.role == "plugin")
+        kinds = [each for each in gpu_nodes(inventory, cluster) if not each.serves_itself]
+        for plugin in plugins:
+            if not isinstance(plugin.item, Release):
+                continue
+            configs = configs_of(inventory, plugin.item)
+            if configs is None:
+                yield NotSeen(MAP_MISSING, plugin.source, f"the values of {plugin.source.name}")
+                continue
+            served = [each for each in kinds if plugin in serving((plugin,), each)]
+            yield from _map(inventory, configs)
+            yield from _default(configs)
+            yield from _of_nodes(configs, served)
+
+
+def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
+    release, name = configs.release, configs.map_name
+    if name is UNKNOWN:
+        yield NotSeen(MAP_MISSING, release.source, f"the ConfigMap of {release.source.name}")
+        return
+    if not name or configs.documents is not UNKNOWN or find_map(inventory, release, name):
+        return
+    if _in_namespace_unknown(inventory, release):
+        return
+    place = value_place(release, (*config_paths(release), "name"))
+    elsewhere = [each for each in inventory.of(ConfigMap, release.cluster) if each.name == name]
+    if elsewhere:
+        message = (
+            f"{at_start(release.source.name)} is in the namespace {release.namespace}, and the "
+            f"ConfigMap {name} in {elsewhere[0].namespace}. A pod reads ConfigMaps of its own "
+            "namespace only."
+        )
+        fix = f"Make the ConfigMap in the namespace {release.namespace}."
+        yield Problem(MAP_MISSING, release.source, place, message, fix)
+        return
+    message = f"{at_start(release.source.name)} names the ConfigMap {name}, which is not here."
+    fix = f"Make it in the namespace {release.namespace} before the chart, or correct the name."
+    severity = None if inventory.complete else "info"
+    yield Problem(MAP_MISSING, release.source, place, message, fix, severity)
+
+
+def _in_namespace_unknown(inventory: Inventory, release: Release) -> bool:
+    """Whether a ConfigMap whose name is not known yet may be the one."""
+    return any(each.name is UNKNOWN for each in inventory.of(ConfigMap, release.cluster))
+
+
+def _default(configs: Configs) -> Iterator[Problem]:
+    key, documents = configs.default, configs.documents
+    if not configs.is_there or UNKNOWN in (key, documents) or not key or key in documents:
+        return
+    release = configs.release
+    yield Problem(
+        KEY_MISSING,
+        release.source,
+        value_place(release, (*config_paths(release), "default")),
+        f"The default of {release.source.name} is {key}, and its configurations are "
+        f"{_listed(documents)}.",
+        "Name one of those, or add the key to the ConfigMap.",
+    )
+
+
+def _listed(documents: Mapping[str, Any]) -> str:
+    return ", ".join(documents) or "none"
+
+
+def _of_nodes(configs: Configs, kinds: Sequence[NodeKind]) -> Iterator[Judgement]:
+    release = configs.release
+    declared: dict[int, NodeKind] = {}
+    for kind in kinds:
+        declared.setdefault(id(kind.nodes), kind)
+    for kind in declared.values():
+        label = kind.label(CONFIG_LABEL)
+        nodes = kind.nodes
+        own = nodes.labels is not UNKNOWN and CONFIG_LABEL in nodes.labels
+        at_label = ("labels", CONFIG_LABEL)
+        if not configs.is_there:
+            if own:
+                yield Problem(
+                    LABEL_UNREAD,
+                    nodes.source,
+                    at_label,
+                    f"{at_start(nodes.source.name)} has the label {CONFIG_LABEL}={text(label)}, "
+                    f"and {release.source.name} has no ConfigMap with configurations.",
+                    f"Set `{'.'.join(config_paths(release))}.name` of the chart to the ConfigMap, "
+                    "or remove the label.",
+                )
+            continue
+        if configs.documents is UNKNOWN or (label is UNKNOWN and own):
+            continue
+        if own and label not in configs.documents:
+            yield Problem(
+                KEY_MISSING,
+                nodes.source,
+                at_label,
+                f"{at_start(nodes.source.name)} has the label {CONFIG_LABEL}={label}, and the "
+                f"configurations of {release.source.name} are {_listed(configs.documents)}.",
+                "Give the label one of those, or add the key to the ConfigMap.",
+            )
+        elif label is None and nodes.provisioner != "byHand":
+            yield from _without_label(configs, nodes)
+
+
+def _without_label(configs: Configs, nodes: Nodes) -> Iterator[Problem]:
+    key = configs.key_without_label()
+    documents = configs.documents
+    if key is UNKNOWN or documents is UNKNOWN or not documents or key:
+        return
+    release = configs.release
+    of_operator = chart_of(release.chart) == OPERATOR_CHART
+    if key == "" and not of_operator:  # the values ask for it
+        return
+    then = "GPUs are not shared" if of_operator else "the plugin's pod crashes"
+    only = list(documents)
+    path = (*config_paths(release), "default")
+    place = value_place(release, path)
+    yield Problem(
+        NO_KEY,
+        release.source,
+        place[:-1],
+        f"{at_start(release.source.name)} has the configurations {_listed(documents)} and no "
+        f"default, and {nodes.source.name} has no label {CONFIG_LABEL}: {then}.",
+        f"Set `{'.'.join(path)}` to one of them, or give the nodes the label.",
+        "warning" if of_operator else None,
+        edits=(Edit("set", place, only[0]),) if len(only) == 1 else (),
+    )
+
+
+@edge(MAP_UNUSED)
+def unused_maps(inventory: Inventory) -> Iterator[Judgement]:
+    """ConfigMaps that look like what the plugin reads and that nothing names."""
+    for cluster in inventory.clusters():
+        maps = [each for each in inventory.of(ConfigMap, cluster) if is_plugin_map(each)]
+        releases = [
+            each
+            for each in inventory.of(Release, cluster)
+            if chart_of(each.chart) in (PLUGIN_CHART, OPERATOR_CHART)
+        ]
+        if not maps or not (releases or inventory.complete):
+            continue
+        names = _named(inventory, cluster, releases)
+        for each in maps:
+            if each.name is UNKNOWN or UNKNOWN in names or each.name in names:
+                continue
+            yield _unused(each, releases)
+
+
+def _named(inventory: Inventory, cluster: str, releases: Sequence[Release]) -> set[Any]:
+    """Names of ConfigMaps that something reads."""
+    found: set[Any] = set()
+    for release in releases:
+        if release.values is UNKNOWN:
+            return {UNKNOWN}
+        found.add(text(at(release.values, *config_paths(release), "name")))
+    for workload in inventory.of(Workload, cluster):
+        if workload.spec is UNKNOWN:
+            return {UNKNOWN}
+        found |= set(_mounted(workload.spec))
+    return found
+
+
+def _mounted(spec: Any) -> Iterator[Any]:
+    for volume in items(at(spec, "volumes")):
+        yield at(volume, "configMap", "name")
+        for source in items(at(volume, "projected", "sources")):
+            yield at(source, "configMap", "name")
+
+
+def _unused(found: ConfigMap, releases: Sequence[Release]) -> Problem:
+    if releases:
+        release = releases[0]
+        path = (*config_paths(release), "name")
+        given = at(release.values, *path)
+        said = f"names {text(given)}" if given else "names none"
+        who = f"{release.source.name} {said}"
+        fix = f"Set `{'.'.join(path)}: {found.name}` of the chart."
+    else:
+        who = "nothing here names it"
+        fix = "Name it in the values of the device plugin's chart."
+    message = (
+        f"{at_start(found.source.name)} holds a configuration of the device plugin, and {who}."
+    )
+    return Problem(MAP_UNUSED, found.source, (), message, fix)
+
+
+def is_plugin_map(found: ConfigMap) -> bool:
+    """Whether a ConfigMap holds what the device plugin reads: a document that shares something."""
+    return any(
+        isinstance(document, str)
+        and "sharing" in document
+        and ("timeSlicing" in document or "mps" in document)
+        and "replicas" in document
+        for _, document in pairs(found.data)
+    )

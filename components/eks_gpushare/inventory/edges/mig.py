@@ -1,0 +1,255 @@
+"""MIG layouts: there under their name, for GPUs that can have them, applied and named alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.advertised import Offer, offers
+from eks_gpushare.inventory.daemons import daemons
+from eks_gpushare.inventory.edges.configs import KEY_MISSING, MAP_MISSING
+from eks_gpushare.inventory.items import ConfigMap, Nodes
+from eks_gpushare.inventory.mig_states import (
+    CONFIG_KEY,
+    MIG_CONFIG_LABEL,
+    mig_configs,
+    mig_managers,
+    mig_state,
+)
+from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes
+from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.sharing.resources import mig_resource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Release
+    from eks_gpushare.inventory.problem import Judgement
+
+_GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"
+_OPERATOR = (
+    "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html"
+)
+
+CANNOT = Rule(
+    "GPU1130",
+    "error",
+    "A MIG layout is one that the GPUs of the nodes can have.",
+    "MIG manager, or the node's boot, makes no device and says so only in its log: the node "
+    "advertises nothing, or GPUs that are not as they should be.",
+    _GUIDE,
+)
+NO_LAYOUT = Rule(
+    "GPU1131",
+    "error",
+    "The MIG layout that a node's label names is there.",
+    "MIG manager sets nvidia.com/mig.config.state=failed and leaves the GPUs as they are.",
+    _OPERATOR,
+)
+NOBODY_APPLIES = Rule(
+    "GPU1132",
+    "error",
+    "A node's label for a MIG layout stands beside a MIG manager.",
+    "The device plugin's own chart does not look at the label: GPUs stay whole.",
+    _OPERATOR,
+)
+NOT_UNIFORM = Rule(
+    "GPU1133",
+    "error",
+    "With the single strategy all GPUs of a node have the same MIG devices.",
+    "The device plugin stops: more than one MIG device type present on node, or not all GPUs with "
+    "the same migEnabled value. The node advertises nothing.",
+    "https://github.com/NVIDIA/k8s-device-plugin#configuration-option-details",
+)
+NO_STRATEGY = Rule(
+    "GPU1134",
+    "error",
+    "The device plugin of nodes with MIG devices has a MIG strategy.",
+    "With none, its default, it advertises GPUs as if they were whole; a container that gets one "
+    "of them finds no device to compute on.",
+    "https://github.com/NVIDIA/k8s-device-plugin#configuration-option-details",
+)
+
+
+@edge(CANNOT, NO_LAYOUT, NOT_UNIFORM, NO_STRATEGY)
+def layouts(inventory: Inventory) -> Iterator[Judgement]:
+    """What each declaration of nodes is to be, once for all of its types that say the same."""
+    for cluster in inventory.clusters():
+        said: set[tuple[int, str]] = set()
+        for offer in offers(inventory, cluster).every:
+            for problem in _layout(inventory, offer):
+                once = (id(offer.kind.nodes), problem.message)
+                if once not in said:
+                    said.add(once)
+                    yield problem
+        yield from _by_hand(inventory, cluster)
+
+
+def _layout(inventory: Inventory, offer: Offer) -> Iterator[Problem]:
+    nodes, state = offer.kind.nodes, offer.mig
+    place = _place(offer.kind)
+    title = at_start(nodes.source.name)
+    if state.is_known_name is False:
+        known = mig_configs(inventory, nodes.cluster)
+        listed = ", ".join(map(str, known)) if known and known is not UNKNOWN else "none"
+        yield Problem(
+            NO_LAYOUT,
+            nodes.source,
+            place,
+            f"{title} has the label {MIG_CONFIG_LABEL}={state.named}; MIG manager's ConfigMap has "
+            f"{listed}.",
+            "Name one of those, or add the layout to the ConfigMap.",
+        )
+    for each in state.problems[:1]:
+        what = f" {state.named}" if state.named else ""
+        type_name = offer.kind.type.name if offer.kind.type else "?"
+        yield Problem(
+            CANNOT,
+            nodes.source,
+            place,
+            f"{title} is to have the MIG layout{what} on {type_name}. {each.message}",
+            each.fix,
+        )
+    yield from _strategy(offer, title, place)
+
+
+def _place(kind: NodeKind) -> FieldPath:
+    labels = kind.nodes.labels
+    if labels is not UNKNOWN and MIG_CONFIG_LABEL in labels:
+        return ("labels", MIG_CONFIG_LABEL)
+    return ()
+
+
+def _strategy(offer: Offer, title: str, place: FieldPath) -> Iterator[Problem]:
+    state, config = offer.mig, offer.config
+    if config is None or not state.instances or state.by == "bottlerocket":
+        return
+    devices = ", ".join(f"{count} of {name}" for name, count in state.instances.items())
+    if config.mig_strategy == "none":
+        yield Problem(
+            NO_STRATEGY,
+            offer.kind.nodes.source,
+            place,
+            f"{title} has MIG devices ({devices}), and its device plugin the MIG strategy none.",
+            "Set `migStrategy: mixed` in the plugin's configuration or its chart's values; single "
+            "where all devices of a node are alike.",
+        )
+    elif config.mig_strategy == "single" and (len(state.instances) > 1 or state.whole):
+        whole = f", and {state.whole} whole GPUs" if state.whole else ""
+        names = ", ".join(mig_resource(name) for name in state.instances)
+        yield Problem(
+            NOT_UNIFORM,
+            offer.kind.nodes.source,
+            place,
+            f"{title} has MIG devices of several kinds ({devices}{whole}), and its device plugin "
+            "the MIG strategy single.",
+            f"Use the strategy mixed, with which pods ask for {names}; or a layout of one profile.",
+        )
+
+
+def _by_hand(inventory: Inventory, cluster: str) -> Iterator[Problem]:
+    """Labels that somebody gives to nodes one by one, where no node of the cluster can do it."""
+    kinds = [
+        each
+        for each in gpu_nodes(inventory, cluster)
+        if not each.is_partial and each.type is not None
+    ]
+    for nodes in inventory.of(Nodes, cluster):
+        named = _label(nodes)
+        is_partial = nodes.provisioner == "byHand" and not nodes.instance_types
+        if not is_partial or named in (None, UNKNOWN) or not kinds:
+            continue
+        states = [
+            mig_state(inventory, NodeKind(_labelled(each.nodes, nodes), each.type))
+            for each in kinds
+        ]
+        if all(state.problems for state in states):
+            first = states[0].problems[0]
+            listed = ", ".join(dict.fromkeys(each.type.name for each in kinds if each.type))
+            yield Problem(
+                CANNOT,
+                nodes.source,
+                ("labels", MIG_CONFIG_LABEL),
+                f"{at_start(nodes.source.name)} gives nodes the MIG layout {named}, and the nodes "
+                f"with GPUs are {listed}. {first.message}",
+                first.fix,
+            )
+
+
+def _label(nodes: Nodes) -> Any:
+    labels = nodes.labels
+    found = UNKNOWN if labels is UNKNOWN else labels.get(MIG_CONFIG_LABEL)
+    return found if found in (None, UNKNOWN) else str(text(found))
+
+
+def _labelled(nodes: Nodes, by_hand: Nodes) -> Nodes:
+    """Nodes as they are once somebody has labelled them."""
+    from dataclasses import replace
+
+    own: Mapping[str, Any] = {} if nodes.labels is UNKNOWN else nodes.labels
+    more: Mapping[str, Any] = {} if by_hand.labels is UNKNOWN else by_hand.labels
+    return replace(nodes, labels={**own, **more})
+
+
+@edge(NOBODY_APPLIES, MAP_MISSING, KEY_MISSING)
+def managers(inventory: Inventory) -> Iterator[Judgement]:
+    """MIG manager itself, and the ConfigMap that it is given."""
+    for cluster in inventory.clusters():
+        found = mig_managers(inventory, cluster)
+        for release in found:
+            yield from _map(inventory, release)
+        every = daemons(inventory, cluster)
+        if found or any(each.role == "migManager" for each in every):
+            continue
+        plugins = [each for each in every if each.role == "plugin"]
+        if not plugins and not inventory.complete:
+            continue
+        for nodes in inventory.of(Nodes, cluster):
+            named = _label(nodes)
+            if named in (None, UNKNOWN, "all-disabled"):
+                continue
+            yield Problem(
+                NOBODY_APPLIES,
+                nodes.source,
+                ("labels", MIG_CONFIG_LABEL),
+                f"{at_start(nodes.source.name)} has the label {MIG_CONFIG_LABEL}={named}, and no "
+                "MIG manager is here to apply it.",
+                "Install the GPU Operator with migManager.enabled, or cut the GPUs at boot.",
+                None if inventory.complete else "info",
+            )
+
+
+def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
+    if release.values is UNKNOWN:
+        return
+    block = at(release.values, "migManager", "config")
+    name = at(block, "name")
+    if UNKNOWN in (block, name):
+        yield NotSeen(MAP_MISSING, release.source, f"MIG manager's ConfigMap of {release.name}")
+        return
+    if not name or at(block, "data"):
+        return
+    place = value_place(release, ("migManager", "config", "name"))
+    maps = inventory.of(ConfigMap, release.cluster)
+    here = [each for each in maps if each.name == name]
+    if not here and not any(each.name is UNKNOWN for each in maps):
+        message = (
+            f"{at_start(release.source.name)} names the ConfigMap {name} for MIG manager, which is "
+            "not here."
+        )
+        fix = "Make it before the chart, in the namespace of the release, or remove the name."
+        severity = None if inventory.complete else "info"
+        yield Problem(MAP_MISSING, release.source, place, message, fix, severity)
+    elif here and here[0].data is not UNKNOWN and CONFIG_KEY not in here[0].data:
+        keys = ", ".join(here[0].data) or "none"
+        message = f"{at_start(here[0].source.name)} has the keys {keys}; MIG manager reads one."
+        fix = f"Call it {CONFIG_KEY}."
+        yield Problem(KEY_MISSING, here[0].source, ("data",), message, fix)

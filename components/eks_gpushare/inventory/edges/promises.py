@@ -1,0 +1,276 @@
+"""What autoscalers are told of nodes agrees with what the nodes will advertise.
+
+Karpenter and Cluster Autoscaler know the GPUs of an instance type and nothing of shares. Told less
+than a node advertises, they pay for nodes that stay empty; told more, they leave pods waiting or
+launch a node for each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
+from eks_gpushare.inventory.items import Overlay
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.scheduling import meets_requirements
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import pairs, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.sharing.resources import GPU
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.problem import Judgement
+
+_KARPENTER = "https://karpenter.sh/docs/concepts/nodeoverlays/"
+_CLUSTER_AUTOSCALER = (
+    "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/"
+    "README.md#auto-discovery-setup"
+)
+
+PROMISE_DIFFERS = Rule(
+    "GPU1140",
+    "error",
+    "An autoscaler is told of as many GPUs or shares as a node advertises.",
+    "Told more, it leaves pods waiting or launches a node for each of them; told less, it pays for "
+    "nodes that stay empty. An overlay of 10 on nodes that register 1 was seen to launch 25 nodes "
+    "for 25 pods.",
+    _KARPENTER,
+)
+NOT_PROMISED = Rule(
+    "GPU1141",
+    "error",
+    "An autoscaler is told of every resource that its nodes advertise.",
+    "Pods that ask for it wait for ever while there is no node: no autoscaler knows that a new one "
+    "would have it.",
+    "https://github.com/aws/karpenter-provider-aws/issues/3376",
+)
+NOT_TAKEN_BACK = Rule(
+    "GPU1142",
+    "warning",
+    "An autoscaler is told of 0 nvidia.com/gpu where nodes have none.",
+    "It takes the GPUs of the instance type for them: a pod that asks for nvidia.com/gpu makes it "
+    "launch nodes that cannot hold the pod, one after another.",
+    _KARPENTER,
+)
+SAME_WEIGHT = Rule(
+    "GPU1143",
+    "error",
+    "Of two NodeOverlays for the same nodes one has the greater weight.",
+    "Karpenter takes neither of two that say different things with the same weight.",
+    _KARPENTER,
+)
+
+
+class _Told(NamedTuple):
+    """What an autoscaler takes a node to have."""
+
+    resources: Mapping[str, int | None]
+    by: Overlay | None
+    """The overlay that says so, of several the weightiest."""
+
+
+@edge(PROMISE_DIFFERS, NOT_PROMISED, NOT_TAKEN_BACK, SAME_WEIGHT)
+def karpenter(inventory: Inventory) -> Iterator[Judgement]:
+    """Overlays of Karpenter's pools."""
+    for cluster in inventory.clusters():
+        overlays = [
+            each for each in inventory.of(Overlay, cluster) if _gpu_part(each.capacity) != {}
+        ]
+        yield from _same_weight(overlays)
+        for offer in offers(inventory, cluster).every:
+            if offer.kind.nodes.provisioner == "karpenter" and offer.resources is not None:
+                yield from _pool(offer, overlays)
+
+
+def _gpu_part(capacity: Any) -> Any:
+    if capacity is UNKNOWN:
+        return UNKNOWN
+    return {name: value for name, value in pairs(capacity) if is_gpu_resource(name)}
+
+
+def _pool(offer: Offer, overlays: Sequence[Overlay]) -> Iterator[Judgement]:
+    nodes, kind = offer.kind.nodes, offer.kind
+    if kind.type is None:
+        return
+    verdicts = [(each, meets_requirements(each.requirements, kind.label)) for each in overlays]
+    unsure = [each for each, verdict in verdicts if verdict is None or each.capacity is UNKNOWN]
+    if unsure:
+        what = f"what {unsure[0].source.name} tells of {nodes.source.name}"
+        yield NotSeen(PROMISE_DIFFERS, unsure[0].source, what)
+        return
+    meant = [each for each, verdict in verdicts if verdict]
+    told = _told({GPU: kind.type.api_gpu_count}, meant)
+    has = {name: count for name, count in (offer.resources or {}).items() if count != 0}
+    for name, count in has.items():
+        yield from _compared(offer, name, count, told)
+    for name, count in told.resources.items():
+        if name in has or not count:
+            continue
+        if told.by is not None and name in _gpu_part(told.by.capacity):
+            yield from _compared(offer, name, 0, told)
+        elif name == GPU and has:
+            yield Problem(
+                NOT_TAKEN_BACK,
+                nodes.source,
+                (),
+                f"Karpenter takes {kind.type.name} of {nodes.source.name} to have {count} of "
+                f"{name}, and its nodes have {_listed(has)} only.",
+                f'Add `{name}: "0"` to the capacity of the NodeOverlay for it.',
+            )
+
+
+def _listed(has: Mapping[str, int | None]) -> str:
+    return ", ".join(f"{count} of {name}" for name, count in has.items()) or "none"
+
+
+def _told(by_type: Mapping[str, int | None], overlays: Sequence[Overlay]) -> _Told:
+    """The heavier overlay goes over the lighter, resource by resource."""
+    found = dict(by_type)
+    ordered = sorted(overlays, key=_weight)
+    for overlay in ordered:
+        found |= {name: _count(value) for name, value in pairs(_gpu_part(overlay.capacity))}
+    return _Told(found, ordered[-1] if ordered else None)
+
+
+def _weight(overlay: Overlay) -> int:
+    return overlay.weight if isinstance(overlay.weight, int) else 0
+
+
+def _count(value: Any) -> int | None:
+    found = None if value is UNKNOWN else quantity(str(text(value)))
+    return None if found is None else int(found)
+
+
+def _compared(offer: Offer, name: str, count: int | None, told: _Told) -> Iterator[Problem]:
+    kind = offer.kind
+    nodes, type_name = kind.nodes, kind.type.name if kind.type else ""
+    if name not in told.resources:
+        yield Problem(
+            NOT_PROMISED,
+            nodes.source,
+            (),
+            f"Nodes of {nodes.source.name} advertise {name}, and nothing tells Karpenter that a "
+            f"{type_name} has any.",
+            f"Add a NodeOverlay for {type_name} with the capacity `{name}: "
+            f'"{count if count is not None else "?"}"`.',
+        )
+        return
+    said = told.resources[name]
+    if said is None or count is None or said == count:
+        return
+    if told.by is not None and name in _gpu_part(told.by.capacity):
+        yield Problem(
+            PROMISE_DIFFERS,
+            told.by.source,
+            ("spec", "capacity", name),
+            f"{at_start(told.by.source.name)} says that a {type_name} has {said} of {name}; nodes "
+            f"of {nodes.source.name} advertise {count}.",
+            f'Set it to "{count}", or change what the device plugin is told.',
+        )
+        return
+    yield Problem(
+        NOT_PROMISED,
+        nodes.source,
+        (),
+        f"Nodes of {nodes.source.name} advertise {count} of {name}, and Karpenter takes a "
+        f"{type_name} to have {said}: it launches nodes that stay empty.",
+        f'Add a NodeOverlay for {type_name} with the capacity `{name}: "{count}"`.',
+        "warning",
+    )
+
+
+def _same_weight(overlays: Sequence[Overlay]) -> Iterator[Problem]:
+    for index, one in enumerate(overlays):
+        for other in overlays[:index]:
+            if UNKNOWN in (one.requirements, other.requirements, one.capacity, other.capacity):
+                continue
+            if _weight(one) != _weight(other) or not _overlap(one, other):
+                continue
+            mine, others = (dict(pairs(_gpu_part(each.capacity))) for each in (one, other))
+            for name in mine:
+                if name in others and _count(mine[name]) != _count(others[name]):
+                    yield Problem(
+                        SAME_WEIGHT,
+                        one.source,
+                        ("spec", "weight"),
+                        f"{at_start(one.source.name)} and {other.source.name} are for the same "
+                        f"nodes with the weight {_weight(one)}, and differ in {name}: "
+                        f"{text(mine[name])} and {text(others[name])}.",
+                        "Give the one that holds the greater weight, or narrow the requirements.",
+                    )
+
+
+def _overlap(one: Overlay, other: Overlay) -> bool:
+    """Whether nodes may meet the requirements of both: no key rules it out."""
+    both = [*_requirements(one), *_requirements(other)]
+    allowed: dict[str, set[str]] = {}
+    for requirement in both:
+        if requirement.get("operator") != "In":
+            continue
+        key, values = str(requirement.get("key")), {str(v) for v in requirement.get("values") or ()}
+        allowed[key] = allowed[key] & values if key in allowed else values
+    return all(allowed.values())
+
+
+def _requirements(overlay: Overlay) -> Sequence[Mapping[str, Any]]:
+    return () if overlay.requirements is UNKNOWN else overlay.requirements
+
+
+@edge(PROMISE_DIFFERS, NOT_PROMISED, NOT_TAKEN_BACK)
+def templates(inventory: Inventory) -> Iterator[Judgement]:
+    """Tags of node groups, by which Cluster Autoscaler knows a node that is not there yet."""
+    for cluster in inventory.clusters():
+        groups: dict[int, list[Offer]] = {}
+        for offer in offers(inventory, cluster).every:
+            if offer.kind.nodes.provisioner in ("managed", "selfManaged"):
+                groups.setdefault(id(offer.kind.nodes), []).append(offer)
+        for group in groups.values():
+            yield from _group(group)
+
+
+def _group(group: Sequence[Offer]) -> Iterator[Judgement]:
+    nodes = group[0].kind.nodes
+    if nodes.promised is UNKNOWN:
+        yield NotSeen(PROMISE_DIFFERS, nodes.source, f"the tags of {nodes.source.name}")
+        return
+    told = {name: value for name, value in nodes.promised.items() if is_gpu_resource(name)}
+    if not told or any(offer.resources is None for offer in group):
+        return
+    for name in dict.fromkeys([*told, *(name for each in group for name in each.resources or {})]):
+        counts = [(offer.resources or {}).get(name, 0) for offer in group]
+        if None in counts:
+            continue
+        least = min(count for count in counts if count is not None)
+        yield from _tag(nodes, name, least, told)
+
+
+def _tag(nodes: Nodes, name: str, least: int, told: Mapping[str, Any]) -> Iterator[Problem]:
+    path = ("tags", name)
+    if name not in told:
+        if least:
+            yield Problem(
+                NOT_PROMISED,
+                nodes.source,
+                ("tags",),
+                f"Nodes of {nodes.source.name} advertise {least} of {name}, and its tags tell "
+                "Cluster Autoscaler of none.",
+                f"Add the tag `k8s.io/cluster-autoscaler/node-template/resources/{name}: {least}`.",
+            )
+        return
+    said = _count(told[name])
+    if said is not None and said != least:
+        yield Problem(
+            PROMISE_DIFFERS,
+            nodes.source,
+            path,
+            f"The tags of {nodes.source.name} tell Cluster Autoscaler of {said} of {name} on a "
+            f"node; nodes advertise {least}.",
+            f'Set the tag to "{least}", or change what the device plugin is told.',
+        )

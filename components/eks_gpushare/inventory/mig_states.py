@@ -1,0 +1,220 @@
+"""What nodes make of their GPUs by MIG: by a script of their boot, by MIG manager, or nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
+from eks_gpushare.catalog.mig import ALL_DISABLED
+from eks_gpushare.config.sharing import MigGroup
+from eks_gpushare.inventory.bottlerocket import own_plugin, profile_of
+from eks_gpushare.inventory.items import ConfigMap, Release
+from eks_gpushare.inventory.nodes import CATALOG
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items, pairs, switch, text
+from eks_gpushare.sharing.mig.layout import ALL_ENABLED, LayoutError, LayoutProblem, node_layout
+
+if TYPE_CHECKING:
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.config.sharing import Layout
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.nodes import NodeKind
+    from eks_gpushare.inventory.source import Maybe
+
+MIG_CONFIG_LABEL = "nvidia.com/mig.config"
+"""Names what MIG manager makes of a node's GPUs."""
+CONFIG_KEY = "config.yaml"
+"""Key of MIG manager's ConfigMap."""
+_BOOT = re.compile(r'MIG_LAYOUT="?([^"\n]*)')
+_BY_HAND = re.compile(r"nvidia-smi\s+mig|nvidia-mig-parted")
+
+
+@dataclass(frozen=True, slots=True)
+class MigState:
+    """What the GPUs of a node are."""
+
+    by: Literal["nobody", "boot", "label", "bottlerocket"]
+    """What makes it so."""
+    instances: Mapping[str, int] | None
+    """MIG devices of a node by profile; None where that is not known."""
+    whole: int | None
+    """GPUs that stay whole."""
+    problems: Sequence[LayoutProblem] = ()
+    """Why the GPUs cannot be so."""
+    named: str = ""
+    """Name of the layout, where it has one."""
+    is_known_name: bool | None = True
+    """Whether the layout of that name is there."""
+
+
+_UNKNOWN_GPUS = MigState("nobody", None, None)
+
+
+def mig_state(inventory: Inventory, kind: NodeKind) -> MigState:
+    """What the GPUs of a node are, as far as it can be told."""
+    if own_plugin(kind.nodes):
+        return _of_bottlerocket(kind)
+    label = (
+        kind.nodes.labels
+        if kind.nodes.labels is UNKNOWN
+        else kind.nodes.labels.get(MIG_CONFIG_LABEL)
+    )
+    if label is not UNKNOWN and label is not None:
+        return _of_label(inventory, kind, str(text(label)))
+    by_hand = MIG_CONFIG_LABEL in kind.by_hand
+    if label is UNKNOWN or kind.nodes.user_data is UNKNOWN or by_hand:
+        return _UNKNOWN_GPUS
+    booted = _BOOT.search(kind.nodes.user_data)
+    if booted is not None:
+        return _of_boot(kind, booted[1])
+    if _BY_HAND.search(kind.nodes.user_data):
+        return MigState("boot", None, None)
+    return MigState("nobody", {}, kind.type.gpu_count if kind.type else None)
+
+
+def _of_bottlerocket(kind: NodeKind) -> MigState:
+    model = _model(kind.type)
+    if model is None:
+        return MigState("bottlerocket", {}, kind.type.gpu_count if kind.type else None)
+    found = profile_of(kind.nodes, model)
+    if found is None or kind.type is None:
+        return MigState("bottlerocket", None, None)
+    name, count = found
+    return MigState("bottlerocket", {name: count * kind.type.gpu_count}, 0)
+
+
+def _model(instance_type: InstanceType | None) -> Any:
+    gpu = None if instance_type is None else instance_type.gpu
+    return None if gpu is None else CATALOG.mig_model(gpu)
+
+
+def _laid_out(kind: NodeKind, layout: Layout, by: Literal["boot", "label"], name: str) -> MigState:
+    if kind.type is None:
+        return MigState(by, None, None, named=name)
+    try:
+        found = node_layout(layout, kind.type, CATALOG)
+    except LayoutError as error:
+        return MigState(by, None, None, tuple(error.problems), name)
+    return MigState(by, found.instances, found.whole, named=name)
+
+
+def _of_boot(kind: NodeKind, written: str) -> MigState:
+    """The layout of a node's own boot: `GPU=profile:start,...`, with `*` for all others."""
+    model = _model(kind.type)
+    if kind.type is None:
+        return MigState("boot", None, None)
+    numbers = {str(each.smi_id): each.name for each in (model.profiles.values() if model else ())}
+    entries = dict(entry.partition("=")[::2] for entry in written.split())
+    per_gpu: list[dict[str, int]] = []
+    for index in range(kind.type.gpu_count):
+        devices: dict[str, int] = {}
+        for item in filter(None, entries.get(str(index), entries.get("*", "")).split(",")):
+            number = item.partition(":")[0]
+            profile = numbers.get(number, number)
+            devices[profile] = devices.get(profile, 0) + 1
+        per_gpu.append(devices)
+    return _of_devices(kind, per_gpu, "boot", "")
+
+
+def _of_devices(
+    kind: NodeKind, per_gpu: Sequence[Mapping[str, int]], by: Literal["boot", "label"], name: str
+) -> MigState:
+    groups = [
+        MigGroup.model_construct(gpus=[index], devices=dict(devices))
+        for index, devices in enumerate(per_gpu)
+        if devices
+    ]
+    if not groups:
+        return MigState(by, {}, len(per_gpu), named=name)
+    return _laid_out(kind, groups, by, name)
+
+
+def _of_label(inventory: Inventory, kind: NodeKind, name: str) -> MigState:
+    if name == ALL_DISABLED:
+        return MigState("label", {}, kind.type.gpu_count if kind.type else None, named=name)
+    configs = mig_configs(inventory, kind.nodes.cluster)
+    if configs is None:  # what MIG manager makes of the hardware itself
+        if name == ALL_ENABLED:
+            return MigState("label", {}, 0, named=name)
+        return _laid_out(kind, name, "label", name)
+    if configs is UNKNOWN or name not in configs or kind.type is None:
+        is_known = None if configs is UNKNOWN else name in configs
+        return MigState("label", None, None, named=name, is_known_name=is_known)
+    return _of_devices(kind, _per_gpu(configs[name], kind.type), "label", name)
+
+
+def _per_gpu(config: Any, instance_type: InstanceType) -> list[dict[str, int]]:
+    """What mig-parted makes of each GPU: items apply in order, the later go over the former."""
+    found: list[dict[str, int]] = [{} for _ in range(instance_type.gpu_count)]
+    for item in items(config):
+        if not _is_for(at(item, "device-filter"), instance_type):
+            continue
+        devices = {
+            str(profile): count
+            for profile, count in pairs(at(item, "mig-devices"))
+            if isinstance(count, int) and count > 0
+        }
+        listed = at(item, "devices")
+        meant = range(len(found)) if listed == "all" else items(listed)
+        for index in meant:
+            if isinstance(index, int) and 0 <= index < len(found):
+                found[index] = devices if at(item, "mig-enabled") is True else {}
+    return found
+
+
+def _is_for(given: Any, instance_type: InstanceType) -> bool:
+    """Whether an item's filter, device ids such as `0x20B010DE`, lets these GPUs through."""
+    if given is None:
+        return True
+    model = _model(instance_type)
+    ids = {f"{each}10DE".lower() for each in model.device_ids} if model else set()
+    listed = [str(each).lower() for each in (items(given) or [given])]
+    return not ids or any(each.partition(":")[0] in ids for each in listed)
+
+
+def mig_configs(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] | None]:
+    """The layouts of MIG manager's ConfigMap by name; None where it makes its own list."""
+    for release in mig_managers(inventory, cluster):
+        if release.values is UNKNOWN:
+            return UNKNOWN
+        block = at(release.values, "migManager", "config")
+        if block is UNKNOWN:
+            return UNKNOWN
+        given = at(block, "data")
+        name = text(at(block, "name"))
+        if given:
+            return _parsed(at(given, CONFIG_KEY) if isinstance(given, dict) else given)
+        if not name:
+            return None
+        found = next((each for each in inventory.of(ConfigMap, cluster) if each.name == name), None)
+        return UNKNOWN if found is None else _parsed(at(found.data, CONFIG_KEY))
+    return None
+
+
+def mig_managers(inventory: Inventory, cluster: str) -> tuple[Release, ...]:
+    """Releases of the GPU Operator whose MIG manager is on, as it is by default."""
+    return tuple(
+        each
+        for each in inventory.of(Release, cluster)
+        if chart_of(each.chart) == OPERATOR_CHART
+        and (
+            each.values is UNKNOWN
+            or (on := at(each.values, "migManager", "enabled")) is None
+            or switch(on)
+        )
+    )
+
+
+def _parsed(given: Any) -> Maybe[Mapping[str, Any] | None]:
+    import yaml
+
+    if isinstance(given, str):
+        try:
+            given = yaml.safe_load(given)
+        except (yaml.YAMLError, ValueError, RecursionError):
+            return UNKNOWN
+    configs = at(given, "mig-configs")
+    return dict(configs) if isinstance(configs, Mapping) else UNKNOWN

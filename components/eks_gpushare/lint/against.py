@@ -1,0 +1,301 @@
+"""Whether workloads in files will run on the pools of a stack: `lint --against STACK`.
+
+Taints, labels, names of resources and quotas are the business of the inventory's own checks, which
+see the stack's pools beside what the files say. Here is what only a plan can tell: how many pods
+there is room for.
+
+Only what is sure is an error. So room is counted at its most: all nodes that a pool may have, and
+of types that differ the one that holds the most.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.nodes import gpu_nodes
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint.pod_demand import Demand, demand_of
+from eks_gpushare.lint.rules.against import (
+    STACK_WITH_ERRORS,
+    TOO_LARGE_POD,
+    TOO_MANY_PODS,
+    TOO_MUCH_TOGETHER,
+)
+from eks_gpushare.sharing.nodes import SYSTEM_PODS, allocatable
+from eks_gpushare.sharing.workloads import pools_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.inventory.nodes import NodeKind
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.sharing.plan import PoolPlan
+
+_BY_TURNS = ("Job", "CronJob")
+"""Kinds whose pods end, so that others come after them."""
+_MIB = 2**20
+_MILLIS = 1000
+
+
+class _Place(NamedTuple):
+    """Nodes of one type in one pool, where a pod may be."""
+
+    plan: PoolPlan
+    type: InstanceType
+    pods: int
+    """How many such pods fit on a node."""
+    lacks: str | None
+    """CPU or memory, if that is why none fits."""
+
+
+class _Wanted(NamedTuple):
+    """How much of a resource is wanted of which pools, for as long as they run."""
+
+    called: str
+    workload: Workload | None
+    """None of one that the stack itself makes."""
+    pools: frozenset[str]
+    amounts: Mapping[str, int]
+    """By resource, of all its pods."""
+
+
+def with_stack(files: Inventory, stack: Stack) -> Inventory:
+    """Files and the pools of a stack together: what is in neither of them is not there.
+
+    Args:
+        files: What the files say.
+        stack: What they are held against.
+    """
+    return Inventory((*files.items, *stack.items), complete=True)
+
+
+def judge_against(files: Inventory, stack: Stack) -> Iterator[Judgement]:
+    """Whether there is room on the stack's pools for the workloads of files.
+
+    Args:
+        files: What the files say.
+        stack: What they are held against.
+    """
+    if stack.errors:
+        yield _errors(stack)
+        return
+    kinds = gpu_nodes(Inventory(stack.items, complete=True), "")
+    wanted = [*_own_workloads(stack)]
+    said: set[int] = set()
+    for index, workload in enumerate(files.of(Workload)):
+        demand = demand_of(workload.spec)
+        if not demand.of_devices() or workload.replicas is None:
+            continue
+        places = list(_places(workload, demand, kinds, stack))
+        if not places:  # no pool has what it asks for or lets it in, which is said elsewhere
+            continue
+        if all(each.pods == 0 for each in places):
+            yield from _too_large(workload, demand, places)
+            continue
+        if workload.replicas is UNKNOWN:
+            what = f"how many pods {workload.source.name} has, and so whether all have room"
+            yield NotSeen(TOO_MANY_PODS, workload.source, what)
+            continue
+        for problem in _too_many(workload, demand, places):
+            said.add(index)
+            yield problem
+        if index not in said and workload.kind not in _BY_TURNS:
+            wanted.append(_wanted(workload, workload.replicas, demand, places))
+    yield from _too_much(wanted, stack)
+
+
+def _errors(stack: Stack) -> Problem:
+    first, count = stack.errors[0], len(stack.errors)
+    how_many = "an error" if count == 1 else f"{count} errors"
+    return Problem(
+        STACK_WITH_ERRORS,
+        Source(stack.name, stack.document, ()),
+        first.at,
+        f"{stack.name} has {how_many}, so nothing is known of its pools. {first.message}",
+        f"Run eks-gpushare check {stack.name} and correct what it says.",
+    )
+
+
+def _places(
+    workload: Workload, demand: Demand, kinds: Iterable[NodeKind], stack: Stack
+) -> Iterator[_Place]:
+    """Where its pods may be, by taints, labels and the resources that they ask for."""
+    spec, devices = with_extended_tolerations(workload.spec), demand.of_devices()
+    for kind in kinds:
+        plan = stack.plans.get(str(kind.nodes.name))
+        if plan is None or kind.type is None:
+            continue
+        node = plan.per_node.get(kind.type.name, {})
+        if any(node.get(name, 0) < count for name, count in devices.items()):
+            continue
+        if landing(spec, kind.nodes.taints, kind.label).lands is not False:
+            yield _place(plan, kind.type, node, demand)
+
+
+def _place(
+    plan: PoolPlan, instance_type: InstanceType, node: Mapping[str, int], demand: Demand
+) -> _Place:
+    has = allocatable(instance_type)
+    counts = [node[name] // count for name, count in demand.of_devices().items()]
+    if has.pods is not None:
+        counts.append(max(has.pods - SYSTEM_PODS, 0))
+    lacks = None
+    for name, room in (("cpu", has.cpu_millis / _MILLIS), ("memory", has.memory_mib * _MIB)):
+        asked = demand.amounts.get(name)
+        if asked:
+            counts.append(int(room / float(asked)))
+            lacks = name if counts[-1] == 0 else lacks
+    return _Place(plan, instance_type, min(counts), lacks)
+
+
+def _too_large(workload: Workload, demand: Demand, places: list[_Place]) -> Iterator[Problem]:
+    """A pod that fits on no node, for its CPU or memory."""
+    lacking = [each for each in places if each.lacks is not None]
+    if len(lacking) < len(places):
+        return
+    largest = max(lacking, key=lambda each: each.type.vcpus)
+    name = str(largest.lacks)
+    has = allocatable(largest.type)
+    room = f"{has.cpu_millis}m" if name == "cpu" else f"{has.memory_mib} MiB"
+    pools = ", ".join(dict.fromkeys(each.plan.name for each in places))
+    yield Problem(
+        TOO_LARGE_POD,
+        workload.source,
+        (*workload.spec_path, *demand.places[name]),
+        f"A pod of {workload.source.name} asks for {_amount(name, demand)} of {name}, and the most "
+        f"that a node of pools.{pools} has for pods is {room} ({largest.type.name}).",
+        f"Request less, or give pools.{largest.plan.name} a larger instance type.",
+    )
+
+
+def _amount(name: str, demand: Demand) -> str:
+    amount = float(demand.amounts[name])
+    return f"{amount * _MILLIS:.0f}m" if name == "cpu" else f"{amount / _MIB:.0f} MiB"
+
+
+def _nodes(plan: PoolPlan) -> int | None:
+    """Most nodes that a pool may have; None where nothing says."""
+    return plan.scaling.most if plan.scaling is not None else plan.sizes.max
+
+
+def _room(places: Iterable[_Place]) -> int | None:
+    """Most pods of a workload that its pools hold; None where nothing says how many."""
+    by_pool: dict[str, tuple[PoolPlan, int]] = {}
+    for each in places:
+        _, most = by_pool.get(each.plan.name, (each.plan, 0))
+        by_pool[each.plan.name] = each.plan, max(most, each.pods)
+    total = 0
+    for plan, pods in by_pool.values():
+        nodes = _nodes(plan)
+        if nodes is None and pods:
+            return None
+        total += (nodes or 0) * pods
+    return total
+
+
+def _too_many(workload: Workload, demand: Demand, places: list[_Place]) -> Iterator[Problem]:
+    room, replicas = _room(places), workload.replicas
+    if room is None or not isinstance(replicas, int) or replicas <= room:
+        return
+    resource, count = next(iter(demand.of_devices().items()))
+    pools = {each.plan.name: each.plan for each in places}
+    held = ", ".join(f"{_nodes(p)} of pools.{name}" for name, p in pools.items())
+    turns = workload.kind in _BY_TURNS
+    rest = replicas - room
+    yield Problem(
+        TOO_MANY_PODS,
+        workload.source,
+        _replicas_path(workload),
+        f"{_called(workload)} has {replicas} pods with {count} of {resource} each; with all "
+        f"nodes that the stack allows ({held}) there is room for {room}, and {rest} "
+        + _what_then(rest, turns=turns),
+        f"Set at most {room}, or raise nodes.max of pools.{next(iter(pools))}.",
+        severity="warning" if turns else None,
+    )
+
+
+def _called(workload: Workload) -> str:
+    name = workload.source.name
+    return f"{name[:1].upper()}{name[1:]}"
+
+
+def _what_then(pods: int, *, turns: bool) -> str:
+    if turns:
+        return "waits for its turn." if pods == 1 else "wait for their turn."
+    return "stays Pending." if pods == 1 else "stay Pending."
+
+
+def _replicas_path(workload: Workload) -> tuple[str, ...]:
+    return ("spec", "parallelism" if workload.kind in _BY_TURNS else "replicas")
+
+
+def _wanted(workload: Workload, replicas: int, demand: Demand, places: list[_Place]) -> _Wanted:
+    pools = frozenset(each.plan.name for each in places if each.pods)
+    amounts = {name: n * replicas for name, n in demand.of_devices().items()}
+    return _Wanted(workload.source.name, workload, pools, amounts)
+
+
+def _own_workloads(stack: Stack) -> Iterator[_Wanted]:
+    """What the stack's own workloads need at the least."""
+    given = stack.environment.workloads if stack.environment is not None else None
+    for name, workload in (given or {}).items():
+        pools = frozenset(pools_of(workload)) & stack.plans.keys()
+        if not pools:
+            continue
+        first = stack.plans[min(pools)]
+        resource = workload.share or next(iter(first.request))
+        amounts = {resource: workload.shares * workload.replicas.min}
+        yield _Wanted(f"the stack's own workload {name}", None, pools, amounts)
+
+
+def _too_much(wanted: list[_Wanted], stack: Stack) -> Iterator[Problem]:
+    """Workloads that fit one by one and not together: of all that may be on no other pools."""
+    told: set[str] = set()
+    resources = dict.fromkeys(name for each in wanted for name in each.amounts)
+    for resource in resources:
+        asking = [each for each in wanted if resource in each.amounts]
+        for pools in sorted({each.pools for each in asking}, key=lambda p: (len(p), sorted(p))):
+            among = [each for each in asking if each.pools <= pools]
+            most = _advertised(resource, pools, stack)
+            if resource not in told and most is not None:
+                problem = _together(resource, pools, among, most)
+                told |= {resource} if problem else set()
+                yield from (problem,) if problem else ()
+
+
+def _advertised(resource: str, pools: Iterable[str], stack: Stack) -> int | None:
+    total = 0
+    for name in pools:
+        plan = stack.plans[name]
+        nodes, on_node = _nodes(plan), max(n.get(resource, 0) for n in plan.per_node.values())
+        if nodes is None:
+            return None
+        total += nodes * on_node
+    return total
+
+
+def _together(
+    resource: str, pools: Iterable[str], among: list[_Wanted], most: int
+) -> Problem | None:
+    """The problem of several workloads that want more than there is, at the largest of them."""
+    total = sum(each.amounts[resource] for each in among)
+    of_files = [(each, each.workload) for each in among if each.workload is not None]
+    if len(among) == 1 or not of_files or total <= most:
+        return None
+    _, workload = max(of_files, key=lambda each: each[0].amounts[resource])
+    each_one = ", ".join(f"{each.called} {each.amounts[resource]}" for each in among)
+    where = ", ".join(f"pools.{name}" for name in sorted(pools))
+    return Problem(
+        TOO_MUCH_TOGETHER,
+        workload.source,
+        _replicas_path(workload),
+        f"{total} of {resource} are wanted at the same time ({each_one}), and {where} has {most} "
+        "with all nodes that the stack allows.",
+        f"Run fewer pods, or raise nodes.max of {where}.",
+    )

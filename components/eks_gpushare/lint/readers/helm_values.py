@@ -1,0 +1,116 @@
+"""Values of NVIDIA's charts: files for `helm install -f`, and those of charts around them."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.readers.charts import (
+    DEVICE_PLUGIN,
+    EXPORTER,
+    OPERATOR,
+    release,
+    within_values,
+)
+from eks_gpushare.lint.readers.words import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.lint.document import Document
+
+_SIGNS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
+    OPERATOR: (
+        frozenset(
+            (
+                *("migmanager", "sandboxworkloads", "sandboxdeviceplugin", "vgpumanager"),
+                *("vgpudevicemanager", "nodestatusexporter", "ccmanager", "katamanager"),
+                *("vfiomanager", "dcgmexporter", "clusterpolicy"),
+            )
+        ),
+        frozenset(
+            (
+                *("driver", "toolkit", "mig", "operator", "deviceplugin", "gfd", "dcgm", "nfd"),
+                *("validator", "daemonsets", "cdi", "gds", "gdrcopy", "psa"),
+            )
+        ),
+    ),
+    DEVICE_PLUGIN: (
+        frozenset(
+            (
+                *("migstrategy", "failoniniterror", "deviceliststrategy", "deviceidstrategy"),
+                *("compatwithcpumanager", "nvidiadriverroot", "allowdefaultnamespace"),
+                *("devicediscoverystrategy", "gdrcopyenabled", "gdsenabled", "mofedenabled"),
+            )
+        ),
+        frozenset(
+            (
+                *("config", "gfd", "nfd", "mps", "deviceplugin", "tolerations", "affinity"),
+                *("nodeselector", "runtimeclassname", "image", "resources", "cdi"),
+            )
+        ),
+    ),
+    EXPORTER: (
+        frozenset(("kubeletpath", "dcgmexporter", "custommetrics")),
+        frozenset(("arguments", "servicemonitor", "extraenv", "tolerations", "nodeselector")),
+    ),
+}
+"""Keys, as `plain` has them, that are one chart's own, and keys that it has too."""
+_FILES: Final = {
+    OPERATOR: ("gpuoperator",),
+    DEVICE_PLUGIN: ("deviceplugin", "nvdp", "timeslicing"),
+    EXPORTER: ("dcgm",),
+}
+"""Parts of names that people give files of values."""
+_CONFIG: Final = frozenset(("map", "name", "default", "fallbackStrategies"))
+_ENOUGH: Final = 10
+_NAMED: Final = 9
+
+
+class HelmValuesReader:
+    """Knows values by their keys, with some help of the file's name."""
+
+    name = "Helm values"
+
+    def matches(self, document: Document) -> bool:
+        """Whether they are for one of the charts."""
+        return bool(dict(_charts(document)))
+
+    def read(self, document: Document) -> Read:
+        """A release of each chart that they are for, and the configurations within."""
+        items, inner = [], []
+        for chart, path in _charts(document):
+            values = document.value[path[0]] if path else document.value
+            items.append(release(document, chart, values, path=path))
+            inner += within_values(document, path)
+        return Read(items=items, inner=inner)
+
+
+def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
+    value = document.value
+    if not isinstance(value, dict) or "apiVersion" in value or not value:
+        return
+    subcharts = [each for each in _SIGNS if isinstance(value.get(each), dict)]
+    if subcharts:
+        yield from ((each, (each,)) for each in subcharts)
+        return
+    marks = {chart: _marks(chart, value, document.file) for chart in _SIGNS}
+    best = max(marks, key=lambda each: marks[each])
+    if marks[best] >= _ENOUGH:
+        yield best, ()
+
+
+def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
+    """How much speaks for a chart: its own keys by tens, and keys of many by one."""
+    own, common = _SIGNS[chart]
+    keys = {plain(key) for key in value}
+    marks = 10 * len(keys & own) + len(keys & common)
+    config = value.get("config")
+    if chart == DEVICE_PLUGIN and isinstance(config, dict) and config and set(config) <= _CONFIG:
+        marks += _ENOUGH
+    if chart == OPERATOR and {"driver", "toolkit"} <= keys:
+        marks += _ENOUGH
+    if any(each in plain(PurePath(file).name) for each in _FILES[chart]) and keys & common:
+        marks += _NAMED
+    return marks

@@ -1,0 +1,82 @@
+"""What lint finds in the corpus: every mistake that is marked, and nothing else."""
+
+from __future__ import annotations
+
+import lint_corpus
+import lint_corpus_page
+import pytest
+from lint_corpus import Case, Mark, found_in, judge
+
+from eks_gpushare.findings.defects import CHECK_FAILED
+
+VERDICTS = lint_corpus.verdicts()
+LEAST_CASES, LEAST_PER_SIDE = 150, 75
+
+
+@pytest.mark.parametrize("verdict", VERDICTS, ids=lambda verdict: verdict.case.name)
+def test_nothing_is_said_that_is_not_so(verdict: lint_corpus.Verdict) -> None:
+    assert verdict.alarms == []
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [each for each in VERDICTS if each.case.marks],
+    ids=lambda verdict: verdict.case.name,
+)
+def test_every_mistake_is_found(verdict: lint_corpus.Verdict) -> None:
+    known = [
+        mark
+        for mark in verdict.misses
+        if any(lint_corpus.mistakes()[name].rules for name in mark.mistakes)
+    ]
+    if verdict.case.missed:
+        assert verdict.misses, "it is found now: take `missed` away"
+    else:
+        assert known == []
+
+
+def test_the_corpus_is_large_and_has_both_sides() -> None:
+    cases = lint_corpus.cases()
+    right = [case for case in cases if case.is_right]
+    assert len(cases) >= LEAST_CASES
+    assert min(len(right), len(cases) - len(right)) >= LEAST_PER_SIDE
+    assert len({case.name for case in cases}) == len(cases)
+
+
+def test_marks_are_of_known_mistakes_and_none_is_for_nothing() -> None:
+    used = {name for case in lint_corpus.cases() for mark in case.marks for name in mark.mistakes}
+    assert used == set(lint_corpus.mistakes())
+
+
+def test_every_defect_of_published_guides_is_there_twice_and_mended() -> None:
+    names = [case.name for case in lint_corpus.cases() if case.subject == "seeds"]
+    wrong = [name for name in names if not name.endswith(", mended")]
+    assert len(wrong) == 2 * 16
+    assert set(names) == {*wrong, *(f"{name}, mended" for name in wrong)}
+
+
+def test_no_check_breaks_on_any_of_it() -> None:
+    codes = {found.code for case in lint_corpus.cases() for found in found_in(case.files)}
+    assert CHECK_FAILED.id not in codes
+
+
+def test_a_mark_at_the_wrong_line_is_a_miss_and_an_alarm() -> None:
+    """So that neither test above can pass by itself."""
+    case = next(each for each in lint_corpus.cases() if each.name == "half-a-gpu")
+    (mark,) = case.marks
+    moved = Case(
+        case.name, case.about, case.subject, case.files, (Mark(mark.file, 1, mark.mistakes),)
+    )
+    verdict = judge(moved)
+    assert len(verdict.misses) == 1
+    assert len(verdict.alarms) == 1
+    assert judge(case).hits
+
+
+def test_the_page_counts_them() -> None:
+    text = lint_corpus_page.page(f"head\n{lint_corpus_page.BEGIN}old\n{lint_corpus_page.END}tail\n")
+    marks = sum(len(case.marks) for case in lint_corpus.cases())
+    assert text.startswith("head\n")
+    assert text.endswith("tail\n")
+    assert "old" not in text
+    assert f"| **all** |  | {marks} |" in text
