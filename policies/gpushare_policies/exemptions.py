@@ -107,6 +107,9 @@ class Ledger:
     exempted: dict[Exempted, None] = field(default_factory=dict)
     """What was let be, in the order in which it was met."""
 
+    unjudged: set[str] = field(default_factory=set)
+    """Rules that met something they could not judge, so that their exemptions may be needed."""
+
     def of(self, rule: str, args: Configured) -> tuple[Exemption, ...]:
         """The exemptions of a rule, all of which are remembered."""
         found = tuple(_read(rule, args.get_config().get(KEY)))
@@ -129,6 +132,7 @@ class Ledger:
         """Forget everything."""
         self.given.clear()
         self.exempted.clear()
+        self.unjudged.clear()
 
     def over(self) -> Iterator[str]:
         """What is to be said of exemptions that do nothing."""
@@ -140,7 +144,7 @@ class Ledger:
                     f"{then}. Remove it from the configuration, or give it a later day and a "
                     "reason for it."
                 )
-            elif not used:
+            elif not used and each.rule not in self.unjudged:
                 yield (
                     f"The exemption of {each.rule} at {each.resource} is for nothing: no resource "
                     "of that name violates the rule. Remove it from the configuration."

@@ -11,7 +11,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pulumi_policy.proxy import UnknownValueError
+from pulumi_policy.proxy import (
+    UNKNOWN_ARRAY_VALUE,
+    UNKNOWN_BOOLEAN_VALUE,
+    UNKNOWN_NUMBER_VALUE,
+    UNKNOWN_OBJECT_VALUE,
+    UNKNOWN_STRING_VALUE,
+    UnknownValueError,
+)
 
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -44,6 +51,27 @@ def given(props: Any, *path: str) -> bool:
         return read(props, *path) is not None
     except UnknownValueError:
         return True
+
+
+_UNKNOWN = (
+    UNKNOWN_ARRAY_VALUE,
+    UNKNOWN_BOOLEAN_VALUE,
+    UNKNOWN_NUMBER_VALUE,
+    UNKNOWN_OBJECT_VALUE,
+    UNKNOWN_STRING_VALUE,
+)
+
+
+def is_known(props: Any, *path: str) -> bool:
+    """Whether the value at `path` is known, also in properties that a remediation is given.
+
+    The SDK hands those over without the check that raises `UnknownValueError`.
+    """
+    try:
+        value = read(props, *path)
+    except UnknownValueError:
+        return False
+    return not (isinstance(value, str) and value in _UNKNOWN)
 
 
 def each(value: Any) -> Sequence[Any]:

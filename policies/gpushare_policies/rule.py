@@ -122,12 +122,12 @@ def _schema(settings: Sequence[Setting[Any]]) -> PolicyConfigSchema:
 
 
 def _report(
-    found: Iterator[tuple[str, str] | Unjudged], report: Callable[[str, str], None]
+    rule: str, found: Iterator[tuple[str, str] | Unjudged], report: Callable[[str, str], None]
 ) -> None:
-    """Report violations, and in the end all that could not be judged.
+    """Report violations of a rule, and in the end all that could not be judged.
 
     Raises:
-        NotJudgedError: If there was such.
+        UnknownValueError: If there was such.
     """
     unjudged: list[str] = []
     try:
@@ -137,10 +137,12 @@ def _report(
             else:
                 report(*each)
     except UnknownValueError as error:
+        exemptions.LEDGER.unjudged.add(rule)
         if not unjudged:
             raise
         unjudged.append(error.message)
     if unjudged:
+        exemptions.LEDGER.unjudged.add(rule)
         raise NotJudgedError(unjudged)
 
 
@@ -194,7 +196,7 @@ class Rule(ResourceValidationPolicy):
             found = (
                 each if isinstance(each, Unjudged) else (each, args.urn) for each in check(args)
             )
-            _report(found, report)
+            _report(self.name, found, report)
 
     def _repair(self, args: ResourceValidationArgs) -> Mapping[str, Any] | None:
         repair = self._remediations.get(args.resource_type)
@@ -243,7 +245,8 @@ class StackRule(StackValidationPolicy):
         )
 
     def _run(self, args: StackValidationArgs, report_violation: ReportViolation) -> None:
-        _report(self._check(args), exemptions.exempting(self.name, args, report_violation))
+        report = exemptions.exempting(self.name, args, report_violation)
+        _report(self.name, self._check(args), report)
 
 
 AnyRule: TypeAlias = Rule | StackRule

@@ -24,6 +24,11 @@ def sliced(**more: Any) -> Item:
     return plugin({"config": {"map": {"default": {"sharing": {"timeSlicing": block}}}}})
 
 
+def shared_by_mps() -> Item:
+    document = {"sharing": {"mps": {"resources": [{"name": "gpu", "replicas": 3}]}}}
+    return plugin({"gfd": {"enabled": True}, "config": {"map": {"a": document}}})
+
+
 def container(kind: str, count: int, **more: Any) -> dict[str, Any]:
     return {"name": kind, "resources": {"limits": {GPU: count}}, **more}
 
@@ -78,13 +83,12 @@ def test_the_limit_that_is_missing_is_written() -> None:
         (sliced(), pods({GPU: 2}), "warning"),
         (sliced(renameByDefault=True), pods({SHARED: 3}), "warning"),
         (
-            plugin({"config": {"map": {"a": {"sharing": {"mps": {"resources": [
-                {"name": "gpu", "replicas": 3}]}}}}}}),
+            shared_by_mps(),
             pods({GPU: 2}),
             None,
         ),
     ],
-)  # fmt: skip
+)
 def test_several_shares_are_found(config: Item, pod: Item, severity: str | None) -> None:
     (found,) = problems(POOL, config, pod)
 

@@ -24,16 +24,23 @@ from gpushare_policies.tokens import (
     CHART_V4,
     CLUSTER_ROLE_BINDING,
     CONFIG_MAP,
+    DEFAULT_SECURITY_GROUP,
     EKS_CLUSTER,
     ENCRYPTION_BY_DEFAULT,
+    INGRESS_RULE,
     INSTANCE,
+    KMS_KEY,
     LAUNCH_CONFIGURATION,
     LAUNCH_TEMPLATE,
+    LOG_GROUP,
     MANAGED_NODE_GROUP,
     NODE_GROUP,
     OUR_CLUSTER,
     OUR_POOL,
     RELEASE,
+    SCALING_GROUP,
+    SECURITY_GROUP,
+    SECURITY_GROUP_RULE,
     SPOT_FLEET,
     SPOT_INSTANCE,
     VOLUME,
@@ -156,6 +163,45 @@ VALID: dict[str, dict[str, Any]] = {
         "iamFleetRole": ADMIN,
         "launchTemplateConfigs": [{"launchTemplateSpecification": {"id": "lt-1", "version": "1"}}],
     },
+    SCALING_GROUP: {
+        "minSize": 0.0,
+        "maxSize": 4.0,
+        "launchTemplate": {"id": "lt-1", "version": "1"},
+        "vpcZoneIdentifiers": ["subnet-1"],
+        "mixedInstancesPolicy": {
+            "instancesDistribution": {"onDemandPercentageAboveBaseCapacity": 100.0}
+        },
+        "tags": [{"key": "team", "value": "ml", "propagateAtLaunch": True}],
+    },
+    SECURITY_GROUP: {
+        "ingress": [
+            {
+                "protocol": "tcp",
+                "fromPort": 443.0,
+                "toPort": 443.0,
+                "cidrBlocks": ["0.0.0.0/0"],
+                "ipv6CidrBlocks": ["::/0"],
+            },
+            {"protocol": "tcp", "fromPort": 22.0, "toPort": 22.0, "cidrBlocks": CIDRS},
+        ],
+        "egress": [{"protocol": "-1", "fromPort": 0.0, "toPort": 0.0, "cidrBlocks": ["0.0.0.0/0"]}],
+    },
+    DEFAULT_SECURITY_GROUP: {"vpcId": "vpc-1", "ingress": [], "egress": []},
+    SECURITY_GROUP_RULE: {
+        "type": "ingress",
+        "protocol": "tcp",
+        "fromPort": 10250.0,
+        "toPort": 10250.0,
+        "cidrBlocks": ["10.0.0.0/8"],
+    },
+    INGRESS_RULE: {
+        "ipProtocol": "tcp",
+        "fromPort": 10250.0,
+        "toPort": 10250.0,
+        "cidrIpv4": "10.0.0.0/8",
+    },
+    KMS_KEY: {"enableKeyRotation": True, "customerMasterKeySpec": "SYMMETRIC_DEFAULT"},
+    LOG_GROUP: {"name": "/aws/eks/gpu/cluster", "retentionInDays": 365.0},
     RELEASE: {
         "chart": "nvidia-device-plugin",
         "version": "0.20.0",
@@ -173,6 +219,104 @@ VALID: dict[str, dict[str, Any]] = {
         "subjects": [{"kind": "User", "name": "jane"}],
     },
 }
+
+POD: dict[str, Any] = {
+    "containers": [
+        {
+            "name": "app",
+            "image": "registry.example/team/app:1.4.2",
+            "resources": {"limits": {"nvidia.com/gpu": "1"}},
+            "securityContext": {"privileged": False, "capabilities": {"drop": ["ALL"]}},
+        }
+    ],
+    "initContainers": [{"name": "init", "image": f"registry.example/init@sha256:{'0' * 64}"}],
+    "hostPID": False,
+    "volumes": [
+        {"name": "scratch", "emptyDir": {}},
+        {"name": "logs", "hostPath": {"path": "/var/log/app"}},
+    ],
+}
+TEMPLATE = {"metadata": {"labels": {"app": "app"}}, "spec": POD}
+
+
+def _of_kubernetes() -> dict[str, dict[str, Any]]:
+    """Objects that violate nothing, by type token."""
+    metadata = {"name": "gpu", "namespace": "team"}
+    made = {"metadata": metadata, "spec": {"replicas": 2.0, "template": TEMPLATE}}
+    role = {
+        "metadata": metadata,
+        "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}],
+    }
+    rbac = "kubernetes:rbac.authorization.k8s.io/v1"
+    return {
+        "kubernetes:core/v1:Pod": {"metadata": metadata, "spec": POD},
+        "kubernetes:core/v1:PodTemplate": {"metadata": metadata, "template": TEMPLATE},
+        "kubernetes:core/v1:ReplicationController": made,
+        **{
+            f"kubernetes:apps/v1:{kind}": made
+            for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
+        },
+        "kubernetes:batch/v1:Job": made,
+        "kubernetes:batch/v1:CronJob": {
+            "metadata": metadata,
+            "spec": {"jobTemplate": {"spec": {"template": TEMPLATE}}},
+        },
+        f"{rbac}:ClusterRole": role,
+        f"{rbac}:Role": role,
+        f"{rbac}:RoleBinding": {
+            "metadata": metadata,
+            "roleRef": {"kind": "ClusterRole", "name": "view"},
+            "subjects": [{"kind": "ServiceAccount", "name": "app", "namespace": "team"}],
+        },
+        "kubernetes:core/v1:Namespace": {
+            "metadata": {
+                "name": "team",
+                "labels": {
+                    "eks-gpushare.io/tenant": "vision",
+                    "pod-security.kubernetes.io/enforce": "baseline",
+                },
+            }
+        },
+        "kubernetes:autoscaling/v1:HorizontalPodAutoscaler": {
+            "metadata": metadata,
+            "spec": {"minReplicas": 1.0, "maxReplicas": 8.0},
+        },
+        "kubernetes:keda.sh/v1:ScaledObject": {
+            "metadata": metadata,
+            "spec": {"minReplicaCount": 0.0, "maxReplicaCount": 8.0},
+        },
+        "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass": {
+            "metadata": {"name": "gpu"},
+            "spec": {"amiSelectorTerms": [{"alias": "al2023@v20260930"}], "userData": "#!/bin/sh"},
+        },
+        "kubernetes:karpenter.sh/v1:NodePool": {
+            "metadata": {"name": "gpu"},
+            "spec": {
+                "disruption": {
+                    "consolidationPolicy": "WhenEmpty",
+                    "consolidateAfter": "5m",
+                    "budgets": [{"nodes": "10%"}],
+                },
+                "limits": {"nvidia.com/gpu": 16.0},
+                "template": {
+                    "metadata": {"labels": {"team": "ml"}},
+                    "spec": {
+                        "requirements": [
+                            {
+                                "key": "node.kubernetes.io/instance-type",
+                                "operator": "In",
+                                "values": ["g6.xlarge", "g5.xlarge"],
+                            }
+                        ],
+                        "taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}],
+                    },
+                },
+            },
+        },
+    }
+
+
+VALID |= _of_kubernetes()
 
 OPTIONS = PolicyResourceOptions(
     protect=False,

@@ -3,9 +3,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pulumi_policy.proxy import UNKNOWN_STRING_VALUE
+from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
-from gpushare_policies.charts import CHART_VERSIONS_PINNED, TIME_SLICING_REPLICAS
+from gpushare_policies.rules.sharing.time_slicing_replicas import TIME_SLICING_REPLICAS
+from gpushare_policies.rules.supply_chain.chart_versions_pinned import CHART_VERSIONS_PINNED
 from gpushare_policies.tokens import CHART_V4, CONFIG_MAP, OUR_POOL, RELEASE
 
 if TYPE_CHECKING:
@@ -127,19 +128,21 @@ def test_the_most_time_slices_are_configured(
         "timeSlicing",
         "sharing: {timeSlicing: {resources: [gpu]}}",
         "",
-        UNKNOWN_STRING_VALUE,
     ],
 )
 def test_other_documents_are_left_alone(text: str, violations: Callable[..., list[str]]) -> None:
     assert violations(TIME_SLICING_REPLICAS, CONFIG_MAP, {"data": {"key": text}}) == []
 
 
-def test_documents_that_are_not_known_yet_are_left_to_the_update(
-    violations: Callable[..., list[str]],
+@pytest.mark.parametrize("data", [UNKNOWN_STRING_VALUE, {"key": UNKNOWN_STRING_VALUE}])
+def test_documents_that_are_not_known_yet_are_said(
+    data: object, violations: Callable[..., list[str]]
 ) -> None:
-    props = {"data": UNKNOWN_STRING_VALUE}
+    with pytest.raises(UnknownValueError) as said:
+        violations(TIME_SLICING_REPLICAS, CONFIG_MAP, {"data": data})
 
-    assert violations(TIME_SLICING_REPLICAS, CONFIG_MAP, props) == []
+    assert said.value.message.startswith("could not be judged: the ")
+    assert said.value.message.endswith(" of the ConfigMap gpu")
 
 
 @pytest.mark.parametrize(

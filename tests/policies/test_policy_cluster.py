@@ -12,6 +12,7 @@ from pulumi_policy.proxy import (
 )
 
 from gpushare_policies.reading.networks import reaches_everybody
+from gpushare_policies.rule import Rule
 from gpushare_policies.rules import cluster
 from gpushare_policies.rules.cluster import version_in_standard_support
 from gpushare_policies.rules.cluster.api_authentication import API_AUTHENTICATION
@@ -27,8 +28,6 @@ from gpushare_policies.tokens import AWS_CLUSTER, EKS_CLUSTER
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gpushare_policies.rule import Rule
-
 
 # What AWS gets is judged, whatever component it comes from: one mistake is said once.
 BOTH = pytest.mark.parametrize("token", [AWS_CLUSTER])
@@ -41,7 +40,9 @@ RAW_PATHS = {
 }
 COMPONENT_PATHS = {"supportType": ("upgradePolicy", "supportType")}
 ABSENT = object()
-OF_A_CLUSTER = [rule for rule in cluster.RULES if AWS_CLUSTER in rule.applies_to]
+OF_A_CLUSTER = [
+    rule for rule in cluster.RULES if isinstance(rule, Rule) and AWS_CLUSTER in rule.applies_to
+]
 
 
 @pytest.fixture

@@ -124,6 +124,7 @@ VERDICTS: dict[tuple[Callable[[], None], str], list[tuple[str, str, str]]] = {
         ("node-repair-on", "advisory", "gpu"),
         ("imdsv2-required", "mandatory", "gpu"),
         ("volumes-encrypted", "mandatory", "gpu"),
+        ("gpu-nodes-have-device-plugin", "advisory", "gpu"),
     ],
     (by_default, "dev"): [
         *((rule, "mandatory", "raw-eksCluster") for rule in OF_A_CLUSTER),
@@ -131,6 +132,7 @@ VERDICTS: dict[tuple[Callable[[], None], str], list[tuple[str, str, str]]] = {
         ("imdsv2-required", "mandatory", "raw-launchTemplate"),
         ("volumes-encrypted", "mandatory", "raw-launchTemplate"),
         ("nodes-without-public-address", "mandatory", "raw-launchTemplate"),
+        ("gpu-launch-template-volume-size", "advisory", "raw-launchTemplate"),
     ],
 }
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from pulumi_policy.policy import _NotApplicableError
 from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UnknownValueError
 
-import eks_gpushare_lab
-from gpushare_policies.chart_defaults import CHARTS, chart_of
-from gpushare_policies.scheduling import GPU_STACK_TOLERATES_TAINTS, Taint
+from eks_gpushare.inventory.items import NodeTaint
+from eks_gpushare.inventory.scheduling import is_tolerated
+from gpushare_policies.reading.charts import chart_name
+from gpushare_policies.rules.sharing.gpu_stack_tolerates_taints import GPU_STACK_TOLERATES_TAINTS
 from gpushare_policies.tokens import (
     AWS_CLUSTER,
     CHART_V4,
@@ -213,10 +213,11 @@ def test_the_message_says_what_to_set(
             "plugin",
             (
                 "The NFD worker of the Release plugin does not tolerate the taint "
-                "nvidia.com/gpu=true:NoSchedule of the GPU nodes of nodes. It must: nodes without "
-                "NFD's labels get no pod of the device plugin, and advertise no GPU. Set "
-                "`values.nfd.worker.tolerations: [{key: nvidia.com/gpu, operator: Exists}]` of the "
-                "Release, or give the nodes the label nvidia.com/gpu.present=true."
+                "nvidia.com/gpu=true:NoSchedule of the node group nodes. It must: nodes without "
+                "NFD's labels get no pod of the device plugin, and advertise no GPU. Add "
+                "{key: nvidia.com/gpu, operator: Exists} to `nfd.worker.tolerations`, where a list "
+                "takes the place of the chart's own, or give the nodes the label "
+                "nvidia.com/gpu.present=true."
             ),
         )
     ]
@@ -313,15 +314,30 @@ def test_values_that_are_not_known_yet_are_not_judged(
         stack_violations(GPU_STACK_TOLERATES_TAINTS, resources)
 
 
-def test_values_in_files_are_said_not_to_be_seen(
+def test_values_in_files_that_are_not_here_are_said_not_to_be_seen(
     stack: Callable[..., list[PolicyResource]],
     stack_violations: Callable[..., list[tuple[str, str]]],
 ) -> None:
     resources = stack(PLUGIN, GFD, {}, [USUAL], valueYamlFiles=["values.yaml"])
 
-    with pytest.raises(_NotApplicableError) as said:
+    with pytest.raises(UnknownValueError) as said:
         stack_violations(GPU_STACK_TOLERATES_TAINTS, resources)
-    assert said.value.reason == "values of a chart stand in files, which no policy is shown"
+    assert "could not be judged" in said.value.message
+
+
+def test_values_in_files_that_are_here_are_read(
+    stack: Callable[..., list[PolicyResource]],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text(json.dumps(worker(ANY)), encoding="utf-8")
+    resources = stack(PLUGIN, GFD, {}, [USUAL], valueYamlFiles=[str(file)])
+    assert stack_violations(GPU_STACK_TOLERATES_TAINTS, resources) == []
+
+    file.write_text(json.dumps(worker([])), encoding="utf-8")
+    resources = stack(PLUGIN, GFD, {}, [USUAL], valueYamlFiles=[str(file)])
+    assert len(stack_violations(GPU_STACK_TOLERATES_TAINTS, resources)) == 1
 
 
 @pytest.mark.parametrize(
@@ -331,33 +347,15 @@ def test_values_in_files_are_said_not_to_be_seen(
         ("nvdp/nvidia-device-plugin", PLUGIN),
         ("./charts/nvidia-device-plugin-0.20.0.tgz", PLUGIN),
         ("oci://registry.example/nvidia/gpu-operator/", OPERATOR),
-        ("karpenter", None),
+        ("karpenter", "karpenter"),
+        ("nvidia-device-plugin-0.20.0-rc.1.tar.gz", PLUGIN),
+        ("https://charts.example/a/gpu-operator-v26.7.0.tgz?x=y", OPERATOR),
+        ("oci://registry.example:5000/gpu-operator:v26.7.0", OPERATOR),
+        ("oci://registry.example/nvidia-device-plugin@sha256:0a1b", PLUGIN),
     ],
 )
-def test_a_chart_is_known_by_its_name(name: str, chart: str | None) -> None:
-    assert chart_of(name) == chart
-
-
-def test_the_defaults_are_those_of_the_charts() -> None:
-    file = Path(eks_gpushare_lab.__file__).parent / "install/data/daemonsets.json"
-    rendered = json.loads(file.read_text(encoding="utf-8"))
-    for name, known in CHARTS.items():
-        for version in rendered[name].values():
-            values = version["defaults"]
-            assert _at(values, known.plugin) == list(known.plugin_tolerations)
-            assert _at(values, known.worker) == list(known.worker_tolerations)
-            switch = next(
-                _at(values, path) for path in known.nfd_switches if _at(values, path) is not None
-            )
-            assert switch is known.nfd_enabled
-            if known.affinity is not None:
-                assert values["affinity"] == affinity(*known.affinity)
-
-
-def _at(values: Any, path: Sequence[str]) -> Any:
-    for key in path:
-        values = values.get(key) if isinstance(values, dict) else None
-    return values
+def test_a_chart_is_known_by_its_name(name: str, chart: str) -> None:
+    assert chart_name(name) == chart
 
 
 @pytest.fixture(scope="module")
@@ -408,8 +406,10 @@ def _lands(
     pod: Mapping[str, Any], labels: Mapping[str, str], of_nodes: Sequence[tuple[str, str, str]]
 ) -> bool:
     hard = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute"}
-    kept = [Taint(key, value, hard[effect]) for key, value, effect in of_nodes if effect in hard]
-    if not all(taint.is_tolerated(pod.get("tolerations") or ()) for taint in kept):
+    kept = [
+        NodeTaint(key, value, hard[effect]) for key, value, effect in of_nodes if effect in hard
+    ]
+    if not all(is_tolerated(taint, pod.get("tolerations") or []) for taint in kept):
         return False
     node = (pod.get("affinity") or {}).get("nodeAffinity") or {}
     required = node.get("requiredDuringSchedulingIgnoredDuringExecution")
@@ -438,4 +438,4 @@ def _lands(
 def test_a_toleration_is_read_as_kubernetes_reads_it(
     toleration: dict[str, str], tolerated: bool
 ) -> None:
-    assert Taint("a", "b", "NoSchedule").is_tolerated([toleration]) is tolerated
+    assert is_tolerated(NodeTaint("a", "b", "NoSchedule"), [toleration]) is tolerated

@@ -9,7 +9,7 @@ from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE, Unkn
 from gpushare_policies.rules.nodes.gpu_launch_template_volume_size import (
     GPU_LAUNCH_TEMPLATE_VOLUME_SIZE,
 )
-from gpushare_policies.stack import SHARING_CONFIG_EXISTS
+from gpushare_policies.rules.sharing.sharing_config_exists import SHARING_CONFIG_EXISTS
 from gpushare_policies.tokens import CONFIG_MAP, LAUNCH_TEMPLATE, NODE_GROUP, RELEASE
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from pulumi_policy import (
 )
 
 from eks_gpushare.program.analyzer import run_pack
-from eks_gpushare.program.violations import REMEDIATED, Violation
 from eks_gpushare.program.policy_config import PolicyConfigError
 from eks_gpushare.program.run import run_program
+from eks_gpushare.program.violations import REMEDIATED, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,6 +94,9 @@ def test_a_violation_says_everything_the_policy_knows() -> None:
         "reference": "5.4.1",
         "remediationSteps": "Remove it.",
         "url": "https://example.com/rule",
+        "file": "tests/unit/test_program_analyzer.py",
+        "line": program.__code__.co_firstlineno + 1,
+        "judged": True,
     }
 
 

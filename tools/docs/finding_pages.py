@@ -6,6 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 import finding_examples
+import lint_pages
 
 from eks_gpushare.findings.text import print_findings
 from eks_gpushare.rules import all_rules, checks_of, defect_rules, edit_rules
@@ -66,6 +67,7 @@ def pages() -> Iterator[tuple[str, str]]:
         yield f"{rule.id}.md", _page(rule, finding_examples.example(rule.id))
     for rule in defect_rules():
         yield f"{rule.id}.md", _page_of_a_defect(rule)
+    yield from lint_pages.pages()
     yield "index.md", _index()
 
 
@@ -146,5 +148,6 @@ def _index() -> str:
             if rule.id.startswith(f"GPU{digits}")
         ]
         parts += [f"## {title}", "\n".join(["| code | severity | rule |", "|---|---|---|", *rows])]
+    parts += lint_pages.index()
     parts.append("```{toctree}\n:hidden:\n:glob:\n\nGPU*\n```")
     return "\n\n".join(parts) + "\n"

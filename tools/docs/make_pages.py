@@ -14,6 +14,7 @@ import finding_pages
 import iam_page
 import lab_page
 import lint_corpus_page
+import mutants_page
 import nodes_launched
 import picture
 import stack_file_page
@@ -35,6 +36,7 @@ def generated() -> dict[Path, str]:
         ("lint-corpus.md", lint_corpus_page.page),
     ):
         files[DOCS / name] = with_tables((DOCS / name).read_text(encoding="utf-8"))
+    files[DOCS / "mutants.md"] = mutants_page.page()
     files[picture.FILE] = picture.draw()
     files[nodes_launched.FILE] = nodes_launched.draw()
     files[DOCS / "stack-file.schema.json"] = json.dumps(stack_file_schema(), indent=2) + "\n"

@@ -27,10 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Explain kinds of findings, or list all."""
+    from eks_gpushare.lint.all_rules import lint_rules
     from eks_gpushare.rules import all_rules, defect_rules, edit_rules
 
     known = {rule.id: ("check, preview", rule) for rule in (*all_rules(), *defect_rules())}
     known |= {rule.id: ("preview --before", rule) for rule in edit_rules()}
+    known |= {rule.id: ("lint", rule) for rule in lint_rules()}
     for verb in added_verbs():
         known |= {rule.id: (verb.REPORTED_BY, rule) for rule in verb.RULES}
     wanted = [each.upper() for each in options.codes] or sorted(known)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-import textwrap
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli.outputs import (
+    OutputUsageError,
+    add_output_argument,
+    outputs_of,
+    write_outputs,
+)
+from eks_gpushare.cli.policy_report import Subject, print_judged, report_of, with_failure
 from eks_gpushare.cli.preview import add_answers_argument, add_stack_arguments, load
 from eks_gpushare.cli.streams import aside, print_json
 from eks_gpushare.documents.reading import read_bytes, reason
@@ -20,10 +26,17 @@ _MOST_BYTES = 1024 * 1024
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
+    from pulumi_policy import Policy
+
+    from eks_gpushare.cli.outputs import Output
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.program.pack_files import PackFolder
     from eks_gpushare.program.preview import Preview
-    from eks_gpushare.program.violations import Violation
+    from eks_gpushare.program.recording import ProgramError, Recording
+    from eks_gpushare.program.violations import Judged
+    from eks_gpushare.reports.report import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,48 +57,104 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="with --write-pack: write over files that are there"
     )
-    parser.add_argument("--config", metavar="FILE", help="levels and settings of policies, as JSON")
+    parser.add_argument(
+        "--config", metavar="FILE", help="levels, settings and exemptions of policies, as JSON"
+    )
+    parser.add_argument(
+        "--state",
+        metavar="FILE",
+        help="judge a state that pulumi stack export wrote, in place of a STACK",
+    )
+    add_output_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the pack over what the stack's program registers."""
+    """Run the pack over what the stack's program registers, or over a state."""
     if options.write_pack:
         return _write_pack(Path(options.write_pack), force=options.force, as_json=options.json)
     try:
+        outputs = outputs_of(options)
         _require(options)
         config = _config(options.config)
-    except _UsageError as error:
+        if options.state:
+            return _judge_state(options, outputs, config)
+    except (_UsageError, OutputUsageError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return WRONG_USAGE
-    return _judge(options, config)
+    return _judge_stack(options, outputs, config)
 
 
-def _judge(options: argparse.Namespace, config: dict[str, Any]) -> int:
+def _judge_stack(
+    options: argparse.Namespace, outputs: tuple[Output, ...], config: dict[str, Any]
+) -> int:
     previewed = load(options)
     if previewed is None:
         return WRONG_USAGE
     if not previewed.ok or previewed.recording is None:
-        _refuse(previewed, as_json=options.json)
+        _refuse(previewed, outputs)
         return FOUND if previewed.report.readable else WRONG_USAGE
-    pack = _pack(previewed, options.pack)
-    violations = _violations(previewed, pack.directory, config)
-    if violations is None:
+    pack = _pack(previewed.project.directory, options.pack)
+    recording = previewed.recording
+    notes = tuple(recording.assumptions)
+    subject = Subject(previewed.stack, previewed.report.file, notes=notes)
+    return _judge(recording, subject, pack, outputs, config)
+
+
+def _judge_state(
+    options: argparse.Namespace, outputs: tuple[Output, ...], config: dict[str, Any]
+) -> int:
+    from eks_gpushare.program.project import ProjectError, find_project
+    from eks_gpushare.program.state import StateError, read_state
+
+    try:
+        state = read_state(options.state)
+    except StateError as error:
+        raise _UsageError(str(error)) from None
+    try:
+        program = find_project(Path(options.program or ".")).directory
+    except ProjectError as error:
+        if options.program:
+            raise _UsageError(str(error)) from None
+        program = Path.cwd()
+    notes = tuple(state.recording.assumptions)
+    subject = Subject(state.recording.stack, options.state, state.lines, notes)
+    return _judge(state.recording, subject, _pack(program, options.pack), outputs, config)
+
+
+def _judge(
+    recording: Recording,
+    subject: Subject,
+    pack: PackFolder,
+    outputs: tuple[Output, ...],
+    config: dict[str, Any],
+) -> int:
+    ran = _run_pack(recording, pack.directory, config)
+    if ran is None:
         return WRONG_USAGE
-    if options.json:
-        where = {"path": str(pack.directory), "bundled": pack.bundled}
-        print_json(
-            {
-                "violations": [v.as_json() for v in violations],
-                "assumptions": previewed.recording.assumptions,
-                "pack": where,
-            }
-        )
-    else:
-        _print(previewed.stack, violations)
-        for assumption in previewed.recording.assumptions:
-            print(f"assumed: {assumption}")
+    judged, policies = ran
+    where = {"path": str(pack.directory), "bundled": pack.bundled}
+    document = {
+        "violations": [each.as_json() for each in judged.violations],
+        "exempted": [each.as_json() for each in judged.exempted],
+        "assumptions": list(subject.notes),
+        "pack": where,
+    }
+
+    def text() -> None:
+        print_judged(subject, judged)
+        for note in subject.notes:
+            print(f"note: {note}" if recording.exported else f"assumed: {note}")
         print(f"\nThe pack is {_named(pack)}.")
-    return FOUND if any(v.level == "mandatory" for v in violations) else FINE
+
+    written = write_outputs(
+        outputs,
+        text=text,
+        document=lambda: document,
+        report=lambda: report_of(subject, judged, policies),
+    )
+    if not written:
+        return WRONG_USAGE
+    return FOUND if any(v.level == "mandatory" for v in judged.violations) else FINE
 
 
 _INSTALL = "pip install 'eks-gpushare[policy]'"
@@ -96,8 +165,12 @@ class _UsageError(Exception):
 
 
 def _require(options: argparse.Namespace) -> None:
-    if options.stack is None:
-        raise _UsageError("name a STACK, or give --write-pack")
+    if options.state and options.stack:
+        raise _UsageError("--state is judged as it is: name no STACK beside it")
+    if options.state and options.answers:
+        raise _UsageError("--answers is for programs: a state asks nothing")
+    if options.stack is None and not options.state:
+        raise _UsageError("name a STACK, or give --state or --write-pack")
     if find_spec("pulumi_policy") is None:
         raise _UsageError(f"The policy SDK is not installed: {_INSTALL}")
 
@@ -120,12 +193,12 @@ def _config(path: str | None) -> dict[str, Any]:
     return config
 
 
-def _pack(previewed: Preview, given: str | None) -> PackFolder:
+def _pack(program: Path, given: str | None) -> PackFolder:
     from eks_gpushare.program.pack_files import PackFolder, pack_of
 
     if given:
         return PackFolder(Path(given), bundled=False)
-    return pack_of(previewed.project.directory)
+    return pack_of(program)
 
 
 def _named(pack: PackFolder) -> str:
@@ -157,11 +230,11 @@ def _write_pack(directory: Path, *, force: bool, as_json: bool) -> int:
     return FINE
 
 
-def _violations(
-    previewed: Preview, directory: Path, config: dict[str, Any]
-) -> list[Violation] | None:
+def _run_pack(
+    recording: Recording, directory: Path, config: dict[str, Any]
+) -> tuple[Judged, Sequence[Policy]] | None:
     from eks_gpushare.findings.defects import in_one_line
-    from eks_gpushare.program.analyzer import run_pack
+    from eks_gpushare.program.analyzer import judge
     from eks_gpushare.program.endings import ProcessEndedError, kept_alive
     from eks_gpushare.program.packs import PackError, load_pack
     from eks_gpushare.program.policy_config import PolicyConfigError
@@ -169,14 +242,15 @@ def _violations(
     try:
         with aside(), kept_alive():
             loaded = load_pack(directory)
-            return run_pack(
+            judged = judge(
                 loaded.policies,
-                previewed.recording,  # type: ignore[arg-type]  # the caller has seen that it is there
+                recording,
                 config=config,
                 initial_config=loaded.initial_config,
                 pack=loaded.name,
                 level=loaded.level,
             )
+            return judged, loaded.policies
     except (PackError, PolicyConfigError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
     except (Exception, SystemExit, ProcessEndedError) as error:  # noqa: BLE001  (the pack's, of any kind)
@@ -185,27 +259,28 @@ def _violations(
     return None
 
 
-def _refuse(previewed: Preview, *, as_json: bool) -> None:
+def _refuse(previewed: Preview, outputs: tuple[Output, ...]) -> None:
     """The pack looks at what a program registers, so the program has to get that far."""
     errors = [f for f in previewed.findings if f.severity == "error"]
-    if as_json:
-        print_json({"violations": [], "findings": [f.as_json() for f in errors]})
+    failed = previewed.recording.error if previewed.recording is not None else None
     print(f"{previewed.stack}: the stack cannot be planned, so no policy was run", file=sys.stderr)
     print_findings([(previewed.report.line_of(f), f) for f in errors], sys.stderr)
-    if previewed.recording is not None and previewed.recording.error is not None:
-        print(previewed.recording.error, file=sys.stderr)
+    if failed is not None:
+        print(failed, file=sys.stderr)
+    write_outputs(
+        outputs,
+        text=lambda: None,
+        document=lambda: {"violations": [], "findings": [f.as_json() for f in errors]},
+        report=lambda: _refusal(previewed, errors, failed),
+    )
 
 
-def _print(stack: str, violations: list[Violation]) -> None:
-    mandatory = sum(v.level == "mandatory" for v in violations)
-    verdict = "refused" if mandatory else "ok"
-    rest = len(violations) - mandatory
-    print(f"{stack}: {verdict}, {mandatory} mandatory and {rest} advisory violations")
-    for violation in violations:
-        name = violation.urn.rpartition("::")[2] or "the stack"
-        reference = f" ({violation.framework} {violation.reference})" if violation.framework else ""
-        print(f"  {violation.level} {violation.policy}{reference} at {name}")
-        print(textwrap.indent(textwrap.fill(violation.message, 96), "    "))
-        if violation.remediation_steps and not violation.message_says_fix:
-            steps = textwrap.fill(violation.remediation_steps, 93)
-            print(textwrap.indent(steps, "       ").replace("       ", "    -> ", 1))
+def _refusal(previewed: Preview, errors: Sequence[Finding], failed: ProgramError | None) -> Report:
+    from eks_gpushare.reports.findings import Located, report_of
+    from eks_gpushare.rules import all_rules, defect_rules
+
+    file = previewed.report.file
+    found = [Located(each, file, previewed.report.line_of(each)) for each in errors]
+    rules = {rule.id: rule for rule in (*all_rules(), *defect_rules())}
+    report = report_of("policy", [file], found, rules, ended=False)
+    return report if failed is None else with_failure(report, failed)

@@ -69,7 +69,9 @@ def plugin_config_of(content: Any) -> PluginConfig:
     strategy = _field(flags, "migStrategy") or "none"
     if strategy not in ("none", "single", "mixed"):
         raise DocumentError(f"migStrategy is {strategy}, and only none, single and mixed are known")
-    lists = _lists(_field(_mapping(_field(flags, "plugin"), "flags.plugin"), "deviceListStrategy"))
+    lists = device_lists(
+        _field(_mapping(_field(flags, "plugin"), "flags.plugin"), "deviceListStrategy")
+    )
     sharing = _mapping(_field(whole, "sharing"), "sharing")
     mps, slicing = _field(sharing, "mps"), _field(sharing, "timeSlicing")
     if mps is not None:
@@ -120,7 +122,8 @@ def _replicated(given: Any, kind: str) -> tuple[str, int]:
     return name if name.startswith(PREFIX) else PREFIX + name, count
 
 
-def _lists(given: Any) -> tuple[str, ...]:
+def device_lists(given: Any) -> tuple[str, ...]:
+    """Ways to hand out devices, a list or names with commas between them."""
     if isinstance(given, str):
         return tuple(part.strip() for part in given.split(",") if part.strip())
     return tuple(str(each) for each in given) if isinstance(given, list) else ()

@@ -75,7 +75,7 @@ def offers(inventory: Inventory, cluster: str) -> Offers:
         tuple(
             _offer(inventory, kind, plugins)
             for kind in gpu_nodes(inventory, cluster)
-            if kind.nodes.provisioner != "byHand"
+            if not kind.is_partial
         )
     )
 

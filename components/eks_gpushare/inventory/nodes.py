@@ -59,6 +59,11 @@ class NodeKind:
     """What feature discovery is known to write."""
 
     @property
+    def is_partial(self) -> bool:
+        """Whether only a label or so is known of these nodes, which somebody gave them by hand."""
+        return self.nodes.provisioner == "byHand" and not self.nodes.instance_types
+
+    @property
     def serves_itself(self) -> bool:
         """Whether its operating system brings a device plugin, so that the charts' is not for it.
 
@@ -73,9 +78,10 @@ class NodeKind:
         known = {**_KNOWN, **self._of_type, **self.discovered, **self.nodes.labels}
         if key in known:
             return UNKNOWN if known[key] is UNKNOWN else str(text(known[key]))
+        if self.nodes.provisioner == "byHand" and not self.is_partial:
+            return None  # a node as it is, with all that it has
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))
-        maybe = self.nodes.provisioner == "byHand" or key in self.by_hand or by_others
-        return UNKNOWN if maybe else None
+        return UNKNOWN if self.is_partial or key in self.by_hand or by_others else None
 
     @property
     def _of_type(self) -> dict[str, Any]:
@@ -106,7 +112,8 @@ def gpu_nodes(inventory: Inventory, cluster: str) -> tuple[NodeKind, ...]:
 def _by_hand(declared: Iterable[Nodes]) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for nodes in declared:
-        if nodes.provisioner == "byHand" and nodes.labels is not UNKNOWN:
+        is_partial = nodes.provisioner == "byHand" and not nodes.instance_types
+        if is_partial and nodes.labels is not UNKNOWN:
             for key, value in nodes.labels.items():
                 found[key] = found.get(key, frozenset()) | {str(text(value))}
     return found

@@ -13,6 +13,7 @@ from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.documents.device_plugin import (
     DocumentError,
     PluginConfig,
+    device_lists,
     device_plugin_config,
     plugin_config_of,
 )
@@ -120,9 +121,17 @@ def config_for(configs: Configs, kind: NodeKind) -> PluginConfig | None:
     """
     found = _document_for(configs, kind)
     strategy = mig_strategy(configs.release)
-    if found is None or strategy is UNKNOWN:
+    lists = _text(at(configs.release.values, "deviceListStrategy"))
+    if found is None or UNKNOWN in (strategy, lists):
         return None
-    return replace(found, mig_strategy=strategy) if strategy else found
+    return _with_settings(found, strategy, lists)
+
+
+def _with_settings(found: PluginConfig, strategy: str, lists: str) -> PluginConfig:
+    """A document with what goes over it."""
+    if strategy:
+        found = replace(found, mig_strategy=strategy)
+    return replace(found, device_lists=device_lists(lists)) if lists else found
 
 
 def mig_strategy(release: Release) -> Maybe[str]:
@@ -162,7 +171,7 @@ def written_config(inventory: Inventory, workload: Workload) -> PluginConfig | N
         if UNKNOWN in settings.values():
             return None
         given = settings.get("config-file", "")
-        found: PluginConfig | None = PluginConfig()
+        found = PluginConfig()
         if given:
             document = _mounted(inventory, workload, container, given)
             if not isinstance(document, str):
@@ -171,8 +180,10 @@ def written_config(inventory: Inventory, workload: Workload) -> PluginConfig | N
                 found = device_plugin_config(document)
             except DocumentError:
                 return None
-        strategy = settings.get("mig-strategy", "")
-        return replace(found, mig_strategy=strategy) if strategy else found
+        strategy, lists = (
+            settings.get(name, "") for name in ("mig-strategy", "device-list-strategy")
+        )
+        return _with_settings(found, strategy, lists)
     return None
 
 

@@ -21,7 +21,7 @@ from eks_gpushare.program.fake_types import Component
 from eks_gpushare.program.values import UNKNOWN, Properties, Secret
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.program.fake_types import Function, Plan
     from eks_gpushare.program.recording import Resource
@@ -86,8 +86,18 @@ def _registered(plan: Plan, component: Resource, files: Sequence[Any]) -> Proper
         _rendered(plan, component)
     prefix = unwrap(args.get("resourcePrefix"))
     prefix = component.name if prefix is None else str(prefix)
-    made = [_register(plan, component, prefix, each) for each in objects]
+    made = [_register(plan, component, prefix, each) for each in _of_lists(objects)]
     return {"resources": [reference(each) for each in made]}
+
+
+def _of_lists(objects: Iterable[Properties]) -> Iterator[Properties]:
+    """Objects, those of a list in its place, as the provider takes them (`yaml/v2/yaml.go`)."""
+    for each in objects:
+        items = unwrap(each.get("items"))
+        if isinstance(items, list):  # that is what makes it one, whatever its kind
+            yield from _of_lists(item for item in map(unwrap, items) if isinstance(item, dict))
+        else:
+            yield each
 
 
 def _paths(component: Resource, file: str) -> list[Path]:

@@ -120,7 +120,9 @@ def _kind(value: Any) -> str:
 
 
 def _recording(deployment: Mapping[str, Any]) -> Recording:
-    given = deployment.get("resources") or []
+    given = deployment.get("resources")
+    if given is None:
+        given = []
     if not isinstance(given, list):
         raise _WrongError(f"deployment.resources holds {_kind(given)}")
     resources = [

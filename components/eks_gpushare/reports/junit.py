@@ -8,8 +8,11 @@ that passed with something to say, and what could not be judged or is exempted a
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
+
+from eks_gpushare.reports.paths import placed, root_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +83,8 @@ def _where(result: Result) -> str:
 
 def _content(result: Result) -> str:
     line = f":{result.line}" if result.line else ""
-    place = f"{result.file}{line}" if result.file else ""
+    file = placed(result.file, root_of(Path.cwd())).path if result.file else ""
+    place = f"{file}{line}" if file else ""
     text = "\n".join(filter(None, (place, result.message, result.fix)))
     if result.state == "unjudged":
         return f"<skipped{_attributes(message=f'not judged: {result.message}')}/>"

@@ -160,6 +160,10 @@ GPU_CHARTS = (
 """Charts that only GPU nodes are for."""
 
 
+EMBEDDED = (("config", "map"), ("devicePlugin", "config", "data"))
+"""Where nvidia-device-plugin and gpu-operator take whole configurations in their values."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chart:
     """A chart that a resource installs, or one that comes with it."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.objects import POD_TEMPLATES, Kind, pod_templates
-from gpushare_policies.reading.on_objects import NotKnown
 from gpushare_policies.reading.plain import at, mappings, text
+from gpushare_policies.rule import Unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,12 +58,12 @@ def pods_of(each: KubernetesObject) -> Iterator[Pod]:
         yield Pod(spec, tuple(found), tuple(unknown))
 
 
-def unknown_of(pod: Pod) -> Iterator[NotKnown]:
+def unknown_of(pod: Pod) -> Iterator[Unjudged]:
     """What of a pod no rule can look at."""
     if pod.spec is UNKNOWN:
-        yield NotKnown("the pods' spec")
+        yield Unjudged("the pods' spec")
     for key in pod.unknown:
-        yield NotKnown(key)
+        yield Unjudged(key)
 
 
 def on_pods(check: ObjectCheck) -> Mapping[Kind, ObjectCheck]:

@@ -13,11 +13,13 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.readers import DOCUMENT_READERS
 from eks_gpushare.lint.readers.karpenter import KarpenterReader
-from gpushare_policies.reading.charts import CHART_TOKENS, charts_of
+from eks_gpushare.lint.readers.kubernetes import KubernetesReader
+from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import Kind, KubernetesObject, objects_of
 from gpushare_policies.reading.plain import at, items, mappings, text
+from gpushare_policies.tokens import AWS_CLUSTER
 from gpushare_policies.words import name_of
 
 if TYPE_CHECKING:
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
 
     from pulumi_policy import PolicyResource
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
+    from gpushare_policies.reading.charts import Chart
 
 _READERS = (KarpenterReader(), *DOCUMENT_READERS)
 _NODE_CLASS = Kind("karpenter.k8s.aws", "EC2NodeClass")
@@ -100,15 +104,18 @@ class _Reader:
             cluster = clusters.get(each.urn, "")
             if each.resource_type in CHART_TOKENS:
                 self.found += self._releases(each, charts[each.urn], cluster)
+                self._embedded(each, charts[each.urn])
                 continue
             for found in objects_of(each.resource_type, each.props):
                 self._object(each, found, cluster)
         for number, (cluster, name) in self.class_of.items():
             self._with_class(number, cluster, name)
-        return Program(Inventory(tuple(self.found), complete=True), tuple(self.judgements))
+        # Into a cluster that was there before, others may have put what is not here.
+        complete = any(each.resource_type == AWS_CLUSTER for each in self.resources)
+        return Program(Inventory(tuple(self.found), complete), tuple(self.judgements))
 
     def _releases(
-        self, resource: PolicyResource, charts: Sequence[Any], cluster: str
+        self, resource: PolicyResource, charts: Sequence[Chart], cluster: str
     ) -> Iterator[Release]:
         kind = resource.resource_type.rpartition(":")[2]
         source = Source(f"the {kind} {name_of(resource.urn)}", resource)
@@ -124,6 +131,19 @@ class _Reader:
                 paths={(): chart.path},
                 cluster=cluster,
             )
+
+    def _embedded(self, resource: PolicyResource, charts: Sequence[Chart]) -> None:
+        """Configurations in values, of which the chart makes a ConfigMap."""
+        for chart in charts:
+            for path in EMBEDDED:
+                texts = at(chart.values, *path)
+                if not isinstance(texts, Mapping) or not texts:
+                    continue
+                metadata = {"name": f"of {name_of(resource.urn)}"}
+                value = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+                made = _document_of(resource.urn, {**value, "data": texts}, ())
+                for inner in KubernetesReader().read(made).inner:
+                    self._read(inner, "", 1)
 
     def _object(self, resource: PolicyResource, found: KubernetesObject, cluster: str) -> None:
         document = _document(resource, found)
@@ -171,6 +191,13 @@ def _family(node_class: Mapping[str, Any]) -> Any:
     return text(at(node_class, "spec", "amiFamily"))
 
 
+def config_map_of(found: KubernetesObject) -> Item | None:
+    """A ConfigMap, with its binary part as text."""
+    value = {**found.body, "apiVersion": "v1", "kind": "ConfigMap"}
+    document = _document_of("", value, ())
+    return next(iter(KubernetesReader().read(document).items), None)
+
+
 def at_top(props: Any, key: str) -> Any:
     """A property as a plain value, None where there is none."""
     from gpushare_policies.reading.plain import item_of
@@ -189,10 +216,8 @@ def _document(resource: PolicyResource, found: KubernetesObject) -> Document:
         if whole.get("namespace") is None:
             whole["namespace"] = kubernetes_namespace(resource)
         value["metadata"] = whole
-    return Document(
-        file=resource.urn,
-        value=value,
-        position=lambda _: _NOWHERE,
-        editable=False,
-        at=found.path,
-    )
+    return _document_of(resource.urn, value, found.path)
+
+
+def _document_of(urn: str, value: Any, path: FieldPath) -> Document:
+    return Document(file=urn, value=value, position=lambda _: _NOWHERE, editable=False, at=path)

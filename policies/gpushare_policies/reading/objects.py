@@ -104,8 +104,6 @@ POD_TEMPLATES: Mapping[Kind, FieldPath] = {
     Kind("apps", "DaemonSet"): ("spec", "template"),
     Kind("apps", "ReplicaSet"): ("spec", "template"),
     Kind("apps", "StatefulSet"): ("spec", "template"),
-    Kind("extensions", "Deployment"): ("spec", "template"),
-    Kind("extensions", "DaemonSet"): ("spec", "template"),
     Kind("batch", "Job"): ("spec", "template"),
     Kind("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
 }

@@ -6,35 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UnknownValueError
-
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.objects import Kind, KubernetesObject, kind_of, objects_of
+from gpushare_policies.rule import Unjudged
 
 if TYPE_CHECKING:
     from pulumi_policy import ResourceValidationArgs
 
     from gpushare_policies.rule import Check
-
-
-@dataclass(frozen=True, slots=True)
-class NotKnown:
-    """What a check would have judged, had it been known."""
-
-    what: str
-    """Where it stands: `the image of the container app`."""
-
-
-class NotJudgedError(UnknownValueError):
-    """Some of what a rule judges is not known; the SDK reports that, at level advisory."""
-
-    def __init__(self, what: list[str]) -> None:
-        super().__init__(UNKNOWN_OBJECT_VALUE, [])
-        told = "; ".join(dict.fromkeys(what))
-        self.message = f"could not be judged: {told}"
-
-    def __str__(self) -> str:
-        return str(self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +37,7 @@ class Subject:
         return f"T{self.title[1:]}"
 
 
-ObjectCheck: TypeAlias = Callable[[Subject], Iterator[str | NotKnown]]
+ObjectCheck: TypeAlias = Callable[[Subject], Iterator[str | Unjudged]]
 """Yields a message for each violation of an object, and what of it is not known."""
 
 
@@ -99,17 +78,10 @@ class ObjectChecks(Mapping[str, "Check"]):
     def __len__(self) -> int:
         return len(self._others) + len(self._checks)
 
-    def _run(self, args: ResourceValidationArgs) -> Iterator[str]:
-        unknown: list[str] = []
+    def _run(self, args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
         for each in objects_of(args.resource_type, args.props):
             check = self._checks.get(each.kind)
-            if check is None:
-                continue
             subject = Subject(each, args)
-            for said in check(subject):
-                if isinstance(said, NotKnown):
-                    unknown.append(f"{said.what} of {subject.title}")
-                else:
-                    yield said
-        if unknown:
-            raise NotJudgedError(unknown)
+            for said in check(subject) if check is not None else ():
+                told = isinstance(said, Unjudged)
+                yield Unjudged(f"{said.what} of {subject.title}") if told else said

@@ -64,7 +64,9 @@ def plugin(values: Any = None, **more: Any) -> Release:
 
 
 def operator(values: Any = None, **more: Any) -> Release:
-    """The chart of the GPU Operator."""
+    """The chart of the GPU Operator, which leaves driver and toolkit to the AMI."""
+    if isinstance(values, dict) or values is None:
+        values = {"driver": {"enabled": False}, "toolkit": {"enabled": False}, **(values or {})}
     return chart("gpu-operator", values, **more)
 
 

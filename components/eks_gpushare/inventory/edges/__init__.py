@@ -7,11 +7,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.inventory.edges import amounts, configs, daemonsets, landing, mig, promises
+from eks_gpushare.inventory.edges import (
+    amounts,
+    budgets,
+    configs,
+    daemonsets,
+    drivers,
+    engines,
+    landing,
+    mig,
+    mps,
+    promises,
+    quotas,
+    tenants,
+)
 from eks_gpushare.inventory.registry import edges_in
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
 
-EDGES: tuple[Edge, ...] = edges_in(daemonsets, landing, amounts, configs, mig, promises)
+EDGES: tuple[Edge, ...] = edges_in(
+    *(daemonsets, landing, amounts, configs, mig, promises),
+    *(quotas, tenants, mps, drivers, engines, budgets),
+)
 """Every check."""

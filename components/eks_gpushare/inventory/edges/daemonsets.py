@@ -112,7 +112,7 @@ def _by_declaration(kinds: Iterable[NodeKind]) -> list[tuple[NodeKind, ...]]:
     found: dict[int, list[NodeKind]] = {}
     for kind in kinds:
         # Labels given by hand say too little of a node: not its taints, nor its other labels.
-        if kind.nodes.provisioner != "byHand":
+        if not kind.is_partial:
             found.setdefault(id(kind.nodes), []).append(kind)
     return [tuple(each) for each in found.values()]
 

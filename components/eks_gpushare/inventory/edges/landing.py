@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.advertised import Offer, offers
+from eks_gpushare.inventory.landings import Place, places
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, gpu_workloads
-from eks_gpushare.inventory.scheduling import Landing, landing, with_extended_tolerations
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.inventory.wording import at_start
@@ -49,13 +49,6 @@ ELSEWHERE = Rule(
 )
 
 
-class _Place(NamedTuple):
-    """Nodes that have what a pod asks for, and what keeps it off them."""
-
-    offer: Offer
-    landing: Landing
-
-
 @edge(NOT_ADVERTISED, PODS_KEPT_OUT, ELSEWHERE)
 def pods_land(inventory: Inventory) -> Iterator[Judgement]:
     """By resource, taints and labels."""
@@ -76,12 +69,8 @@ def _judged(
         yield _not_advertised(workload, each, every)
     if missing:
         return
-    having = [
-        offer
-        for offer in every
-        if all(offer.has(request.resource) is not False for request in requests)
-    ]
-    if not having:
+    found = places(workload, requests, every)
+    if not found:
         names = " and ".join(dict.fromkeys(each.resource for each in requests))
         yield Problem(
             NOT_ADVERTISED,
@@ -93,20 +82,16 @@ def _judged(
         return
     if at(workload.spec, "nodeName") or at(workload.spec, "schedulerName") is UNKNOWN:
         return
-    spec = with_extended_tolerations(workload.spec)
-    places = [
-        _Place(offer, landing(spec, offer.kind.nodes.taints, offer.kind.label)) for offer in having
-    ]
-    if any(each.landing.lands for each in places):
+    if any(each.landing.lands for each in found):
         return
-    if any(each.landing.lands is None for each in places):
-        yield from _unseen(workload, places)
+    if any(each.landing.lands is None for each in found):
+        yield from _unseen(workload, found)
         return
-    fitting = [each for each in places if not each.landing.labels]
+    fitting = [each for each in found if not each.landing.labels]
     if fitting:
         yield _kept_out(workload, fitting[0], requests)
     else:
-        yield _elsewhere(inventory, workload, places)
+        yield _elsewhere(inventory, workload, found)
 
 
 def _not_advertised(workload: Workload, request: Request, every: Sequence[Offer]) -> Problem:
@@ -154,14 +139,14 @@ def _why(asked: str, meant: str) -> str:
     return ""
 
 
-def _unseen(workload: Workload, places: Sequence[_Place]) -> Iterator[NotSeen]:
+def _unseen(workload: Workload, found: Sequence[Place]) -> Iterator[NotSeen]:
     """What would have to be known, but labels that only AWS or the node itself can tell."""
     for name in ("tolerations", "nodeSelector", "affinity"):
         if workload.spec is UNKNOWN or at(workload.spec, name) is UNKNOWN:
             what = f"the {name} of {workload.source.name}"
             yield NotSeen(PODS_KEPT_OUT, workload.source, what)
             return
-    for place in places:
+    for place in found:
         nodes = place.offer.kind.nodes
         for name, value in (("taints", nodes.taints), ("labels", nodes.labels)):
             if value is UNKNOWN:
@@ -169,7 +154,7 @@ def _unseen(workload: Workload, places: Sequence[_Place]) -> Iterator[NotSeen]:
                 return
 
 
-def _kept_out(workload: Workload, place: _Place, requests: Sequence[Request]) -> Problem:
+def _kept_out(workload: Workload, place: Place, requests: Sequence[Request]) -> Problem:
     nodes, taints = place.offer.kind.nodes, place.landing.taints
     wanted = [_toleration(taint.key, taint.effect) for taint in dict.fromkeys(taints)]
     shown = ", ".join(
@@ -207,13 +192,13 @@ def _by_itself(requests: Sequence[Request], key: str) -> str:
     )
 
 
-def _elsewhere(inventory: Inventory, workload: Workload, places: Sequence[_Place]) -> Problem:
-    nearest = min(places, key=lambda each: len(each.landing.labels))
+def _elsewhere(inventory: Inventory, workload: Workload, found: Sequence[Place]) -> Problem:
+    nearest = min(found, key=lambda each: len(each.landing.labels))
     nodes = nearest.offer.kind.nodes
     wants = " and ".join(nearest.landing.labels)
     selector = at(workload.spec, "nodeSelector")
     key = "nodeSelector" if selector else "affinity"
-    others = len({id(each.offer.kind.nodes) for each in places}) - 1
+    others = len({id(each.offer.kind.nodes) for each in found}) - 1
     more = f", nor are {others} other pools" if others > 1 else ""
     more = ", nor is the other pool" if others == 1 else more
     return Problem(

@@ -160,11 +160,12 @@ def _by_hand(inventory: Inventory, cluster: str) -> Iterator[Problem]:
     kinds = [
         each
         for each in gpu_nodes(inventory, cluster)
-        if each.nodes.provisioner != "byHand" and each.type is not None
+        if not each.is_partial and each.type is not None
     ]
     for nodes in inventory.of(Nodes, cluster):
         named = _label(nodes)
-        if nodes.provisioner != "byHand" or named in (None, UNKNOWN) or not kinds:
+        is_partial = nodes.provisioner == "byHand" and not nodes.instance_types
+        if not is_partial or named in (None, UNKNOWN) or not kinds:
             continue
         states = [
             mig_state(inventory, NodeKind(_labelled(each.nodes, nodes), each.type))

@@ -79,8 +79,7 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
     for each in inventory.of(Workload):
         for part in _CONTAINERS:
             for index, container in mappings(at(each.spec, part)):
-                image = container.get("image")
-                if isinstance(image, str) and image.startswith(_NVIDIAS) and _privileged(container):
+                if _may_see_all(container):
                     continue
                 for number, variable in mappings(container.get("env")):
                     value = variable.get("value")
@@ -93,9 +92,13 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
                     yield Problem(DEVICES_BY_HAND, each.source, path, told, fix)
 
 
-def _privileged(container: Mapping[str, Any]) -> bool:
-    """Whether it may reach every device of the node anyway."""
-    return at(container, "securityContext", "privileged") is True
+def _may_see_all(container: Mapping[str, Any]) -> bool:
+    """Whether it reaches every device anyway, or is a program of NVIDIA's that needs to."""
+    if at(container, "securityContext", "privileged") is True:
+        return True
+    image = container.get("image")
+    # What is in capitals is no image: the operator fills it in.
+    return isinstance(image, str) and (image.startswith(_NVIDIAS) or image.isupper())
 
 
 def _is_plain(workload: Workload) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare_policies.rules.autoscaling.autoscalers_bounded import AUTOSCALERS_BOUNDED
+from gpushare_policies.rules.autoscaling.autoscalers_know_shares import AUTOSCALERS_KNOW_SHARES
 from gpushare_policies.rules.autoscaling.gpu_pool_budgets import GPU_POOL_BUDGETS
 from gpushare_policies.rules.autoscaling.gpu_pools_not_consolidated import (
     GPU_POOLS_NOT_CONSOLIDATED,
 )
+from gpushare_policies.rules.autoscaling.karpenter_objects_valid import KARPENTER_OBJECTS_VALID
+from gpushare_policies.rules.autoscaling.karpenter_pools_effective import KARPENTER_POOLS_EFFECTIVE
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS_AMI_PINNED
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL_LIMITS
 
@@ -21,5 +24,8 @@ RULES: tuple[AnyRule, ...] = (
     GPU_POOLS_NOT_CONSOLIDATED,
     NODE_CLASS_AMI_PINNED,
     NODE_POOL_LIMITS,
+    KARPENTER_OBJECTS_VALID,
+    KARPENTER_POOLS_EFFECTIVE,
+    AUTOSCALERS_KNOW_SHARES,
 )
 """The rules of this theme, a module each."""

@@ -8,9 +8,9 @@ from pulumi_policy import EnforcementLevel, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import at, count
-from gpushare_policies.rule import Rule, number
+from gpushare_policies.rule import Rule, Unjudged, number
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ _SET_MOST = "Set `maxReplicaCount` of the ScaledObject, or `maxReplicas` of the 
 _BOUND = Fix("Set `workloads.<workload>.replicas.max` in the stack file.", _SET_MOST, _SET_MOST)
 
 
-def _scaled_object(subject: Subject) -> Iterator[str | NotKnown]:
+def _scaled_object(subject: Subject) -> Iterator[str | Unjudged]:
     spec = at(subject.object.body, "spec")
     given = at(spec, "maxReplicaCount")
     if given is UNKNOWN:
-        yield NotKnown("maxReplicaCount")
+        yield Unjudged("maxReplicaCount")
     elif given is None and not subject.object.patch:
         yield (
             f"{subject.opening} has no maxReplicaCount, so KEDA makes up to {_KEDA_DEFAULT} pods. "
@@ -41,16 +41,16 @@ def _scaled_object(subject: Subject) -> Iterator[str | NotKnown]:
         yield from _judged(subject, "maxReplicaCount", at(spec, "minReplicaCount"), given)
 
 
-def _autoscaler(subject: Subject) -> Iterator[str | NotKnown]:
+def _autoscaler(subject: Subject) -> Iterator[str | Unjudged]:
     spec = at(subject.object.body, "spec")
     given = at(spec, "maxReplicas")
     if given is UNKNOWN:
-        yield NotKnown("maxReplicas")
+        yield Unjudged("maxReplicas")
     else:
         yield from _judged(subject, "maxReplicas", at(spec, "minReplicas"), given)
 
 
-def _judged(subject: Subject, key: str, least: object, most: object) -> Iterator[str | NotKnown]:
+def _judged(subject: Subject, key: str, least: object, most: object) -> Iterator[str | Unjudged]:
     allowed, given, lowest = MOST_REPLICAS.of(subject.args), count(most), count(least)
     if given is None:
         return
@@ -60,7 +60,7 @@ def _judged(subject: Subject, key: str, least: object, most: object) -> Iterator
             f"follow the pods. {_BOUND.of(subject.args.urn)}"
         )
     if lowest is UNKNOWN:
-        yield NotKnown("the least number of pods")
+        yield Unjudged("the least number of pods")
     elif lowest is not None and lowest > given:
         yield (
             f"{subject.opening} has {key} {given}, and wants at least {lowest} pods. The most "

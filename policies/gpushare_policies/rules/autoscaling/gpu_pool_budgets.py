@@ -8,9 +8,9 @@ from pulumi_policy import EnforcementLevel, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.karpenter import gives_gpus
-from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import at, items, mappings
-from gpushare_policies.rule import Rule, number
+from gpushare_policies.rule import Rule, Unjudged, number
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL
 from gpushare_policies.words import Fix
 
@@ -35,7 +35,7 @@ _BUDGET = Fix(
 )
 
 
-def _budgets(subject: Subject) -> Iterator[str | NotKnown]:
+def _budgets(subject: Subject) -> Iterator[str | Unjudged]:
     has_gpus = gives_gpus(subject.object.body)
     if has_gpus is False:
         return
@@ -43,10 +43,10 @@ def _budgets(subject: Subject) -> Iterator[str | NotKnown]:
     if budgets is None:  # then 10 percent
         return
     if has_gpus is None or budgets is UNKNOWN or UNKNOWN in items(budgets):
-        yield NotKnown("requirements" if has_gpus is None else "budgets")
+        yield Unjudged("requirements" if has_gpus is None else "budgets")
         return
     if any(UNKNOWN in (each.get("nodes"), each.get("reasons")) for _, each in mappings(budgets)):
-        yield NotKnown("budgets")
+        yield Unjudged("budgets")
         return
     most = MOST_PERCENT.of(subject.args)
     calm = at(subject.object.body, "spec", "disruption", "consolidationPolicy") == "WhenEmpty"

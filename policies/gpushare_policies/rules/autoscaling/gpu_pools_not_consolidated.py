@@ -8,9 +8,9 @@ from pulumi_policy import EnforcementLevel, PolicyComplianceFramework, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.karpenter import gives_gpus
-from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import at
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import Rule, Unjudged
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL
 from gpushare_policies.words import Fix
 
@@ -27,7 +27,7 @@ _CONSOLIDATION = Fix(
 )
 
 
-def _policy(subject: Subject) -> Iterator[str | NotKnown]:
+def _policy(subject: Subject) -> Iterator[str | Unjudged]:
     has_gpus = gives_gpus(subject.object.body)
     if has_gpus is False:
         return
@@ -36,7 +36,7 @@ def _policy(subject: Subject) -> Iterator[str | NotKnown]:
     if policy == _CALM or after == "Never" or (subject.object.patch and policy is None):
         return
     if has_gpus is None or UNKNOWN in (policy, after):
-        yield NotKnown("requirements" if has_gpus is None else "disruption")
+        yield Unjudged("requirements" if has_gpus is None else "disruption")
         return
     given = f"the consolidationPolicy {policy}" if policy else "no consolidationPolicy"
     default = "" if policy else ", which means WhenEmptyOrUnderutilized"

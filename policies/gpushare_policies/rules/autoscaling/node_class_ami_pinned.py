@@ -8,9 +8,9 @@ from pulumi_policy import Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import at, items, mappings
-from gpushare_policies.rule import Rule, is_among, stacks
+from gpushare_policies.rule import Rule, Unjudged, is_among, stacks
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ _PINNED = Fix(
 )
 
 
-def _images(subject: Subject) -> Iterator[str | NotKnown]:
+def _images(subject: Subject) -> Iterator[str | Unjudged]:
     if not is_among(PINNED_STACKS.of(subject.args), subject.args.urn):
         return
     terms = at(subject.object.body, "spec", "amiSelectorTerms")
     if terms is UNKNOWN or UNKNOWN in items(terms):
-        yield NotKnown("amiSelectorTerms")
+        yield Unjudged("amiSelectorTerms")
         return
     if terms is None and subject.object.patch:
         return
@@ -48,7 +48,7 @@ def _images(subject: Subject) -> Iterator[str | NotKnown]:
     for _, term in mappings(terms):
         said = _of_term(term)
         if said is UNKNOWN:
-            yield NotKnown("amiSelectorTerms")
+            yield Unjudged("amiSelectorTerms")
         elif said:
             yield _moving(subject, said)
 

@@ -8,9 +8,9 @@ from pulumi_policy import PolicyComplianceFramework, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import at, count
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import Rule, Unjudged
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -22,16 +22,16 @@ _SET_LIMITS = "Set `spec.limits` of the NodePool, such as `{nvidia.com/gpu: 16}`
 _LIMITED = Fix("Set `pools.<pool>.nodes.max` in the stack file.", _SET_LIMITS, _SET_LIMITS)
 
 
-def _limits(subject: Subject) -> Iterator[str | NotKnown]:
+def _limits(subject: Subject) -> Iterator[str | Unjudged]:
     body = subject.object.body
     if at(body, "spec") is UNKNOWN:
-        yield NotKnown("the spec")
+        yield Unjudged("the spec")
         return
     if count(at(body, "spec", "replicas")) is not None:  # static capacity
         return
     limits = at(body, "spec", "limits")
     if limits is UNKNOWN or at(body, "spec", "replicas") is UNKNOWN:
-        yield NotKnown("limits")
+        yield Unjudged("limits")
     elif subject.object.patch and limits is None:
         return
     elif not isinstance(limits, dict) or all(value in (None, "") for value in limits.values()):

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare_policies.rules.cluster.api_authentication import API_AUTHENTICATION
+from gpushare_policies.rules.cluster.auto_mode_shares_no_gpu import AUTO_MODE_SHARES_NO_GPU
 from gpushare_policies.rules.cluster.control_plane_logs import CONTROL_PLANE_LOGS
+from gpushare_policies.rules.cluster.control_plane_logs_kept import CONTROL_PLANE_LOGS_KEPT
 from gpushare_policies.rules.cluster.deletion_protection import DELETION_PROTECTION
+from gpushare_policies.rules.cluster.keys_rotated import KEYS_ROTATED
 from gpushare_policies.rules.cluster.no_human_in_masters import NO_HUMAN_IN_MASTERS
 from gpushare_policies.rules.cluster.private_endpoint_on import PRIVATE_ENDPOINT_ON
 from gpushare_policies.rules.cluster.public_endpoint_not_open import PUBLIC_ENDPOINT_NOT_OPEN
@@ -27,5 +30,8 @@ RULES: tuple[AnyRule, ...] = (
     VERSION_SUPPORTED,
     DELETION_PROTECTION,
     NO_HUMAN_IN_MASTERS,
+    KEYS_ROTATED,
+    CONTROL_PLANE_LOGS_KEPT,
+    AUTO_MODE_SHARES_NO_GPU,
 )
 """The rules of this theme, a module each."""

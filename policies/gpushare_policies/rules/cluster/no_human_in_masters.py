@@ -8,9 +8,13 @@ from typing import Any
 import yaml
 from pulumi_policy import ResourceValidationArgs, Severity
 
-from gpushare_policies.props import each, format_value, given, is_true, peek, read
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.props import each, given, is_true, peek, read
+from gpushare_policies.reading.objects import Kind
+from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.plain import at
 from gpushare_policies.rule import Rule, cis
-from gpushare_policies.tokens import ACCESS_ENTRY, CLUSTER_ROLE_BINDING, CONFIG_MAP, EKS_CLUSTER
+from gpushare_policies.tokens import ACCESS_ENTRY, EKS_CLUSTER
 from gpushare_policies.words import Fix, is_of_pulumi_eks
 
 MASTERS = "system:masters"
@@ -18,6 +22,7 @@ MASTERS = "system:masters"
 
 # Users that are no people: Kubernetes' own components, nodes, and EKS itself.
 _MACHINES = ("system:", "eks:")
+_ANONYMOUS = "system:anonymous"
 _EVERYBODY = ("system:authenticated", "system:unauthenticated")
 
 
@@ -42,7 +47,7 @@ def _masters(who: str, urn: str) -> str:
 
 def _principal(holder: Mapping[str, Any], key: str, where: str) -> str:
     arn = peek(holder, key)  # often a role made in the same stack, with no ARN yet
-    return f"The principal {where}" if arn is None else f"The principal {arn} {where}"
+    return f"The principal {where}" if arn in (None, UNKNOWN) else f"The principal {arn} {where}"
 
 
 def _entry(args: ResourceValidationArgs) -> Iterator[str]:
@@ -70,55 +75,76 @@ def _makes_roles(args: ResourceValidationArgs) -> bool:
     return named or (by_default if asked is None else is_true(asked))
 
 
-def _aws_auth(args: ResourceValidationArgs) -> Iterator[str]:
+def _aws_auth(subject: Subject) -> Iterator[str | NotKnown]:
     # A name that is not known yet is made up by Pulumi or computed, and never this one.
-    if peek(args.props, "metadata", "name") != "aws-auth":
+    if subject.object.name != "aws-auth":
         return
-    # Of pulumi_eks it is unknown until roles of nodes are made; its cluster's mappings are judged.
-    look = peek if is_of_pulumi_eks(args.urn) else read
+    urn = subject.args.urn
     for key, arn in (("mapRoles", "rolearn"), ("mapUsers", "userarn")):
+        text = at(subject.object.body, "data", key)
+        if text is UNKNOWN:
+            # Of pulumi_eks it is unknown until roles of nodes are made; its cluster's mappings are
+            # judged.
+            if not is_of_pulumi_eks(urn):
+                yield NotKnown(f"`data.{key}`")
+            continue
         try:
-            mappings = yaml.safe_load(look(args.props, "data", key) or "")
+            mappings = yaml.safe_load(text or "")
         except yaml.YAMLError:
             continue  # EKS ignores what it cannot read
         for mapping in each(mappings):
             if isinstance(mapping, Mapping) and MASTERS in each(mapping.get("groups")):
-                yield _masters(_principal(mapping, arn, "of aws-auth"), args.urn)
+                yield _masters(_principal(mapping, arn, "of aws-auth"), urn)
 
 
-def _binding(args: ResourceValidationArgs) -> Iterator[str]:
-    if read(args.props, "roleRef", "name") != "cluster-admin":
+def _binding(subject: Subject) -> Iterator[str | NotKnown]:
+    role, subjects = at(subject.object.body, "roleRef", "name"), subject.object.body.get("subjects")
+    if role not in ("cluster-admin", UNKNOWN):
         return
-    for subject in each(read(args.props, "subjects")):
-        kind, name = read(subject, "kind"), format_value(read(subject, "name"))
-        if kind == "User" and not name.startswith(_MACHINES):
-            yield (
-                f"The ClusterRoleBinding {args.name} gives the user {name} the role "
-                f"cluster-admin. People must get rights through EKS access entries, where AWS "
-                f"logs and revokes them. Remove the subject. {_ADMINS.of(args.urn)}"
-            )
-        elif kind == "Group" and name in _EVERYBODY:
-            yield (
-                f"The ClusterRoleBinding {args.name} gives everybody the role cluster-admin "
-                f"(group {name}). Rights must go to named principals. Remove the subject."
-            )
-        elif kind == "Group" and name == MASTERS:
-            yield (
-                f"The ClusterRoleBinding {args.name} binds the group {MASTERS}. Nobody must be "
-                f"in that group, so it needs no binding. Remove the subject. "
-                f"{_ADMINS.of(args.urn)}"
-            )
+    if UNKNOWN in (role, subjects):
+        yield NotKnown("roleRef" if role is UNKNOWN else "subjects")
+        return
+    for bound in each(subjects):
+        kind, name = at(bound, "kind"), at(bound, "name")
+        if kind is UNKNOWN or (kind in ("User", "Group") and name is UNKNOWN):
+            yield NotKnown("subjects")
+        else:
+            yield from _bound(subject, str(kind), str(name))
 
+
+def _bound(subject: Subject, kind: str, name: str) -> Iterator[str]:
+    fix = _ADMINS.of(subject.args.urn)
+    if (kind == "Group" and name in _EVERYBODY) or (kind == "User" and name == _ANONYMOUS):
+        yield (
+            f"{subject.opening} gives everybody the role cluster-admin "
+            f"({kind.lower()} {name}). Rights must go to named principals. Remove the subject."
+        )
+    elif kind == "User" and not name.startswith(_MACHINES):
+        yield (
+            f"{subject.opening} gives the user {name} the role "
+            f"cluster-admin. People must get rights through EKS access entries, where AWS "
+            f"logs and revokes them. Remove the subject. {fix}"
+        )
+    elif kind == "Group" and name == MASTERS:
+        yield (
+            f"{subject.opening} binds the group {MASTERS}. Nobody must be "
+            f"in that group, so it needs no binding. Remove the subject. {fix}"
+        )
+
+
+_RBAC = "rbac.authorization.k8s.io"
 
 NO_HUMAN_IN_MASTERS = Rule(
     "no-human-in-masters",
     "People must not be in system:masters, nor be bound to cluster-admin by name.",
-    checks={
-        ACCESS_ENTRY: _entry,
-        EKS_CLUSTER: _cluster,
-        CONFIG_MAP: _aws_auth,
-        CLUSTER_ROLE_BINDING: _binding,
-    },
+    checks=ObjectChecks(
+        {
+            Kind("", "ConfigMap"): _aws_auth,
+            Kind(_RBAC, "ClusterRoleBinding"): _binding,
+            Kind(_RBAC, "RoleBinding"): _binding,
+        },
+        others={ACCESS_ENTRY: _entry, EKS_CLUSTER: _cluster},
+    ),
     severity=Severity.CRITICAL,
     framework=cis("4.1.1", "The role cluster-admin is used only where it is needed."),
     fix=_ADMINS,

@@ -5,14 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare_policies.rules.nodes.ami_versions_pinned import AMI_VERSIONS_PINNED
+from gpushare_policies.rules.nodes.desired_size_left_alone import DESIRED_SIZE_LEFT_ALONE
+from gpushare_policies.rules.nodes.efa_in_one_zone import EFA_IN_ONE_ZONE
+from gpushare_policies.rules.nodes.gpu_launch_template_repair import GPU_LAUNCH_TEMPLATE_REPAIR
+from gpushare_policies.rules.nodes.gpu_launch_template_taints import GPU_LAUNCH_TEMPLATE_TAINTS
 from gpushare_policies.rules.nodes.gpu_launch_template_volume_size import (
     GPU_LAUNCH_TEMPLATE_VOLUME_SIZE,
 )
 from gpushare_policies.rules.nodes.gpu_node_volume_size import GPU_NODE_VOLUME_SIZE
 from gpushare_policies.rules.nodes.gpu_nodes_tainted import GPU_NODES_TAINTED
 from gpushare_policies.rules.nodes.imdsv2_required import IMDSV2_REQUIRED
+from gpushare_policies.rules.nodes.launch_template_pinned import LAUNCH_TEMPLATE_PINNED
+from gpushare_policies.rules.nodes.launch_template_volumes_encrypted import (
+    LAUNCH_TEMPLATE_VOLUMES_ENCRYPTED,
+)
 from gpushare_policies.rules.nodes.node_repair_on import NODE_REPAIR_ON
+from gpushare_policies.rules.nodes.node_role_rights import NODE_ROLE_RIGHTS
+from gpushare_policies.rules.nodes.node_ssh_keys import NODE_SSH_KEYS
+from gpushare_policies.rules.nodes.node_updates_in_steps import NODE_UPDATES_IN_STEPS
+from gpushare_policies.rules.nodes.spot_not_in_production import SPOT_NOT_IN_PRODUCTION
 from gpushare_policies.rules.nodes.volumes_encrypted import VOLUMES_ENCRYPTED
+from gpushare_policies.rules.nodes.volumes_gp3 import VOLUMES_GP3
 
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
@@ -25,5 +38,16 @@ RULES: tuple[AnyRule, ...] = (
     NODE_REPAIR_ON,
     IMDSV2_REQUIRED,
     VOLUMES_ENCRYPTED,
+    GPU_LAUNCH_TEMPLATE_TAINTS,
+    GPU_LAUNCH_TEMPLATE_REPAIR,
+    LAUNCH_TEMPLATE_VOLUMES_ENCRYPTED,
+    LAUNCH_TEMPLATE_PINNED,
+    NODE_ROLE_RIGHTS,
+    NODE_SSH_KEYS,
+    NODE_UPDATES_IN_STEPS,
+    SPOT_NOT_IN_PRODUCTION,
+    VOLUMES_GP3,
+    DESIRED_SIZE_LEFT_ALONE,
+    EFA_IN_ONE_ZONE,
 )
 """The rules of this theme, a module each."""

@@ -51,7 +51,8 @@ def _has_text(props: Any, key: str) -> bool:
     return given(props, key) and peek(props, key) != ""
 
 
-def _is_release(props: Any) -> bool:
+def is_release(props: Any) -> bool:
+    """Whether a node group names one AMI release version; what is not known yet counts."""
     if not _has_text(props, "releaseVersion"):
         return False
     release = peek(props, "releaseVersion")
@@ -62,7 +63,7 @@ def _node_group_image(args: ResourceValidationArgs) -> Iterator[str]:
     props = args.props
     if not is_among(PINNED_STACKS.of(args), args.urn):
         return
-    if _is_release(props) or _has_text(props, "amiId"):
+    if is_release(props) or _has_text(props, "amiId"):
         return
     ami_type = read(props, "amiType")
     # A launch template with an image of its own forbids amiType, or reads CUSTOM after creation.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pulumi_policy import ResourceValidationArgs, Severity
+from pulumi_policy import PolicyResource, ResourceValidationArgs, Severity
 from pulumi_policy.proxy import UnknownValueError
 
 from gpushare_policies.gpus import is_gpu_node_group
@@ -23,9 +23,10 @@ _KEEPS_PODS_OUT = {"noschedule", "noexecute"}
 _KARPENTER = "karpenter"
 
 
-def _keeps_pods_out(args: ResourceValidationArgs) -> bool:
+def keeps_pods_out(props: Any) -> bool:
+    """Whether a node group or pool has a taint that pods without a toleration cannot pass."""
     unknown: UnknownValueError | None = None
-    for taint in each(read(args.props, "taints")):
+    for taint in each(read(props, "taints")):
         try:
             effect = str(read(taint, "effect") or "")
         except UnknownValueError as error:
@@ -39,7 +40,7 @@ def _keeps_pods_out(args: ResourceValidationArgs) -> bool:
 
 
 _SET_TAINT = 'Set `taints: [{key: nvidia.com/gpu, value: "true", effect: NO_SCHEDULE}]`.'
-_TAINT = Fix(
+TAINT = Fix(
     'Set `pools.<pool>.taints: [{key: nvidia.com/gpu, value: "true", effect: NoSchedule}]` in the '
     "stack file, or leave the key out for this default.",
     _SET_TAINT,
@@ -47,18 +48,19 @@ _TAINT = Fix(
 )
 
 
-def _untainted(args: ResourceValidationArgs) -> str:
+def untainted(args: ResourceValidationArgs | PolicyResource) -> str:
+    """What there is to say of GPU nodes that every pod may go to."""
     effects = format_value([peek(taint, "effect") for taint in each(read(args.props, "taints"))])
     return (
         f"The GPU nodes of {args.name} have no taint that keeps other pods out (effects given: "
         f"{effects}). There must be one with the effect NoSchedule or NoExecute, or pods "
-        f"that need no GPU fill the expensive nodes. {_TAINT.of(args.urn)}"
+        f"that need no GPU fill the expensive nodes. {TAINT.of(args.urn)}"
     )
 
 
 def _node_group_tainted(args: ResourceValidationArgs) -> Iterator[str]:
-    if is_gpu_node_group(args.props) and not _keeps_pods_out(args):
-        yield _untainted(args)
+    if is_gpu_node_group(args.props) and not keeps_pods_out(args.props):
+        yield untainted(args)
 
 
 def _pool_tainted(args: ResourceValidationArgs) -> Iterator[str]:
@@ -66,9 +68,9 @@ def _pool_tainted(args: ResourceValidationArgs) -> Iterator[str]:
     if (
         read(args.props, "provisioner") == _KARPENTER
         and given(args.props, "taints")
-        and not _keeps_pods_out(args)
+        and not keeps_pods_out(args.props)
     ):
-        yield _untainted(args)
+        yield untainted(args)
 
 
 GPU_NODES_TAINTED = Rule(
@@ -79,5 +81,5 @@ GPU_NODES_TAINTED = Rule(
         OUR_POOL: _pool_tainted,
     },
     severity=Severity.MEDIUM,
-    fix=_TAINT,
+    fix=TAINT,
 )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
-from gpushare_policies.props import format_value, given, read, whole
+from gpushare_policies.props import format_value, given, is_known, read, whole
 from gpushare_policies.reading.launches import Launch, launch_of, on_launches
 from gpushare_policies.rule import Rule, number, security_hub
-from gpushare_policies.tokens import NODE_GROUP, SPOT_FLEET
+from gpushare_policies.tokens import INSTANCE, LAUNCH_TEMPLATE, NODE_GROUP, SPOT_FLEET
 from gpushare_policies.words import ALWAYS, OWN_TEMPLATE, Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 MAXIMUM_HOPS = number(
     "maximumHopLimit",
@@ -77,6 +77,23 @@ def _launch(args: ResourceValidationArgs, launch: Launch) -> Iterator[str]:
         )
 
 
+def _require(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
+    props: Any = args.props
+    paths: list[tuple[str, ...]] = [("metadataOptions",)]
+    paths += [("metadataOptions", key) for key in ("httpTokens", "httpPutResponseHopLimit")]
+    if not all(is_known(props, *path) for path in paths) or next(_metadata(args), None) is None:
+        return None
+    options = read(props, "metadataOptions") or {}
+    most = MAXIMUM_HOPS.of(args)
+    hops = whole(read(options, "httpPutResponseHopLimit")) or most
+    props["metadataOptions"] = {
+        **{key: options[key] for key in options},
+        "httpTokens": "required",
+        "httpPutResponseHopLimit": min(hops, most),
+    }
+    return args.props
+
+
 _HOPS_OF_EKS = 2
 """Of the template that EKS makes where a node group names none:
 https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html, read
@@ -109,4 +126,6 @@ IMDSV2_REQUIRED = Rule(
     also=("aws-security-hub/EC2.8",),
     fix=_IMDS,
     settings=(MAXIMUM_HOPS,),
+    # A launch configuration or a Spot request would be replaced.
+    remediate={LAUNCH_TEMPLATE: _require, INSTANCE: _require},
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
+from pulumi_policy import EnforcementLevel, PolicyResource, ResourceValidationArgs, Severity
 
 from gpushare_policies.gpus import is_gpu_node_group
 from gpushare_policies.props import format_value, is_true, read
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _MIG_CONFIG = "nvidia.com/mig.config"
 
 
-def _cut_by_mig_manager(args: ResourceValidationArgs) -> bool:
+def _cut_by_mig_manager(args: ResourceValidationArgs | PolicyResource) -> bool:
     # It reboots nodes, which repair takes for a broken GPU: there the stack file's own rules advise
     # against repair.
     return any(key == _MIG_CONFIG for key in read(args.props, "labels") or ())
 
 
 _SET_REPAIR = "Set `nodeRepairConfig: {enabled: true}`."
-_REPAIR = Fix(
+REPAIR = Fix(
     "Set `pools.<pool>.nodeRepair: true` in the stack file, or leave the key out.",
     _SET_REPAIR,
     _SET_REPAIR,
@@ -33,13 +33,17 @@ _REPAIR = Fix(
 
 
 def _repaired(args: ResourceValidationArgs) -> Iterator[str]:
-    if not is_gpu_node_group(args.props):
-        return
+    if is_gpu_node_group(args.props):
+        yield from unrepaired(args)
+
+
+def unrepaired(args: ResourceValidationArgs | PolicyResource) -> Iterator[str]:
+    """What there is to say of GPU nodes that nobody repairs."""
     enabled = read(args.props, "nodeRepairConfig", "enabled")
     if not is_true(enabled) and not _cut_by_mig_manager(args):
         yield (
             f"Node repair of the GPU nodes of {args.name} is {format_value(enabled)}. It must be "
-            f"on, so that EKS replaces a node whose GPU has failed. {_REPAIR.of(args.urn)}"
+            f"on, so that EKS replaces a node whose GPU has failed. {REPAIR.of(args.urn)}"
         )
 
 
@@ -49,5 +53,5 @@ NODE_REPAIR_ON = Rule(
     checks={NODE_GROUP: _repaired},
     level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
-    fix=_REPAIR,
+    fix=REPAIR,
 )

@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
-from gpushare_policies.props import format_value, given, is_true, read
+from gpushare_policies.props import each, format_value, given, is_known, is_true, read
 from gpushare_policies.reading.launches import Launch, launch_of, on_launches
 from gpushare_policies.rule import Rule, security_hub
 from gpushare_policies.tokens import ENCRYPTION_BY_DEFAULT, LAUNCH_TEMPLATE, NODE_GROUP, VOLUME
 from gpushare_policies.words import ALWAYS, OWN_TEMPLATE, Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-_ENCRYPTED = Fix(
+ENCRYPTED = Fix(
     ALWAYS,
     f"Set `nodeRootVolumeEncrypted: true` of a NodeGroupV2 or cluster. {OWN_TEMPLATE}",
     "Set `blockDeviceMappings[].ebs.encrypted: true`.",
 )
 _OF_OTHERS = replace(
-    _ENCRYPTED, raw="Set `encrypted: true` in `rootBlockDevice` and `ebsBlockDevices[]`."
+    ENCRYPTED, raw="Set `encrypted: true` in `rootBlockDevice` and `ebsBlockDevices[]`."
 )
 _OF_NODES = replace(
-    _ENCRYPTED,
+    ENCRYPTED,
     raw="Give it a launch template (`launchTemplate`) with `blockDeviceMappings[].ebs.encrypted: "
     "true`.",
 )
 
 
 def _fix(launch: Launch) -> Fix:
-    return _ENCRYPTED if launch.token == LAUNCH_TEMPLATE else _OF_OTHERS
+    return ENCRYPTED if launch.token == LAUNCH_TEMPLATE else _OF_OTHERS
 
 
 _BY_ACCOUNT = (
@@ -88,6 +88,16 @@ def _by_default(args: ResourceValidationArgs) -> Iterator[str]:
         )
 
 
+def _encrypt(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
+    changed = False
+    for mapping in each(read(args.props, "blockDeviceMappings")):
+        ebs = read(mapping, "ebs")
+        if ebs is not None and is_known(ebs, "encrypted") and not is_true(read(ebs, "encrypted")):
+            ebs["encrypted"] = "true"
+            changed = True
+    return args.props if changed else None
+
+
 VOLUMES_ENCRYPTED = Rule(
     "volumes-encrypted",
     "EBS volumes must be encrypted.",
@@ -99,5 +109,7 @@ VOLUMES_ENCRYPTED = Rule(
     },
     severity=Severity.HIGH,
     framework=security_hub("EC2.7", "EBS volumes are encrypted by default."),
-    fix=replace(_ENCRYPTED, raw=f"{_ENCRYPTED.raw} On a volume: `encrypted: true`."),
+    # A template gets a new version; volumes and instances would be replaced, with their data.
+    remediate={LAUNCH_TEMPLATE: _encrypt},
+    fix=replace(ENCRYPTED, raw=f"{ENCRYPTED.raw} On a volume: `encrypted: true`."),
 )

@@ -8,8 +8,8 @@ from pulumi_policy import PolicyComplianceFramework, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.containers import Container, on_pods, pods_of, unknown_of
-from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
-from gpushare_policies.rule import Rule, Setting, is_among
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.rule import Rule, Setting, Unjudged, is_among
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -33,17 +33,17 @@ _PINNED = Fix(
 )
 
 
-def _images(subject: Subject) -> Iterator[str | NotKnown]:
+def _images(subject: Subject) -> Iterator[str | Unjudged]:
     for pod in pods_of(subject.object):
         yield from unknown_of(pod)
         for container in pod.containers:
             yield from _image(subject, container)
 
 
-def _image(subject: Subject, container: Container) -> Iterator[str | NotKnown]:
+def _image(subject: Subject, container: Container) -> Iterator[str | Unjudged]:
     image = container.get("image")
     if image is UNKNOWN:
-        yield NotKnown(f"the image of the container {container.name}")
+        yield Unjudged(f"the image of the container {container.name}")
         return
     if not image:  # of a patch, which leaves the image that is there
         return

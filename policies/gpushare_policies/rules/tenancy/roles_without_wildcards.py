@@ -8,9 +8,9 @@ from pulumi_policy import EnforcementLevel, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import at, items, mappings
-from gpushare_policies.rule import Rule, cis
+from gpushare_policies.rule import Rule, Unjudged, cis
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ _NAME_THEM = "List the resources and verbs that are needed."
 _NAMED = Fix(_NAME_THEM, _NAME_THEM, _NAME_THEM)
 
 
-def _role(subject: Subject) -> Iterator[str | NotKnown]:
+def _role(subject: Subject) -> Iterator[str | Unjudged]:
     rules = at(subject.object.body, "rules")
     if rules is UNKNOWN or UNKNOWN in items(rules):
-        yield NotKnown("rules")
+        yield Unjudged("rules")
     for index, each in mappings(rules):
         wide = _wide(each)
         if wide is UNKNOWN:
-            yield NotKnown(f"rules[{index}]")
+            yield Unjudged(f"rules[{index}]")
         elif wide:
             yield (
                 f"{subject.opening} allows {wide} (rules[{index}]). It must name what it allows: "

@@ -8,9 +8,9 @@ from pulumi_policy import Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import at, items, mappings, text
-from gpushare_policies.rule import Rule, cis
+from gpushare_policies.rule import Rule, Unjudged, cis
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ _OWN_ROLE = "Make a Role or ClusterRole with what the program asks for, and bind
 _RIGHTS = Fix(_OWN_ROLE, _OWN_ROLE, _OWN_ROLE)
 
 
-def _binding(subject: Subject) -> Iterator[str | NotKnown]:
+def _binding(subject: Subject) -> Iterator[str | Unjudged]:
     role = at(subject.object.body, "roleRef", "name")
     subjects = at(subject.object.body, "subjects")
     if role is not UNKNOWN and role != _ADMIN:
         return
     if UNKNOWN in (role, subjects) or UNKNOWN in items(subjects):
-        yield NotKnown("roleRef" if role is UNKNOWN else "subjects")
+        yield Unjudged("roleRef" if role is UNKNOWN else "subjects")
         return
     for _, each in mappings(subjects):
         kind, name = text(each.get("kind")), text(each.get("name"))

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind, KubernetesObject
-from gpushare_policies.reading.on_objects import NotKnown
 from gpushare_policies.reading.plain import at, items
-from gpushare_policies.reading.stack_checks import Said, refuse_blanks, stack_check
 from gpushare_policies.reading.tenants import TENANT_LABEL, tenant_namespaces
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -28,23 +27,25 @@ _MAKE_POLICY = (
 _DENIED = Fix(_MAKE_POLICY, _MAKE_POLICY, _MAKE_POLICY)
 
 
-def _policies(args: StackValidationArgs) -> Iterator[Said | NotKnown]:
+def _policies(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     for space in tenant_namespaces(args.resources, TENANT_LABEL.of(args), (_POLICY,)):
         name = "that is yet to be named" if space.name is UNKNOWN else str(space.name)
         if space.labels is UNKNOWN:
-            yield NotKnown(f"the labels of the namespace {name}")
+            yield Unjudged(f"the labels of the namespace {name}")
             continue
         verdicts = [_denies(each) for each in space.objects]
         if True in verdicts:
             continue
         if None in verdicts:
-            yield NotKnown(f"the network policies of the namespace {name}")
+            yield Unjudged(f"the network policies of the namespace {name}")
             continue
-        yield Said(
-            f"The namespace {name} belongs to a tenant and no NetworkPolicy denies traffic to all "
-            f"its pods. One must, or pods of other tenants reach its notebooks and servers. "
-            f"{_DENIED.of(space.urn)}",
+        yield (
+            (
+                f"The namespace {name} belongs to a tenant and no NetworkPolicy denies traffic to "
+                f"all its pods. One must, or pods of other tenants reach its notebooks and "
+                f"servers. {_DENIED.of(space.urn)}"
+            ),
             space.urn,
         )
 
@@ -84,7 +85,7 @@ def _is_peer(peer: Any) -> bool:
 TENANT_NAMESPACES_DENY_TRAFFIC = StackRule(
     "tenant-namespaces-deny-traffic",
     "Namespaces of tenants must have a NetworkPolicy that denies by default what comes in.",
-    check=stack_check(_policies),
+    check=_policies,
     applies_to=(
         "kubernetes:core/v1:Namespace",
         "kubernetes:networking.k8s.io/v1:NetworkPolicy",

@@ -8,10 +8,10 @@ from pulumi_policy import Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import at
 from gpushare_policies.reading.tenants import TENANT_LABEL
-from gpushare_policies.rule import Rule, cis
+from gpushare_policies.rule import Rule, Unjudged, cis
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -24,16 +24,16 @@ _SET_LABEL = f"Set the label `{_ENFORCE}: restricted` (or `baseline`) of the nam
 _ENFORCED = Fix(_SET_LABEL, _SET_LABEL, _SET_LABEL)
 
 
-def _namespace(subject: Subject) -> Iterator[str | NotKnown]:
+def _namespace(subject: Subject) -> Iterator[str | Unjudged]:
     labels = at(subject.object.body, "metadata", "labels")
     if labels is UNKNOWN:
-        yield NotKnown("labels")
+        yield Unjudged("labels")
         return
     if not isinstance(labels, dict) or TENANT_LABEL.of(subject.args) not in labels:
         return
     level = labels.get(_ENFORCE)
     if level is UNKNOWN:
-        yield NotKnown(f"the label {_ENFORCE}")
+        yield Unjudged(f"the label {_ENFORCE}")
     elif level not in _LEVELS and not (subject.object.patch and level is None):
         given = f"enforces the level {level}" if level else "enforces no level"
         yield (

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import is_gpu
 from gpushare_policies.reading.objects import Kind, KubernetesObject
-from gpushare_policies.reading.on_objects import NotKnown
 from gpushare_policies.reading.plain import at
-from gpushare_policies.reading.stack_checks import Said, refuse_blanks, stack_check
 from gpushare_policies.reading.tenants import TENANT_LABEL, tenant_namespaces
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -30,18 +29,18 @@ _MAKE_QUOTA = (
 _WITH_QUOTA = Fix(_MAKE_QUOTA, _MAKE_QUOTA, _MAKE_QUOTA)
 
 
-def _quotas(args: StackValidationArgs) -> Iterator[Said | NotKnown]:
+def _quotas(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     label = TENANT_LABEL.of(args)
     for space in tenant_namespaces(args.resources, label, (_QUOTA, _QUEUE)):
         if space.labels is UNKNOWN:
-            yield NotKnown(f"the labels of the namespace {_shown(space.name)}")
+            yield Unjudged(f"the labels of the namespace {_shown(space.name)}")
             continue
         verdicts = [_limits_gpus(each) for each in space.objects]
         if True in verdicts:
             continue
         if None in verdicts:
-            yield NotKnown(f"the quotas of the namespace {_shown(space.name)}")
+            yield Unjudged(f"the quotas of the namespace {_shown(space.name)}")
             continue
         counting = sorted({key for each in space.objects for key in _useless(each)})
         useless = (
@@ -49,10 +48,12 @@ def _quotas(args: StackValidationArgs) -> Iterator[Said | NotKnown]:
             if counting
             else ""
         )
-        yield Said(
-            f"The namespace {_shown(space.name)} belongs to a tenant and has no quota of GPUs"
-            f"{useless}. It must have one, or one tenant takes all shares. "
-            f"{_WITH_QUOTA.of(space.urn)}",
+        yield (
+            (
+                f"The namespace {_shown(space.name)} belongs to a tenant and has no quota of GPUs"
+                f"{useless}. It must have one, or one tenant takes all shares. "
+                f"{_WITH_QUOTA.of(space.urn)}"
+            ),
             space.urn,
         )
 
@@ -82,7 +83,7 @@ def _useless(each: KubernetesObject) -> Iterator[str]:
 TENANT_NAMESPACES_WITH_QUOTA = StackRule(
     "tenant-namespaces-with-quota",
     "Namespaces of tenants must have a quota of GPUs.",
-    check=stack_check(_quotas),
+    check=_quotas,
     applies_to=("kubernetes:core/v1:Namespace", "kubernetes:core/v1:ResourceQuota"),
     severity=Severity.MEDIUM,
     fix=_WITH_QUOTA,

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare_policies.rules.workloads.gpu_requests_whole import GPU_REQUESTS_WHOLE
+from gpushare_policies.rules.workloads.one_share_per_container import ONE_SHARE_PER_CONTAINER
 from gpushare_policies.rules.workloads.pods_not_privileged import PODS_NOT_PRIVILEGED
+from gpushare_policies.rules.workloads.workloads_can_land import WORKLOADS_CAN_LAND
 
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
 
-RULES: tuple[AnyRule, ...] = (PODS_NOT_PRIVILEGED,)
+RULES: tuple[AnyRule, ...] = (
+    PODS_NOT_PRIVILEGED,
+    WORKLOADS_CAN_LAND,
+    GPU_REQUESTS_WHOLE,
+    ONE_SHARE_PER_CONTAINER,
+)
 """The rules of this theme, a module each."""

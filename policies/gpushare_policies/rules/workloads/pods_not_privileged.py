@@ -8,9 +8,9 @@ from pulumi_policy import Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.containers import Container, Pod, on_pods, pods_of, unknown_of
-from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import at, items, mappings, text
-from gpushare_policies.rule import Rule, Setting, cis
+from gpushare_policies.rule import Rule, Setting, Unjudged, cis
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ _TAKE_AWAY = (
 _PRIVILEGED = Fix(_TAKE_AWAY, _TAKE_AWAY, _TAKE_AWAY)
 
 
-def _pods(subject: Subject) -> Iterator[str | NotKnown]:
+def _pods(subject: Subject) -> Iterator[str | Unjudged]:
     namespace = subject.object.namespace
     if namespace is not UNKNOWN and text(namespace) in NAMESPACES.of(subject.args):
         return
@@ -110,21 +110,21 @@ def _is_known(container: Container) -> bool:
     return name in _KNOWN_IMAGES
 
 
-def _of_host(subject: Subject, pod: Pod) -> Iterator[str | NotKnown]:
+def _of_host(subject: Subject, pod: Pod) -> Iterator[str | Unjudged]:
     fix = _PRIVILEGED.of(subject.args.urn)
     for key, what in _HOST.items():
         value = at(pod.spec, key)
         if value is UNKNOWN:
-            yield NotKnown(key)
+            yield Unjudged(key)
         elif value is True:
             yield (f"A pod of {subject.title} has {key}, so that it {what}. It must not. {fix}")
     volumes = at(pod.spec, "volumes")
     if volumes is UNKNOWN or UNKNOWN in items(volumes):
-        yield NotKnown("volumes")
+        yield Unjudged("volumes")
     for _, volume in mappings(volumes):
         path = at(volume, "hostPath", "path")
         if path is UNKNOWN:
-            yield NotKnown(f"the hostPath of the volume {text(volume.get('name'))}")
+            yield Unjudged(f"the hostPath of the volume {text(volume.get('name'))}")
         elif isinstance(path, str) and _is_of_node(path):
             yield (
                 f"A pod of {subject.title} mounts {path} of its node. It must not: that hands over "
@@ -139,12 +139,12 @@ def _is_of_node(path: str) -> bool:
     return clean == "/" or any(clean == each or clean.startswith(f"{each}/") for each in _PATHS)
 
 
-def _of_container(subject: Subject, container: Container) -> Iterator[str | NotKnown]:
+def _of_container(subject: Subject, container: Container) -> Iterator[str | Unjudged]:
     fix = _PRIVILEGED.of(subject.args.urn)
     context = container.get("securityContext")
     privileged = at(context, "privileged")
     if privileged is UNKNOWN:
-        yield NotKnown(f"whether the container {container.name} is privileged")
+        yield Unjudged(f"whether the container {container.name} is privileged")
     elif privileged is True:
         yield (
             f"The container {container.name} of {subject.title} is privileged. It must not be: it "
@@ -153,9 +153,9 @@ def _of_container(subject: Subject, container: Container) -> Iterator[str | NotK
     yield from _capabilities(subject, container, at(context, "capabilities", "add"))
 
 
-def _capabilities(subject: Subject, container: Container, added: Any) -> Iterator[str | NotKnown]:
+def _capabilities(subject: Subject, container: Container, added: Any) -> Iterator[str | Unjudged]:
     if added is UNKNOWN or UNKNOWN in items(added):
-        yield NotKnown(f"capabilities of the container {container.name}")
+        yield Unjudged(f"capabilities of the container {container.name}")
     too_many = sorted(
         str(each)
         for each in items(added)

@@ -1,0 +1,138 @@
+"""The NVIDIA driver and container toolkit come from the AMI or from the operator, not from both."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.nodes import gpu_nodes, without_operands
+from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, switch
+from eks_gpushare.inventory.wording import at_start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.nodes import NodeKind
+    from eks_gpushare.inventory.problem import Judgement
+
+TWICE = Rule(
+    "GPU1180",
+    "error",
+    "The GPU Operator installs no driver and no container toolkit on AMIs that have them.",
+    "NVIDIA publishes no driver images for Amazon Linux, so the pods of the operator fail to pull; "
+    "its toolkit rewrites containerd's configuration, and no pod starts on the node.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
+)
+NOWHERE = Rule(
+    "GPU1181",
+    "error",
+    "GPU nodes get an NVIDIA driver, from their AMI or from the GPU Operator.",
+    "Without one there is nothing to advertise: the device plugin finds no GPU and waits.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
+)
+_PARTS = ("driver", "toolkit")
+_WITH = re.compile(r"NVIDIA|AL2_x86_64_GPU|ACCELERATED", re.IGNORECASE)
+"""AMI types of EKS, and families of eksctl, that say so by their name."""
+_WITHOUT = re.compile(
+    r"AL2023_(x86_64|ARM_64)_STANDARD|AL2_(x86_64|ARM_64)|BOTTLEROCKET_(x86_64|ARM_64)(_FIPS)?"
+    r"|AL2023_(x86_64|ARM_64)_NEURON",
+    re.IGNORECASE,
+)
+"""AMI types of EKS that have none."""
+_BY_TYPE = re.compile(
+    r"(al2023|al2|bottlerocket)(@.*)?|AmazonLinux2023|AmazonLinux2|Bottlerocket|AL2023|AL2",
+    re.IGNORECASE,
+)
+"""Aliases and families of Karpenter and eksctl, which take the variant for the instance type."""
+
+
+@edge(TWICE, NOWHERE)
+def drivers(inventory: Inventory) -> Iterator[Judgement]:
+    """Of nodes whose AMI is known."""
+    for cluster in inventory.clusters():
+        operators = [
+            each
+            for each in inventory.of(Release, cluster)
+            if chart_of(each.chart) == OPERATOR_CHART
+        ]
+        declared: dict[int, NodeKind] = {}
+        for kind in gpu_nodes(inventory, cluster):
+            # A type with a GPU, not only signs of one.
+            if kind.nodes.provisioner not in ("byHand", "autoMode") and kind.type is not None:
+                declared.setdefault(id(kind.nodes), kind)
+        for kind in declared.values():
+            nodes = kind.nodes
+            brings = brings_driver(nodes)
+            serving = [] if without_operands(nodes) else operators
+            for release in serving:
+                yield from _twice(release, nodes, brings)
+            if brings is False and not any(
+                installs(each, "driver") is not False for each in serving
+            ):
+                yield Problem(
+                    NOWHERE,
+                    nodes.source,
+                    (),
+                    f"The AMI type of {nodes.source.name}, {nodes.ami}, has no NVIDIA driver, and "
+                    "nothing installs one.",
+                    "Use the AMI type for NVIDIA, such as AL2023_x86_64_NVIDIA.",
+                    None if inventory.complete or operators else "warning",
+                )
+
+
+def brings_driver(nodes: Nodes) -> bool | None:
+    """Whether the AMI of nodes with GPUs has the driver; None where it is not known."""
+    ami = nodes.ami
+    if ami is UNKNOWN or ami.startswith("ami-") or ami.upper() == "CUSTOM":
+        return None
+    if _WITH.search(ami):
+        return True
+    if _WITHOUT.fullmatch(ami):
+        return False
+    # EKS chooses by the instance type where nobody says; who makes the nodes by himself does not.
+    by_type = bool(_BY_TYPE.fullmatch(ami)) or (not ami and nodes.provisioner != "selfManaged")
+    return True if by_type else None
+
+
+def installs(release: Release, part: str) -> bool | None:
+    """Whether the operator installs the driver or the toolkit: it does unless it is told."""
+    given: Any = at(release.values, part, "enabled")
+    if given is UNKNOWN:
+        return None
+    return True if given is None else bool(switch(given))
+
+
+def _twice(release: Release, nodes: Nodes, brings: bool | None) -> Iterator[Judgement]:  # noqa: FBT001  (of the nodes)
+    parts = {part: installs(release, part) for part in _PARTS}
+    if None in parts.values() and brings is not False:
+        what = f"whether {release.source.name} installs drivers on {nodes.source.name}"
+        yield NotSeen(TWICE, release.source, what)
+        return
+    on = [part for part, installed in parts.items() if installed]
+    if not on or brings is False:
+        return
+    if brings is None:
+        if nodes.ami is UNKNOWN:
+            yield NotSeen(TWICE, nodes.source, f"the AMI of {nodes.source.name}")
+        return
+    places = [value_place(release, (part, "enabled")) for part in on]
+    wanted = " and ".join(f"`{part}.enabled: false`" for part in on)
+    ami = f", {nodes.ami}," if nodes.ami else ""
+    yield Problem(
+        TWICE,
+        release.source,
+        places[0],
+        f"{at_start(release.source.name)} installs the {' and the '.join(on)}, and the AMI of "
+        f"{nodes.source.name}{ami} has them.",
+        f"Set {wanted}.",
+        edits=tuple(Edit("set", place, False) for place in places),  # noqa: FBT003  (a value)
+    )

@@ -1,0 +1,173 @@
+"""Of what must be on a node once there are not two: device plugins, and host engines of DCGM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.daemons import Daemon, daemons
+from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.scheduling import landing
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items, switch, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.sharing.node_monitoring import AGENT, REMOTE_ENGINE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+TWO_PLUGINS = Rule(
+    "GPU1185",
+    "error",
+    "One device plugin serves a node.",
+    "Both register the same resource with kubelet, which keeps the one that came last: counts "
+    "change with every restart, and the same GPU is given out twice.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/1105",
+)
+PLUGIN_AND_DRA = Rule(
+    "GPU1186",
+    "error",
+    "The GPUs of a node are given out by a device plugin or by a DRA driver, not by both.",
+    "Neither knows of what the other has given out: two pods that each own a GPU get the same.",
+    "https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu",
+)
+TWO_ENGINES = Rule(
+    "GPU1187",
+    "warning",
+    "One host engine of DCGM runs on a node.",
+    "Two of them are not supported by NVIDIA and may lead to deadlocks in the driver; only one can "
+    "read profiling metrics.",
+    "https://github.com/NVIDIA/DCGM/issues/108",
+)
+_DRA_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
+
+
+@edge(TWO_PLUGINS, PLUGIN_AND_DRA)
+def plugins(inventory: Inventory) -> Iterator[Judgement]:
+    """Device plugins of charts and manifests, of the operating system, and DRA drivers."""
+    for cluster in inventory.clusters():
+        every = [
+            each
+            for each in daemons(inventory, cluster)
+            if each.role == "plugin" and each.is_on is not None
+        ]
+        drivers = [each for each in inventory.of(Release, cluster) if gives_gpus(each)]
+        for kind in _declared(inventory, cluster):
+            here = [each for each in every if _is_there(each, kind)]
+            yield from _two(kind, here)
+            if here and drivers:
+                nodes = kind.nodes
+                yield Problem(
+                    PLUGIN_AND_DRA,
+                    drivers[0].source,
+                    (),
+                    f"{at_start(here[0].title)} and {drivers[0].source.name} both give out the "
+                    f"GPUs of {nodes.source.name}.",
+                    "Keep one of the two off these nodes by labels and node selectors, or switch "
+                    "off `resources.gpus.enabled` of the DRA driver.",
+                )
+
+
+def _declared(inventory: Inventory, cluster: str) -> list[NodeKind]:
+    """One kind of each declaration of nodes."""
+    found: dict[int, NodeKind] = {}
+    for kind in gpu_nodes(inventory, cluster):
+        if not kind.is_partial:
+            found.setdefault(id(kind.nodes), kind)
+    return list(found.values())
+
+
+def _is_there(daemon: Daemon, kind: NodeKind) -> bool:
+    """Whether a DaemonSet has pods on nodes, with the labels of feature discovery."""
+    if daemon.of_operator and without_operands(kind.nodes):
+        return False
+    found = landing(daemon.spec, kind.nodes.taints, kind.label)
+    return not found.taints and not found.labels and not found.unsure_of_taints
+
+
+def _two(kind: NodeKind, here: Sequence[Daemon]) -> Iterator[Problem]:
+    nodes = kind.nodes
+    if kind.serves_itself and here:
+        whose = "EKS Auto Mode" if nodes.provisioner == "autoMode" else "Bottlerocket"
+        yield Problem(
+            TWO_PLUGINS,
+            here[0].source,
+            here[0].place,
+            f"{at_start(here[0].title)} is for {nodes.source.name} too, where {whose} has a device "
+            "plugin of its own.",
+            "Keep the chart off these nodes by `affinity` or `nodeSelector`, or by taints that it "
+            "does not tolerate.",
+        )
+    elif len(here) > 1:
+        yield Problem(
+            TWO_PLUGINS,
+            here[1].source,
+            here[1].place,
+            f"{at_start(here[0].title)} and {here[1].title} are both for {nodes.source.name}.",
+            "Remove one of them, or let labels decide which nodes each is for.",
+        )
+
+
+def gives_gpus(release: Release) -> bool:
+    """Whether a release is a DRA driver that gives out GPUs, which it has to be told twice."""
+    if not release.chart.rpartition("/")[2].startswith(_DRA_CHARTS):
+        return False
+    override = at(release.values, "gpuResourcesEnabledOverride")
+    gpus = at(release.values, "resources", "gpus", "enabled")
+    return switch(override) is True and gpus is not False
+
+
+@edge(TWO_ENGINES)
+def engines(inventory: Inventory) -> Iterator[Judgement]:
+    """Exporters that start an engine each, the operator's own, and that of EKS's agent."""
+    for cluster in inventory.clusters():
+        found = [
+            (each, what) for each in inventory.of(Release, cluster) for what in _engines_of(each)
+        ]
+        if len(found) < 2:  # noqa: PLR2004  (two)
+            continue
+        kinds = [each for each in _declared(inventory, cluster) if not each.serves_itself]
+        if not kinds and inventory.complete:
+            continue
+        (one, first), (other, second) = found[:2]
+        yield Problem(
+            TWO_ENGINES,
+            other.source,
+            (),
+            f"{at_start(second)} of {other.source.name} and {first} of {one.source.name} each run "
+            "a host engine of DCGM on the nodes with GPUs.",
+            f"Switch one of them off, or let the exporter use the other's by {REMOTE_ENGINE}.",
+        )
+
+
+def _engines_of(release: Release) -> Iterator[str]:
+    chart = release.chart.rpartition("/")[2]
+    if release.values is UNKNOWN:
+        return
+    if chart_of(chart) == EXPORTER_CHART:
+        arguments = [str(text(each)) for each in items(at(release.values, "arguments"))]
+        if not _uses_other(at(release.values, "extraEnv")) and "-r" not in arguments:
+            yield "the DCGM exporter"
+    elif chart_of(chart) == OPERATOR_CHART:
+        # With an engine of its own the operator's exporter uses that one.
+        if switch(at(release.values, "dcgm", "enabled")) is True:
+            yield "DCGM"
+        elif _exports(release) and not _uses_other(at(release.values, "dcgmExporter", "env")):
+            yield "the DCGM exporter"
+    elif chart.startswith(AGENT):
+        yield "the node monitoring agent"
+
+
+def _exports(release: Release) -> bool:
+    return at(release.values, "dcgmExporter", "enabled") in (None, True, "true")
+
+
+def _uses_other(env: object) -> bool:
+    return any(at(each, "name") == REMOTE_ENGINE for each in items(env)) or env is UNKNOWN

@@ -1,0 +1,192 @@
+"""What goes with MPS and what does not, and how many may share a GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
+from eks_gpushare.catalog.gpus import mps_client_limit
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.advertised import Offer, offers
+from eks_gpushare.inventory.daemons import daemons
+from eks_gpushare.inventory.landings import possible
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items
+from eks_gpushare.inventory.wording import at_start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Workload
+    from eks_gpushare.inventory.problem import Judgement
+
+_README = "https://github.com/NVIDIA/k8s-device-plugin#with-cuda-mps"
+
+SEVERAL_USERS = Rule(
+    "GPU1170",
+    "warning",
+    "Pods that share GPUs by MPS run as one user.",
+    "The MPS control daemon serves one user ID at a time: clients of another wait until all of the "
+    "first are done, which servers never are. NVIDIA's plugin does not start it for several.",
+    "https://manpages.ubuntu.com/manpages/jammy/man1/nvidia-cuda-mps-control.1.html",
+)
+NO_DAEMON = Rule(
+    "GPU1171",
+    "error",
+    "Nodes that share GPUs by MPS get the MPS control daemon.",
+    "Its DaemonSet selects the label nvidia.com/mps.capable=true, which GPU feature discovery "
+    "writes; without the daemon the device plugin waits for it and advertises nothing.",
+    _README,
+)
+NOT_ON_MIG = Rule(
+    "GPU1172",
+    "error",
+    "GPUs that are cut by MIG are not shared by MPS.",
+    "The device plugin stops: sharing using MPS is not supported for MIG devices.",
+    _README,
+)
+TOO_MANY_CLIENTS = Rule(
+    "GPU1173",
+    "error",
+    "A GPU is shared by as many as MPS takes at most.",
+    "The control daemon stops with `invalid MPS configuration`, and the node advertises nothing.",
+    "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/cmd/mps-control-daemon/mps/device.go",
+)
+SHARED_MEMORY = Rule(
+    "GPU1174",
+    "warning",
+    "Pods that share GPUs by MPS leave /dev/shm to the device plugin.",
+    "It mounts the shared memory of the MPS control daemon there, by which clients talk to it.",
+    _README,
+)
+_SHM = "/dev/shm"  # noqa: S108  (a place in a container)
+
+
+@edge(NO_DAEMON, NOT_ON_MIG, TOO_MANY_CLIENTS)
+def nodes_with_mps(inventory: Inventory) -> Iterator[Judgement]:
+    """What the plugin and its daemon say to it."""
+    for cluster in inventory.clusters():
+        discovers = any(each.role == "discovery" for each in daemons(inventory, cluster))
+        said: set[tuple[int, str]] = set()
+        for offer in offers(inventory, cluster).every:
+            if offer.config is None or offer.config.sharing != "mps":
+                continue
+            for problem in _node(offer, inventory, discovers):
+                once = (id(offer.kind.nodes), problem.rule.id)
+                if once not in said:
+                    said.add(once)
+                    yield problem
+
+
+def _node(offer: Offer, inventory: Inventory, discovers: bool) -> Iterator[Problem]:  # noqa: FBT001  (of the cluster)
+    nodes, config = offer.kind.nodes, offer.config
+    title = at_start(nodes.source.name)
+    if config is None:
+        return
+    if offer.mig.instances and config.mig_strategy != "none":
+        yield Problem(
+            NOT_ON_MIG,
+            nodes.source,
+            (),
+            f"{title} has MIG devices, and its device plugin shares them by MPS.",
+            "Share them by timeSlicing, or leave the GPUs whole.",
+        )
+    gpu = offer.kind.type.gpu if offer.kind.type else None
+    limit = None if gpu is None else mps_client_limit(gpu)
+    most = max(config.replicas.values(), default=0)
+    if gpu is not None and limit is not None and most > limit:
+        yield Problem(
+            TOO_MANY_CLIENTS,
+            nodes.source,
+            (),
+            f"The device plugin of {nodes.source.name} shares each GPU by MPS among {most}; a "
+            f"{gpu.model} takes {limit}.",
+            f"Set `replicas` to {limit} at most.",
+        )
+    by_chart = any(each.chart == PLUGIN_CHART for each in offer.plugins)
+    capable = nodes.labels is not UNKNOWN and "nvidia.com/mps.capable" in nodes.labels
+    if by_chart and not discovers and not capable and nodes.labels is not UNKNOWN:
+        yield Problem(
+            NO_DAEMON,
+            nodes.source,
+            (),
+            f"{title} is to share GPUs by MPS, and nothing gives it the label "
+            "nvidia.com/mps.capable=true: GPU feature discovery is off.",
+            "Set `gfd.enabled: true` of the chart, or give the nodes the label.",
+            None if inventory.complete else "warning",
+        )
+
+
+@edge(SEVERAL_USERS, SHARED_MEMORY)
+def pods_with_mps(inventory: Inventory) -> Iterator[Judgement]:
+    """Pods that may be on the same nodes."""
+    for cluster in inventory.clusters():
+        every = [
+            each
+            for each in offers(inventory, cluster).every
+            if each.config is not None and each.config.sharing == "mps"
+        ]
+        by_nodes: dict[int, list[tuple[Workload, Offer]]] = {}
+        for workload, requests in gpu_workloads(inventory, cluster):
+            found = [
+                offer
+                for offer in possible(workload, requests, every)
+                if any(offer.is_shared(each.resource) for each in requests)
+            ]
+            if found:
+                yield from _memory(workload, found[0])
+            for offer in {id(each.kind.nodes): each for each in found}.values():
+                by_nodes.setdefault(id(offer.kind.nodes), []).append((workload, offer))
+        for here in by_nodes.values():
+            yield from _users(here)
+
+
+def _users(here: Sequence[tuple[Workload, Offer]]) -> Iterator[Problem]:
+    first: tuple[Workload, Any] | None = None
+    for workload, offer in here:
+        user = user_of(workload.spec)
+        if user is None or user is UNKNOWN:
+            continue
+        if first is None:
+            first = (workload, user)
+        elif user != first[1]:
+            yield Problem(
+                SEVERAL_USERS,
+                workload.source,
+                (*workload.spec_path, "securityContext", "runAsUser"),
+                f"{at_start(workload.source.name)} runs as user {user} and {first[0].source.name} "
+                f"as {first[1]}; both share GPUs by MPS on {offer.kind.nodes.source.name}, where "
+                "one of the two is served at a time.",
+                "Let both run as the same user, or give each its own pool.",
+            )
+
+
+def user_of(spec: Any) -> Any:
+    """The user ID that pods run as; None where their images decide, or containers differ."""
+    of_pod = at(spec, "securityContext", "runAsUser")
+    found = {
+        of_pod if (own := at(container, "securityContext", "runAsUser")) is None else own
+        for where, container in containers(spec)
+        if where[0] == "containers"
+    }
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _memory(workload: Workload, offer: Offer) -> Iterator[Problem]:
+    for where, container in containers(workload.spec):
+        for index, mount in enumerate(items(at(container, "volumeMounts"))):
+            path = at(mount, "mountPath")
+            if isinstance(path, str) and path.rstrip("/") == _SHM:
+                yield Problem(
+                    SHARED_MEMORY,
+                    workload.source,
+                    (*workload.spec_path, *where, "volumeMounts", index),
+                    f"{at_start(workload.source.name)} mounts a volume at {_SHM} and shares GPUs "
+                    f"by MPS on {offer.kind.nodes.source.name}.",
+                    "Remove the mount: what the device plugin mounts there can be used as well.",
+                )

@@ -1,0 +1,174 @@
+"""Quotas of GPUs and shares are on what nodes advertise, and within what there can be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
+from eks_gpushare.inventory.items import Quota
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import pairs, text
+from eks_gpushare.inventory.wording import at_start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+QUOTA_NAME = Rule(
+    "GPU1150",
+    "error",
+    "A quota is on a resource that some node advertises.",
+    "It counts nothing: pods ask for the resource by its other name and pass the quota unseen, or "
+    "Kueue admits none of them.",
+    "https://kubernetes.io/docs/concepts/policy/resource-quotas/#resource-quota-for-extended-resources",
+)
+ABOVE_CAPACITY = Rule(
+    "GPU1151",
+    "warning",
+    "A quota is no more than all nodes together have when there are as many as there may be.",
+    "What it promises is never there: pods within the quota stay Pending.",
+    "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-and-cluster-capacity",
+)
+PROMISED_TWICE = Rule(
+    "GPU1152",
+    "warning",
+    "What ClusterQueues are sure of together is no more than there can be.",
+    "Kueue admits pods up to each nominal quota, and the last of them stay Pending as admitted.",
+    "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/",
+)
+_QUEUE = "ClusterQueue"
+
+
+@edge(QUOTA_NAME, ABOVE_CAPACITY, PROMISED_TWICE)
+def quotas(inventory: Inventory) -> Iterator[Judgement]:
+    """Each by itself, and those of Kueue together, for they are guarantees."""
+    for cluster in inventory.clusters():
+        every = offers(inventory, cluster).every
+        found = inventory.of(Quota, cluster)
+        if not found or not (every or inventory.complete):
+            continue
+        sums: dict[str, int] = {}
+        for each in found:
+            if each.hard is UNKNOWN:
+                yield NotSeen(QUOTA_NAME, each.source, f"what {each.source.name} allows")
+                continue
+            for name, given in pairs(each.hard):
+                if is_gpu_resource(name):
+                    yield from _one(each, name, given, every)
+                    if each.kind == _QUEUE:
+                        sums[name] = sums.get(name, 0) + (_count(given) or 0)
+        yield from _together(found, sums, every)
+
+
+def _one(each: Quota, name: str, given: Any, every: Sequence[Offer]) -> Iterator[Problem]:
+    count = _count(given)
+    path = ("spec", "hard", f"requests.{name}") if each.kind != _QUEUE else ("spec",)
+    if all(offer.has(name) is False for offer in every):
+        if count == 0:
+            return  # nobody may have it, and nobody could
+        names = dict.fromkeys(key for offer in every for key in offer.resources or ())
+        listed = ", ".join(names) or "no GPU"
+        yield Problem(
+            QUOTA_NAME,
+            each.source,
+            path,
+            f"{at_start(each.source.name)} is on {name}, which no node advertises: the nodes have "
+            f"{listed}.",
+            "Set the quota on one of those, each of them by its own name.",
+        )
+        return
+    most = capacity(name, every)
+    if count is not None and most is not None and count > most:
+        yield Problem(
+            ABOVE_CAPACITY,
+            each.source,
+            path,
+            f"{at_start(each.source.name)} allows {count} of {name}, and all nodes have {most} "
+            "when there are as many as there may be.",
+            f"Lower it to {most}, or let there be more nodes.",
+        )
+
+
+def _together(
+    found: Sequence[Quota], sums: dict[str, int], every: Sequence[Offer]
+) -> Iterator[Problem]:
+    for name, total in sums.items():
+        most = capacity(name, every)
+        queues = [each for each in found if each.kind == _QUEUE and _has(each, name)]
+        alone = [_count(dict(pairs(each.hard))[name]) or 0 for each in queues]
+        if most is None or total <= most or any(count > most for count in alone):
+            continue
+        listed = ", ".join(each.source.name for each in queues)
+        yield Problem(
+            PROMISED_TWICE,
+            queues[-1].source,
+            ("spec",),
+            f"{at_start(listed)} have nominal quotas of {total} of {name} together, and all nodes "
+            f"have {most} when there are as many as there may be.",
+            "Lower the nominal quotas, and put the queues into a cohort to lend each other the "
+            "rest.",
+        )
+
+
+def _has(each: Quota, name: str) -> bool:
+    return each.hard is not UNKNOWN and name in each.hard
+
+
+def _count(given: Any) -> int | None:
+    found = None if given is UNKNOWN else quantity(str(text(given)))
+    return None if found is None else int(found)
+
+
+def capacity(name: str, every: Sequence[Offer]) -> int | None:
+    """Most of a resource that there can be; None where nothing limits it or it is not known."""
+    declared: dict[int, list[Offer]] = {}
+    for offer in every:
+        declared.setdefault(id(offer.kind.nodes), []).append(offer)
+    total = 0
+    for group in declared.values():
+        if all(offer.has(name) is False for offer in group):
+            continue
+        counts = [None if each.resources is None else each.resources.get(name, 0) for each in group]
+        known = [count for count in counts if count is not None]
+        most = _most(group)
+        if most is None or len(known) < len(counts):
+            return None
+        total += most * max(known)
+    return total
+
+
+def _most(group: Sequence[Offer]) -> int | None:
+    """Most nodes of a declaration: as it says, or as many as its limits of GPUs leave room for."""
+    nodes = group[0].kind.nodes
+    if isinstance(nodes.most, int):
+        return nodes.most
+    if nodes.limits is UNKNOWN:
+        return None
+    limits: list[int] = []
+    for key, given in pairs(nodes.limits):
+        limit = _count(given)
+        if limit is None:
+            continue
+        sizes = [_size(key, each) for each in group]
+        known = [size for size in sizes if size]
+        if len(known) == len(sizes):
+            limits.append(limit // min(known) + (1 if limit % min(known) else 0))
+    return min(limits, default=None)
+
+
+def _size(key: str, offer: Offer) -> int | None:
+    """How much of what a NodePool limits one node takes."""
+    instance_type = offer.kind.type
+    if key == "nodes":
+        return 1
+    if instance_type is None:
+        return None
+    if key == "cpu":
+        return instance_type.vcpus
+    return instance_type.gpu_count if key == "nvidia.com/gpu" else None

@@ -1,0 +1,214 @@
+"""Tenants that are to be kept apart, and the GPUs that they would share.
+
+A namespace belongs to a tenant by its label `eks-gpushare.io/tenant`, and is to share no GPU with
+another by the label `eks-gpushare.io/isolation=isolated`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.advertised import Offer, offers
+from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
+from eks_gpushare.inventory.items import Namespace, Workload
+from eks_gpushare.inventory.landings import possible
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import Request, gpu_workloads
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import text
+from eks_gpushare.inventory.wording import at_start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.problem import Judgement
+
+TENANT_LABEL = "eks-gpushare.io/tenant"
+"""Names the tenant that a namespace belongs to."""
+ISOLATION_LABEL = "eks-gpushare.io/isolation"
+"""Says how far a tenant is to be kept apart."""
+ISOLATED = "isolated"
+"""Its value for tenants that share no GPU with others."""
+
+SHARED_BY_TENANTS = Rule(
+    "GPU1160",
+    "error",
+    "A tenant that is marked isolated takes turns on no GPU with another.",
+    "With time slicing one tenant's pods take the memory of the other's, with MPS a fault of one "
+    "ends those of both; MIG divides memory and faults in hardware.",
+    "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-sharing.html",
+)
+LEAK = Rule(
+    "GPU1161",
+    "warning",
+    "On nodes of several tenants NVIDIA_VISIBLE_DEVICES gives no GPU to unprivileged containers.",
+    "Any pod on the node sees every GPU and what is on it by setting the variable, or by an image "
+    "that sets it, as CUDA's do: without a request, past quotas, past sharing.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/61",
+)
+NO_WAY = Rule(
+    "GPU1162",
+    "error",
+    "GPUs are handed to containers by a way that the nodes' runtime follows.",
+    "The runtime ignores the variable for unprivileged containers, and the device plugin hands out "
+    "GPUs by it alone: pods start and see no GPU.",
+    "https://github.com/NVIDIA/k8s-device-plugin#configuration-option-details",
+)
+_SETTING = "accept-nvidia-visible-devices-envvar-when-unprivileged"
+_CLOSED = re.compile(rf"{_SETTING}\s*=\s*false")
+_OPEN_ON_BOTTLEROCKET = re.compile(r"visible-devices-envvar-when-unprivileged\s*=\s*true")
+_SETTING_FIX = (
+    "In the nodes' user data run `nvidia-ctk config --in-place --set "
+    f"{_SETTING}=false --set accept-nvidia-visible-devices-as-volume-mounts=true` before kubelet "
+    "starts, and set `deviceListStrategy: volume-mounts` of the device plugin."
+)
+
+
+class _Stay(NamedTuple):
+    """A tenant's workload on nodes."""
+
+    tenant: str
+    isolated: bool
+    workload: Workload
+    offer: Offer
+
+
+@edge(SHARED_BY_TENANTS, LEAK, NO_WAY)
+def apart(inventory: Inventory) -> Iterator[Judgement]:
+    """Nodes that pods of several tenants may be on."""
+    for cluster in inventory.clusters():
+        every = offers(inventory, cluster).every
+        yield from _no_way(every)
+        spaces = {
+            each.name: each for each in inventory.of(Namespace, cluster) if each.name is not UNKNOWN
+        }
+        stays = [
+            _Stay(*whose, workload, offer)
+            for workload, requests in gpu_workloads(inventory, cluster)
+            if (whose := _tenant(spaces.get(_space(workload)))) is not None
+            for offer in possible(workload, requests, every)
+            if _shares(offer, requests)
+        ]
+        yield from _judged(stays)
+        yield from _leaks(stays, spaces, every)
+
+
+def _space(workload: Workload) -> str:
+    return "" if workload.namespace is UNKNOWN else workload.namespace
+
+
+def _tenant(space: Namespace | None) -> tuple[str, bool] | None:
+    """The tenant of a namespace, and whether it is to be kept apart."""
+    if space is None or space.labels is UNKNOWN:
+        return None
+    named = text(space.labels.get(TENANT_LABEL))
+    isolation = text(space.labels.get(ISOLATION_LABEL))
+    if named is UNKNOWN or not (named or isolation == ISOLATED):
+        return None
+    return str(named or space.name), isolation == ISOLATED
+
+
+def _shares(offer: Offer, requests: Sequence[Request]) -> bool:
+    """Whether pods take turns on what is asked for, of those that are known to be offered."""
+    return any(offer.is_shared(each.resource) for each in requests) and bool(offer.resources)
+
+
+def _judged(stays: Sequence[_Stay]) -> Iterator[Problem]:
+    said: set[tuple[int, int]] = set()
+    for stay in stays:
+        for other in stays:
+            same = id(other.offer.kind.nodes) == id(stay.offer.kind.nodes)
+            if not stay.isolated or not same or other.tenant == stay.tenant:
+                continue
+            once = (id(stay.workload), id(stay.offer.kind.nodes))
+            if once in said:
+                continue
+            said.add(once)
+            config = stay.offer.config
+            how = "by MPS" if config and config.sharing == "mps" else "by time slicing"
+            yield Problem(
+                SHARED_BY_TENANTS,
+                stay.workload.source,
+                stay.workload.spec_path,
+                f"{at_start(stay.workload.source.name)} of the tenant {stay.tenant}, which is "
+                f"marked {ISOLATED}, and {other.workload.source.name} of the tenant "
+                f"{other.tenant} may share a GPU {how} on {stay.offer.kind.nodes.source.name}.",
+                "Give each tenant a pool of its own by taints and node selectors, or MIG devices.",
+            )
+
+
+def _leaks(
+    stays: Sequence[_Stay], spaces: dict[str, Namespace], every: Sequence[Offer]
+) -> Iterator[Judgement]:
+    tenants = {whose[0] for each in spaces.values() if (whose := _tenant(each)) is not None}
+    if len(tenants) < 2:  # noqa: PLR2004  (several)
+        return
+    by_nodes: dict[int, set[str]] = {}
+    isolated: set[int] = set()
+    for stay in stays:
+        by_nodes.setdefault(id(stay.offer.kind.nodes), set()).add(stay.tenant)
+        if stay.isolated:
+            isolated.add(id(stay.offer.kind.nodes))
+    seen: set[int] = set()
+    for offer in every:
+        nodes = offer.kind.nodes
+        number = id(nodes)
+        if number in seen or len(by_nodes.get(number, ())) < 2:  # noqa: PLR2004  (several)
+            continue
+        seen.add(number)
+        is_open = leaks(nodes)
+        if is_open is None:
+            yield NotSeen(LEAK, nodes.source, f"the user data of {nodes.source.name}")
+        elif is_open:
+            listed = ", ".join(sorted(by_nodes[number]))
+            yield Problem(
+                LEAK,
+                nodes.source,
+                (),
+                f"Pods of the tenants {listed} may be on {nodes.source.name}, where "
+                "NVIDIA_VISIBLE_DEVICES gives any container every GPU.",
+                _SETTING_FIX,
+                "error" if number in isolated else None,
+            )
+
+
+def leaks(nodes: Nodes) -> bool | None:
+    """Whether an unprivileged container gets the GPUs that a variable of its own names.
+
+    The open default of NVIDIA's container toolkit holds on EKS's AL2023 AMIs; Bottlerocket's is
+    closed. None where it is not known.
+    """
+    if nodes.user_data is UNKNOWN or nodes.ami is UNKNOWN:
+        return None
+    if runs_bottlerocket(nodes):
+        return bool(_OPEN_ON_BOTTLEROCKET.search(nodes.user_data))
+    if _CLOSED.search(nodes.user_data):
+        return False
+    return None if nodes.ami.startswith("ami-") else True
+
+
+def _no_way(every: Sequence[Offer]) -> Iterator[Problem]:
+    """Nodes that ignore the variable, by which the plugin hands out GPUs unless it is told."""
+    seen: set[int] = set()
+    for offer in every:
+        nodes, config = offer.kind.nodes, offer.config
+        if config is None or id(nodes) in seen or nodes.user_data is UNKNOWN:
+            continue
+        seen.add(id(nodes))
+        by_variable = config.device_lists in ((), ("envvar",))
+        of_operator = any(each.of_operator for each in offer.plugins)  # it uses CDI by itself
+        if offer.plugins and not of_operator and by_variable and _CLOSED.search(nodes.user_data):
+            yield Problem(
+                NO_WAY,
+                nodes.source,
+                (),
+                f"The user data of {nodes.source.name} sets {_SETTING}=false, and the device "
+                "plugin hands out GPUs by that variable.",
+                "Set `deviceListStrategy: volume-mounts` of the device plugin, and "
+                "`accept-nvidia-visible-devices-as-volume-mounts=true` in the user data.",
+            )

@@ -1,0 +1,36 @@
+"""What a preview does not show, because the cluster is yet to be made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpushare_policies.words import is_of_pulumi_eks
+
+if TYPE_CHECKING:
+    from pulumi_policy import StackValidationArgs
+
+
+def refuse_blanks(args: StackValidationArgs) -> None:
+    """Stop if the preview does not show what runs in the cluster.
+
+    While a provider's settings are not known, as those of a cluster that is yet to be made, the
+    engine asks it nothing and shows its resources without any property. Source: pulumi/pulumi,
+    `Create` in sdk/go/common/resource/plugin/provider_plugin.go.
+    """
+    for resource in args.resources:
+        if is_of_pulumi_eks(resource.urn):  # aws-auth, which configures no device plugin
+            continue
+        if _is_object(resource.resource_type) and not list(resource.props):
+            args.not_applicable(f"a preview without the cluster does not show {resource.name}")
+
+
+_COMPONENTS = (
+    "kubernetes:helm.sh/v4:Chart",
+    "kubernetes:helm.sh/v3:Chart",
+    "kubernetes:yaml",
+    "kubernetes:kustomize",
+)
+
+
+def _is_object(token: str) -> bool:
+    return token.startswith("kubernetes:") and not token.startswith(_COMPONENTS)

@@ -1,0 +1,187 @@
+"""Nodes as AWS gets them: a group merged with the launch template it is started from.
+
+In a preview, what AWS chooses by itself is unknown like a value that comes from another resource.
+The two are told apart by what the property depends on: AWS's choice depends on nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy.proxy import UnknownValueError
+
+from gpushare_policies.gpus import has_gpu_image, is_gpu_type, wants_gpu, wants_gpu_attributes
+from gpushare_policies.props import each, peek, read, whole
+from gpushare_policies.reading.launches import Launch, launch_of
+from gpushare_policies.tokens import (
+    LAUNCH_CONFIGURATION,
+    LAUNCH_TEMPLATE,
+    NODE_GROUP,
+    SCALING_GROUP,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pulumi_policy import PolicyResource
+
+GROUPS = (NODE_GROUP, SCALING_GROUP)
+"""Groups of nodes: of EKS, and of EC2 Auto Scaling."""
+
+_LAUNCH_KEYS = ("launchTemplate", "mixedInstancesPolicy", "launchConfiguration")
+
+
+def settled(resource: PolicyResource, *path: str) -> Any:
+    """The value at `path`, None where it is missing or AWS's to choose.
+
+    Raises `UnknownValueError` for a value that comes from another resource.
+    """
+    try:
+        return read(resource.props, *path)
+    except UnknownValueError:
+        if resource.property_dependencies.get(path[0]):
+            raise
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The nodes of one group."""
+
+    group: PolicyResource
+    """A node group of EKS, or a group of EC2 Auto Scaling."""
+    start: PolicyResource | None
+    """Its launch template or launch configuration, None if it has none in this stack."""
+
+    @property
+    def is_managed(self) -> bool:
+        """Whether EKS runs the group."""
+        return self.group.resource_type == NODE_GROUP
+
+    @property
+    def called(self) -> str:
+        """How a message names the group."""
+        kind = "node group" if self.is_managed else "Auto Scaling group"
+        return f"The {kind} {self.group.name}"
+
+    def has_template(self) -> bool:
+        """Whether the group names something to start from, of this stack or not."""
+        return any(_is_there(self.group.props, key) for key in _LAUNCH_KEYS)
+
+    def launch(self) -> Launch | None:
+        """What its launch template or launch configuration tells EC2."""
+        return next(launch_of(self.start), None) if self.start is not None else None
+
+    def types(self) -> list[str]:
+        """Instance types that it names, in the group or in the launch template."""
+        named = [str(name) for name in each(settled(self.group, "instanceTypes"))]
+        named += [
+            str(name) for override in self._overrides() if (name := read(override, "instanceType"))
+        ]
+        if not named and self.start is not None and (name := settled(self.start, "instanceType")):
+            named.append(str(name))
+        return named
+
+    def _overrides(self) -> Sequence[Any]:
+        path = ("mixedInstancesPolicy", "launchTemplate", "overrides")
+        return each(settled(self.group, *path))
+
+    def _requirements(self) -> Iterator[Any]:
+        for override in self._overrides():
+            yield read(override, "instanceRequirements")
+        if self.start is not None:
+            yield settled(self.start, "instanceRequirements")
+
+    def has_gpu_by_itself(self) -> bool:
+        """Whether the group says by itself that its nodes have NVIDIA GPUs."""
+        return _any(
+            lambda: has_gpu_image({"amiType": settled(self.group, "amiType")}),
+            lambda: any(is_gpu_type(n) for n in each(settled(self.group, "instanceTypes"))),
+            lambda: wants_gpu({"gpu": settled(self.group, "gpu")}),
+        )
+
+    def has_gpu(self) -> bool:
+        """Whether the nodes have NVIDIA GPUs, by the group or by what it is started from."""
+        return _any(
+            self.has_gpu_by_itself,
+            lambda: any(map(is_gpu_type, self.types())),
+            lambda: any(map(wants_gpu_attributes, self._requirements())),
+        )
+
+    def is_spot(self) -> bool:
+        """Whether EC2 may take the nodes away."""
+        return str(settled(self.group, "capacityType") or "").upper() == "SPOT"
+
+    def sizes(self) -> tuple[int | None, int | None, int | None]:
+        """The smallest, the wanted and the largest number of nodes."""
+        if self.is_managed:
+            keys = ("minSize", "desiredSize", "maxSize")
+            paths: list[tuple[str, ...]] = [("scalingConfig", key) for key in keys]
+        else:
+            paths = [("minSize",), ("desiredCapacity",), ("maxSize",)]
+        least, wanted, most = (whole(settled(self.group, *path)) for path in paths)
+        return least, wanted, most
+
+
+def _any(*signs: Callable[[], bool]) -> bool:
+    """Whether one of the signs is there; the first that is not known if none is."""
+    unknown: UnknownValueError | None = None
+    for sign in signs:
+        try:
+            if sign():
+                return True
+        except UnknownValueError as error:
+            unknown = unknown or error
+    if unknown is not None:
+        raise unknown
+    return False
+
+
+def _is_there(props: Mapping[str, Any], key: str) -> bool:
+    try:
+        return bool(read(props, key))
+    except UnknownValueError:
+        return True
+
+
+def nodes_of(resources: Sequence[PolicyResource]) -> Iterator[Nodes]:
+    """The groups of nodes of a stack, each with what it is started from."""
+    for group in resources:
+        if group.resource_type in GROUPS:
+            yield Nodes(group, start_of(group, resources))
+
+
+def start_of(group: PolicyResource, resources: Sequence[PolicyResource]) -> PolicyResource | None:
+    """The launch template or launch configuration of a group, if it is in the stack.
+
+    It is found by what the property depends on, or by its ID or name where these are known.
+    """
+    for key in _LAUNCH_KEYS:
+        if not _is_there(group.props, key):
+            continue
+        used = [
+            resource
+            for resource in group.property_dependencies.get(key, [])
+            if resource.resource_type in (LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION)
+        ]
+        if len(used) == 1:
+            return used[0]
+        names = {name for name in _names(group, key) if name}
+        for resource in used or resources:
+            if resource.resource_type not in (LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION):
+                continue
+            if {peek(resource.props, "id"), peek(resource.props, "name")} & names:
+                return resource
+    return None
+
+
+def _names(group: PolicyResource, key: str) -> Iterator[Any]:
+    if key == "launchConfiguration":
+        yield peek(group.props, key)
+        return
+    path: tuple[str, ...] = (key,)
+    if key == "mixedInstancesPolicy":
+        path = (key, "launchTemplate", "launchTemplateSpecification")
+    for part in ("id", "name", "launchTemplateId", "launchTemplateName"):
+        yield peek(group.props, *path, part)

@@ -1,0 +1,68 @@
+"""Configuration documents of the device plugin, wherever a program writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.documents.device_plugin import DocumentError, PluginConfig, device_plugin_config
+from eks_gpushare.inventory.items import ConfigMap
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.charts import EMBEDDED, chart_values, charts_of
+from gpushare_policies.reading.inventory import config_map_of
+from gpushare_policies.reading.objects import Kind, KubernetesObject
+from gpushare_policies.reading.plain import at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CONFIG_MAPS = Kind("", "ConfigMap")
+_MARKS = ("timeslicing", "mps", "migstrategy", "sharing")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginDocument:
+    """A text that the device plugin reads, or may read."""
+
+    key: str
+    config: PluginConfig | None
+    """None where the plugin would stop at it, or its text is not known."""
+    error: str = ""
+    unknown: bool = False
+
+
+def of_config_map(each: KubernetesObject) -> Iterator[PluginDocument]:
+    """The documents of a ConfigMap, `binaryData` among them; other texts are left out."""
+    found = config_map_of(each)
+    if isinstance(found, ConfigMap):
+        yield from _documents(found.data)
+
+
+def of_charts(props: Any) -> Iterator[PluginDocument]:
+    """The documents in the values of a chart, whatever it is called."""
+    charts = tuple(charts_of(props))
+    for of_gpus, values in [(each.of_gpus, each.values) for each in charts] or [
+        (False, chart_values(props))
+    ]:
+        if values is UNKNOWN and not of_gpus:
+            continue
+        for path in EMBEDDED:
+            yield from _documents(at(values, *path))
+            if values is UNKNOWN:
+                break
+
+
+def _documents(texts: Any) -> Iterator[PluginDocument]:
+    if texts is UNKNOWN:
+        yield PluginDocument("", None, unknown=True)
+    if not isinstance(texts, Mapping):
+        return
+    for key, value in texts.items():
+        if value is UNKNOWN:
+            yield PluginDocument(str(key), None, unknown=True)
+        elif isinstance(value, str) and any(mark in value.lower() for mark in _MARKS):
+            try:
+                yield PluginDocument(str(key), device_plugin_config(value))
+            except DocumentError as error:
+                yield PluginDocument(str(key), None, str(error))

@@ -1,0 +1,38 @@
+"""Karpenter takes its objects as they are meant."""
+
+from __future__ import annotations
+
+from pulumi_policy import Severity
+
+from eks_gpushare.lint.rules.karpenter_images import REFUSED_ALIAS
+from eks_gpushare.lint.rules.karpenter_pools import AUTO_MODE, STARTUP_TAINT
+from eks_gpushare.lint.rules.karpenter_shapes import OVERLAY_SHAPE, REFUSED_VALUE, UNKNOWN_KEY
+from eks_gpushare.lint.rules.karpenter_versions import NO_SUCH_KIND, REMOVED_VERSION
+from gpushare_policies.reading import kinds
+from gpushare_policies.reading.edges import edge_check
+from gpushare_policies.rule import StackRule
+from gpushare_policies.words import Fix
+
+_STACK_FILE = (
+    "Set `provisioner: karpenter` of a pool in the stack file, from which the objects are made."
+)
+_RAW = "Correct the object as the message says."
+
+KARPENTER_OBJECTS_VALID = StackRule(
+    "karpenter-objects-valid",
+    "Objects of Karpenter must be of a version and shape that it serves.",
+    check=edge_check(
+        REMOVED_VERSION,
+        NO_SUCH_KIND,
+        UNKNOWN_KEY,
+        REFUSED_VALUE,
+        OVERLAY_SHAPE,
+        STARTUP_TAINT,
+        AUTO_MODE,
+        REFUSED_ALIAS,
+        stack_file=_STACK_FILE,
+    ),
+    applies_to=kinds.KARPENTER,
+    severity=Severity.HIGH,
+    fix=Fix(_STACK_FILE, _RAW, _RAW),
+)

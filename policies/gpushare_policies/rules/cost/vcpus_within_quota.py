@@ -1,0 +1,93 @@
+"""The rule on the vCPU quotas of EC2, which an account has by kind of instance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
+
+from eks_gpushare.catalog.quotas import bucket
+from gpushare_policies.props import each, peek, whole
+from gpushare_policies.reading.node_groups import nodes_of
+from gpushare_policies.reading.types import instance_type
+from gpushare_policies.reading.unknowns import over_each
+from gpushare_policies.rule import Setting, StackRule
+from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP, SERVICE_QUOTA
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.catalog.quotas import Quota
+    from gpushare_policies.reading.node_groups import Nodes
+
+
+def _parse(value: Any) -> Mapping[str, int]:
+    return {str(code): int(value[code]) for code in value}
+
+
+MAXIMUM_VCPUS: Setting[Mapping[str, int]] = Setting(
+    "quotas",
+    {},
+    "vCPUs of the account by code of the quota, such as L-DB2E81BA; what an aws.servicequotas."
+    "ServiceQuota of the stack asks for counts without it.",
+    {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}, "default": {}},
+    _parse,
+)
+_RAW = "Ask for a larger quota, or lower `maxSize`."
+_FIX = Fix(
+    "Ask for a larger quota, or lower `pools.<pool>.nodes.max` in the stack file.", _RAW, _RAW
+)
+
+
+def _largest(nodes: Nodes) -> Iterator[tuple[Quota, int, Nodes]]:
+    """The quota that a group counts on and its vCPUs at its largest size."""
+    _, _, most = nodes.sizes()
+    for name in nodes.types()[:1]:
+        instance = instance_type(name)
+        if instance is None or most is None:
+            continue
+        quota = bucket(instance, "spot" if nodes.is_spot() else "onDemand")
+        if quota is not None:
+            yield quota, most * instance.vcpus, nodes
+
+
+def _quotas(args: StackValidationArgs) -> dict[str, int]:
+    quotas: dict[str, int] = {}
+    for resource in args.resources:
+        if resource.resource_type == SERVICE_QUOTA:
+            value = whole(peek(resource.props, "value"))
+            for code in each(peek(resource.props, "quotaCode")):
+                if value is not None:
+                    quotas[str(code)] = value
+    quotas.update(MAXIMUM_VCPUS.of(args))
+    return quotas
+
+
+def _within(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    quotas = _quotas(args)
+    wanted = list(over_each(nodes_of(args.resources), _largest)) if quotas else []
+    for code in sorted({quota.code for quota, _, _ in wanted} & set(quotas)):
+        parts = [part for part in wanted if part[0].code == code]
+        total = sum(vcpus for _, vcpus, _ in parts)
+        if total > quotas[code]:
+            quota, _, largest = max(parts, key=lambda part: part[1])
+            urn = largest.group.urn
+            message = (
+                f"At their largest the groups {', '.join(n.group.name for _, _, n in parts)} take "
+                f"{total} vCPUs of the quota {quota.name} ({code}), which is {quotas[code]}. They "
+                f"must fit, or EC2 refuses nodes when they are needed. {_FIX.of(urn)}"
+            )
+            yield message, urn
+
+
+VCPUS_WITHIN_QUOTA = StackRule(
+    "vcpus-within-quota",
+    "All groups of nodes must fit into the account's vCPU quotas at their largest.",
+    check=_within,
+    applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE, SERVICE_QUOTA),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.MEDIUM,
+    fix=_FIX,
+    settings=(MAXIMUM_VCPUS,),
+)

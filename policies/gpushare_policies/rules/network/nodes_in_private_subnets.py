@@ -1,0 +1,77 @@
+"""The rule on the subnets of nodes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import PolicyResource, Severity, StackValidationArgs
+from pulumi_policy.proxy import UnknownValueError
+
+from gpushare_policies.props import each, is_true, peek, read
+from gpushare_policies.reading.node_groups import Nodes, nodes_of
+from gpushare_policies.reading.unknowns import over_each
+from gpushare_policies.rule import StackRule, cis
+from gpushare_policies.tokens import DEFAULT_SUBNET, NODE_GROUP, SCALING_GROUP, SUBNET
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_FIX = Fix(
+    "Leave `network` to make private subnets, or name private ones under `pools.<pool>.subnetIds`.",
+    "Give private subnets (`nodeSubnetIds`, or `subnetIds` of the ManagedNodeGroup).",
+    "Give `subnetIds` (`vpcZoneIdentifiers`) of subnets with `mapPublicIpOnLaunch: false`.",
+)
+
+
+def _known(items: Sequence[Any]) -> set[str]:
+    """The items that are known, as text."""
+    known = set()
+    for at in range(len(items)):
+        with suppress(UnknownValueError):
+            known.add(str(items[at]))
+    return known
+
+
+def _subnets(nodes: Nodes, resources: Sequence[PolicyResource]) -> Iterator[PolicyResource]:
+    key = "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"
+    used = {found.urn for found in nodes.group.property_dependencies.get(key, [])}
+    names = _known(each(peek(nodes.group.props, key)))
+    for resource in resources:
+        if resource.resource_type in (SUBNET, DEFAULT_SUBNET) and (
+            resource.urn in used or str(peek(resource.props, "id") or "") in names - {""}
+        ):
+            yield resource
+
+
+def _is_public(subnet: PolicyResource) -> bool:
+    value = read(subnet.props, "mapPublicIpOnLaunch")
+    # A default subnet of AWS gives addresses unless somebody has changed that:
+    # https://docs.aws.amazon.com/vpc/latest/userguide/default-vpc-components.html
+    return subnet.resource_type == DEFAULT_SUBNET if value is None else is_true(value)
+
+
+def _private(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    def judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
+        public = [found.name for found in _subnets(nodes, args.resources) if _is_public(found)]
+        if public:
+            message = (
+                f"{nodes.called} puts nodes into {', '.join(public)}, where each gets a public "
+                f"address. Nodes must be in private subnets. {_FIX.of(nodes.group.urn)}"
+            )
+            yield message, nodes.group.urn
+
+    yield from over_each(nodes_of(args.resources), judge)
+
+
+NODES_IN_PRIVATE_SUBNETS = StackRule(
+    "nodes-in-private-subnets",
+    "Nodes must be in subnets that give no public addresses.",
+    check=_private,
+    applies_to=(NODE_GROUP, SCALING_GROUP, SUBNET, DEFAULT_SUBNET),
+    severity=Severity.HIGH,
+    framework=cis("5.4.3", "Clusters have private nodes."),
+    also=("aws-security-hub/EC2.15", "prowler/eks_cluster_private_nodes_enabled"),
+    fix=_FIX,
+)

@@ -1,0 +1,119 @@
+"""The rule on security groups that let the internet in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import ResourceValidationArgs, Severity
+
+from gpushare_policies.props import each, read, whole
+from gpushare_policies.reading.networks import covered, reaches_everybody
+from gpushare_policies.rule import Rule, security_hub
+from gpushare_policies.tokens import (
+    DEFAULT_SECURITY_GROUP,
+    INGRESS_RULE,
+    SECURITY_GROUP,
+    SECURITY_GROUP_RULE,
+)
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_RAW = "Name the networks or security groups that need the port, in place of these."
+_FIX = Fix("A stack file opens none: remove what does, such as a transform.", _RAW, _RAW)
+
+_WEB = (80, 443)
+_HIGHEST = 65535
+_TCP, _UDP = ("tcp", "6"), ("udp", "17")
+_ALL = ("-1", "all")
+
+
+def _ports(props: Any) -> tuple[int, int] | None:
+    """The ports of a rule, all of them where it names none; None of a protocol without ports."""
+    protocol = str(read(props, "protocol") or read(props, "ipProtocol") or "-1").lower()
+    if protocol in _ALL:
+        return 0, _HIGHEST
+    if protocol not in (*_TCP, *_UDP):
+        return None
+    first, last = (whole(read(props, key)) for key in ("fromPort", "toPort"))
+    first = 0 if first is None or first < 0 else first
+    return first, _HIGHEST if last is None or last < first else last
+
+
+def _networks(props: Any) -> list[str]:
+    return [
+        str(cidr)
+        for key in ("cidrBlocks", "ipv6CidrBlocks", "cidrIpv4", "cidrIpv6")
+        for cidr in each(read(props, key))
+        if cidr
+    ]
+
+
+def _is_web(ports: tuple[int, int]) -> bool:
+    """Whether only ports are open on which load balancers answer everybody."""
+    first, last = ports
+    return first == last and first in _WEB
+
+
+def _shown(ports: tuple[int, int]) -> str:
+    first, last = ports
+    if (first, last) == (0, _HIGHEST):
+        return "every port"
+    return f"port {first}" if first == last else f"the ports {first} to {last}"
+
+
+def _judge(args: ResourceValidationArgs, props: Any) -> Iterator[str]:
+    ports = _ports(props)
+    if ports is None or _is_web(ports):
+        return
+    yield from _message(args, ports, _networks(props))
+
+
+def _message(
+    args: ResourceValidationArgs, ports: tuple[int, int], networks: list[str]
+) -> Iterator[str]:
+    if reaches_everybody(networks):
+        yield (
+            f"The security group {args.name} opens {_shown(ports)} to {', '.join(networks)}, "
+            f"{covered(networks)}. Only the ports 80 and 443 may be open to it. "
+            f"{_FIX.of(args.urn)}"
+        )
+
+
+def _group(args: ResourceValidationArgs) -> Iterator[str]:
+    # Several rules of one range may be the internet only together.
+    together: dict[tuple[int, int], list[str]] = {}
+    for rule in each(read(args.props, "ingress")):
+        ports = _ports(rule)
+        if ports is not None and not _is_web(ports):
+            together.setdefault(ports, []).extend(_networks(rule))
+    for ports, networks in together.items():
+        yield from _message(args, ports, networks)
+
+
+def _rule(args: ResourceValidationArgs) -> Iterator[str]:
+    if str(read(args.props, "type")) != "egress":
+        yield from _judge(args, args.props)
+
+
+def _ingress(args: ResourceValidationArgs) -> Iterator[str]:
+    yield from _judge(args, args.props)
+
+
+SECURITY_GROUPS_NOT_OPEN = Rule(
+    "security-groups-not-open",
+    "Security groups must not let the internet in, but on the ports of the web.",
+    checks={
+        SECURITY_GROUP: _group,
+        DEFAULT_SECURITY_GROUP: _group,
+        SECURITY_GROUP_RULE: _rule,
+        INGRESS_RULE: _ingress,
+    },
+    severity=Severity.HIGH,
+    framework=security_hub(
+        "EC2.18", "Security groups only allow unrestricted incoming traffic for authorized ports."
+    ),
+    also=("aws-security-hub/EC2.13", "aws-security-hub/EC2.14", "aws-security-hub/EC2.19"),
+    fix=_FIX,
+)

@@ -1,0 +1,84 @@
+"""The rule on two who set the number of nodes: the program and an autoscaler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import EnforcementLevel, PolicyResource, Severity, StackValidationArgs
+
+from gpushare_policies.props import each, given, peek
+from gpushare_policies.reading.node_groups import Nodes, nodes_of
+from gpushare_policies.reading.unknowns import over_each
+from gpushare_policies.rule import StackRule
+from gpushare_policies.tokens import CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_CHART = "cluster-autoscaler"
+_FIX = Fix(
+    "Pools made from a stack file leave the number alone: remove what takes that away.",
+    'Set the option `ignore_changes=["scalingConfig.desiredSize"]`, or `ignoreScalingChanges: '
+    "true` of the ManagedNodeGroup.",
+    'Set the option `ignore_changes=["scalingConfig.desiredSize"]` (of an Auto Scaling group '
+    "`desiredCapacity`), or leave `desiredCapacity` out.",
+)
+_IGNORED = ("scalingConfig", "scalingConfig.desiredSize", "desiredCapacity", "*")
+
+
+def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
+    least, _, most = nodes.sizes()
+    path = ("scalingConfig", "desiredSize") if nodes.is_managed else ("desiredCapacity",)
+    if least == most or not given(nodes.group.props, *path):
+        return
+    if not any(ignored in _IGNORED for ignored in nodes.group.opts.ignore_changes or ()):
+        message = (
+            f"{nodes.called} has its number of nodes from this program and from the Cluster "
+            f"Autoscaler of this stack. It must be left to one of them, or the next update stops "
+            f"nodes under running pods. {_FIX.of(nodes.group.urn)}"
+        )
+        yield message, nodes.group.urn
+
+
+def _autoscalers(resources: Sequence[PolicyResource]) -> Iterator[PolicyResource]:
+    for resource in resources:
+        chart = str(peek(resource.props, "chart") or "")
+        if resource.resource_type in (RELEASE, CHART_V4) and _CHART in chart:
+            yield resource
+
+
+def _has(autoscaler: PolicyResource, nodes: Nodes) -> bool:
+    """Whether the autoscaler has a group: all that EKS tags, or those that its values name."""
+    if not given(autoscaler.props, "values", "autoscalingGroups"):
+        return True
+    used = autoscaler.property_dependencies.get("values", [])
+    named = {peek(group, "name") for group in _named(autoscaler)}
+    return peek(nodes.group.props, "name") in named - {None} or any(
+        found.urn == nodes.group.urn for found in used
+    )
+
+
+def _named(autoscaler: PolicyResource) -> Sequence[Any]:
+    return each(peek(autoscaler.props, "values", "autoscalingGroups"))
+
+
+def _left_alone(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    autoscalers = list(_autoscalers(args.resources))
+    groups = [
+        nodes
+        for nodes in nodes_of(args.resources)
+        if any(_has(autoscaler, nodes) for autoscaler in autoscalers)
+    ]
+    yield from over_each(groups, _judge)
+
+
+DESIRED_SIZE_LEFT_ALONE = StackRule(
+    "desired-size-left-alone",
+    "The number of nodes must be set by the program or by the autoscaler, not by both.",
+    check=_left_alone,
+    applies_to=(NODE_GROUP, SCALING_GROUP, RELEASE, CHART_V4),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.MEDIUM,
+    fix=_FIX,
+)

@@ -1,0 +1,56 @@
+"""The rule on where nodes with Elastic Fabric Adapters are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import Severity, StackValidationArgs
+
+from gpushare_policies.props import each, read
+from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
+from gpushare_policies.reading.unknowns import over_each
+from gpushare_policies.rule import StackRule
+from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FIX = Fix(
+    "Name one zone under `pools.<pool>.zones` in the stack file.",
+    "Set `placementGroupAvailabilityZone`, or one subnet.",
+    "Name one subnet in `subnetIds` (`vpcZoneIdentifiers`).",
+)
+_ADAPTERS = ("efa", "efa-only")
+
+
+def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
+    if nodes.start is None:
+        return
+    interfaces = each(read(nodes.start.props, "networkInterfaces"))
+    if not any(read(one, "interfaceType") in _ADAPTERS for one in interfaces):
+        return
+    subnets = each(settled(nodes.group, "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"))
+    if len(subnets) > 1:
+        # An EFA speaks within one subnet's zone only: https://docs.aws.amazon.com/AWSEC2/latest/
+        # UserGuide/efa.html#efa-limits, read 2026-11-22.
+        message = (
+            f"{nodes.called} has Elastic Fabric Adapters and {len(subnets)} subnets. Such nodes "
+            f"must be in one zone, or their traffic does not reach each other. "
+            f"{_FIX.of(nodes.group.urn)}"
+        )
+        yield message, nodes.group.urn
+
+
+def _one_zone(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    yield from over_each(nodes_of(args.resources), _judge)
+
+
+EFA_IN_ONE_ZONE = StackRule(
+    "efa-in-one-zone",
+    "Nodes with Elastic Fabric Adapters must be in one zone.",
+    check=_one_zone,
+    applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE),
+    severity=Severity.MEDIUM,
+    fix=_FIX,
+)

@@ -1,0 +1,65 @@
+"""The rule on volumes that an image brings and its launch template does not speak of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pulumi_policy import Severity, StackValidationArgs
+
+from eks_gpushare.catalog.amis import ami_types
+from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
+from gpushare_policies.reading.unknowns import over_each
+from gpushare_policies.rule import StackRule, security_hub
+from gpushare_policies.rules.nodes.volumes_encrypted import ENCRYPTED
+from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FIX = replace(
+    ENCRYPTED,
+    raw="Add a mapping of each to `blockDeviceMappings`, with `ebs.encrypted: true`.",
+)
+
+
+def _devices(ami_type: str) -> tuple[str, ...]:
+    """The volumes that an image of EKS brings; none of an image that is not known."""
+    for ami in ami_types():
+        if ami.type == ami_type:
+            return tuple(filter(None, (ami.root_device, ami.data_device)))
+    return ()
+
+
+def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
+    launch = nodes.launch()
+    if launch is None or nodes.start is None:
+        return
+    devices = _devices(str(settled(nodes.group, "amiType") or ""))
+    if not devices or not launch.root_is_mapped():  # the latter is for volumes-encrypted to say
+        return
+    mapped = {volume.name.removeprefix("/dev/") for volume in launch.volumes()}
+    missing = [device for device in devices if device.removeprefix("/dev/") not in mapped]
+    if missing:
+        message = (
+            f"{launch.called} does not map {' and '.join(missing)}, which the image of "
+            f"{nodes.group.name} brings: encrypted only where the AWS account encrypts by default. "
+            f"Each volume must be encrypted whatever the account does. "
+            f"{_FIX.of(nodes.start.urn)}"
+        )
+        yield message, nodes.start.urn
+
+
+def _volumes(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    yield from over_each(nodes_of(args.resources), _judge)
+
+
+LAUNCH_TEMPLATE_VOLUMES_ENCRYPTED = StackRule(
+    "launch-template-volumes-encrypted",
+    "A launch template must speak of every volume that the image of its nodes brings.",
+    check=_volumes,
+    applies_to=(NODE_GROUP, LAUNCH_TEMPLATE),
+    severity=Severity.HIGH,
+    framework=security_hub("EC2.7", "EBS volumes are encrypted by default."),
+    fix=_FIX,
+)

@@ -1,0 +1,55 @@
+"""The rule on SSH keys of nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
+
+from gpushare_policies.props import given, peek
+from gpushare_policies.reading.launches import launch_of, on_launches
+from gpushare_policies.rule import Rule
+from gpushare_policies.tokens import NODE_GROUP
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FIX = Fix(
+    "Nodes made from a stack file have none: remove what gives them one, such as a transform.",
+    "Remove `keyName`, `nodePublicKey` or `remoteAccess`; AWS Systems Manager opens a session "
+    "without a key.",
+    "Remove `keyName`, or `remoteAccess` of the node group; AWS Systems Manager opens a session "
+    "without a key.",
+)
+
+
+def _key(args: ResourceValidationArgs) -> Iterator[str]:
+    for launch in launch_of(args):
+        if given(launch.props, "keyName") and (key := peek(launch.props, "keyName")) != "":
+            yield _message(f"{launch.called} puts the SSH key {key or 'of this stack'}", args.urn)
+
+
+def _remote_access(args: ResourceValidationArgs) -> Iterator[str]:
+    path = ("remoteAccess", "ec2SshKey")
+    if given(args.props, *path) and (key := peek(args.props, *path)) != "":
+        who = f"The node group {args.name} puts the SSH key {key or 'of this stack'}"
+        yield _message(who, args.urn)
+
+
+def _message(who: str, urn: str) -> str:
+    return (
+        f"{who} on its nodes. There must be none: nobody sees who used it, and it does not expire. "
+        f"{_FIX.of(urn)}"
+    )
+
+
+NODE_SSH_KEYS = Rule(
+    "node-ssh-keys",
+    "Nodes must have no SSH key.",
+    checks={**on_launches(_key), NODE_GROUP: _remote_access},
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.LOW,
+    also=("aws-eks-best-practices/minimize-access-to-worker-nodes",),
+    fix=_FIX,
+)

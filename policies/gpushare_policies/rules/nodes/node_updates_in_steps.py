@@ -1,0 +1,49 @@
+"""The rule on how many nodes of a group an update takes at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
+
+from gpushare_policies.props import peek, read, whole
+from gpushare_policies.rule import Rule
+from gpushare_policies.tokens import NODE_GROUP
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_RAW = "Set `updateConfig: {maxUnavailable: 1}`, or a `maxUnavailablePercentage` below 100."
+_FIX = Fix("A stack file updates one node at a time: remove what changes that.", _RAW, _RAW)
+_WHOLE = 100
+
+
+def _steps(args: ResourceValidationArgs) -> Iterator[str]:
+    # The largest size and no more: how many nodes run now is the autoscaler's business.
+    most = whole(peek(args.props, "scalingConfig", "maxSize"))
+    if most == 1:
+        return
+    share = whole(read(args.props, "updateConfig", "maxUnavailablePercentage"))
+    count = whole(read(args.props, "updateConfig", "maxUnavailable"))
+    if share is not None and share >= _WHOLE:
+        found = f"{share} percent"
+    elif count is not None and most is not None and count >= most:
+        found = f"{count} of at most {most}"
+    else:
+        return
+    yield (
+        f"An update of the node group {args.name} takes {found} of its nodes at once. It must go "
+        f"in steps, or every pod of the group stops together. {_FIX.of(args.urn)}"
+    )
+
+
+NODE_UPDATES_IN_STEPS = Rule(
+    "node-updates-in-steps",
+    "An update of a node group must not take all nodes at once.",
+    checks={NODE_GROUP: _steps},
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.LOW,
+    also=("aws-eks-best-practices/reliability",),
+    fix=_FIX,
+)

@@ -1,0 +1,30 @@
+"""Configurations of the device plugin are read by it."""
+
+from __future__ import annotations
+
+from pulumi_policy import EnforcementLevel, Severity
+
+from eks_gpushare.inventory.edges.configs import LABEL_UNREAD, MAP_UNUSED, NO_KEY
+from gpushare_policies.reading import kinds
+from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.rule import StackRule
+from gpushare_policies.words import Fix
+
+_STACK_FILE = (
+    "Declare pools under `pools` in the stack file: the ConfigMap and what names it then come "
+    "from one declaration."
+)
+_RAW = (
+    "Name the ConfigMap in the values of the chart, and a key of it in its default or in the "
+    "label of the nodes."
+)
+
+SHARING_CONFIG_TAKES_EFFECT = StackRule(
+    "sharing-config-takes-effect",
+    "A configuration that shares GPUs must be one that the device plugin reads.",
+    check=edge_check(MAP_UNUSED, NO_KEY, LABEL_UNREAD, stack_file=_STACK_FILE, severities=FINDINGS),
+    applies_to=(*kinds.CHARTS, *kinds.NODES, "kubernetes:core/v1:ConfigMap"),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.MEDIUM,
+    fix=Fix(_STACK_FILE, _RAW, _RAW),
+)

@@ -1,0 +1,199 @@
+"""The pack by the engine, in-process, and both of them over a state: the same verdicts.
+
+Sixty programs of others are one program here, so one preview holds them all. Of the stacks one is
+previewed always, and each of them with EKS_GPUSHARE_TEST_ENGINE_ALL=1. What differs by its nature:
+
+* The engine judges a state's encrypted values as the text `[secret]`; here they are not judged. So
+  the states of this test show their secrets, but for the test of just that.
+* The engine registers what does not wait for each other in any order, so a rule on a whole stack
+  that tells of the first of several like resources, as `gpu-stack-tolerates-taints` of the releases
+  of a chart, may tell of another one. It is off where sixty programs are one; stacks hold it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pytest
+from tests.policies.exported import state_of
+
+from eks_gpushare.program.analyzer import run_pack
+from eks_gpushare.program.packs import load_pack
+from eks_gpushare.program.preview import record
+from eks_gpushare.program.project import find_project
+from eks_gpushare.program.state import read_state
+from eks_gpushare.stack_file.check import check_file
+
+if TYPE_CHECKING:
+    from tests.engine.conftest import Engine, Project, StackFile
+
+    from eks_gpushare.program.recording import Recording
+
+Verdict: TypeAlias = tuple[str, str, str, str]
+
+ROOT = Path(__file__).parents[2]
+PACK = ROOT / "policies"
+PROGRAMS = ROOT / "tests" / "policies" / "foreign_programs.py"
+CONFIG = {"aws:region": "us-west-2"}
+ADVISORY = {"all": "advisory"}
+OF_SIXTY: dict[str, Any] = {"all": "advisory", "gpu-stack-tolerates-taints": "disabled"}
+MANDATORY = {"volumes-encrypted": "mandatory"}
+ALL = bool(os.environ.get("EKS_GPUSHARE_TEST_ENGINE_ALL"))
+STACKS = sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
+
+
+def with_pack(project: Project) -> Project:
+    if not (project.directory / "policies").exists():
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(PACK, project.directory / "policies", ignore=ignored)
+    return project
+
+
+@pytest.fixture(scope="module")
+def foreign(engine: Engine) -> Project:
+    """The sixty programs as one, with the pack beside it."""
+    project = with_pack(engine.project("theirs", PROGRAMS.read_text(encoding="utf-8")))
+    project.init("prod", CONFIG)
+    return project
+
+
+def ours(project: Project, recording: Recording, levels: StackFile) -> set[Verdict]:
+    pack = load_pack(project.directory / "policies")
+    violations = run_pack(pack.policies, recording, config=dict(levels), pack=pack.name)
+    return {
+        (v.policy, v.level, v.urn, v.message if v.not_judged else f"{v.description}\n{v.message}")
+        for v in violations
+    }
+
+
+def recorded(project: Project, stack: str, *, known: bool) -> Recording:
+    found = find_project(project.directory)
+    recording = record(found, check_file(found.stack_file(stack)), stack, known=known)
+    assert recording.error is None, recording.error
+    return recording
+
+
+def levels_of(project: Project, levels: StackFile) -> tuple[str, str]:
+    file = project.directory / "levels.json"
+    file.write_text(json.dumps(levels), encoding="utf-8")
+    return ("--policy-pack-config", str(file))
+
+
+def previewed(project: Project, stack: str, levels: StackFile) -> set[Verdict]:
+    words = ("--policy-pack", "policies", *levels_of(project, levels))
+    return project.preview(stack, None, *words).violations
+
+
+def analyzed(project: Project, file: Path, levels: StackFile, **fails: bool) -> set[Verdict]:
+    """What `pulumi policy analyze` says of a state, by the events that it prints."""
+    words = ("--file", str(file), "--policy-pack", "policies", "--json")
+    result = project.engine.run(
+        project.directory, "policy", "analyze", *words, *levels_of(project, levels), **fails
+    )
+    events = [json.loads(line) for line in result.text.splitlines() if line.startswith("{")]
+    return {
+        (v["policyName"], v["enforcementLevel"], v["resourceUrn"], v["message"].strip())
+        for v in (event["policyEvent"] for event in events if "policyEvent" in event)
+    }
+
+
+def exported(project: Project, recording: Recording, **how: bool) -> Path:
+    file = project.directory / "state.json"
+    file.write_text(json.dumps(state_of(recording, **how)), encoding="utf-8")
+    return file
+
+
+def test_sixty_programs_of_others_have_one_verdict(foreign: Project) -> None:
+    in_process = ours(foreign, recorded(foreign, "prod", known=False), OF_SIXTY)
+
+    assert len({policy for policy, *_ in in_process}) > 10
+    assert previewed(foreign, "prod", OF_SIXTY) == in_process
+
+
+def test_the_state_of_sixty_programs_has_one_verdict(foreign: Project) -> None:
+    file = exported(foreign, recorded(foreign, "prod", known=True))
+
+    in_process = ours(foreign, read_state(file).recording, OF_SIXTY)
+
+    assert len({policy for policy, *_ in in_process}) > 10
+    assert analyzed(foreign, file, OF_SIXTY) == in_process
+
+
+def test_a_mandatory_violation_of_a_state_fails_both(foreign: Project) -> None:
+    file = exported(foreign, recorded(foreign, "prod", known=True))
+    levels = OF_SIXTY | MANDATORY
+
+    in_process = ours(foreign, read_state(file).recording, levels)
+
+    assert "mandatory" in {level for _, level, *_ in in_process}
+    assert analyzed(foreign, file, levels, fails=True) == in_process
+
+
+@pytest.mark.parametrize("stack", STACKS if ALL else STACKS[-2:-1], ids=lambda file: str(file.stem))
+def test_a_stack_has_one_verdict_in_every_way(project: Project, stack: Path) -> None:
+    with_pack(project)
+    name = f"ways-{stack.stem.removeprefix('Pulumi.')}"
+    project.init(name, stack.read_text(encoding="utf-8"))
+    file = exported(project, recorded(project, name, known=True))
+
+    planned = ours(project, recorded(project, name, known=False), ADVISORY)
+    made = ours(project, read_state(file).recording, ADVISORY)
+
+    assert previewed(project, name, ADVISORY) == planned
+    assert analyzed(project, file, ADVISORY) == made
+
+
+EXEMPTIONS: dict[str, Any] = {
+    **OF_SIXTY,
+    "volumes-encrypted": {
+        "enforcementLevel": "mandatory",
+        "exemptions": [
+            {"resource": "*", "reason": "Scratch data only.", "until": "2199-12-31"},
+        ],
+    },
+    "deletion-protection": {
+        "exemptions": [
+            {"resource": "unprotected-cluster", "reason": "It goes.", "until": "2020-01-31"},
+            {"resource": "no-such", "reason": "It went.", "until": "2199-12-31"},
+        ],
+    },
+}
+
+
+def test_exemptions_are_the_same_in_every_way(foreign: Project) -> None:
+    recording = recorded(foreign, "prod", known=False)
+    planned = ours(foreign, recording, EXEMPTIONS)
+    file = exported(foreign, recorded(foreign, "prod", known=True))
+
+    assert "mandatory" not in {level for _, level, *_ in planned}
+    assert sum(policy == "exemptions-in-force" for policy, *_ in planned) > 3
+    assert previewed(foreign, "prod", EXEMPTIONS) == planned
+    assert analyzed(foreign, file, EXEMPTIONS) == ours(
+        foreign, read_state(file).recording, EXEMPTIONS
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"resource": "a", "reason": "b"},
+        {"resource": "a", "reason": " ", "until": "2199-12-31"},
+        {"resource": "a", "reason": "b", "until": "tomorrow"},
+        {"resource": "a", "reason": "b", "until": "2199-12-31", "by": "me"},
+    ],
+)
+def test_an_exemption_that_lacks_something_is_refused_by_both(
+    foreign: Project, wrong: dict[str, str]
+) -> None:
+    from eks_gpushare.program.policy_config import PolicyConfigError
+
+    levels = {"volumes-encrypted": {"exemptions": [wrong]}}
+    file = exported(foreign, recorded(foreign, "prod", known=True))
+
+    with pytest.raises(PolicyConfigError, match="volumes-encrypted: exemptions: "):
+        ours(foreign, read_state(file).recording, levels)
+    assert analyzed(foreign, file, levels, fails=True) == set()

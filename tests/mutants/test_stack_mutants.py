@@ -1,0 +1,97 @@
+"""Stacks with one thing broken at a time: the table of who catches them, and that it is true."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from stack_mutants import by_lab, table
+from stack_mutants.by_policy import heard, new_policies, whole_pack_says
+from stack_mutants.edges import EDGES
+from stack_mutants.mutant import Mutant, mutants, spread
+from stack_mutants.recordings import recorded, stacks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+pytestmark = pytest.mark.sdk_internals
+
+
+IN_LAB = GOLDEN / "mutants-in-lab.json"
+ON_DEMAND = pytest.mark.skipif(
+    not os.environ.get("EKS_GPUSHARE_TEST_MUTANTS"),
+    reason="EKS_GPUSHARE_TEST_MUTANTS=1 tries all, and on the lab what nothing else catches",
+)
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[table.Row]:
+    return table.rows(in_lab=json.loads(IN_LAB.read_text(encoding="utf-8")))
+
+
+def test_who_catches_which_mutant_is_as_the_table_says(
+    rows: list[table.Row], golden: Callable[[str, str], None]
+) -> None:
+    golden("mutants.json", table.as_text(rows))
+
+
+def test_every_stack_and_every_edge_of_the_table_is_broken(rows: list[table.Row]) -> None:
+    of_registrations = [row for row in rows if row.edge != "stack file"]
+
+    assert len(of_registrations) >= 300
+    assert {row.name.partition("/")[0] for row in of_registrations} == set(stacks())
+    tried = {row.edge.partition(" ")[0] for row in of_registrations}
+    assert {edge.kind for edge in EDGES} == tried
+
+
+def test_names_of_mutants_tell_them_apart(rows: list[table.Row]) -> None:
+    names = [row.name for row in rows]
+
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("preview", [True, False])
+def test_rules_asked_one_by_one_say_what_the_whole_pack_says(*, preview: bool) -> None:
+    """What is quick is right: against the analyzer, all rules, over all resources."""
+    for mutant in _some():
+        broken = mutant.recording(preview=preview)
+        assert broken is not None
+        before = whole_pack_says(recorded(mutant.stack, preview=preview))
+        after = whole_pack_says(broken[0])
+
+        assert heard(mutant, preview=preview).policies == new_policies(before, after), mutant.name
+
+
+def _some() -> list[Mutant]:
+    found = [each for name in ("bottlerocket", "serve") for each in mutants(name, EDGES)]
+    return spread(found, 1)[::40]
+
+
+@ON_DEMAND
+def test_what_the_lab_says_of_what_nothing_else_catches(
+    golden: Callable[[str, str], None],
+) -> None:
+    uncaught = {row.name for row in table.rows() if not row.caught and row.stakes == "pods"}
+    tried = [
+        each for each in table.tried() if each.name in uncaught and each.edge.kind in by_lab.KINDS
+    ]
+    with by_lab.trials() as trials:
+        found = {each.name: trials.caught_by(each) for each in tried}
+
+    golden("mutants-in-lab.json", json.dumps(found, indent=1) + "\n")
+
+
+@ON_DEMAND
+def test_what_is_caught_in_two_stacks_is_caught_in_all(rows: list[table.Row]) -> None:
+    known = {(row.edge, row.way) for row in rows if not row.caught}
+    missed = [
+        row.name
+        for row in table.rows(len(stacks()))
+        if not row.caught and not row.reason and (row.edge, row.way) not in known
+    ]
+
+    assert not missed

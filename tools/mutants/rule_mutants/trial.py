@@ -1,0 +1,125 @@
+"""A pytest plugin: every inversion of some modules, tried by the tests that run its line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import coverage
+from _pytest.runner import runtestprotocol
+
+from rule_mutants.conditions import inversions
+from rule_mutants.swapping import forget_results, living, swap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import pytest
+
+    from rule_mutants.conditions import Inversion
+
+_SECONDS = 30
+"""After which an inversion that hangs is taken for noticed."""
+_NOTICED, _SURVIVED, _NOT_SWAPPED = 0, 7, 8
+_PACKAGES = ("gpushare_policies", "eks_gpushare")
+
+
+@dataclass
+class Result:
+    """What became of a module's inversions."""
+
+    tried: int = 0
+    survived: list[str] = field(default_factory=list)
+    """What each changes that no test noticed."""
+    untested: list[str] = field(default_factory=list)
+    """The same of those whose line no test runs."""
+
+
+class Trial:
+    """The plugin; `results` is there after the session."""
+
+    def __init__(self, modules: list[Path], share: int = 1) -> None:
+        self._modules, self._share = modules, share
+        self.results: dict[str, Result] = {}
+        self.failed: list[str] = []
+        """Tests that fail without any inversion; they are left out."""
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests once, then those of each inversion in a fork."""
+        if session.testsfailed or not session.items:
+            return True
+        by_line, seconds = self._run_once(session.items)
+        functions = living({str(each) for each in self._modules})
+        for module in self._modules:
+            result = self.results.setdefault(str(module), Result())
+            every = list(inversions(module.read_text(encoding="utf-8"), str(module)))
+            for inversion in every[:: self._share]:
+                result.tried += 1
+                items = by_line.get((str(module), inversion.line), [])
+                items = sorted(items, key=lambda item: seconds[item.nodeid])
+                verdict = _verdict(inversion, items, functions) if items else _NOT_SWAPPED
+                if verdict != _NOTICED:
+                    kind = result.survived if verdict == _SURVIVED else result.untested
+                    kind.append(inversion.what)
+            print(f"{module.name}: {result.tried} inverted", file=sys.stderr, flush=True)
+        return True
+
+    def _run_once(
+        self, items: list[pytest.Item]
+    ) -> tuple[Mapping[tuple[str, int], list[pytest.Item]], Mapping[str, float]]:
+        by_line: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+        seconds = {}
+        files = [str(each) for each in self._modules]
+        measured = coverage.Coverage(data_file=None, include=files, config_file=False)
+        measured.start()
+        # After the last one comes the first, so that what all share is not taken down.
+        for item, following in zip(items, [*items[1:], items[0]], strict=True):
+            measured.switch_context(item.nodeid)
+            start = time.process_time()
+            if _fails(item, following):
+                self.failed.append(item.nodeid)
+            seconds[item.nodeid] = time.process_time() - start
+        measured.stop()
+        named = {item.nodeid: item for item in items if item.nodeid not in self.failed}
+        data = measured.get_data()
+        for file in data.measured_files():
+            for line, contexts in data.contexts_by_lineno(file).items():
+                by_line[file, line] += [named[each] for each in contexts if each in named]
+        return by_line, seconds
+
+
+def _fails(item: pytest.Item, following: pytest.Item | None) -> bool:
+    # The item itself for the next one would leave it set up.
+    following = None if following is item else following
+    return any(each.failed for each in runtestprotocol(item, log=False, nextitem=following))
+
+
+def _verdict(inversion: Inversion, items: list[pytest.Item], functions: Any) -> int:
+    child = os.fork()
+    if child == 0:
+        signal.alarm(_SECONDS)
+        try:
+            code = _try(inversion, items, functions)
+        except BaseException:  # noqa: BLE001  (whatever it is, it was noticed)
+            code = _NOTICED
+        os._exit(code)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def _try(inversion: Inversion, items: list[pytest.Item], functions: Any) -> int:
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    if not swap(inversion.code, functions):
+        return _NOT_SWAPPED
+    forget_results(_PACKAGES)
+    following = [*items[1:], None]
+    noticed = any(_fails(*each) for each in zip(items, following, strict=True))
+    return _NOTICED if noticed else _SURVIVED
