@@ -26,7 +26,10 @@ MAX_DOCUMENTS: Final = 5_000
 """Most documents of a text."""
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_NOTHING: Final = re.compile(r"\s*(#[^\n]*\s*|%[^\n]*\s*|---[ \t]*(?=\n|\Z)\s*)*(\.\.\.\s*)?\Z")
+# Possessive throughout: a comment full of # could be taken apart in more ways than can be tried.
+_NOTHING: Final = re.compile(
+    r"(?:\s++|[#%][^\n]*+|---[ \t]*+(?=\r?\n|\Z))*+(?:\.\.\.\s*+)?\Z"
+)
 _BOM: Final = "\ufeff"
 _PLAIN: Final = re.compile("[^\t\n\r -~]")
 # libyaml's own set of characters, less the byte order mark. Compiled where it is needed.
