@@ -33,7 +33,9 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "lint" / "corpus"
 MISTAKES = ROOT / "tests" / "lint" / "mistakes.yaml"
 
-_MARK = re.compile(r"[ \t]*(?:#!! (?P<plain>[^\n]*)|<!--!! (?P<markdown>[^\n]*?) -->)$", re.MULTILINE)
+_MARK = re.compile(
+    r"[ \t]*(?:#!! (?P<plain>[^\n]*)|<!--!! (?P<markdown>[^\n]*?) -->)$", re.MULTILINE
+)
 
 
 class Mistake(NamedTuple):

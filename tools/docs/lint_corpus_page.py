@@ -43,7 +43,13 @@ def _rules() -> str:
         wrong.update(alarm.code for alarm in verdict.alarms)
     marks = _marks_by_rule()
     rows = [
-        (_codes((code,)), str(found[code]), str(wrong[code]), _part(found[code], wrong[code]), _part(found[code], marks[code]))
+        (
+            _codes((code,)),
+            str(found[code]),
+            str(wrong[code]),
+            _part(found[code], wrong[code]),
+            _part(found[code], marks[code]),
+        )
         for code in sorted({*found, *wrong})
     ]
     head = "| rule | found | false alarms | precision | recall |\n|---|---:|---:|---:|---:|\n"

@@ -27,9 +27,7 @@ MAX_DOCUMENTS: Final = 5_000
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 # Possessive throughout: a comment full of # could be taken apart in more ways than can be tried.
-_NOTHING: Final = re.compile(
-    r"(?:\s++|[#%][^\n]*+|---[ \t]*+(?=\r?\n|\Z))*+(?:\.\.\.\s*+)?\Z"
-)
+_NOTHING: Final = re.compile(r"(?:\s++|[#%][^\n]*+|---[ \t]*+(?=\r?\n|\Z))*+(?:\.\.\.\s*+)?\Z")
 _BOM: Final = "\ufeff"
 _PLAIN: Final = re.compile("[^\t\n\r -~]")
 # libyaml's own set of characters, less the byte order mark. Compiled where it is needed.
