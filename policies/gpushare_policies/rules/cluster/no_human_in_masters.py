@@ -11,9 +11,9 @@ from pulumi_policy import ResourceValidationArgs, Severity
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.props import each, given, is_true, peek, read
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.on_objects import NotKnown, ObjectChecks, Subject
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import at
-from gpushare_policies.rule import Rule, cis
+from gpushare_policies.rule import Rule, Unjudged, cis
 from gpushare_policies.tokens import ACCESS_ENTRY, EKS_CLUSTER
 from gpushare_policies.words import Fix, is_of_pulumi_eks
 
@@ -75,7 +75,7 @@ def _makes_roles(args: ResourceValidationArgs) -> bool:
     return named or (by_default if asked is None else is_true(asked))
 
 
-def _aws_auth(subject: Subject) -> Iterator[str | NotKnown]:
+def _aws_auth(subject: Subject) -> Iterator[str | Unjudged]:
     # A name that is not known yet is made up by Pulumi or computed, and never this one.
     if subject.object.name != "aws-auth":
         return
@@ -86,7 +86,7 @@ def _aws_auth(subject: Subject) -> Iterator[str | NotKnown]:
             # Of pulumi_eks it is unknown until roles of nodes are made; its cluster's mappings are
             # judged.
             if not is_of_pulumi_eks(urn):
-                yield NotKnown(f"`data.{key}`")
+                yield Unjudged(f"`data.{key}`")
             continue
         try:
             mappings = yaml.safe_load(text or "")
@@ -97,17 +97,17 @@ def _aws_auth(subject: Subject) -> Iterator[str | NotKnown]:
                 yield _masters(_principal(mapping, arn, "of aws-auth"), urn)
 
 
-def _binding(subject: Subject) -> Iterator[str | NotKnown]:
+def _binding(subject: Subject) -> Iterator[str | Unjudged]:
     role, subjects = at(subject.object.body, "roleRef", "name"), subject.object.body.get("subjects")
     if role not in ("cluster-admin", UNKNOWN):
         return
     if UNKNOWN in (role, subjects):
-        yield NotKnown("roleRef" if role is UNKNOWN else "subjects")
+        yield Unjudged("roleRef" if role is UNKNOWN else "subjects")
         return
     for bound in each(subjects):
         kind, name = at(bound, "kind"), at(bound, "name")
         if kind is UNKNOWN or (kind in ("User", "Group") and name is UNKNOWN):
-            yield NotKnown("subjects")
+            yield Unjudged("subjects")
         else:
             yield from _bound(subject, str(kind), str(name))
 
