@@ -39,7 +39,7 @@ def nodes(*types: str, taints: Any = (), **more: Any) -> Nodes:
     return Nodes(
         source=Source(f"the node group {name}"),
         name=name,
-        instance_types=types or ("g5.xlarge",),
+        instance_types=more.pop("instance_types", types or ("g5.xlarge",)),
         taints=taints if taints is UNKNOWN else tuple(NodeTaint(*each) for each in taints),
         **more,
     )

@@ -134,5 +134,5 @@ def _twice(release: Release, nodes: Nodes, brings: bool | None) -> Iterator[Judg
         f"{at_start(release.source.name)} installs the {' and the '.join(on)}, and the AMI of "
         f"{nodes.source.name}{ami} has them.",
         f"Set {wanted}.",
-        edits=tuple(Edit("set", place, False) for place in places),  # noqa: FBT003  (a value)
+        edits=tuple(Edit("set", place, value=False) for place in places),
     )
