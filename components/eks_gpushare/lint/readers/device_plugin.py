@@ -73,18 +73,19 @@ class DevicePluginConfigReader:
         value = document.value
         if not isinstance(value, dict) or "apiVersion" in value or "kind" in value:
             return False
+        if any(
+            isinstance(inner, dict) and close_to(key, ("sharing",)) and _is_sharing(inner)
+            for key, inner in value.items()
+        ):
+            return True
         keys = {plain(key) for key in value}
         if not keys <= {*map(plain, _KEYS[()]), *map(plain, _SHARINGS), *_MISPLACED}:
             return False
-        shared = [inner for key, inner in value.items() if plain(key) == "sharing"]
-        if any(isinstance(each, dict) and _is_sharing(each) for each in shared):
-            return True
         if any(_is_block(value.get(each)) for each in _SHARINGS):
             return True
         flags = value.get("flags")
-        return isinstance(flags, dict) and bool(
-            set(flags) & {*_KEYS[("flags",)], "renameByDefault"}
-        )
+        known = {*_KEYS[("flags",)], "renameByDefault"}
+        return isinstance(flags, dict) and not known.isdisjoint(flags)
 
     def read(self, document: Document) -> Read:
         """What is wrong with it. What refers to it reads it anew, as leniently as the plugin."""
@@ -141,7 +142,7 @@ class _Config:
             for key, value in block.items():
                 known = _known(key, keys, exact=exact)
                 if known is None:
-                    yield self._ignored(written, key, keys, exact=exact)
+                    yield self._ignored(written, key, keys)
                 else:
                     yield from self._value((*written, key), known, value)
 
@@ -160,18 +161,16 @@ class _Config:
         message = f"{name} is {shown(block)}, not a mapping."
         yield self._problem(rules.REFUSED, written, message, "Write keys with values below it.")
 
-    def _ignored(
-        self, above: FieldPath, key: str, keys: Sequence[str], *, exact: bool
-    ) -> Judgement:
+    def _ignored(self, above: FieldPath, key: str, keys: Sequence[str]) -> Judgement:
         place = ".".join(map(str, above)) or "the top"
         close = close_to(key, keys)
-        homes = [path for path, each in _KEYS.items() if _known(key, each, exact=False)]
+        homes = [path for path, each in _KEYS.items() if key in each]
         message = f"The plugin reads no key {key} at {place}, so it has no effect."
         edits: tuple[Edit, ...] = ()
-        if close is not None and (exact or plain(close) != plain(key)) and not homes:
-            fix = f"Did you mean {close}?"
-        elif close is not None and plain(close) == plain(key):
+        if close is not None and plain(close) == plain(key):
             fix = f"Write it {close}."
+        elif close is not None and not homes:
+            fix = f"Did you mean {close}?"
         elif homes:
             places = " or ".join(".".join(map(str, each)) or "the top" for each in homes)
             fix = f"Move it to {places}."

@@ -129,6 +129,8 @@ def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
     config = value.get("config")
     if chart == DEVICE_PLUGIN and _chooses(config):
         marks += _ENOUGH
+    if chart == DEVICE_PLUGIN and "config" in keys and keys & {"gfd", "nfd"}:
+        marks += _ENOUGH
     if chart == OPERATOR and all(isinstance(value.get(k), dict) for k in ("driver", "toolkit")):
         marks += _ENOUGH
     if any(each in plain(PurePath(file).name) for each in _FILES[chart]) and keys & common:
