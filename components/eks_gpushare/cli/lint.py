@@ -85,7 +85,11 @@ def run(options: argparse.Namespace) -> int:
         document=lambda: _document(reports, fixed),
         report=lambda: _report(reports, quiet=quiet),
     )
-    if not written or not all(report.readable for report in reports):
+    return _code(reports) if written else WRONG_USAGE
+
+
+def _code(reports: Sequence[FileReport]) -> int:
+    if not all(report.readable for report in reports):
         return WRONG_USAGE
     return FINE if all(report.ok for report in reports) else FOUND
 
