@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
-from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import landing
 from eks_gpushare.inventory.source import UNKNOWN
@@ -86,14 +87,18 @@ def _declared(inventory: Inventory, cluster: str) -> list[NodeKind]:
 
 def _is_there(daemon: Daemon, kind: NodeKind) -> bool:
     """Whether a DaemonSet has pods on nodes, with the labels of feature discovery."""
-    if daemon.of_operator and without_operands(kind.nodes):
+    if daemon.of_operator and without_operands(kind.nodes) is not False:
         return False
-    found = landing(daemon.spec, kind.nodes.taints, kind.label)
-    return not found.taints and not found.labels and not found.unsure_of_taints
+    return landing(daemon.spec, kind.nodes.taints, kind.label_once_found).lands is True
 
 
-def _two(kind: NodeKind, here: Sequence[Daemon]) -> Iterator[Problem]:
+def _two(kind: NodeKind, here: Sequence[Daemon]) -> Iterator[Judgement]:
     nodes = kind.nodes
+    if runs_bottlerocket(nodes) and nvidia_settings(nodes) is UNKNOWN:
+        if here:
+            what = f"the user data of {nodes.source.name}, by which it may switch off its plugin"
+            yield NotSeen(TWO_PLUGINS, nodes.source, what)
+        return
     if kind.serves_itself and here:
         whose = "EKS Auto Mode" if nodes.provisioner == "autoMode" else "Bottlerocket"
         yield Problem(

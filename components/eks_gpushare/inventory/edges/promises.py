@@ -85,7 +85,8 @@ def karpenter(inventory: Inventory) -> Iterator[Judgement]:
         ]
         yield from _same_weight(overlays)
         for offer in offers(inventory, cluster).every:
-            if offer.kind.nodes.provisioner == "karpenter" and offer.resources is not None:
+            is_told = offer.kind.nodes.provisioner == "karpenter" and offer.resources is not None
+            if is_told and offer.kind.nodes.advertised is None:
                 yield from _pool(offer, overlays)
 
 
@@ -100,7 +101,11 @@ def _pool(offer: Offer, overlays: Sequence[Overlay]) -> Iterator[Judgement]:
     if kind.type is None:
         return
     verdicts = [(each, meets_requirements(each.requirements, kind.label)) for each in overlays]
-    unsure = [each for each, verdict in verdicts if verdict is None or each.capacity is UNKNOWN]
+    unsure = [
+        each
+        for each, verdict in verdicts
+        if verdict is None or UNKNOWN in (each.capacity, each.weight)
+    ]
     if unsure:
         what = f"what {unsure[0].source.name} tells of {nodes.source.name}"
         yield NotSeen(PROMISE_DIFFERS, unsure[0].source, what)
