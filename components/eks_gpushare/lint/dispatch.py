@@ -19,6 +19,7 @@ from eks_gpushare.lint.readers import DOCUMENT_READERS, TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
 from eks_gpushare.lint.texts import read_texts, unreadable_character
+from eks_gpushare.lint.variants import agreed, variants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -140,11 +141,11 @@ class Reading:
 
     def judge(self, edges: Iterable[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
-        inventory = Inventory(tuple(self.items), complete)
         found = list(self.judgements)
+        chosen = [Inventory(each, complete) for each in variants(self.items)]
         for each in edges:
             try:
-                found += each.look(inventory)
+                found += agreed([(one.items, list(each.look(one))) for one in chosen])
             except Exception as error:  # noqa: BLE001  (all others are looked for)
                 self._somewhere(defect(error, each.rules))
         for judgement in found:

@@ -121,7 +121,9 @@ def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
         yield Problem(MAP_MISSING, release.source, place, message, fix)
         return
     message = f"{at_start(release.source.name)} names the ConfigMap {name}, which is not here."
-    fix = f"Make it in the namespace {release.namespace} before the chart, or correct the name."
+    known = release.namespace is not UNKNOWN
+    space = f"the namespace {release.namespace}" if known else "the namespace of the release"
+    fix = f"Make it in {space} before the chart, or correct the name."
     yield Problem(MAP_MISSING, release.source, place, message, fix, if_missing(inventory))
 
 

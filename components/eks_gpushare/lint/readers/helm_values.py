@@ -100,6 +100,9 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield from ((each, (each,)) for each in subcharts)
         return
     marks = {chart: _marks(chart, value, document.file) for chart in _SIGNS}
+    marks = {chart: number for chart, number in marks.items() if _plausible(chart, value)}
+    if not marks:
+        return
     best = max(marks, key=lambda each: marks[each])
     if marks[best] >= _ENOUGH:
         yield best, ()
@@ -119,6 +122,14 @@ def _describes(value: Mapping[str, Any]) -> bool:
     """Whether it tells what keys mean, as documentation does, instead of giving values."""
     told = [each for each in value.values() if isinstance(each, str) and each.count(" ") >= _PROSE]
     return len(told) * 2 >= len(value)
+
+
+def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
+    """Whether the blocks that every file of a chart's values has are blocks at all."""
+    blocks = {OPERATOR: ("driver", "toolkit", "devicePlugin", "operator")}.get(chart, ())
+    return all(
+        isinstance(value.get(each) or {}, dict) and value.get(each) is not False for each in blocks
+    )
 
 
 def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
