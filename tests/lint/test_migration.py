@@ -1,4 +1,4 @@
-"""Stack files made of foreign files: what is taken over, what is listed, and that `check` passes."""
+"""Stack files of foreign files: what is taken over, what is listed, and that `check` passes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eks_gpushare.lint.readers.eksctl import EksctlReader
 from eks_gpushare.lint.readers.karpenter import KarpenterReader
 from eks_gpushare.lint.readers.shell import ShellReader
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "lint" / "migration"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "migration"
 CLUSTER = (EXAMPLES / "cluster.yaml").read_text(encoding="utf-8")
 INSTALL = (EXAMPLES / "install.sh").read_text(encoding="utf-8")
 PLAN: dict[str, Any] = yaml.safe_load((EXAMPLES / "compose.yaml").read_text(encoding="utf-8"))

@@ -75,7 +75,7 @@ def migrate(items: Iterable[Item], *, today: date | None = None) -> Migration:
 
 def _take(inventory: Inventory, shares: Shares, moved: Moved) -> None:
     """Pools and workloads of every item."""
-    files: dict[int, Document] = {}
+    files: dict[int, Any] = {}
     groups: list[Nodes] = []
     for nodes in inventory.of(Nodes):
         document = nodes.source.document
@@ -83,10 +83,10 @@ def _take(inventory: Inventory, shares: Shares, moved: Moved) -> None:
         if str(at(value, "apiVersion")).startswith("eksctl.io/"):
             if id(value) not in files:
                 files[id(value)] = document
-                cluster_of(value, Source("the ClusterConfig", document), moved)
+                cluster_of(document.value, Source("the ClusterConfig", document), moved)
             groups.append(nodes)
         if at(value, INTEGRATIONS) is not None:
-            plan_of(value, Source("the service plan", document), moved)
+            plan_of(document.value, Source("the service plan", document), moved)
         elif nodes.provisioner != "byHand":
             pool_of(nodes, shares, moved)
     groups_of(groups, moved)
@@ -142,7 +142,7 @@ def _zones(moved: Moved) -> None:
 
 def _text(moved: Moved) -> str:
     lines = [
-        "# Made by eks-gpushare lint --to-stack. What it did not take over it lists on standard error.",
+        "# Made by eks-gpushare lint --to-stack, which lists what it did not take over.",
         "config:",
         *(f"  # {each}" for each in moved.comments.get(("aws:region",), ())),
         f"  aws:region: {moved.region}",

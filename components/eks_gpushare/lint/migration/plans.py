@@ -51,7 +51,7 @@ def plan_of(value: Mapping[str, Any], source: Source, moved: Moved) -> None:
             workload.pop("overUse", None)
             if replicas := workload.get("replicas"):
                 workload["replicas"] = {each: replicas.get("min", 1) for each in replicas}
-            why = "Nobody measures processes that take turns on a MIG device; add useQuery, with idle."
+            why = "Nobody measures pods that take turns on a MIG device; add useQuery, with idle."
             moved.leave(source, (), f"autoscaling of the service {name}", why)
         moved.workloads[name] = workload
         moved.comment(("workloads", name), source)
