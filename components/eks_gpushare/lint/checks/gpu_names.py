@@ -139,7 +139,8 @@ def names_go_with_the_strategy(inventory: Inventory) -> Iterator[Judgement]:
                         workload.source,
                         each.place,
                         f"{at_start(workload.source.name)} asks for {each.resource}, and "
-                        f"{releases[0].source.name} has the MIG strategy {strategies[0]}, {called}.",
+                        f"{releases[0].source.name} has the MIG strategy {strategies[0]}, "
+                        f"{called}.",
                         f"Set the strategy to mixed, or ask for {GPU}.",
                     )
                     break
