@@ -67,7 +67,6 @@ _MEMORY_EACH: Final = re.compile(
     r".{0,20}?(?:memory|VRAM|GPU)",
     re.IGNORECASE,
 )
-_NO_MORE: Final = re.compile(r"\b(?:never|not|no) (?:more|less)\b", re.IGNORECASE)
 _OUTRIGHT: Final = re.compile(
     r"\b((?:each|every|one|a|per) (?:\w+[ -]){0,2}?(?:pod|replica|workload|container|user|tenant|"
     r"virtual GPU|vGPU|share|notebook|job|client))\b(?:(?![.;,]).){0,40}?\b(?:gets?|has|have|owns?|"
@@ -92,6 +91,15 @@ _HAS: Final = re.compile(
 _PART_OF: Final = re.compile(
     r"\s*(?:of (?:the |a |an |its |one |each |that )?(?:\w+ ){0,2}?(?:GPU|card|compute|resource|"
     r"memory|it\b|device)|allocat|share|slice|for each|each|per\b|GPU)",
+    re.IGNORECASE,
+)
+_NO_MORE: Final = re.compile(
+    r",? (?:and |but )?(?:never|no|not|nothing) (?:any )?(?:more|less)\b", re.IGNORECASE
+)
+_REPLICAS: Final = re.compile(
+    r"(?:\b\d{1,3}|\b(?:two|three|four|five|eight|ten|twenty)) (?:[\w-]+ ){0,2}?"
+    r"(?:replicas|virtual GPUs|vGPUs|slices|shares)"
+    r"|replicas[`\"']?[:=]? (?:to |is |of )?\d{1,3}",
     re.IGNORECASE,
 )
 _NEAR: Final = 60
@@ -127,9 +135,8 @@ def _said(file: str, sentence: Sentence, rule: Rule, message: str, fix: str) -> 
 
 def share_claim(sentence: Sentence) -> tuple[str, str] | None:  # noqa: PLR0911  (one a claim)
     """What to say of a sentence that takes a replica for a part of a GPU."""
-    text = sentence.text
-    # "10 percent and never more" is still a share.
-    if _TAKEN_BACK.search(_NO_MORE.sub("", text)) or _OTHER_WAYS.search(text):
+    text = _NO_MORE.sub("", sentence.text)
+    if _TAKEN_BACK.search(text) or _OTHER_WAYS.search(text):
         return None
     here = bool(_TIME_SLICING.search(text))
     if not here and not _TIME_SLICING.search(sentence.before):
@@ -139,7 +146,7 @@ def share_claim(sentence: Sentence) -> tuple[str, str] | None:  # noqa: PLR0911 
         r"GPU|time[- ]?slic|\bcard\b|NVIDIA|CUDA", f"{text} {sentence.before}", re.IGNORECASE
     )
     if about_gpus and not _OF_MEASURE.search(text):
-        counts = _numbers(text)
+        counts = [*_numbers(text), *_replicas(sentence.before)]
         for found in _PERCENT.finditer(text):
             part = float(found[1])
             fits = [n for n in counts if abs(100 / n - part) < _TOLERANCE]
@@ -170,6 +177,11 @@ def _is_a_part(text: str, start: int, end: int) -> bool:
         return True  # a table's row says no more than the numbers
     before, behind = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
     return bool(_HAS.search(before) or _PART_OF.match(behind))
+
+
+def _replicas(text: str) -> list[int]:
+    """Counts of replicas, by whatever name, that stand in what came before."""
+    return [n for found in _REPLICAS.finditer(text) for n in _numbers(found[0])]
 
 
 def _numbers(text: str) -> list[int]:
