@@ -99,7 +99,9 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     if subcharts:
         yield from ((each, (each,)) for each in subcharts)
         return
-    marks = {chart: _marks(chart, value, document.file) for chart in _SIGNS}
+    # A text within an object is not what the file is called after.
+    named = document.file if document.editable and not document.at else ""
+    marks = {chart: _marks(chart, value, named) for chart in _SIGNS}
     marks = {chart: number for chart, number in marks.items() if _plausible(chart, value)}
     if not marks:
         return
