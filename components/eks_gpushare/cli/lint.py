@@ -76,13 +76,8 @@ def run(options: argparse.Namespace) -> int:
         for each in fixed:
             sys.stdout.write(each.diff())
         sys.stdout.flush()
-    if writes:
-        from eks_gpushare.lint.fixes import write
-
-        try:
-            write(fixed)
-        except OSError as error:
-            return _wrong_usage(f"not written: {error}")
+    if writes and not _written(fixed):
+        return WRONG_USAGE
     quiet = options.quiet
     written = write_outputs(
         outputs,
@@ -90,7 +85,11 @@ def run(options: argparse.Namespace) -> int:
         document=lambda: _document(reports, fixed),
         report=lambda: _report(reports, quiet=quiet),
     )
-    if not written or not all(report.readable for report in reports):
+    return _code(reports) if written else WRONG_USAGE
+
+
+def _code(reports: Sequence[FileReport]) -> int:
+    if not all(report.readable for report in reports):
         return WRONG_USAGE
     return FINE if all(report.ok for report in reports) else FOUND
 
@@ -115,6 +114,17 @@ def _linted(
 
     fixed, before, after = fixed_files(files, stack)
     return fixed, after if writes else before
+
+
+def _written(fixed: Sequence[Fixed]) -> bool:
+    from eks_gpushare.lint.fixes import write
+
+    try:
+        write(fixed)
+    except OSError as error:
+        _wrong_usage(f"not written: {error}")
+        return False
+    return True
 
 
 def _wrong_usage(message: str) -> int:
