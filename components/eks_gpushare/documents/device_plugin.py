@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -40,6 +41,7 @@ class PluginConfig:
     """How containers get to know their devices; empty where the document does not say."""
 
 
+@lru_cache(maxsize=64)  # nodes of many kinds go by the same few documents
 def device_plugin_config(text: str) -> PluginConfig:
     """Read a document, of several the first.
 
