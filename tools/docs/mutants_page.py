@@ -26,8 +26,9 @@ themselves every key is misspelt, and every value made one of another kind or ou
 `check` judges stack files, the policy pack the registrations, `lint` the manifests that come of
 them.
 
-`tests/mutants` holds the table, of {tried} mutants. Each way of breaking a place is tried in two
-stacks; `EKS_GPUSHARE_TEST_MUTANTS=1 make test ARGS=tests/mutants` tries it in all.
+`tests/mutants` holds the table, of {tried} mutants. Each way of breaking a place is tried in one
+stack, each time in another; `EKS_GPUSHARE_TEST_MUTANTS=1 make test ARGS=tests/mutants` tries it in
+all, and on the lab what nothing else has caught.
 
 """
 _CATCHERS = {
