@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "tests" / "golden" / "mutants.json"
 RULES = ROOT / "tools" / "mutants" / "rules.json"
+
+sys.path.insert(0, str(ROOT / "tools" / "mutants"))
+
+from stack_mutants.reasons import REASONS  # noqa: E402  (where it is stands above)
 
 _HEAD = """\
 # Mutants
@@ -124,7 +129,9 @@ def _uncaught(found: list[_Mutant]) -> list[str]:
     for each in found:
         if each.first == "nothing":
             by_reason[", ".join(each.caught["nothing"])].append(each)
-    lines = ["### What is not caught", "", "| why | broken | how |", "|---|---|---|"]
+    lines = ["### What is not caught", ""]
+    lines += [f"* **{name}**: {text}" for name, text in REASONS.items() if name in by_reason]
+    lines += ["", "| why | broken | how |", "|---|---|---|"]
     for reason, mutants in sorted(by_reason.items()):
         ways: dict[str, list[str]] = defaultdict(list)
         for each in mutants:
