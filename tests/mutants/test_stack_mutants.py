@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from stack_mutants import by_lab, table
-from stack_mutants.by_policy import heard, new_policies, whole_pack_says
+from stack_mutants.by_policy import heard, new_policies, of_stack, whole_pack_says
 from stack_mutants.edges import EDGES
 from stack_mutants.mutant import mutants
 from stack_mutants.recordings import recorded, stacks
@@ -46,6 +46,17 @@ def test_every_stack_and_every_edge_of_the_table_is_broken(rows: list[table.Row]
     assert {row.name.partition("/")[0] for row in of_registrations} == set(stacks())
     tried = {row.edge.partition(" ")[0] for row in of_registrations}
     assert {edge.kind for edge in EDGES} == tried
+
+
+def test_nothing_is_said_of_whole_stacks_with_workloads_as_pools_say_to_write_them() -> None:
+    wrong = {
+        (name, said.policy, said.message)
+        for name in stacks()
+        for said in of_stack(name, preview=True)
+        if said.message
+    }
+
+    assert not wrong
 
 
 def test_names_of_mutants_tell_them_apart(rows: list[table.Row]) -> None:
