@@ -143,7 +143,12 @@ def found_in(files: Mapping[str, str]) -> tuple[Found, ...]:
         reading.add(GivenFile(name, text))
     reading.judge(EDGES)
     return tuple(
-        Found(report.file, each.position.line if each.position else None, each.finding.code, each.finding.message)
+        Found(
+            report.file,
+            each.position.line if each.position else None,
+            each.finding.code,
+            each.finding.message,
+        )
         for report in reading.reports()
         for each in report.found
         if each.finding.severity != "info"
