@@ -84,6 +84,7 @@ def validate_args(
         pulumi.InputPropertiesError: Naming every wrong field by path.
     """
     args, component = given_args(args_type, args), _component(args_type)
+    before = handed_over()
     keys = args_type.__annotations__
     refs = {key: keys[key] for key in keys if key not in model.model_fields}
     given = {key: args[key] for key in args if key in keys and key not in refs}
@@ -91,7 +92,7 @@ def validate_args(
         refuse(component, too_large)
     taken, late, refused = take_out(given, model)
     plain = normalised(taken)
-    found = [*handed_over(), *(_output(at, model) for at in refused)]
+    found = [*before, *(_output(at, model) for at in refused)]
     unknown = {str(key): meant_key(str(key), keys) for key in args if key not in keys}
     found += [_unknown_arg(key, meant) for key, meant in unknown.items()]
     required: frozenset[str] = args_type.__required_keys__  # type: ignore[attr-defined]  # a TypedDict

@@ -6,9 +6,9 @@ import sys
 
 from pulumi.provider import main
 
-from eks_gpushare.plugin.provider import Provider
+from eks_gpushare.plugin.provider import ComponentsProvider
 
 
 def serve() -> None:
     """Serve the components until the engine ends the process."""
-    main(Provider(), sys.argv[1:])
+    main(ComponentsProvider(), sys.argv[1:])

@@ -1,67 +1,63 @@
-"""The provider that makes the components for programs in other languages."""
+"""The provider that makes the components for programs in other languages.
+
+Pulumi's SDK has one that analyzes the components at each start, which takes longer than all else,
+and whose errors carry its own words and a traceback. This one serves the schema as it was written
+beforehand, and imports a component when a program asks for one.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from pulumi.errors import InputPropertiesError
-from pulumi.provider.experimental.component import ComponentProvider
-from pulumi.provider.server import ComponentInitError
+from pulumi.provider import ConstructResult, Provider
 
 import eks_gpushare
-from eks_gpushare.caller_words import hand_over, speak
+from eks_gpushare.caller_words import translated
 from eks_gpushare.plugin.inputs import Translation
+from eks_gpushare.plugin.names import python_name
+from eks_gpushare.plugin.schema import component, schema, schema_text
 from eks_gpushare.plugin.words import in_schema_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pulumi
-    from pulumi.provider import ConstructResult
-    from pulumi.provider.experimental.analyzer import ComponentDefinition
-
-NAME = "eks-gpushare"
-"""Name of the package in Pulumi, and the first part of every type token."""
-
-NAMESPACE = "eks-gpushare"
-"""Scope of the generated packages: `@eks-gpushare/eks-gpushare` for npm."""
 
 
-class Provider(ComponentProvider):
+class ComponentsProvider(Provider):
     """Makes components; what it refuses, it refuses with the whole list, and nothing around it."""
 
     def __init__(self) -> None:
-        """Analyze the components."""
-        kinds = [getattr(eks_gpushare, name) for name in component_names()]
-        super().__init__(kinds, NAME, NAMESPACE, eks_gpushare.__version__)
+        """Serve the schema of this version."""
+        super().__init__(eks_gpushare.__version__, schema_text())
 
     def construct(
         self,
         name: str,
         resource_type: str,
-        inputs: Any,
+        inputs: Mapping[str, Any],
         options: pulumi.ResourceOptions | None = None,
     ) -> ConstructResult:
         """Make a component.
 
         Raises:
-            pulumi.InputPropertiesError: Naming every wrong input by its path.
+            pulumi.InputPropertiesError: Naming every wrong input by its path, or the type.
         """
-        speak(in_schema_words)
-        try:
-            return super().construct(name, resource_type, inputs, options)
-        except ComponentInitError as error:
-            if isinstance(error.inner, InputPropertiesError):
-                raise error.inner from None
-            raise
-
-    def map_inputs(self, inputs: Any, component_def: ComponentDefinition) -> Any:
-        """The arguments of a component; the SDK's own drops keys, and stops at the first error."""
-        translation = Translation(self.get_type_definition)
-        given = translation.named(inputs, component_def.inputs, component_def.inputs_mapping)
-        hand_over(translation.found)
-        return given
+        described = component(resource_type)
+        if described is None:
+            known = ", ".join(schema()["resources"])
+            raise InputPropertiesError(f"{resource_type} is no component; there are {known}.")
+        translation = Translation()
+        args = translation.arguments(inputs, described["inputProperties"])
+        kind = getattr(eks_gpushare, resource_type.rpartition(":")[2])
+        with translated(in_schema_words, translation.found):
+            made = kind(name, args, options)
+        return ConstructResult(made.urn, dict(_outputs(made, described)))
 
 
-def component_names() -> list[str]:
-    """Names of the components, as the package exports them."""
-    exported = eks_gpushare.__all__
-    return [name for name in exported if f"{name}Args" in exported]
+def _outputs(made: pulumi.ComponentResource, described: Mapping[str, Any]) -> Any:
+    for key in described["properties"]:
+        value = getattr(made, python_name(key), None)
+        if value is not None:
+            yield key, value

@@ -1,4 +1,4 @@
-"""What a finding says, in the names that the package's schema has: camelCase, as in a stack file."""
+"""What a finding says, in the names that the package's schema has."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from eks_gpushare.findings.finding import dotted
-from eks_gpushare.python_words import NAMED, OTHERS_KEYS, python_names
+from eks_gpushare.plugin.names import schema_name
+from eks_gpushare.plugin.schema import schema
+from eks_gpushare.python_words import NAMED, OTHERS_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from eks_gpushare.findings.finding import FieldPath, Finding
 
 _PYTHON_NAME = re.compile(r"(?<![A-Za-z0-9_/.\"-])[a-z0-9]+(?:_[a-z0-9]+)+(?![A-Za-z0-9_/-])")
@@ -24,21 +24,6 @@ def in_schema_words(found: Finding) -> Finding:
     path = dotted(at) if at else found.path
     message, fix = (_PYTHON_NAME.sub(_word, text) for text in (found.message, found.fix))
     return replace(found, at=at, path=path, message=message, fix=fix)
-
-
-def schema_name(python_name: str) -> str:
-    """The name of a property in the schema: the stack file's key, where it has one."""
-    return _schema_names().get(python_name) or _camel_case(python_name)
-
-
-@cache
-def _schema_names() -> Mapping[str, str]:
-    return {name: key for key, name in python_names().items()}
-
-
-def _camel_case(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
 
 
 def _schema_path(at: FieldPath) -> FieldPath:
@@ -54,4 +39,13 @@ def _schema_path(at: FieldPath) -> FieldPath:
 
 
 def _word(match: re.Match[str]) -> str:
-    return _schema_names().get(match[0], match[0])
+    name = schema_name(match[0])
+    return name if name in _keys() else match[0]
+
+
+@cache
+def _keys() -> frozenset[str]:
+    """Every key that the schema has somewhere."""
+    kinds = (*schema()["types"].values(), *schema()["resources"].values())
+    blocks = (kind.get(block, ()) for kind in kinds for block in ("properties", "inputProperties"))
+    return frozenset(key for block in blocks for key in block)
