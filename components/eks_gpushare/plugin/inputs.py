@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import pulumi
+
 from eks_gpushare.plugin.names import python_name
 from eks_gpushare.plugin.schema import object_type
 from eks_gpushare.validation import shape_rules
@@ -57,6 +59,8 @@ class Translation:
                 yield key, item
 
     def _value(self, item: Any, prop: Properties, at: FieldPath) -> Any:
+        if isinstance(item, pulumi.output.Unknown):  # of programs that send no output for it
+            return pulumi.Output.from_input(item)
         if (kind := object_type(prop.get("$ref", ""))) is not None:
             return self.arguments(item, kind["properties"], at)
         if isinstance(item, list | tuple):

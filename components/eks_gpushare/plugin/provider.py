@@ -47,7 +47,7 @@ class ComponentsProvider(Provider):
         described = component(resource_type)
         if described is None:
             known = ", ".join(schema()["resources"])
-            raise InputPropertiesError(f"{resource_type} is no component; there are {known}.")
+            raise InputPropertiesError(f"{resource_type} is no component; there are {known}.", [])
         translation = Translation()
         args = translation.arguments(inputs, described["inputProperties"])
         kind = getattr(eks_gpushare, resource_type.rpartition(":")[2])

@@ -29,7 +29,7 @@ from eks_gpushare.program.values import encode_properties
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PROJECT, STACK = "program", "test"
 
 
