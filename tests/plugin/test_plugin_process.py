@@ -7,21 +7,23 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import grpc
+import grpc  # type: ignore[import-untyped]  # no stubs
 import pytest
-from plugin_driver import PROJECT, STACK, Plugin
-from pulumi.runtime.proto import provider_pb2
+from plugin_driver import PROJECT, STACK, Deployment, Plugin
 
 import eks_gpushare
+from eks_gpushare.program.protobuf import empty_pb2
 from eks_gpushare.program.run import run_program
 from eks_gpushare.program.values import UNKNOWN, OutputValue, Secret, decode_properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pulumi.runtime.proto import provider_pb2
+
     from eks_gpushare.program.recording import Recording
 
-POOL = {
+POOL: dict[str, Any] = {
     "clusterName": "demo",
     "clusterSubnetIds": ["subnet-0a1b2c3d4e5f60718", "subnet-0a1b2c3d4e5f60719"],
     "pool": "gpu",
@@ -32,11 +34,18 @@ POOL = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def plugin() -> Iterator[Plugin]:
     running = Plugin()
     yield running
     assert running.close() in (0, -signal.SIGTERM)
+
+
+@pytest.fixture
+def deployment() -> Iterator[Deployment]:
+    running = Deployment()
+    yield running
+    running.close()
 
 
 def registered(recording: Recording) -> list[tuple[str, str, Any]]:
@@ -50,7 +59,9 @@ def test_it_says_who_it_is(plugin: Plugin) -> None:
     assert (schema["name"], schema["version"]) == ("eks-gpushare", eks_gpushare.__version__)
 
 
-def test_it_registers_what_a_python_program_registers(plugin: Plugin) -> None:
+def test_it_registers_what_a_python_program_registers(
+    plugin: Plugin, deployment: Deployment
+) -> None:
     def program() -> None:
         eks_gpushare.GpuPool(
             "gpu",
@@ -69,34 +80,41 @@ def test_it_registers_what_a_python_program_registers(plugin: Plugin) -> None:
     alone = run_program(program, project=PROJECT, stack=STACK, config=config)
     assert alone.error is None
 
-    answer = plugin.construct("GpuPool", "gpu", POOL)
+    answer = plugin.construct(deployment, "GpuPool", "gpu", POOL)
 
     below = [each for each in registered(alone) if each[0] != "pulumi:pulumi:Stack"]
-    assert registered(plugin.recording) == below
+    assert registered(deployment.recording) == below
     pool = next(each for each in alone.resources if each.type == "eks-gpushare:index:GpuPool")
     assert answer.urn == pool.urn
     assert decode_properties(answer.state)["nodeSelector"] == {"eks-gpushare/pool": "gpu"}
 
 
-def test_names_that_are_known_later_are_taken(plugin: Plugin) -> None:
+def test_names_that_are_known_later_are_taken(plugin: Plugin, deployment: Deployment) -> None:
     late = {**POOL, "clusterName": UNKNOWN, "clusterSubnetIds": UNKNOWN}
 
-    plugin.construct("GpuPool", "gpu", late)
+    plugin.construct(deployment, "GpuPool", "gpu", late)
 
-    group = next(each for each in plugin.recording.resources if "NodeGroup" in each.type)
+    group = next(each for each in deployment.recording.resources if "NodeGroup" in each.type)
     assert group.inputs["clusterName"] in (UNKNOWN, OutputValue(UNKNOWN))
 
 
-def test_what_decides_is_refused_when_it_is_known_later(plugin: Plugin) -> None:
-    refusal = plugin.refused("GpuPool", {**POOL, "sharing": UNKNOWN, "instanceTypes": [UNKNOWN]})
+def test_what_decides_is_refused_when_it_is_known_later(
+    plugin: Plugin, deployment: Deployment
+) -> None:
+    refusal = plugin.refused(
+        deployment, "GpuPool", {**POOL, "sharing": UNKNOWN, "instanceTypes": [UNKNOWN]}
+    )
 
     assert set(refusal.errors) == {"sharing", "instanceTypes[0]"}
     assert "An output is known too late" in refusal.errors["sharing"]
-    assert not plugin.recording.resources
+    assert not deployment.recording.resources
 
 
-def test_every_wrong_input_is_named_as_the_program_wrote_it(plugin: Plugin) -> None:
+def test_every_wrong_input_is_named_as_the_program_wrote_it(
+    plugin: Plugin, deployment: Deployment
+) -> None:
     refusal = plugin.refused(
+        deployment,
         "GpuPool",
         {
             **POOL,
@@ -121,37 +139,41 @@ def test_every_wrong_input_is_named_as_the_program_wrote_it(plugin: Plugin) -> N
     told = "\n".join((refusal.message, *refusal.errors.values()))
     assert "_" not in told.replace("root_volume_gib", "")
     assert not {"Traceback", "Exception", "File "} & set(told.split("\n"))
-    assert not plugin.recording.resources
+    assert not deployment.recording.resources
 
 
-def test_inputs_of_no_shape_are_refused(plugin: Plugin) -> None:
+def test_inputs_of_no_shape_are_refused(plugin: Plugin, deployment: Deployment) -> None:
     given = {"pool": 7, "instanceTypes": "g5.xlarge", "nodes": [], "sharing": "timeSlicing"}
 
-    refusal = plugin.refused("GpuPool", {**POOL, **given})
+    refusal = plugin.refused(deployment, "GpuPool", {**POOL, **given})
 
     assert set(refusal.errors) == set(given)
 
 
-def test_a_type_that_is_none_is_refused_with_those_there_are(plugin: Plugin) -> None:
-    refusal = plugin.refused("GpuPol", {})
+def test_a_type_that_is_none_is_refused_with_those_there_are(
+    plugin: Plugin, deployment: Deployment
+) -> None:
+    refusal = plugin.refused(deployment, "GpuPol", {})
 
     assert "eks-gpushare:index:GpuPool" in refusal.message
 
 
-def test_secrets_stay_secret(plugin: Plugin) -> None:
-    plugin.construct("GpuPool", "gpu", {**POOL, "clusterName": Secret("demo")})
+def test_secrets_stay_secret(plugin: Plugin, deployment: Deployment) -> None:
+    plugin.construct(deployment, "GpuPool", "gpu", {**POOL, "clusterName": Secret("demo")})
 
-    group = next(each for each in plugin.recording.resources if "NodeGroup" in each.type)
+    group = next(each for each in deployment.recording.resources if "NodeGroup" in each.type)
     given = group.inputs["clusterName"]
     assert isinstance(given, Secret) or (isinstance(given, OutputValue) and given.secret)
 
 
-def test_two_components_are_made_at_once(plugin: Plugin) -> None:
+def test_two_components_are_made_at_once(plugin: Plugin, deployment: Deployment) -> None:
     def make(name: str) -> provider_pb2.ConstructResponse:
-        return plugin.construct("GpuPool", name, {**POOL, "pool": name})
+        return plugin.construct(deployment, "GpuPool", name, {**POOL, "pool": name})
 
     def refuse(name: str) -> set[str]:
-        return set(plugin.refused("GpuPool", {**POOL, "pool": name, "replicas": 2}).errors)
+        return set(
+            plugin.refused(deployment, "GpuPool", {**POOL, "pool": name, "replicas": 2}).errors
+        )
 
     with ThreadPoolExecutor(8) as threads:
         made = [threads.submit(make, f"pool-{n}") for n in range(4)]
@@ -159,21 +181,23 @@ def test_two_components_are_made_at_once(plugin: Plugin) -> None:
 
     assert len({each.result().urn for each in made}) == 4
     assert [each.result() for each in refused] == [{"replicas"}] * 4
-    pools = [each for each in plugin.recording.resources if each.type.endswith(":GpuPool")]
+    pools = [each for each in deployment.recording.resources if each.type.endswith(":GpuPool")]
     assert {each.name for each in pools} == {f"pool-{n}" for n in range(4)}
 
 
 def test_a_plugin_that_is_cancelled_answers_and_ends() -> None:
     running = Plugin()
-    running.stub.Cancel(provider_pb2.google_dot_protobuf_dot_empty__pb2.Empty())
+    running.stub.Cancel(empty_pb2.Empty())
 
     assert running.close() in (0, -signal.SIGTERM)
     assert running.process.poll() is not None
 
 
 @pytest.mark.parametrize("kind", ["Network", "EksCluster", "SystemNodes"])
-def test_what_is_missing_is_said_of_every_component(plugin: Plugin, kind: str) -> None:
-    refusal = plugin.refused(kind, {})
+def test_what_is_missing_is_said_of_every_component(
+    plugin: Plugin, deployment: Deployment, kind: str
+) -> None:
+    refusal = plugin.refused(deployment, kind, {})
 
     assert refusal.errors
     assert not any("_" in path for path in refusal.errors)

@@ -20,7 +20,7 @@ from eks_gpushare.plugin.schema import component, schema, schema_text
 from eks_gpushare.plugin.words import in_schema_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pulumi
 
@@ -52,8 +52,24 @@ class ComponentsProvider(Provider):
         args = translation.arguments(inputs, described["inputProperties"])
         kind = getattr(eks_gpushare, resource_type.rpartition(":")[2])
         with translated(in_schema_words, translation.found):
-            made = kind(name, args, options)
+            made = _made(kind, name, args, options)
         return ConstructResult(made.urn, dict(_outputs(made, described)))
+
+
+def _made(
+    kind: Callable[..., pulumi.ComponentResource],
+    name: str,
+    args: Any,
+    options: pulumi.ResourceOptions | None,
+) -> pulumi.ComponentResource:
+    """A component, or its refusal as one text.
+
+    With the wrong inputs beside the text, the engine would print the list a second time.
+    """
+    try:
+        return kind(name, args, options)
+    except InputPropertiesError as error:
+        raise InputPropertiesError(error.message, []) from None
 
 
 def _outputs(made: pulumi.ComponentResource, described: Mapping[str, Any]) -> Any:

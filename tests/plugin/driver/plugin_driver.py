@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import grpc
-from google.protobuf import empty_pb2
-from google.rpc import status_pb2
+import grpc  # type: ignore[import-untyped]  # no stubs
+from google.rpc import status_pb2  # type: ignore[import-untyped]  # no stubs
 from pulumi.runtime.proto import (
     engine_pb2_grpc,
     errors_pb2,
@@ -23,6 +23,7 @@ from pulumi.runtime.proto import (
 from eks_gpushare.program.engine import Engine
 from eks_gpushare.program.fakes import default_fakes
 from eks_gpushare.program.monitor import Monitor
+from eks_gpushare.program.protobuf import empty_pb2
 from eks_gpushare.program.recording import Recording
 from eks_gpushare.program.values import encode_properties
 
@@ -43,19 +44,29 @@ class Refusal:
     """Reason by property path."""
 
 
+class Deployment:
+    """The engine's side: what is registered with it is recorded."""
+
+    def __init__(self) -> None:
+        self.recording = Recording(PROJECT, STACK, preview=True)
+        monitor = Monitor(self.recording, default_fakes(), {"aws:region": "us-west-2"})
+        self._server = grpc.server(ThreadPoolExecutor(16))
+        resource_pb2_grpc.add_ResourceMonitorServicer_to_server(monitor, self._server)
+        engine_pb2_grpc.add_EngineServicer_to_server(Engine(self.recording), self._server)
+        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        self._server.start()
+
+    def close(self) -> None:
+        self._server.stop(None)
+
+
 class Plugin:
     """A running plugin."""
 
     def __init__(self) -> None:
-        self.recording = Recording(PROJECT, STACK, preview=True)
-        self.monitor = Monitor(self.recording, default_fakes(), {"aws:region": "us-west-2"})
-        self._server = grpc.server(ThreadPoolExecutor(16))
-        resource_pb2_grpc.add_ResourceMonitorServicer_to_server(self.monitor, self._server)
-        engine_pb2_grpc.add_EngineServicer_to_server(Engine(self.recording), self._server)
-        self._address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
-        self._server.start()
+        self._engine = Deployment()
         self.process = subprocess.Popen(
-            [sys.executable, ROOT / "plugin", self._address],
+            [sys.executable, ROOT / "plugin", self._engine.address],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
@@ -74,26 +85,26 @@ class Plugin:
         return str(self.stub.GetPluginInfo(empty_pb2.Empty()).version)
 
     def construct(
-        self, kind: str, name: str, inputs: Mapping[str, Any], *, preview: bool = True, **more: Any
+        self, at: Deployment, kind: str, name: str, inputs: Mapping[str, Any]
     ) -> provider_pb2.ConstructResponse:
-        return self.stub.Construct(
+        answer: provider_pb2.ConstructResponse = self.stub.Construct(
             provider_pb2.ConstructRequest(
                 project=PROJECT,
                 stack=STACK,
-                dryRun=preview,
+                dryRun=True,
                 parallel=1,
-                monitorEndpoint=self._address,
+                monitorEndpoint=at.address,
                 type=f"eks-gpushare:index:{kind}",
                 name=name,
                 config={"aws:region": "us-west-2"},
                 inputs=encode_properties(inputs),
-                **more,
             )
         )
+        return answer
 
-    def refused(self, kind: str, inputs: Mapping[str, Any], **more: Any) -> Refusal:
+    def refused(self, at: Deployment, kind: str, inputs: Mapping[str, Any]) -> Refusal:
         try:
-            self.construct(kind, "refused", inputs, **more)
+            self.construct(at, kind, "refused", inputs)
         except grpc.RpcError as error:
             return _refusal(error)
         raise AssertionError(f"{kind} takes {inputs}")
@@ -105,18 +116,18 @@ class Plugin:
         for stream in (self.process.stdout, self.process.stderr):
             assert stream is not None
             stream.close()
-        self._server.stop(None)
+        self._engine.close()
         return code
 
 
+_LINE = re.compile(r"^  ([^:]+): (.*) \[(GPU[0-9]+)\]$", re.MULTILINE)
+
+
 def _refusal(error: Any) -> Refusal:
-    errors: dict[str, str] = {}
-    for key, value in error.trailing_metadata() or ():
-        if key != "grpc-status-details-bin":
-            continue
-        status = status_pb2.Status.FromString(value)
-        for detail in status.details:
-            found = errors_pb2.InputPropertiesError()
-            if detail.Unpack(found):
-                errors |= {each.property_path: each.reason for each in found.errors}
-    return Refusal(error.code(), error.details() or "", errors)
+    message = error.details() or ""
+    details = dict(error.trailing_metadata() or ())["grpc-status-details-bin"]
+    (held,) = status_pb2.Status.FromString(details).details
+    beside = errors_pb2.InputPropertiesError()
+    assert held.Unpack(beside), "the engine takes it for an error of the plugin"
+    assert not beside.errors, "the engine would print the list twice"
+    return Refusal(error.code(), message, {each[1]: each[2] for each in _LINE.finditer(message)})
