@@ -49,6 +49,7 @@ LAYERS = (
     (
         "args",
         "autoscaling_args",
+        "caller_words",
         "catalog_args",
         "cluster_args",
         "late_values",
@@ -60,7 +61,7 @@ LAYERS = (
     ("served",),
     ("aws", "in_cluster"),
     COMPONENTS,
-    ("aws_lookups",),
+    ("aws_lookups", "plugin"),
     ("program",),
     ("engine_config", "testing"),
     ("stack",),
