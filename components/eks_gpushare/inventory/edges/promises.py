@@ -115,7 +115,7 @@ def _pool(inventory: Inventory, offer: Offer, overlays: Sequence[Overlay]) -> It
     told = _told({GPU: kind.type.api_gpu_count}, meant)
     has = {name: count for name, count in (offer.resources or {}).items() if count != 0}
     # Of files, overlays may be in others, unless there are some.
-    missing = None if overlays or inventory.complete else "info"
+    missing: Severity | None = None if overlays or inventory.complete else "warning"
     for name, count in has.items():
         yield from _compared(offer, name, count, told, missing)
     for name, count in told.resources.items():
@@ -193,7 +193,7 @@ def _compared(
         f"Nodes of {nodes.source.name} advertise {count} of {name}, and Karpenter takes a "
         f"{type_name} to have {said}: it launches nodes that stay empty.",
         f'Add a NodeOverlay for {type_name} with the capacity `{name}: "{count}"`.',
-        missing or "warning",
+        "warning",
     )
 
 
