@@ -479,3 +479,26 @@ def test_the_ports_that_may_be_open_are_configured(
 
     assert [told in message for message in found if told] == ([True] if told else [])
     assert bool(found) is (told is not None)
+
+
+@pytest.mark.parametrize(
+    ("ports", "told"),
+    [
+        ({}, "every port"),
+        ({"fromPort": -1.0, "toPort": -1.0}, "every port"),
+        ({"fromPort": 0.0, "toPort": 65535.0}, "every port"),
+        ({"fromPort": 1.0, "toPort": 65535.0}, "the ports 1 to 65535"),
+        ({"fromPort": 0.0, "toPort": 0.0}, "port 0"),
+        ({"fromPort": 30000.0, "toPort": "32767"}, "the ports 30000 to 32767"),
+    ],
+)
+def test_the_ports_that_are_open_are_named(
+    ports: dict[str, Any], told: str, violations: Callable[..., list[str]]
+) -> None:
+    props = {"ipProtocol": "tcp", "cidrIpv4": "0.0.0.0/0", **ports}
+    rule = RULES["security-groups-not-open"]
+    assert isinstance(rule, Rule)
+
+    (message,) = violations(rule, INGRESS_RULE, props)
+
+    assert f" opens {told} to 0.0.0.0/0, the whole internet." in message

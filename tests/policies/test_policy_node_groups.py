@@ -146,10 +146,16 @@ def test_other_types_in_the_launch_template_make_no_gpu_nodes(
 
 
 @BY_TEMPLATE
+@pytest.mark.parametrize(
+    "group", [{"amiType": "AL2_x86_64_GPU"}, {"instanceTypes": ["g5.xlarge"]}, {"gpu": True}]
+)
 def test_what_the_node_group_says_itself_is_said_once(
-    rule: str, started: Callable[..., list[PolicyResource]], said: Callable[..., list[str]]
+    rule: str,
+    group: dict[str, Any],
+    started: Callable[..., list[PolicyResource]],
+    said: Callable[..., list[str]],
 ) -> None:
-    assert said(rule, started({"instanceType": "g5.xlarge"}, {"amiType": "AL2_x86_64_GPU"})) == []
+    assert said(rule, started({"instanceType": "g5.xlarge"}, group)) == []
 
 
 def test_a_type_that_another_resource_gives_is_not_judged(
