@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _RAW = "Name the networks or security groups that need the port, in place of these."
 _FIX = Fix("A stack file opens none: remove what does, such as a transform.", _RAW, _RAW)
 
-OPEN_PORTS = Setting(
+OPEN_PORTS: Setting[tuple[int, ...]] = Setting(
     "ports",
     (80, 443),
     "Ports on which everybody may be answered, such as those of load balancers.",
