@@ -103,6 +103,7 @@ def test_a_program_with_an_environment_in_python_has_lines_of_its_own(
         "eks_gpushare.GpuSharingEnvironment(\n"
         '    "mine",\n'
         '    {"region": "us-west-2", "cluster": {"name": "mine", "version": "1.35"},\n'
+        '     "availability_zones": ["us-west-2a", "us-west-2b", "us-west-2c"],\n'
         '     "pools": {"gpu": {"instance_types": ["g5.xlarge"],\n'
         '        "sharing": {"mode": "timeSlicing", "replicas": 10}}}},\n'
         ")\n"

@@ -101,13 +101,15 @@ def _binding(subject: Subject) -> Iterator[str | Unjudged]:
     role, subjects = at(subject.object.body, "roleRef", "name"), subject.object.body.get("subjects")
     if role not in ("cluster-admin", UNKNOWN):
         return
-    if UNKNOWN in (role, subjects):
-        yield Unjudged("roleRef" if role is UNKNOWN else "subjects")
+    if subjects is UNKNOWN:
+        yield Unjudged("subjects")
         return
     for bound in each(subjects):
         kind, name = at(bound, "kind"), at(bound, "name")
-        if kind is UNKNOWN or (kind in ("User", "Group") and name is UNKNOWN):
-            yield Unjudged("subjects")
+        if kind not in ("User", "Group", UNKNOWN):
+            continue
+        if UNKNOWN in (role, kind, name):
+            yield Unjudged("roleRef" if role is UNKNOWN else "subjects")
         else:
             yield from _bound(subject, str(kind), str(name))
 
