@@ -137,8 +137,17 @@ What the rules do not see:
 
 * A cluster that is only referred to by name or by kubeconfig is no resource of the stack.
 * Under the engine, `helm.v4.Chart` and the components of `pulumi_eks` have no arguments:
-  `chart-versions-pinned` and `gpu-stack-tolerates-taints` know such a chart in
-  `eks-gpushare policy` only, and `sharing-config-exists` counts Releases only.
+  rules on charts know such a chart in `eks-gpushare policy` only.
+* Files of values (`valueYamlFiles`) and charts in folders or archives are read where the pack runs;
+  of those that are not there, rules say that they could not judge. What an address holds is not
+  fetched: a chart is known by the name in it.
+* Labels and taints that nodes get by user data alone.
+
+Objects of Kubernetes are judged in whatever resource they stand: of any version of their group,
+as a patch (`DeploymentPatch`), in a list (`DeploymentList`, `List`), as a `CustomResource`, or in
+what makes pods of a kind that somebody else defined (`RayCluster`, `Notebook`). Of a patch only what
+it says is judged. Objects belong together where they reach the same cluster: by the kubeconfig that
+is made of it or that names it.
 """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -33,7 +33,8 @@ def previewed(stack: str) -> Preview:
 def line_of(stack: str, *path: str) -> int:
     """The line of a key, as PyYAML has it."""
     text = (ROOT / "stacks" / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8")
-    node, line = yaml.compose(text), 0
+    node: Any = yaml.compose(text)
+    line = 0
     for step in ("config", "eks-gpushare:environment", *path):
         for key, value in node.value:
             if key.value == step:
