@@ -39,7 +39,7 @@ def add_output_argument(parser: argparse.ArgumentParser) -> None:
         metavar="FORMAT[=FILE]",
         action="append",
         type=_output,
-        help="text, JSON, SARIF, JUnit or GitHub annotations (github), in small or capital letters; "
+        help="text, JSON, SARIF, JUnit or GitHub (annotations), in small or capital letters; "
         "may be given several times, all but one with a FILE (default: text)",
     )
 
