@@ -195,6 +195,8 @@ def _page(rule: AnyRule, theme: str) -> str:
     if isinstance(rule, Rule) and rule.repairs:
         repaired = ", ".join(f"`{token}`" for token in rule.repairs)
         lines.append(f"* At the level `remediate` it repairs {repaired}.")
+    if rule.unseen:
+        lines.append(f"* Does not see: {rule.unseen}")
     lines += ["", "## To comply", "", rule.remediation_steps or "", ""]
     lines += ["## Configuring it", "", *_settings(rule)]
     return "\n".join(lines)

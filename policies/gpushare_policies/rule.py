@@ -166,6 +166,7 @@ class Rule(ResourceValidationPolicy):
         framework: PolicyComplianceFramework | None = None,
         also: Sequence[str] = (),
         settings: Sequence[Setting[Any]] = (),
+        unseen: str = "",
         remediate: Mapping[str, Remediation] | None = None,
     ) -> None:
         """Take what there is to say about the rule.
@@ -177,6 +178,8 @@ class Rule(ResourceValidationPolicy):
         """Type tokens of the resources the rule looks at."""
         self.settings = tuple(settings)
         """Thresholds that may be configured."""
+        self.unseen = unseen
+        """What the rule is about and cannot see, for the documentation."""
         self.messages_say_fixes = True
         """Whether a message ends with how to comply, so that nobody need say it again."""
         self.reads_only = True
@@ -235,12 +238,15 @@ class StackRule(StackValidationPolicy):
         framework: PolicyComplianceFramework | None = None,
         also: Sequence[str] = (),
         settings: Sequence[Setting[Any]] = (),
+        unseen: str = "",
     ) -> None:
         """Take what there is to say about the rule; `applies_to` is for the documentation."""
         self.applies_to = tuple(applies_to)
         """Type tokens of the resources the rule looks at."""
         self.settings = tuple(settings)
         """Thresholds that may be configured."""
+        self.unseen = unseen
+        """What the rule is about and cannot see, for the documentation."""
         self.messages_say_fixes = True
         """Whether a message ends with how to comply, so that nobody need say it again."""
         self.reads_only = True

@@ -16,7 +16,7 @@ SHM = "/dev/shm"  # noqa: S108  (a place in a container)
 GFD = {"gfd": {"enabled": True}}
 
 
-def mps(replicas: int = 4, **more: Any) -> dict[str, Any]:
+def mps(replicas: Any = 4, **more: Any) -> dict[str, Any]:
     block = {"resources": [{"name": GPU, "replicas": replicas}]}
     return {"config": {"map": {"default": {"sharing": {"mps": block}}}}, **more}
 

@@ -150,7 +150,7 @@ def test_one_that_nothing_needs_is_told() -> None:
 
 def test_one_whose_rule_could_not_judge_may_be_needed() -> None:
     def late() -> None:
-        key = aws.kms.Key("key")
+        key = aws.kms.Key("key", enable_key_rotation=True)
         encrypted = key.arn.apply(lambda _: False)
         aws.ebs.Volume("old", availability_zone="us-west-2a", size=1, encrypted=encrypted)
 

@@ -19,8 +19,8 @@ from eks_gpushare.inventory.plugin_configs import Configs, config_paths, configs
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items, pairs, text
-from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.labels import CONFIG_LABEL
 
 if TYPE_CHECKING:
@@ -114,8 +114,7 @@ def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
         return
     message = f"{at_start(release.source.name)} names the ConfigMap {name}, which is not here."
     fix = f"Make it in the namespace {release.namespace} before the chart, or correct the name."
-    severity = None if inventory.complete else "info"
-    yield Problem(MAP_MISSING, release.source, place, message, fix, severity)
+    yield Problem(MAP_MISSING, release.source, place, message, fix, if_missing(inventory))
 
 
 def _in_namespace_unknown(inventory: Inventory, release: Release) -> bool:
@@ -125,7 +124,9 @@ def _in_namespace_unknown(inventory: Inventory, release: Release) -> bool:
 
 def _default(configs: Configs) -> Iterator[Problem]:
     key, documents = configs.default, configs.documents
-    if not configs.is_there or UNKNOWN in (key, documents) or not key or key in documents:
+    if not configs.is_there or key is UNKNOWN or documents is UNKNOWN:
+        return
+    if not key or key in documents:
         return
     release = configs.release
     yield Problem(
@@ -225,22 +226,17 @@ def unused_maps(inventory: Inventory) -> Iterator[Judgement]:
                 yield _unused(each, releases)
 
 
-def _named(inventory: Inventory, cluster: str, releases: Sequence[Release]) -> set[Any]:
+def _named(inventory: Inventory, cluster: str, releases: Sequence[Release]) -> list[Any]:
     """Names of ConfigMaps that something reads."""
-    found: set[Any] = set()
-    for release in releases:
-        if release.values is UNKNOWN:
-            return {UNKNOWN}
-        found.add(text(at(release.values, *config_paths(release), "name")))
+    found = [text(at(each.values, *config_paths(each), "name")) for each in releases]
     for workload in inventory.of(Workload, cluster):
-        if workload.spec is UNKNOWN:
-            return {UNKNOWN}
-        found |= set(_mounted(workload.spec))
+        volumes = at(workload.spec, "volumes")
+        found += [UNKNOWN] if has_unknown(volumes) else _mounted(volumes)
     return found
 
 
-def _mounted(spec: Any) -> Iterator[Any]:
-    for volume in items(at(spec, "volumes")):
+def _mounted(volumes: Any) -> Iterator[Any]:
+    for volume in items(volumes):
         yield at(volume, "configMap", "name")
         for source in items(at(volume, "projected", "sources")):
             yield at(source, "configMap", "name")
