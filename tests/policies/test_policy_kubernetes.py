@@ -33,6 +33,8 @@ _VOLUME: Path = (*_SPEC, "volumes", 1, "hostPath", "path")
 _LABELS: Path = ("metadata", "labels")
 _ENFORCE: Path = (*_LABELS, "pod-security.kubernetes.io/enforce")
 _DISRUPTION: Path = ("spec", "disruption")
+_TAINTS: Path = ("spec", "template", "spec", "taints")
+_METADATA: Path = ("spec", "metadataOptions")
 _TERM: Path = ("spec", "amiSelectorTerms")
 ADMIN = {"kind": "ClusterRole", "name": "cluster-admin"}
 
@@ -128,6 +130,43 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
         [{"ssmParameter": "/aws/service/eks/optimized-ami/1.35/nvidia/recommended/image_id"}],
         "the parameter /aws/service",
     ),
+    ("gpu-node-pools-tainted", NODE_POOL, _TAINTS, None, "makes GPU nodes without a taint"),
+    ("gpu-node-pools-tainted", NODE_POOL, _TAINTS, [], "makes GPU nodes without a taint"),
+    (
+        "gpu-node-pools-tainted",
+        NODE_POOL,
+        _TAINTS,
+        [{"key": "nvidia.com/gpu", "effect": "PreferNoSchedule"}],
+        "makes GPU nodes without a taint",
+    ),
+    (
+        "node-class-protected",
+        NODE_CLASS,
+        _METADATA,
+        {"httpTokens": "optional"},
+        "has httpTokens optional",
+    ),
+    (
+        "node-class-protected",
+        NODE_CLASS,
+        _METADATA,
+        {"httpPutResponseHopLimit": 2.0},
+        "has httpPutResponseHopLimit 2",
+    ),
+    (
+        "node-class-protected",
+        NODE_CLASS,
+        ("spec", "associatePublicIPAddress"),
+        True,
+        "public addresses",
+    ),
+    (
+        "node-class-protected",
+        NODE_CLASS,
+        ("spec", "blockDeviceMappings"),
+        [{"deviceName": "/dev/xvda", "ebs": {"volumeSize": "200Gi"}}],
+        "does not encrypt the volume /dev/xvda",
+    ),
     ("autoscalers-bounded", SCALED, ("spec", "maxReplicaCount"), None, "up to 100 pods"),
     ("autoscalers-bounded", SCALED, ("spec", "maxReplicaCount"), 500.0, "at most 100"),
     ("autoscalers-bounded", SCALED, ("spec", "minReplicaCount"), 9.0, "at least 9 pods"),
@@ -158,6 +197,20 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
 ]
 
 RIGHT: list[tuple[str, str, Path, Any]] = [
+    ("node-class-protected", NODE_CLASS, _METADATA, {"httpEndpoint": "disabled"}),
+    (
+        "node-class-protected",
+        NODE_CLASS,
+        _METADATA,
+        {"httpTokens": "required", "httpPutResponseHopLimit": 1.0},
+    ),
+    (
+        "node-class-protected",
+        NODE_CLASS,
+        ("spec", "blockDeviceMappings"),
+        [{"deviceName": "/dev/xvda", "ebs": {"encrypted": True}}],
+    ),
+    ("gpu-node-pools-tainted", NODE_POOL, _TAINTS, [{"key": "team", "effect": "NoExecute"}]),
     ("several-shares-refused", CONFIG_MAP, ("data", "gpu"), _REFUSING),
     ("several-shares-refused", CONFIG_MAP, ("data", "gpu"), _MPS),
     ("several-shares-refused", CONFIG_MAP, ("data", "gpu"), "version: v1"),

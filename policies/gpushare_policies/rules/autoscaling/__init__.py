@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpushare_policies.rules.autoscaling.autoscalers_bounded import AUTOSCALERS_BOUNDED
 from gpushare_policies.rules.autoscaling.autoscalers_know_shares import AUTOSCALERS_KNOW_SHARES
+from gpushare_policies.rules.autoscaling.gpu_node_pools_tainted import GPU_NODE_POOLS_TAINTED
 from gpushare_policies.rules.autoscaling.gpu_pool_budgets import GPU_POOL_BUDGETS
 from gpushare_policies.rules.autoscaling.gpu_pools_not_consolidated import (
     GPU_POOLS_NOT_CONSOLIDATED,
@@ -13,6 +14,7 @@ from gpushare_policies.rules.autoscaling.gpu_pools_not_consolidated import (
 from gpushare_policies.rules.autoscaling.karpenter_objects_valid import KARPENTER_OBJECTS_VALID
 from gpushare_policies.rules.autoscaling.karpenter_pools_effective import KARPENTER_POOLS_EFFECTIVE
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS_AMI_PINNED
+from gpushare_policies.rules.autoscaling.node_class_protected import NODE_CLASS_PROTECTED
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL_LIMITS
 from gpushare_policies.rules.autoscaling.one_autoscaler_per_workload import (
     ONE_AUTOSCALER_PER_WORKLOAD,
@@ -31,5 +33,7 @@ RULES: tuple[AnyRule, ...] = (
     KARPENTER_POOLS_EFFECTIVE,
     AUTOSCALERS_KNOW_SHARES,
     ONE_AUTOSCALER_PER_WORKLOAD,
+    GPU_NODE_POOLS_TAINTED,
+    NODE_CLASS_PROTECTED,
 )
 """The rules of this theme, a module each."""
