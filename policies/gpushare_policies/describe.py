@@ -64,8 +64,9 @@ left out, and operations that are pending are named. Encrypted values stay unkno
 | `junit` | a test report: a case for each rule that passed and for each violation |
 | `github` | annotations of GitHub Actions at lines of the pull request |
 
-A violation is shown at the line of the program that registered the resource, or the component that
-it is part of; of a state, at the line of its URN. Where no line is known it is the stack's file.
+A violation is shown at the line of the stack file that declares the pool or block it comes from; of
+other programs, at the line that registered the resource or the component that it is part of; of a
+state, at the line of its URN. Where no line is known it is the stack's file.
 Several outputs of one run: `--output github --output sarif=policy.sarif`. Whatever is printed, only
 mandatory violations make the exit code 1. In SARIF a violation keeps its fingerprint as long as
 rule and resource stay, wherever its line moves.

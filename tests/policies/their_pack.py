@@ -9,7 +9,6 @@ from pulumi_policy import (
     EnforcementLevel,
     PolicyConfigSchema,
     PolicyPack,
-    ReportViolation,
     ResourceValidationArgs,
     ResourceValidationPolicy,
     Severity,
@@ -21,17 +20,17 @@ BUCKET = "aws:s3/bucket:Bucket"
 SERVICE = "kubernetes:core/v1:Service"
 
 
-def is_private(args: ResourceValidationArgs, report: ReportViolation) -> None:
+def is_private(args: ResourceValidationArgs, report: Any) -> None:
     if args.resource_type == BUCKET and args.props.get("acl") == "public-read":
         report("Everybody may read it.")
 
 
-def is_named(args: ResourceValidationArgs, report: ReportViolation) -> None:
+def is_named(args: ResourceValidationArgs, report: Any) -> None:
     if args.resource_type == BUCKET and "bucketPrefix" not in args.props:
         report(f"{args.name} has no prefix.", args.urn)
 
 
-async def is_inside(args: ResourceValidationArgs, report: ReportViolation) -> None:
+async def is_inside(args: ResourceValidationArgs, report: Any) -> None:
     await asyncio.sleep(0)
     if args.resource_type == SERVICE and args.props["spec"]["type"] == "LoadBalancer":
         report("It is a load balancer.")
@@ -46,7 +45,7 @@ class FewTags(ResourceValidationPolicy):
             "few-tags", "Tags are few.", config_schema=PolicyConfigSchema(schema, ["most"])
         )
 
-    def validate(self, args: ResourceValidationArgs, report: ReportViolation) -> None:
+    def validate(self, args: ResourceValidationArgs, report: Any) -> None:
         if args.resource_type != BUCKET:
             args.not_applicable("no bucket")
         if len(args.props.get("tags") or {}) > args.get_config()["most"]:
@@ -59,14 +58,14 @@ def owned(args: ResourceValidationArgs) -> Any:
     return None
 
 
-def kept(args: ResourceValidationArgs, report: ReportViolation) -> Any:
+def kept(args: ResourceValidationArgs, report: Any) -> Any:
     if args.resource_type == BUCKET and args.props.get("forceDestroy"):
         report("It goes with all that is in it.")
         return {**args.props, "forceDestroy": False}
     return None
 
 
-def scribbles(args: ResourceValidationArgs, report: ReportViolation) -> None:
+def scribbles(args: ResourceValidationArgs, report: Any) -> None:
     """What one policy writes, none after it may see."""
     if args.resource_type == BUCKET:
         if args.props.get("acl") == "scribbled":
@@ -74,7 +73,7 @@ def scribbles(args: ResourceValidationArgs, report: ReportViolation) -> None:
         args.props["acl"] = "scribbled"  # type: ignore[index]  # the SDK lets it
 
 
-def are_few(args: StackValidationArgs, report: ReportViolation) -> None:
+def are_few(args: StackValidationArgs, report: Any) -> None:
     buckets = [each for each in args.resources if each.resource_type == BUCKET]
     if len(buckets) > 1:
         report(f"There are {len(buckets)}.")
@@ -86,7 +85,7 @@ class Parented(StackValidationPolicy):
     def __init__(self) -> None:
         super().__init__("parented", "Buckets have parents.", severity=Severity.LOW)
 
-    async def validate(self, args: StackValidationArgs, report: ReportViolation) -> None:
+    async def validate(self, args: StackValidationArgs, report: Any) -> None:
         for each in args.resources:
             if each.resource_type == BUCKET and each.parent is not None:
                 report(f"{each.name} is below {each.parent.name}.", each.urn)

@@ -14,7 +14,8 @@ from junitparser import Failure, JUnitXml, Skipped
 from sarif_pydantic import Sarif  # type: ignore[import-untyped]  # no stubs
 
 from eks_gpushare.cli import main
-from eks_gpushare.reports.formats import FORMATS, formatted
+from eks_gpushare.reports import formats
+from eks_gpushare.reports.formats import FORMATS
 from eks_gpushare.reports.report import Report, ReportedRule, Result
 
 SCHEMA = os.environ.get("EKS_GPUSHARE_TEST_SARIF_SCHEMA", "")
@@ -35,6 +36,10 @@ RULES = (
     ReportedRule(id="GPU801", level="info", title="Quotas cover the pools."),
 )
 NASTY = "100%, a:b\r\nline \x1b[31m\x00 <&\"'> ]]> ::error::x \ud800 \U0001f600 ünï"
+
+
+def formatted(of: Report, name: str) -> str:
+    return formats.formatted(of, name, "1.2.3")
 
 
 def result(**more: Any) -> Result:

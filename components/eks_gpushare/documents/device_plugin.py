@@ -41,7 +41,7 @@ class PluginConfig:
     """How containers get to know their devices; empty where the document does not say."""
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)  # each node group's, and each check asks again
 def device_plugin_config(text: str) -> PluginConfig:
     """Read a document, of several the first.
 

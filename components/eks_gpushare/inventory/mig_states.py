@@ -28,6 +28,8 @@ MIG_CONFIG_LABEL = "nvidia.com/mig.config"
 """Names what MIG manager makes of a node's GPUs."""
 CONFIG_KEY = "config.yaml"
 """Key of MIG manager's ConfigMap."""
+_OF_NVIDIA = re.compile(r"all-(balanced|disabled|enabled|\d+g\.)")
+"""What names of the layouts begin with that come with MIG manager."""
 _BOOT = re.compile(r'MIG_LAYOUT="?([^"\n]*)')
 _BY_HAND = re.compile(r"nvidia-smi\s+mig|nvidia-mig-parted")
 
@@ -140,6 +142,9 @@ def _of_label(inventory: Inventory, kind: NodeKind, name: str) -> MigState:
     if configs is None:  # what MIG manager makes of the hardware itself
         if name == ALL_ENABLED:
             return MigState("label", {}, 0, named=name)
+        if not inventory.complete and not _OF_NVIDIA.match(name):
+            # Somebody's own, in a ConfigMap that is not here.
+            return MigState("label", None, None, named=name, is_known_name=None)
         return _laid_out(kind, name, "label", name)
     if configs is UNKNOWN or name not in configs or kind.type is None:
         is_known = None if configs is UNKNOWN else name in configs

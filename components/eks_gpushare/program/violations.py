@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from eks_gpushare.reports.paths import placed, root_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +69,6 @@ class Violation:
             "reference": self.reference or None,
             "remediationSteps": self.remediation_steps or None,
             "url": self.url or None,
-            **_place(self.source),
             "judged": not self.not_judged,
         }
 
@@ -100,15 +96,7 @@ class Exempted:
             "message": self.message,
             "reason": self.reason,
             "until": self.until,
-            **_place(self.source),
         }
-
-
-def _place(source: str) -> dict[str, Any]:
-    file, _, line = source.rpartition(":")
-    if not file:
-        return {"file": None, "line": None}
-    return {"file": placed(file, root_of(Path.cwd())).path, "line": int(line)}
 
 
 @dataclass(frozen=True, slots=True)

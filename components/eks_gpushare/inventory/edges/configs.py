@@ -24,8 +24,9 @@ from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.labels import CONFIG_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -89,7 +90,14 @@ def closure(inventory: Inventory) -> Iterator[Judgement]:
             served = [each for each in kinds if plugin in serving((plugin,), each)]
             yield from _map(inventory, configs)
             yield from _default(configs)
-            yield from _of_nodes(configs, served)
+            if configs.is_there or not _anywhere(inventory, plugins):
+                yield from _of_nodes(configs, served)
+
+
+def _anywhere(inventory: Inventory, plugins: Iterable[Daemon]) -> bool:
+    """Whether another release of a plugin has configurations, as after an upgrade in a guide."""
+    found = [configs_of(inventory, each.item) for each in plugins if isinstance(each.item, Release)]
+    return any(each is None or each.is_there for each in found)
 
 
 def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
@@ -113,7 +121,9 @@ def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
         yield Problem(MAP_MISSING, release.source, place, message, fix)
         return
     message = f"{at_start(release.source.name)} names the ConfigMap {name}, which is not here."
-    fix = f"Make it in the namespace {release.namespace} before the chart, or correct the name."
+    known = release.namespace is not UNKNOWN
+    space = f"the namespace {release.namespace}" if known else "the namespace of the release"
+    fix = f"Make it in {space} before the chart, or correct the name."
     yield Problem(MAP_MISSING, release.source, place, message, fix, if_missing(inventory))
 
 
@@ -154,7 +164,7 @@ def _of_nodes(configs: Configs, kinds: Sequence[NodeKind]) -> Iterator[Judgement
         own = nodes.labels is not UNKNOWN and CONFIG_LABEL in nodes.labels
         at_label = ("labels", CONFIG_LABEL)
         if not configs.is_there:
-            if own:
+            if own and label is not UNKNOWN:
                 yield Problem(
                     LABEL_UNREAD,
                     nodes.source,

@@ -11,11 +11,14 @@ from gpushare_policies.rules.autoscaling.gpu_pool_budgets import GPU_POOL_BUDGET
 from gpushare_policies.rules.autoscaling.gpu_pools_not_consolidated import (
     GPU_POOLS_NOT_CONSOLIDATED,
 )
+from gpushare_policies.rules.autoscaling.karpenter_nodes_may_join import KARPENTER_NODES_MAY_JOIN
 from gpushare_policies.rules.autoscaling.karpenter_objects_valid import KARPENTER_OBJECTS_VALID
 from gpushare_policies.rules.autoscaling.karpenter_pools_effective import KARPENTER_POOLS_EFFECTIVE
+from gpushare_policies.rules.autoscaling.karpenter_settings_agree import KARPENTER_SETTINGS_AGREE
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS_AMI_PINNED
 from gpushare_policies.rules.autoscaling.node_class_protected import NODE_CLASS_PROTECTED
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL_LIMITS
+from gpushare_policies.rules.autoscaling.node_pools_have_classes import NODE_POOLS_HAVE_CLASSES
 from gpushare_policies.rules.autoscaling.one_autoscaler_per_workload import (
     ONE_AUTOSCALER_PER_WORKLOAD,
 )
@@ -35,5 +38,8 @@ RULES: tuple[AnyRule, ...] = (
     ONE_AUTOSCALER_PER_WORKLOAD,
     GPU_NODE_POOLS_TAINTED,
     NODE_CLASS_PROTECTED,
+    NODE_POOLS_HAVE_CLASSES,
+    KARPENTER_SETTINGS_AGREE,
+    KARPENTER_NODES_MAY_JOIN,
 )
 """The rules of this theme, a module each."""

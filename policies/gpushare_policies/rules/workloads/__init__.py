@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare_policies.rules.workloads.budgets_let_nodes_go import BUDGETS_LET_NODES_GO
 from gpushare_policies.rules.workloads.gpu_requests_whole import GPU_REQUESTS_WHOLE
 from gpushare_policies.rules.workloads.gpu_workloads_keep_pods import GPU_WORKLOADS_KEEP_PODS
 from gpushare_policies.rules.workloads.mps_one_user import MPS_ONE_USER
@@ -21,5 +22,6 @@ RULES: tuple[AnyRule, ...] = (
     ONE_SHARE_PER_CONTAINER,
     MPS_ONE_USER,
     GPU_WORKLOADS_KEEP_PODS,
+    BUDGETS_LET_NODES_GO,
 )
 """The rules of this theme, a module each."""
