@@ -34,7 +34,6 @@ _LABELS: Path = ("metadata", "labels")
 _ENFORCE: Path = (*_LABELS, "pod-security.kubernetes.io/enforce")
 _DISRUPTION: Path = ("spec", "disruption")
 _TAINTS: Path = ("spec", "template", "spec", "taints")
-_METADATA: Path = ("spec", "metadataOptions")
 _TERM: Path = ("spec", "amiSelectorTerms")
 ADMIN = {"kind": "ClusterRole", "name": "cluster-admin"}
 
@@ -139,34 +138,6 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
         [{"key": "nvidia.com/gpu", "effect": "PreferNoSchedule"}],
         "makes GPU nodes without a taint",
     ),
-    (
-        "node-class-protected",
-        NODE_CLASS,
-        _METADATA,
-        {"httpTokens": "optional"},
-        "has httpTokens optional",
-    ),
-    (
-        "node-class-protected",
-        NODE_CLASS,
-        _METADATA,
-        {"httpPutResponseHopLimit": 2.0},
-        "has httpPutResponseHopLimit 2",
-    ),
-    (
-        "node-class-protected",
-        NODE_CLASS,
-        ("spec", "associatePublicIPAddress"),
-        True,
-        "public addresses",
-    ),
-    (
-        "node-class-protected",
-        NODE_CLASS,
-        ("spec", "blockDeviceMappings"),
-        [{"deviceName": "/dev/xvda", "ebs": {"volumeSize": "200Gi"}}],
-        "does not encrypt the volume /dev/xvda",
-    ),
     ("autoscalers-bounded", SCALED, ("spec", "maxReplicaCount"), None, "up to 100 pods"),
     ("autoscalers-bounded", SCALED, ("spec", "maxReplicaCount"), 500.0, "at most 100"),
     ("autoscalers-bounded", SCALED, ("spec", "minReplicaCount"), 9.0, "at least 9 pods"),
@@ -197,19 +168,6 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
 ]
 
 RIGHT: list[tuple[str, str, Path, Any]] = [
-    ("node-class-protected", NODE_CLASS, _METADATA, {"httpEndpoint": "disabled"}),
-    (
-        "node-class-protected",
-        NODE_CLASS,
-        _METADATA,
-        {"httpTokens": "required", "httpPutResponseHopLimit": 1.0},
-    ),
-    (
-        "node-class-protected",
-        NODE_CLASS,
-        ("spec", "blockDeviceMappings"),
-        [{"deviceName": "/dev/xvda", "ebs": {"encrypted": True}}],
-    ),
     ("gpu-node-pools-tainted", NODE_POOL, _TAINTS, [{"key": "team", "effect": "NoExecute"}]),
     ("several-shares-refused", CONFIG_MAP, ("data", "gpu"), _REFUSING),
     ("several-shares-refused", CONFIG_MAP, ("data", "gpu"), _MPS),
@@ -309,7 +267,11 @@ def test_each_rule_on_objects_is_tried() -> None:
         for rule in RULES.values()
         if any(token.startswith("kubernetes:") for token in rule.applies_to)
     }
-    elsewhere = {"chart-versions-pinned", "no-human-in-masters", "time-slicing-replicas"}
+    elsewhere = {
+        *("chart-versions-pinned", "no-human-in-masters", "time-slicing-replicas"),
+        *("node-class-imdsv2", "node-class-volumes-encrypted"),
+        *("node-class-without-public-address", "budgets-let-nodes-go"),
+    }
 
     assert on_objects - named == elsewhere
 

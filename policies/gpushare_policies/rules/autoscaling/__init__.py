@@ -16,7 +16,6 @@ from gpushare_policies.rules.autoscaling.karpenter_objects_valid import KARPENTE
 from gpushare_policies.rules.autoscaling.karpenter_pools_effective import KARPENTER_POOLS_EFFECTIVE
 from gpushare_policies.rules.autoscaling.karpenter_settings_agree import KARPENTER_SETTINGS_AGREE
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS_AMI_PINNED
-from gpushare_policies.rules.autoscaling.node_class_protected import NODE_CLASS_PROTECTED
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL_LIMITS
 from gpushare_policies.rules.autoscaling.node_pools_have_classes import NODE_POOLS_HAVE_CLASSES
 from gpushare_policies.rules.autoscaling.one_autoscaler_per_workload import (
@@ -37,7 +36,6 @@ RULES: tuple[AnyRule, ...] = (
     AUTOSCALERS_KNOW_SHARES,
     ONE_AUTOSCALER_PER_WORKLOAD,
     GPU_NODE_POOLS_TAINTED,
-    NODE_CLASS_PROTECTED,
     NODE_POOLS_HAVE_CLASSES,
     KARPENTER_SETTINGS_AGREE,
     KARPENTER_NODES_MAY_JOIN,
