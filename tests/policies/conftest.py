@@ -279,6 +279,10 @@ def _of_kubernetes() -> dict[str, dict[str, Any]]:
                 },
             }
         },
+        "kubernetes:policy/v1:PodDisruptionBudget": {
+            "metadata": metadata,
+            "spec": {"maxUnavailable": 1.0, "selector": {"matchLabels": {"app": "app"}}},
+        },
         "kubernetes:autoscaling/v1:HorizontalPodAutoscaler": {
             "metadata": metadata,
             "spec": {"minReplicas": 1.0, "maxReplicas": 8.0},

@@ -30,6 +30,7 @@ SHARING = """\
 version: v1
 sharing:
   timeSlicing:
+    failRequestsGreaterThanOne: true
     resources:
       - name: nvidia.com/gpu
         replicas: 4

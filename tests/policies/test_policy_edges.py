@@ -306,6 +306,10 @@ def no_budget(made: Program) -> None:
     made["app"][1]["spec"]["replicas"] = 3.0
 
 
+def misspelt_value(made: Program) -> None:
+    _values(made)["toleration"] = GPU
+
+
 BROKEN: dict[str, tuple[Callable[[Program], None], str]] = {
     "gpu-stack-tolerates-taints": (no_tolerations, "plugin"),
     "gpu-nodes-have-device-plugin": (no_plugin, "nodes"),
@@ -334,6 +338,7 @@ BROKEN: dict[str, tuple[Callable[[Program], None], str]] = {
     "one-dcgm-engine": (two_engines, "second"),
     "one-autoscaler-per-workload": (two_autoscalers, "scaler"),
     "gpu-workloads-keep-pods": (no_budget, "app"),
+    "chart-values-known": (misspelt_value, "plugin"),
     "shares-within-reach": (more_shares_than_pods, "nodes"),
 }
 
@@ -363,7 +368,7 @@ def test_a_mistake_is_said_of_the_resource_that_makes_it(
     assert judged(rule, program()) == []
     found = judged(rule, made)
     assert name in [each for each, _ in found], found
-    assert all(message.endswith(".") for _, message in found)
+    assert all(message.endswith((".", "?")) for _, message in found)
 
 
 def test_each_check_of_the_inventory_is_some_rule_s() -> None:

@@ -33,6 +33,7 @@ _VOLUME: Path = (*_SPEC, "volumes", 1, "hostPath", "path")
 _LABELS: Path = ("metadata", "labels")
 _ENFORCE: Path = (*_LABELS, "pod-security.kubernetes.io/enforce")
 _DISRUPTION: Path = ("spec", "disruption")
+_TAINTS: Path = ("spec", "template", "spec", "taints")
 _TERM: Path = ("spec", "amiSelectorTerms")
 ADMIN = {"kind": "ClusterRole", "name": "cluster-admin"}
 
@@ -128,6 +129,15 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
         [{"ssmParameter": "/aws/service/eks/optimized-ami/1.35/nvidia/recommended/image_id"}],
         "the parameter /aws/service",
     ),
+    ("gpu-node-pools-tainted", NODE_POOL, _TAINTS, None, "makes GPU nodes without a taint"),
+    ("gpu-node-pools-tainted", NODE_POOL, _TAINTS, [], "makes GPU nodes without a taint"),
+    (
+        "gpu-node-pools-tainted",
+        NODE_POOL,
+        _TAINTS,
+        [{"key": "nvidia.com/gpu", "effect": "PreferNoSchedule"}],
+        "makes GPU nodes without a taint",
+    ),
     ("autoscalers-bounded", SCALED, ("spec", "maxReplicaCount"), None, "up to 100 pods"),
     ("autoscalers-bounded", SCALED, ("spec", "maxReplicaCount"), 500.0, "at most 100"),
     ("autoscalers-bounded", SCALED, ("spec", "minReplicaCount"), 9.0, "at least 9 pods"),
@@ -158,6 +168,7 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
 ]
 
 RIGHT: list[tuple[str, str, Path, Any]] = [
+    ("gpu-node-pools-tainted", NODE_POOL, _TAINTS, [{"key": "team", "effect": "NoExecute"}]),
     ("several-shares-refused", CONFIG_MAP, ("data", "gpu"), _REFUSING),
     ("several-shares-refused", CONFIG_MAP, ("data", "gpu"), _MPS),
     ("several-shares-refused", CONFIG_MAP, ("data", "gpu"), "version: v1"),
@@ -256,7 +267,11 @@ def test_each_rule_on_objects_is_tried() -> None:
         for rule in RULES.values()
         if any(token.startswith("kubernetes:") for token in rule.applies_to)
     }
-    elsewhere = {"chart-versions-pinned", "no-human-in-masters", "time-slicing-replicas"}
+    elsewhere = {
+        *("chart-versions-pinned", "no-human-in-masters", "time-slicing-replicas"),
+        *("node-class-imdsv2", "node-class-volumes-encrypted"),
+        *("node-class-without-public-address", "budgets-let-nodes-go"),
+    }
 
     assert on_objects - named == elsewhere
 

@@ -365,6 +365,11 @@ def test_a_part_that_is_switched_off_is_not_there(
 
 
 TEAM = {"key": "team", "value": "ml"}
+NODE_CLASS = Made(
+    "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass",
+    "class",
+    {"metadata": {"name": "gpu"}, "spec": {"amiSelectorTerms": [{"alias": "al2023@v20260930"}]}},
+)
 NODES: dict[str, Callable[[str], list[Made]]] = {
     "a node group": lambda e: [_nodes(taints=[{**TEAM, "effect": e}])],
     "a type in the launch template": lambda e: [
@@ -400,9 +405,10 @@ NODES: dict[str, Callable[[str], list[Made]]] = {
             },
         )
     ],
-    "a NodePool": lambda e: [_pool(e)],
+    "a NodePool": lambda e: [_pool(e), NODE_CLASS],
     "a NodePool in a list": lambda e: [
-        Made(f"{NODE_POOL}List", "pools", {"items": [_pool(e).props]})
+        Made(f"{NODE_POOL}List", "pools", {"items": [_pool(e).props]}),
+        NODE_CLASS,
     ],
 }
 
@@ -412,7 +418,15 @@ def _pool(effect: str) -> Made:
     kind = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g6.xlarge"]}
     template = {
         "metadata": {"labels": PRESENT},
-        "spec": {"requirements": [kind], "taints": [{**TEAM, "effect": spelled}]},
+        "spec": {
+            "requirements": [kind],
+            "taints": [{**TEAM, "effect": spelled}],
+            "nodeClassRef": {
+                "group": "karpenter.k8s.aws",
+                "kind": "EC2NodeClass",
+                "name": "gpu",
+            },
+        },
     }
     return Made(NODE_POOL, "nodes", {"metadata": {"name": "gpu"}, "spec": {"template": template}})
 

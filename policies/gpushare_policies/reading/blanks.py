@@ -18,9 +18,9 @@ def refuse_blanks(args: StackValidationArgs) -> None:
     `Create` in sdk/go/common/resource/plugin/provider_plugin.go.
     """
     for resource in args.resources:
-        if is_of_pulumi_eks(resource.urn):  # aws-auth, which configures no device plugin
+        if not _is_object(resource.resource_type) or len(resource.props):
             continue
-        if _is_object(resource.resource_type) and not list(resource.props):
+        if not is_of_pulumi_eks(resource.urn):  # aws-auth, which configures no device plugin
             args.not_applicable(f"a preview without the cluster does not show {resource.name}")
 
 

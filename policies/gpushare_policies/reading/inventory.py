@@ -10,6 +10,7 @@ from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.readers import DOCUMENT_READERS
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
@@ -54,7 +55,7 @@ class Program:
     def judgements(self) -> Sequence[Judgement]:
         """What is wrong within objects and between them, and what could not be seen."""
         if not self._judged:
-            for edge in EDGES:
+            for edge in (*EDGES, *CHECKS):
                 self._between += edge.look(self.inventory)
             self._judged = True
         return (*self.within, *self._between)

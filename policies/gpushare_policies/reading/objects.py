@@ -8,6 +8,7 @@ of version 3, and files of YAML, register an object for each that they hold.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
@@ -56,6 +57,7 @@ class KubernetesObject:
         return at(self.body, "metadata", "namespace")
 
 
+@cache
 def kind_of(token: str) -> tuple[Kind, str, str] | None:
     """Kind, version and `Patch`, `List` or nothing, out of a resource's type token."""
     if not token.startswith(_PACKAGE):

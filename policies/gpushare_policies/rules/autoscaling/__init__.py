@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpushare_policies.rules.autoscaling.autoscalers_bounded import AUTOSCALERS_BOUNDED
 from gpushare_policies.rules.autoscaling.autoscalers_know_shares import AUTOSCALERS_KNOW_SHARES
+from gpushare_policies.rules.autoscaling.gpu_node_pools_tainted import GPU_NODE_POOLS_TAINTED
 from gpushare_policies.rules.autoscaling.gpu_pool_budgets import GPU_POOL_BUDGETS
 from gpushare_policies.rules.autoscaling.gpu_pools_not_consolidated import (
     GPU_POOLS_NOT_CONSOLIDATED,
@@ -34,6 +35,7 @@ RULES: tuple[AnyRule, ...] = (
     KARPENTER_POOLS_EFFECTIVE,
     AUTOSCALERS_KNOW_SHARES,
     ONE_AUTOSCALER_PER_WORKLOAD,
+    GPU_NODE_POOLS_TAINTED,
     NODE_POOLS_HAVE_CLASSES,
     KARPENTER_SETTINGS_AGREE,
     KARPENTER_NODES_MAY_JOIN,

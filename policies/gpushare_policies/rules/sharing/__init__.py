@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare_policies.rules.sharing.chart_values_known import CHART_VALUES_KNOWN
 from gpushare_policies.rules.sharing.device_plugin_config_valid import DEVICE_PLUGIN_CONFIG_VALID
 from gpushare_policies.rules.sharing.device_plugin_unprivileged import DEVICE_PLUGIN_UNPRIVILEGED
 from gpushare_policies.rules.sharing.driver_not_twice import DRIVER_NOT_TWICE
@@ -43,5 +44,6 @@ RULES: tuple[AnyRule, ...] = (
     SHARES_WITHIN_REACH,
     SEVERAL_SHARES_REFUSED,
     DEVICE_PLUGIN_UNPRIVILEGED,
+    CHART_VALUES_KNOWN,
 )
 """The rules of this theme, a module each."""
