@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.lint.shell.reading import read_commands, read_of
+from eks_gpushare.lint.shell.reading import read_commands, read_of, too_large
 from eks_gpushare.lint.shell.said import Said
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ class ShellReader:
 
     def read(self, file: str, text: str) -> Read:
         """What it says."""
+        if (large := too_large(file, text)) is not None:
+            return large
         said = Said(file)
         read_commands(text, said)
         return read_of(said)
