@@ -67,6 +67,15 @@ _MEMORY_EACH: Final = re.compile(
     r".{0,20}?(?:memory|VRAM|GPU)",
     re.IGNORECASE,
 )
+_OUTRIGHT: Final = re.compile(
+    r"\b((?:each|every|one|a|per) (?:\w+[ -]){0,2}?(?:pod|replica|workload|container|user|tenant|"
+    r"virtual GPU|vGPU|share|notebook|job|client))\b(?:(?![.;,]).){0,40}?\b(?:gets?|has|have|owns?|"
+    r"is|equals?|receives?|is worth|is given|gives)\b(?:(?![.;,]).){0,25}?"
+    r"(?<![\d.])(\d{1,2}(?:\.\d+)? ?(?:%|percent\b|per cent\b)) of (?:the|a|its|one|each) "
+    r"(?:\w+ ){0,2}?(?:GPU|card|compute)",
+    re.IGNORECASE,
+)
+"""A sentence that gives somebody a percentage of a GPU, whatever the number of replicas."""
 _ALL: Final = re.compile(r"\b(?:up to|all of|entire|full|whole|at most)\b", re.IGNORECASE)
 _ISOLATION: Final = re.compile(
     r"time[- ]?slic\w+ (?:\w+ ){0,3}?(?:provides?|guarantees?|ensures?|gives?|offers?|enforces?|"
@@ -147,6 +156,12 @@ def share_claim(sentence: Sentence) -> tuple[str, str] | None:  # noqa: PLR0911 
                     "gives no part of it."
                 )
                 return message, fix
+        if (outright := _OUTRIGHT.search(text)) is not None:
+            message = (
+                f"It says that {outright[1].lower()} has {outright[2]} of a GPU; time slicing "
+                "gives no part of it."
+            )
+            return message, fix
     if here and (part_of := _FRACTION.search(text)) is not None:
         return f"It says that a replica is {part_of[0]}; time slicing gives no part of it.", fix
     if here and not _ALL.search(text) and _MEMORY_EACH.search(text):
@@ -283,6 +298,7 @@ def _counts(
     if board is None or len(per_node) != 1:
         return
     (gpus,) = per_node
+    yield from _too_many_pods(file, sentence, board, gpus)
     for count, compute, memory in _COUNT_OF_PROFILE.findall(text):
         found = board.profiles.get(f"{compute}g.{memory}gb")
         if found is None or int(count) <= found.max_count * gpus:
@@ -297,6 +313,30 @@ def _counts(
             f"{found.max_count * gpus} at most.",
             f"Write {found.max_count * gpus}: {found.max_count} on each GPU.",
         )
+
+
+def _too_many_pods(
+    file: str, sentence: Sentence, board: MigModel, gpus: int
+) -> Iterator[Judgement]:
+    """More pods of a size than the GPUs have MIG devices of it."""
+    text = sentence.text
+    of_mig = re.search(
+        r"\bMIG\b|slice|partition|instance", f"{text} {sentence.before}", re.IGNORECASE
+    )
+    if not of_mig or _TIME_SLICING.search(text) or re.search(r"nodes|times", text, re.IGNORECASE):
+        return
+    for count, memory in _PODS_OF.findall(text):
+        sized = [each for each in board.profiles.values() if each.memory_gb == int(memory)]
+        most = gpus * max((each.max_count for each in sized), default=0)
+        if sized and int(count) > most:
+            yield _said(
+                file,
+                sentence,
+                COUNT_CLAIM,
+                f"It says {count} with {memory} GB; {gpus} GPUs of {board.name} have {most} MIG "
+                "devices of that size at most.",
+                f"Write {most}: {most // gpus} on each GPU.",
+            )
 
 
 def _retired(file: str, sentence: Sentence, told: set[str]) -> Iterator[Judgement]:

@@ -104,7 +104,7 @@ def _types(group: dict[str, Any]) -> Maybe[tuple[str, ...]]:
         listed = at(group, "instancesDistribution", "instanceTypes")
     if listed is None:
         one = at(group, "instanceType")
-        listed = [] if one in {None, "mixed"} else [one]
+        listed = [] if one in (None, "mixed") else [one]
     if listed is UNKNOWN or UNKNOWN in items(listed):
         return Unknown.UNKNOWN
     if not listed and at(group, "instanceSelector") is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.claims import claims
+from eks_gpushare.lint.copied import as_meant
 from eks_gpushare.lint.document import Position, Read
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
 from eks_gpushare.lint.rules.shell import NO_YAML
@@ -83,6 +84,9 @@ class MarkdownReader:
 
 def _take_data(block: Block, said: Said) -> None:
     read = read_snippet(block.text, said.file, block.line, block.column)
+    if read.problems and (meant := as_meant(block.text)) != block.text:
+        better = read_snippet(meant, said.file, block.line, block.column)
+        read = read if better.problems else better._replace(problems=read.problems)
     said.inner += map(without_placeholders, read.documents)
     begins = block.text.lstrip().startswith(("apiVersion:", "kind:", '{"apiVersion"'))
     shortened = re.search(r"^[ \t]*(\.\.\.|…|\[\.\.\.\])", block.text, re.MULTILINE)

@@ -73,6 +73,11 @@ def _removes(text: str) -> bool:
     return text.endswith("-") and not text.startswith("-")
 
 
+_OF_OPERATOR: Final = "nvidia.com/gpu.deploy."
+"""Labels by which the GPU Operator's parts are called off a node, and back again."""
+_STATE: Final = "nvidia.com/mig.config.state"
+
+
 def _label(line: Line, at: Position, said: Said) -> None:
     name, words = _given(line)
     labels: dict[str, Any] = {}
@@ -86,6 +91,8 @@ def _label(line: Line, at: Position, said: Said) -> None:
         return
     source = said.source(_called(name), at, places)
     for key, value in labels.items():
+        if key.startswith(_OF_OPERATOR) or key == _STATE:
+            continue
         shown = "" if value is UNKNOWN else f"={value}"
         said.judgements.append(
             Problem(
