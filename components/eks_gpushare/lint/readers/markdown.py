@@ -10,6 +10,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.claims import claims
 from eks_gpushare.lint.copied import as_meant
 from eks_gpushare.lint.document import Position, Read
+from eks_gpushare.lint.readers.charts import within_values
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
 from eks_gpushare.lint.rules.shell import NO_YAML
 from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of, too_large
@@ -79,6 +80,7 @@ class MarkdownReader:
                 _take_data(block, said)
         said.releases = _last_of_each_chart(said)
         said.judgements += claims(file, text, [(each.text, each.line) for each in prose])
+        said.inner += [each for values in said.values for each in within_values(values)]
         return read_of(said)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from eks_gpushare.lint.readers.charts import within_values
 from eks_gpushare.lint.shell.reading import read_commands, read_of, too_large
 from eks_gpushare.lint.shell.said import Said
 
@@ -30,4 +31,5 @@ class ShellReader:
             return large
         said = Said(file)
         read_commands(text, said)
+        said.inner += [each for values in said.values for each in within_values(values)]
         return read_of(said)
