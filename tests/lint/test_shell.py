@@ -80,6 +80,7 @@ def test_words_have_places_and_here_documents_theirs() -> None:
         ("a=b=c", {"a": "b=c"}),
         (f"a={GAP},b{GAP}=1", {"a": UNKNOWN}),
         ("a[x]=1,=2,b", {}),
+        ("a." * 10_000 + "b=1", {}),
     ],
 )
 def test_values_of_set(text: str, values: dict[str, Any]) -> None:

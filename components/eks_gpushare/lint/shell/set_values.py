@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _MOST_INDEX: Final = 1000
 _INT64: Final = 18
+_DEEPEST: Final = 30
+"""As many levels as Helm itself takes."""
 
 
 class Setting(NamedTuple):
@@ -139,7 +141,8 @@ def _path(key: str) -> tuple[str | int, ...] | None:
         at += 1
     if word:
         steps.append(word)
-    return tuple(steps) if steps and isinstance(steps[0], str) else None
+    usable = 0 < len(steps) <= _DEEPEST and isinstance(steps[0], str)
+    return tuple(steps) if usable else None
 
 
 def _value(raw: str, *, strings: bool) -> Any:
