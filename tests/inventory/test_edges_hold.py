@@ -68,6 +68,8 @@ def _with(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
+SIGNS = "test_edge_configs: a label on nodes without a GPU"
+"""Without their types, nodes with a label of NVIDIA's are taken to have GPUs."""
 FIXED = ("source", "cluster", "spec_path", "paths", "chart", "kind", "provisioner", "advertised")
 """What readers give, whatever was written."""
 
@@ -97,6 +99,8 @@ def test_what_is_not_known_is_no_problem(file: str) -> None:
         every = list(_changed(items, (UNKNOWN,)))
         for changed in dice.sample(every, min(len(every), MOST)):
             found = [each for each in judgements(*changed) if isinstance(each, Problem)]
+            if name == SIGNS and getattr(changed[1], "instance_types", None) is UNKNOWN:
+                continue
             assert not found, (name, changed, found[0].message)
 
 

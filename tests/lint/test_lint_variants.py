@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.lint.files import GivenFile
 
@@ -43,3 +45,49 @@ def test_values_are_those_of_the_command_that_does_not_say_its_own() -> None:
     assert found(map_yaml=MAP, values_yaml=VALUES, up_sh=SCRIPT % "gpu") == set()
     elsewhere = found(map_yaml=MAP, values_yaml=VALUES, up_sh=SCRIPT % "other")
     assert ("values.yaml", "GPU1120") in elsewhere
+
+
+FLUX = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: nvdp, namespace: gpu}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin}}
+"""
+KUSTOMIZE = """\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+helmCharts:
+  - {name: nvidia-device-plugin, namespace: gpu, valuesFile: values.yaml}
+"""
+
+
+def test_values_are_those_of_an_object_that_has_them_elsewhere() -> None:
+    flux = f"{FLUX}  valuesFrom: [{{kind: ConfigMap, name: values}}]\n"
+
+    assert found(map_yaml=MAP, values_yaml=VALUES, release_yaml=flux) == set()
+    assert found(map_yaml=MAP, values_yaml=VALUES, kustomization_yaml=KUSTOMIZE) == set()
+
+
+def test_a_file_of_values_beside_a_release_with_its_own_is_no_second_plugin() -> None:
+    labels = "{nvidia.com/gpu.present: 'true', node.kubernetes.io/instance-type: g5.xlarge}"
+    node = f"apiVersion: v1\nkind: Node\nmetadata: {{name: a, labels: {labels}}}\n"
+    flux = f"{FLUX}  values: {{config: {{name: shares, default: any}}, gfd: {{enabled: true}}}}\n"
+
+    assert found(node_yaml=node, map_yaml=MAP, values_yaml=VALUES, release_yaml=flux) == set()
+
+
+@pytest.mark.parametrize(
+    ("given", "codes"),
+    [
+        ("files: [any=plugin/any.yaml]", set()),
+        ("files: [plugin/any]", set()),
+        ("literals: ['any=version: v1']", set()),
+        ("files: [plugin/any.yaml]", {("kustomization.yaml", "GPU1122")}),
+    ],
+)
+def test_a_map_that_kustomize_makes_is_there(given: str, codes: set[tuple[str, str]]) -> None:
+    text = f"{KUSTOMIZE}configMapGenerator: [{{name: shares, {given}}}]\n"
+
+    found_ = found(values_yaml=VALUES, kustomization_yaml=text)
+    assert {code for _, code in found_} == {code for _, code in codes}

@@ -133,7 +133,7 @@ def _wrong_usage(message: str) -> int:
 
 
 def _document(reports: Sequence[FileReport], fixed: Sequence[Fixed]) -> dict[str, object]:
-    by_name = {each.file: {"fixes": each.count, "diff": each.diff()} for each in fixed}
+    by_name = {each.file: {"fixes": each.places, "diff": each.diff()} for each in fixed}
     return {"files": [{**each.as_json(), **by_name.get(each.file, {})} for each in reports]}
 
 

@@ -31,7 +31,7 @@ def runs_bottlerocket(nodes: Nodes) -> bool:
 
 
 def may_run_bottlerocket(nodes: Nodes) -> bool:
-    """Whether nodes whose AMI is not known may run it: their user data is no script."""
+    """Whether nodes whose AMI is not known may run it: their user data is none, or settings."""
     if nodes.ami is not UNKNOWN:
         return False
     data = nodes.user_data

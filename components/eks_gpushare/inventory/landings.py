@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.inventory.scheduling import Landing, landing, with_extended_tolerations
+from eks_gpushare.inventory.scheduling import Landing, landing, lasting, with_extended_tolerations
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 
@@ -27,7 +27,7 @@ def places(workload: Workload, requests: Sequence[Request], every: Sequence[Offe
     """The nodes that have all that the pods ask for, as far as is known."""
     spec = with_extended_tolerations(workload.spec)
     return [
-        Place(offer, landing(spec, offer.kind.nodes.taints, offer.kind.label))
+        Place(offer, landing(spec, lasting(offer.kind.nodes.taints), offer.kind.label))
         for offer in every
         if all(offer.has(request.resource) is not False for request in requests)
     ]

@@ -166,7 +166,7 @@ class Composer:
             values.append(child.value)
             node.children[index] = Entry(_span(event), child)
             node.size += child.size
-        return int(event.end_mark.index)
+        return _span(event).end
 
     def _mapping(self, node: Node) -> int:
         values: dict[str, Any] = node.value
@@ -193,7 +193,7 @@ class Composer:
                 if step not in values:
                     values[str(step)] = entry.node.value
                     node.children[step] = entry._replace(merged=True)
-        return int(event.end_mark.index)
+        return _span(event).end
 
     def _key(self, event: Event) -> str:
         """Give the key's text, as JSON has it."""

@@ -27,15 +27,18 @@ MOST: Final = 8
 def variants(items: Sequence[Item]) -> list[tuple[Item, ...]]:
     """The items, once for each choice of the values of a chart."""
     items = _with_their_values(items)
-    loose: dict[str, list[Item]] = {}
-    for each in items:
-        if is_loose(each) and isinstance(each, Release):
-            loose.setdefault(each.chart, []).append(each)
-    count = min(MOST, max(map(len, loose.values()), default=1))
+    choices: dict[str, list[set[int]]] = {}
+    for chart in dict.fromkeys(each.chart for each in items if isinstance(each, Release)):
+        of_chart = [each for each in items if isinstance(each, Release) and each.chart == chart]
+        loose = [{id(each)} for each in of_chart if is_loose(each)]
+        installed = {id(each) for each in of_chart if not is_loose(each)}
+        choices[chart] = [*loose, installed] if installed or not loose else loose
     made = []
-    for number in range(count):
-        chosen = {id(each[min(number, len(each) - 1)]) for each in loose.values()}
-        made.append(tuple(each for each in items if not is_loose(each) or id(each) in chosen))
+    for number in range(min(MOST, max(map(len, choices.values()), default=1))):
+        chosen = set().union(*(each[min(number, len(each) - 1)] for each in choices.values()))
+        made.append(
+            tuple(each for each in items if not isinstance(each, Release) or id(each) in chosen)
+        )
     return made
 
 
@@ -56,7 +59,7 @@ def agreed(found: Iterable[tuple[Sequence[Item], Sequence[Judgement]]]) -> list[
     kept: dict[Hashable, Judgement] = {}
     counts: dict[Hashable, int] = {}
     for items, judgements in found:
-        chosen = {id(each.source.document) for each in items if is_loose(each)}
+        chosen = {id(each.source.document) for each in items if isinstance(each, Release)}
         for each in {_key(judgement): judgement for judgement in judgements}.values():
             key = _key(each)
             kept.setdefault(key, each)

@@ -229,9 +229,11 @@ def unused_maps(inventory: Inventory) -> Iterator[Judgement]:
             continue
         names = _named(inventory, cluster, releases)
         for each in maps:
-            if each.name is UNKNOWN or UNKNOWN in names or each.name in names:
-                continue  # or another one whose name is not known may be it
-            yield _unused(each, releases)
+            if each.name is UNKNOWN or UNKNOWN in names:
+                what = "the name of" if each.name is UNKNOWN else "whether anything names"
+                yield NotSeen(MAP_UNUSED, each.source, f"{what} {each.source.name}")
+            elif each.name not in names:
+                yield _unused(each, releases)
 
 
 def _named(inventory: Inventory, cluster: str, releases: Sequence[Release]) -> list[Any]:

@@ -97,12 +97,14 @@ def plugin_reaches(inventory: Inventory) -> Iterator[Judgement]:
         for kinds in _by_declaration(gpu_nodes(inventory, cluster)):
             if kinds[0].serves_itself:
                 continue
-            found = list(_plugin(inventory, every, kinds))
-            if found and may_run_bottlerocket(kinds[0].nodes):
-                nodes = kinds[0].nodes
-                yield NotSeen(NO_PLUGIN, nodes.source, f"the AMI of {nodes.source.name}")
-            else:
-                yield from found
+            hidden = may_run_bottlerocket(kinds[0].nodes)
+            for found in _plugin(inventory, every, kinds):
+                # Who gives a chart and a pool together means the chart for the pool.
+                if hidden and (inventory.complete or found.rule is not KEPT_OUT):
+                    nodes = kinds[0].nodes
+                    yield NotSeen(NO_PLUGIN, nodes.source, f"the AMI of {nodes.source.name}")
+                else:
+                    yield found
 
 
 @edge(UNWATCHED)

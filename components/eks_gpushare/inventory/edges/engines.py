@@ -14,7 +14,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import landing
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items, switch, text
+from eks_gpushare.inventory.values import at, has_unknown, items, switch, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.node_monitoring import AGENT, REMOTE_ENGINE
 
@@ -126,7 +126,7 @@ def gives_gpus(release: Release) -> bool:
         return False
     override = at(release.values, "gpuResourcesEnabledOverride")
     gpus = at(release.values, "resources", "gpus", "enabled")
-    return switch(override) is True and gpus is not False
+    return switch(override) is True and gpus is not False and gpus is not UNKNOWN
 
 
 @edge(TWO_ENGINES)
@@ -175,4 +175,4 @@ def _exports(release: Release) -> bool:
 
 
 def _uses_other(env: object) -> bool:
-    return any(at(each, "name") == REMOTE_ENGINE for each in items(env)) or env is UNKNOWN
+    return any(at(each, "name") == REMOTE_ENGINE for each in items(env)) or has_unknown(env)

@@ -233,7 +233,8 @@ def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
     block = at(release.values, "migManager", "config")
     name = at(block, "name")
     if UNKNOWN in (block, name):
-        yield NotSeen(MAP_MISSING, release.source, f"MIG manager's ConfigMap of {release.name}")
+        what = f"MIG manager's ConfigMap of {release.source.name}"
+        yield NotSeen(MAP_MISSING, release.source, what)
         return
     if not name or at(block, "data"):
         return

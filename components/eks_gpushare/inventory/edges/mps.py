@@ -174,8 +174,7 @@ def user_of(spec: Any) -> Any:
         for where, container in containers(spec)
         if where[0] == "containers"
     ]
-    is_same = all(each == found[0] for each in found)
-    return found[0] if found and is_same else None
+    return found[0] if found and all(each == found[0] for each in found) else None
 
 
 def _memory(workload: Workload, offer: Offer) -> Iterator[Problem]:

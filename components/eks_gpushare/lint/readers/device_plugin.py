@@ -14,7 +14,7 @@ from eks_gpushare.lint.rules import device_plugin as rules
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.lint.document import Document
 
@@ -118,7 +118,7 @@ class _Config:
     def version(self) -> Iterator[Judgement]:
         given = _field(self.value, "version")
         if given is None or given.value in (None, ""):
-            edits = (Edit("set", (given.key if given else "version",), VERSION),)
+            edits: tuple[Edit, ...] = (Edit("set", (given.key if given else "version",), VERSION),)
             message, fix = "It does not say version: v1.", "Write version: v1 at its top."
             yield self._problem(rules.NO_VERSION, (), message, fix, edits)
         elif given.value not in (UNKNOWN, VERSION):
@@ -191,8 +191,8 @@ class _Config:
             return
         name = ".".join(map(str, path))
         if key in _BOOLEANS and not isinstance(value, bool):
-            meant = {"true": True, "false": False}.get(str(value).strip().lower())
-            edits = () if meant is None else (Edit("set", path, meant),)
+            boolean = {"true": True, "false": False}.get(str(value).strip().lower())
+            edits = () if boolean is None else (Edit("set", path, boolean),)
             fix = "Write true or false without quotes."
             message = f"{name} is {shown(value)}, not true or false."
             yield self._problem(rules.REFUSED, path, message, fix, edits)
@@ -366,7 +366,7 @@ class _Config:
         *,
         warning: bool = False,
     ) -> Problem:
-        severity = "warning" if warning else None
+        severity: Severity | None = "warning" if warning else None
         return Problem(rule, self.source, path, message, fix, severity, edits)
 
 

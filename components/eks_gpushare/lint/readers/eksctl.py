@@ -60,9 +60,8 @@ def retired(nodes: Nodes, path: tuple[str | int, ...]) -> Iterator[Judgement]:
             yield Problem(RETIRED_TYPE, nodes.source, path, *retired_words(found))
         elif found is None and name.partition(".")[0] in families:
             # Of a family without GPUs, or one newer than the catalog, nothing can be told.
-            have = [
-                each for each in gpu_instance_types() if each.startswith(name.partition(".")[0])
-            ]
+            family = f"{name.partition('.')[0]}."
+            have = [each for each in gpu_instance_types() if each.startswith(family)]
             fix = f"Write one of {', '.join(have)}."
             yield Problem(RETIRED_TYPE, nodes.source, path, f"EC2 has no type {name}.", fix)
 
@@ -105,7 +104,7 @@ def _types(group: dict[str, Any]) -> Maybe[tuple[str, ...]]:
         listed = at(group, "instancesDistribution", "instanceTypes")
     if listed is None:
         one = at(group, "instanceType")
-        listed = [] if one in {None, "mixed"} else [one]
+        listed = [] if one in (None, "mixed") else [one]
     if listed is UNKNOWN or UNKNOWN in items(listed):
         return Unknown.UNKNOWN
     if not listed and at(group, "instanceSelector") is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.readers.charts import (
     DEVICE_PLUGIN,
@@ -18,6 +19,7 @@ from eks_gpushare.lint.readers.words import plain
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from eks_gpushare.inventory.items import Release
     from eks_gpushare.lint.document import Document
 
 _SIGNS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
@@ -81,7 +83,8 @@ class HelmValuesReader:
 
     def read(self, document: Document) -> Read:
         """A release of each chart that they are for, and the configurations within."""
-        items, inner = [], []
+        items: list[Release] = []
+        inner: list[Document] = []
         for chart, path in _charts(document):
             values = document.value[path[0]] if path else document.value
             items.append(release(document, chart, values, path=path))
@@ -127,11 +130,16 @@ def _describes(value: Mapping[str, Any]) -> bool:
 
 
 def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
-    """Whether the blocks that every file of a chart's values has are blocks at all."""
+    """Whether its blocks are blocks, and at least half of all keys are of the chart."""
     blocks = {OPERATOR: ("driver", "toolkit", "devicePlugin", "operator")}.get(chart, ())
-    return all(
-        isinstance(value.get(each) or {}, dict) and value.get(each) is not False for each in blocks
-    )
+    given = [value[each] for each in blocks if value.get(each) is not None]
+    if not all(isinstance(each, dict) for each in given):
+        return False
+    known = chart_keys(chart)
+    if known is None:
+        return True
+    names = {plain(each) for each in known.below(())} | set().union(*_SIGNS[chart])
+    return 2 * sum(plain(each) in names for each in value) >= len(value)
 
 
 def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:

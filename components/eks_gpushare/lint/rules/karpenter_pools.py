@@ -122,7 +122,7 @@ def _requirement(
     own_labels: Mapping[str, Any],
 ) -> Iterator[Judgement]:
     key, operator = at(given, "key"), at(given, "operator")
-    if not isinstance(key, str) or operator not in {"Exists", "In", "Gt", "Lt", "Gte", "Lte"}:
+    if not isinstance(key, str) or operator not in ("Exists", "In", "Gt", "Lt", "Gte", "Lte"):
         return
     if resource_name(key):
         if any(chooses_gpu_types(each) for each in beside) and operator == "In":

@@ -180,7 +180,7 @@ def _requirement(source: Source, path: FieldPath, given: Any) -> Iterator[Judgem
         edits = (Edit("set", (*place, "operator"), near),) if near else ()
         fix = f"Write {near}." if near else "Write In, with values."
         yield Problem(REFUSED_VALUE, source, (*place, "operator"), message, fix, edits=edits)
-    elif operator in {"In", "NotIn"} and (values is None or values == []):
+    elif operator in ("In", "NotIn") and (values is None or values == []):
         message = f"{operator} of {at(given, 'key')} has no values."
         yield Problem(REFUSED_VALUE, source, place, message, "Give values, a list of strings.")
     if isinstance(values, str):
