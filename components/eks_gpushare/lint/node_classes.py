@@ -46,7 +46,7 @@ def _class_name(nodes: Nodes) -> Any:
     document = nodes.source.document
     value = document.value if isinstance(document, Document) else None
     name = at(value, *nodes.source.path, "spec", "template", "spec", "nodeClassRef", "name")
-    return None if name is UNKNOWN or name is None else name
+    return name if isinstance(name, str) else None
 
 
 def _ami(spec: Any) -> Maybe[str]:
