@@ -130,7 +130,7 @@ def workloads_of(text: str) -> tuple[list[Workload], FileReport]:
 def test_it_is_read_as_it_is(name: str) -> None:
     workloads, report = workloads_of(DRESSED[name])
     (pod,) = workloads
-    first = pod.spec["containers"][0]  # type: ignore[index,call-overload]
+    first = pod.spec["containers"][0]  # type: ignore[index]
     assert str(first["resources"]["limits"]["nvidia.com/gpu"]).lstrip("+") == "1"
     assert [each.finding for each in report.found if each.finding.severity != "info"] == []
 
@@ -208,7 +208,7 @@ def test_tags_make_nothing() -> None:
     """Such as CloudFormation's; Python's are never obeyed."""
     tagged = PLAIN.replace("name: c", "name: !!python/object/apply:os.system [id]")
     workloads, report = workloads_of(tagged.replace("image: ", "image: !Sub "))
-    first = workloads[0].spec["containers"][0]  # type: ignore[index,call-overload]
+    first = workloads[0].spec["containers"][0]  # type: ignore[index]
     assert first["name"] == ["id"]
     assert report.ok
 
