@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.files import ENDINGS
+from eks_gpushare.lint.node_classes import KIND, with_classes
 from eks_gpushare.lint.nodes import MAX_ITEMS
 from eks_gpushare.lint.readers import DOCUMENT_READERS, TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
@@ -66,6 +68,8 @@ class Reading:
     judgements: list[Judgement] = field(default_factory=list)
     """What is wrong within single documents."""
     files: dict[str, _File] = field(default_factory=dict)
+    classes: dict[str, Any] = field(default_factory=dict)
+    """EC2NodeClasses by name."""
     documents: int = 0
     read: int = 0
     """Keys and values of the files together."""
@@ -124,6 +128,8 @@ class Reading:
         if reader is None:
             return False
         file.kinds[_kind(reader, document)] = None
+        if at(document.value, "kind") == KIND:
+            self.classes[str(at(document.value, "metadata", "name"))] = document.value
         self._take(file, reader.read(document), depth)
         return True
 
@@ -142,7 +148,8 @@ class Reading:
     def judge(self, edges: Iterable[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
         found = list(self.judgements)
-        chosen = [Inventory(each, complete) for each in variants(self.items)]
+        items = with_classes(self.items, self.classes)
+        chosen = [Inventory(each, complete) for each in variants(items)]
         for each in edges:
             try:
                 found += agreed([(one.items, list(each.look(one))) for one in chosen])

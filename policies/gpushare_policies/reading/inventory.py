@@ -11,6 +11,7 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.node_classes import image_of
 from eks_gpushare.lint.readers import DOCUMENT_READERS
 from eks_gpushare.lint.readers.karpenter import KarpenterReader
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
@@ -18,7 +19,7 @@ from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import Kind, KubernetesObject, objects_of
-from gpushare_policies.reading.plain import at, items, mappings, text
+from gpushare_policies.reading.plain import at, text
 from gpushare_policies.tokens import AWS_CLUSTER
 from gpushare_policies.words import name_of
 
@@ -172,23 +173,7 @@ class _Reader:
         if body is None or not isinstance(nodes, Nodes):
             return
         user_data = text(at(body, "spec", "userData"))
-        self.found[number] = replace(nodes, ami=_image_of(body), user_data=user_data)
-
-
-def _image_of(node_class: Mapping[str, Any]) -> Any:
-    """AMI alias or family of a node class, or the ID of an image."""
-    terms = at(node_class, "spec", "amiSelectorTerms")
-    if terms is UNKNOWN or UNKNOWN in items(terms):
-        return UNKNOWN
-    for _, term in mappings(terms):
-        for key in ("alias", "id"):
-            if term.get(key) is not None and not (key == "id" and _family(node_class)):
-                return text(term[key])
-    return _family(node_class)
-
-
-def _family(node_class: Mapping[str, Any]) -> Any:
-    return text(at(node_class, "spec", "amiFamily"))
+        self.found[number] = replace(nodes, ami=image_of(body), user_data=user_data)
 
 
 def config_map_of(found: KubernetesObject) -> Item | None:
