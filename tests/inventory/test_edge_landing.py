@@ -8,6 +8,7 @@ import pytest
 from inventory_of import ANY_GPU_TAINT, GPU, PRESENT, USUAL, codes, nodes, plugin, pods, problems
 
 from eks_gpushare.inventory.edges import landing
+from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.problem import Edit
 from eks_gpushare.inventory.source import UNKNOWN
 
@@ -215,3 +216,13 @@ def test_a_toleration_that_is_not_known_may_be_the_one() -> None:
     pod = pods({GPU: 1}, tolerations=[{"key": "other", "operator": "Exists"}, UNKNOWN])
 
     assert codes(TEAMS, sliced(), pod) == []
+
+
+def test_taints_that_nodes_lose_once_they_are_ready_keep_no_workload_off() -> None:
+    keys = ("eks-gpushare/mig-layout", "startup-taint.cluster-autoscaler.kubernetes.io/network")
+    starting = tuple(NodeTaint(key, "x", "NoSchedule") for key in keys)
+    pool = nodes(labels=PRESENT, taints=starting)
+    lasting = nodes(labels=PRESENT, taints=(NodeTaint("eks-gpushare/mig", "x", "NoSchedule"),))
+
+    assert codes(pool, sliced(), pods({GPU: 1})) == []
+    assert codes(lasting, sliced(), pods({GPU: 1})) == ["GPU1111"]

@@ -278,3 +278,11 @@ def test_what_a_pod_asks_for(spec: Any, cpu: float, gpus: int) -> None:
     found = demand_of(spec)
     assert float(found.amounts.get("cpu", 0)) == cpu
     assert found.of_devices().get("nvidia.com/gpu", 0) == gpus
+
+
+def test_room_is_counted_beside_several_workloads_of_the_stack_itself() -> None:
+    """The stack serve has one on each of its two pools, of which one has four shares."""
+    shares = {"nvidia.com/gpu.shared": 1}
+
+    assert codes("serve", pods(shares, replicas=3)) == []
+    assert codes("serve", pods(shares, replicas=4)) == ["GPU1203"]

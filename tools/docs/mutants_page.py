@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "tests" / "golden" / "mutants.json"
 RULES = ROOT / "tools" / "mutants" / "rules.json"
+
+sys.path.insert(0, str(ROOT / "tools" / "mutants"))
+
+from stack_mutants.reasons import REASONS  # noqa: E402  (where it is stands above)
 
 _HEAD = """\
 # Mutants
@@ -26,8 +31,9 @@ themselves every key is misspelt, and every value made one of another kind or ou
 `check` judges stack files, the policy pack the registrations, `lint` the manifests that come of
 them.
 
-`tests/mutants` holds the table, of {tried} mutants. Each way of breaking a place is tried in two
-stacks; `EKS_GPUSHARE_TEST_MUTANTS=1 make test ARGS=tests/mutants` tries it in all.
+`tests/mutants` holds the table, of {tried} mutants. Each way of breaking a place is tried in one
+stack, each time in another; `EKS_GPUSHARE_TEST_MUTANTS=1 make test ARGS=tests/mutants` tries it in
+all, and on the lab what nothing else has caught.
 
 """
 _CATCHERS = {
@@ -123,7 +129,9 @@ def _uncaught(found: list[_Mutant]) -> list[str]:
     for each in found:
         if each.first == "nothing":
             by_reason[", ".join(each.caught["nothing"])].append(each)
-    lines = ["### What is not caught", "", "| why | broken | how |", "|---|---|---|"]
+    lines = ["### What is not caught", ""]
+    lines += [f"* **{name}**: {text}" for name, text in REASONS.items() if name in by_reason]
+    lines += ["", "| why | broken | how |", "|---|---|---|"]
     for reason, mutants in sorted(by_reason.items()):
         ways: dict[str, list[str]] = defaultdict(list)
         for each in mutants:

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE, migration
 from eks_gpushare.cli.outputs import (
     OutputUsageError,
     add_output_argument,
@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--diff", action="store_true", help="show what --fix would correct, and write nothing"
     )
     add_output_argument(parser)
+    migration.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
     if writes and "-" in options.files:
         return _wrong_usage("--fix writes files, and - is none; use --diff")
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    if options.to_stack:
+        return migration.run(options)
     from eks_gpushare.lint.stack_side import StackUnusableError
 
     try:
@@ -73,13 +76,8 @@ def run(options: argparse.Namespace) -> int:
         for each in fixed:
             sys.stdout.write(each.diff())
         sys.stdout.flush()
-    if writes:
-        from eks_gpushare.lint.fixes import write
-
-        try:
-            write(fixed)
-        except OSError as error:
-            return _wrong_usage(f"not written: {error}")
+    if writes and not _written(fixed):
+        return WRONG_USAGE
     quiet = options.quiet
     written = write_outputs(
         outputs,
@@ -87,7 +85,11 @@ def run(options: argparse.Namespace) -> int:
         document=lambda: _document(reports, fixed),
         report=lambda: _report(reports, quiet=quiet),
     )
-    if not written or not all(report.readable for report in reports):
+    return _code(reports) if written else WRONG_USAGE
+
+
+def _code(reports: Sequence[FileReport]) -> int:
+    if not all(report.readable for report in reports):
         return WRONG_USAGE
     return FINE if all(report.ok for report in reports) else FOUND
 
@@ -112,6 +114,17 @@ def _linted(
 
     fixed, before, after = fixed_files(files, stack)
     return fixed, after if writes else before
+
+
+def _written(fixed: Sequence[Fixed]) -> bool:
+    from eks_gpushare.lint.fixes import write
+
+    try:
+        write(fixed)
+    except OSError as error:
+        _wrong_usage(f"not written: {error}")
+        return False
+    return True
 
 
 def _wrong_usage(message: str) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, every, items, pairs, some, text
+from eks_gpushare.sharing.mig_manager import STARTUP_TAINT_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,13 @@ _KEEPS_OFF = ("NoSchedule", "NoExecute")
 # every DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
 _PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node.alpha.kubernetes.io/")
 _PASSING_END = "agent-not-ready"
+_STARTING = (
+    STARTUP_TAINT_KEY,
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+)
+"""Beginnings of taints that nodes join with and lose once they are ready: of this project's
+pools that MIG manager cuts, and those that Cluster Autoscaler knows as such."""
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -80,6 +88,13 @@ def keeping_off(taints: Sequence[NodeTaint]) -> Iterator[NodeTaint]:
         passing = taint.key.startswith(_PASSING) or taint.key.endswith(_PASSING_END)
         if taint.effect in _KEEPS_OFF and not passing:
             yield taint
+
+
+def lasting(taints: Maybe[Sequence[NodeTaint]]) -> Maybe[Sequence[NodeTaint]]:
+    """The taints without those that nodes lose before pods are placed there."""
+    if taints is UNKNOWN:
+        return UNKNOWN
+    return tuple(each for each in taints if not each.key.startswith(_STARTING))
 
 
 def is_tolerated(taint: NodeTaint, tolerations: Any) -> bool | None:

@@ -245,7 +245,7 @@ def _own_workloads(stack: Stack) -> Iterator[_Wanted]:
     """What the stack's own workloads need at the least."""
     given = stack.environment.workloads if stack.environment is not None else None
     for name, workload in (given or {}).items():
-        pools = frozenset(pools_of(workload)) & stack.plans.keys()
+        pools = frozenset(pools_of(workload)).intersection(stack.plans)
         if not pools:
             continue
         first = stack.plans[min(pools)]

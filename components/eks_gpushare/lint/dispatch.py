@@ -10,12 +10,11 @@ from eks_gpushare.findings.defects import defect
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
-from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.files import ENDINGS
-from eks_gpushare.lint.node_classes import KIND, with_classes
+from eks_gpushare.lint.node_classes import class_of, with_classes
 from eks_gpushare.lint.nodes import MAX_ITEMS
 from eks_gpushare.lint.readers import DOCUMENT_READERS, TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
@@ -68,8 +67,8 @@ class Reading:
     judgements: list[Judgement] = field(default_factory=list)
     """What is wrong within single documents."""
     files: dict[str, _File] = field(default_factory=dict)
-    classes: dict[str, Any] = field(default_factory=dict)
-    """EC2NodeClasses by name."""
+    classes: dict[Any, Any] = field(default_factory=dict)
+    """What node classes say, by name."""
     documents: int = 0
     read: int = 0
     """Keys and values of the files together."""
@@ -127,9 +126,10 @@ class Reading:
         reader = _reader_of(document) if self.documents <= _MOST_DOCUMENTS else None
         if reader is None:
             return False
+        if (node_class := class_of(document)) is not None:
+            name, spec = node_class
+            self.classes[name] = spec
         file.kinds[_kind(reader, document)] = None
-        if at(document.value, "kind") == KIND:
-            self.classes[str(at(document.value, "metadata", "name"))] = document.value
         self._take(file, reader.read(document), depth)
         return True
 
@@ -148,8 +148,10 @@ class Reading:
     def judge(self, edges: Iterable[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
         found = list(self.judgements)
-        items = with_classes(self.items, self.classes)
-        chosen = [Inventory(each, complete) for each in variants(items)]
+        chosen = [
+            Inventory(each, complete)
+            for each in variants([*with_classes(self.items, self.classes)])
+        ]
         for each in edges:
             try:
                 found += agreed([(one.items, list(each.look(one))) for one in chosen])

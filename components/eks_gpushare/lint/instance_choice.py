@@ -42,7 +42,11 @@ def chosen_types(requirements: Any) -> Maybe[tuple[str, ...]]:
             return tuple(name for name in given if _allowed(name, known))
     if not any(_asks_for_gpus(each) for each in known):
         return ()
-    return tuple(name for name in gpu_instance_types() if _allowed(name, known))
+    return tuple(
+        name
+        for name, found in gpu_instance_types().items()
+        if not found.retired and _allowed(name, known)
+    )
 
 
 def _asks_for_gpus(requirement: Any) -> bool:

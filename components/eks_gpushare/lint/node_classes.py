@@ -1,4 +1,4 @@
-"""Nodes of Karpenter have the image and the user data of their class, which is another document."""
+"""From a NodePool to its EC2NodeClass, which says what image its nodes start from."""
 
 from __future__ import annotations
 
@@ -11,46 +11,59 @@ from eks_gpushare.inventory.values import at, items, text
 from eks_gpushare.lint.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.source import Maybe
 
-KIND = "EC2NodeClass"
+
+def class_of(document: Document) -> tuple[Any, Any] | None:
+    """The name and the spec of an EC2NodeClass; None of anything else."""
+    value = document.value
+    group = str(text(at(value, "apiVersion"))).partition("/")[0]
+    if at(value, "kind") != "EC2NodeClass" or group != "karpenter.k8s.aws":
+        return None
+    return at(value, "metadata", "name"), at(value, "spec")
 
 
-def with_classes(found: Sequence[Item], classes: Mapping[str, Mapping[str, Any]]) -> list[Item]:
-    """The items, with what their classes say of nodes.
+def with_classes(found: Iterable[Item], classes: Mapping[Any, Any]) -> Iterator[Item]:
+    """The items, with the images and user data of node classes that are there.
 
     Args:
-        found: The items of files.
-        classes: EC2NodeClasses by name. Of nodes whose class is none of them, what they run is not
-            known.
+        found: The items.
+        classes: Specs of node classes, by name.
     """
-    return [_with_class(each, classes) for each in found]
+    for item in found:
+        if isinstance(item, Nodes) and item.provisioner == "karpenter" and item.ami is UNKNOWN:
+            spec = classes.get(_class_name(item))
+            if spec is not None:
+                yield replace(item, ami=_ami(spec), user_data=_user_data(spec))
+                continue
+            item = replace(item, user_data=item.user_data or UNKNOWN)  # noqa: PLW2901
+        yield item
 
 
-def _with_class(item: Item, classes: Mapping[str, Mapping[str, Any]]) -> Item:
-    document = item.source.document
-    if not isinstance(item, Nodes) or not isinstance(document, Document):
-        return item
-    if item.provisioner != "karpenter":
-        return item
-    name = at(document.value, "spec", "template", "spec", "nodeClassRef", "name")
-    body = classes.get(name) if isinstance(name, str) else None
-    if body is None:
-        return item if item.user_data else replace(item, user_data=UNKNOWN)
-    return replace(item, ami=image_of(body), user_data=text(at(body, "spec", "userData")))
+def _class_name(nodes: Nodes) -> Any:
+    document = nodes.source.document
+    value = document.value if isinstance(document, Document) else None
+    name = at(value, *nodes.source.path, "spec", "template", "spec", "nodeClassRef", "name")
+    return None if name is UNKNOWN or name is None else name
 
 
-def image_of(node_class: Mapping[str, Any]) -> Any:
-    """AMI alias or family of a node class, or the ID of an image."""
-    terms = at(node_class, "spec", "amiSelectorTerms")
-    if terms is UNKNOWN or UNKNOWN in items(terms):
-        return UNKNOWN
-    family = text(at(node_class, "spec", "amiFamily"))
+def _ami(spec: Any) -> Maybe[str]:
+    """The alias or the ID of the image, or the family whose images the terms choose among."""
+    terms = at(spec, "amiSelectorTerms")
     for term in items(terms):
         for key in ("alias", "id"):
-            given = at(term, key)
-            if given is not None and not (key == "id" and family):
-                return text(given)
-    return family
+            named = text(at(term, key))
+            if named:
+                return UNKNOWN if named is UNKNOWN else str(named)
+    if terms is UNKNOWN or items(terms):
+        return UNKNOWN  # by tags or names, so it is an image of one's own
+    family = text(at(spec, "amiFamily"))
+    return UNKNOWN if family is UNKNOWN or family == "Custom" or not family else str(family)
+
+
+def _user_data(spec: Any) -> Maybe[str]:
+    found = text(at(spec, "userData"))
+    return UNKNOWN if found is UNKNOWN else str(found)

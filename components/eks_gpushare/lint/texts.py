@@ -27,7 +27,8 @@ MAX_DOCUMENTS: Final = 5_000
 """Most documents of a text."""
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_NOTHING: Final = re.compile(r"\s*(#[^\n]*\s*|%[^\n]*\s*|---[ \t]*(?=\n|\Z)\s*)*(\.\.\.\s*)?\Z")
+# Possessive throughout: a comment full of # could be taken apart in more ways than can be tried.
+_NOTHING: Final = re.compile(r"(?:\s++|[#%][^\n]*+|---[ \t]*+(?=\r?\n|\Z))*+(?:\.\.\.\s*+)?\Z")
 _SKIPPED: Final = re.compile(r"^kind: *[\"']?CustomResourceDefinition\b", re.MULTILINE)
 """Definitions of resources, which are long and say nothing of GPUs."""
 _BOM: Final = "\ufeff"

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.lint.checks import CHECKS
+from eks_gpushare.lint.dispatch import Reading, lint_files, read_files
+from eks_gpushare.lint.files import given_files
 from eks_gpushare.lint.stack_side import read_stack
 from eks_gpushare.program.manifests import write_manifests
 from stack_mutants.recordings import recorded, stack_file
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eks_gpushare.lint.report import FileReport
+    from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.program.recording import Recording, Resource
     from stack_mutants.mutant import Mutant
 
@@ -35,11 +38,11 @@ def caught_by(mutant: Mutant) -> tuple[str, ...]:
     """Codes of the findings that are there of it and not of the stack."""
     if "kubernetes:" not in mutant.urn:
         return ()
-    broken = mutant.recording(preview=False)
+    broken = mutant.recording(preview=True)
     if broken is None:
         return ()
     recording, resource = broken
-    before = recorded(mutant.stack, preview=False)
+    before = recorded(mutant.stack, preview=True)
     if resource is None or not resource.name.startswith(WORKLOADS):
         return _new(_of_stack(mutant.stack), _found(_files(before, recording)))
     file = file_of(before, resource)
@@ -53,19 +56,36 @@ def _new(before: Counter[str], after: Counter[str]) -> tuple[str, ...]:
 
 @cache
 def _of_stack(stack: str) -> Counter[str]:
-    recording = recorded(stack, preview=False)
+    recording = recorded(stack, preview=True)
     return _found(_files(recording, recording))
 
 
 def _found(files: Iterable[str]) -> Counter[str]:
-    return _codes(lint_files(list(files)))
+    """What `lint_files` finds in them, with each file read once for all mutants."""
+    reading = Reading()
+    for name in files:
+        one = _read(name)
+        reading.items += one.items
+        reading.judgements += one.judgements
+        reading.files |= {
+            each.name: replace(each, found=list(each.found)) for each in one.files.values()
+        }
+    reading.judge((*EDGES, *CHECKS))
+    return _codes(reading.reports())
+
+
+@cache
+def _read(file: str) -> Reading:
+    return read_files(given_files([file]))
 
 
 def _against(stack: str, file: str) -> Counter[str]:
-    reading = read_files([file])
-    reading.items += read_stack(stack_file(stack)).items
-    reading.judge(EDGES)
-    return _codes(reading.reports())
+    return _codes(lint_files(given_files([file]), _stack(stack)))
+
+
+@cache
+def _stack(name: str) -> Stack:
+    return read_stack(stack_file(name))
 
 
 def _codes(reports: Iterable[FileReport]) -> Counter[str]:

@@ -42,16 +42,6 @@ if TYPE_CHECKING:
 
 _ON_RESOURCES = [each for each in POLICIES if isinstance(each, ResourceValidationPolicy)]
 _ON_STACKS = [each for each in POLICIES if isinstance(each, StackValidationPolicy)]
-_OPTIONS = PolicyResourceOptions(
-    protect=False,
-    ignore_changes=[],
-    delete_before_replace=None,
-    aliases=[],
-    custom_timeouts=PolicyCustomTimeouts(0, 0, 0),
-    additional_secret_outputs=[],
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a policy says."""
@@ -83,7 +73,7 @@ def heard(mutant: Mutant, *, preview: bool, among: frozenset[str] | None = None)
     if broken is None or (among is not None and not among):
         return Heard((), frozenset())
     recording, resource = broken
-    before = [*_of_stack(mutant.stack, preview=preview)]
+    before = [*of_stack(mutant.stack, preview=preview)]
     after = [*_stack_says(recording, _kept(mutant.stack, preview=preview), among)]
     before += _of_it(mutant.stack, mutant.urn, preview=preview)
     if resource is not None:
@@ -103,7 +93,8 @@ def new_policies(before: Iterable[Said], after: Iterable[Said]) -> tuple[str, ..
 
 
 @cache
-def _of_stack(stack: str, *, preview: bool) -> tuple[Said, ...]:
+def of_stack(stack: str, *, preview: bool) -> tuple[Said, ...]:
+    """What the rules on whole stacks say of a stack."""
     recording = recorded(stack, preview=preview)
     return tuple(_stack_says(recording, _kept(stack, preview=preview), None))
 
@@ -117,10 +108,11 @@ def _of_resource(recording: Recording, urn: str, among: frozenset[str] | None) -
     resource = recording.by_urn[urn]
     provider = recording.by_urn.get(resource.provider)
     props = _shown(resource.inputs)
+    options = _options(resource)
     of = _provider(provider, _shown(provider.inputs)) if provider else None
     for policy in _ON_RESOURCES:
         if among is None or policy.name in among:
-            args = ResourceValidationArgs(resource.type, props, urn, resource.name, _OPTIONS, of)
+            args = ResourceValidationArgs(resource.type, props, urn, resource.name, options, of)
             yield from _said(policy, args)
 
 
@@ -182,6 +174,17 @@ def _said(policy: Policy, args: Any) -> list[Said]:
     return said
 
 
+def _options(resource: Resource) -> PolicyResourceOptions:
+    return PolicyResourceOptions(
+        protect=resource.protect,
+        ignore_changes=list(resource.options.get("ignoreChanges", ())),
+        delete_before_replace=resource.options.get("deleteBeforeReplace"),
+        aliases=[],
+        custom_timeouts=PolicyCustomTimeouts(0, 0, 0),
+        additional_secret_outputs=list(resource.options.get("additionalSecretOutputs", ())),
+    )
+
+
 def _provider(resource: Resource, props: Any) -> PolicyProviderResource:
     return PolicyProviderResource(resource.type, props, resource.urn, resource.name)
 
@@ -192,7 +195,7 @@ def _as_policies_see(recording: Recording, kept: Mapping[int, Any]) -> list[Poli
         shown = kept.get(id(each.outputs))
         props = _shown(each.outputs) if shown is None else shown
         made[each.urn] = PolicyResource(
-            each.type, props, each.urn, each.name, _OPTIONS, None, None, [], {}
+            each.type, props, each.urn, each.name, _options(each), None, None, [], {}
         )
     for each in recording.resources:
         one = made[each.urn]

@@ -9,14 +9,95 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 REASONS: Mapping[str, str] = {
-    "as good": "Another value that is as good: nothing else has to agree with it.",
+    "wish": "It is the only place that says so: another value is another wish.",
+    "default": "What is dropped is what its reader goes by without it.",
+    "made up for": "EKS or Kubernetes makes up for it: pods that ask for `nvidia.com/gpu` tolerate "
+    "taints of that key by themselves.",
     "refused": "AWS or Kubernetes refuses it at once, before there is anything to pay for.",
-    "not run": "The SDK or the provider refuses it in the preview.",
-    "elsewhere": "It agrees with something outside of the stack.",
+    "fails the update": "The update fails by it and says so: nodes do not join, or a chart that is "
+    "waited for does not start.",
+    "runs": "Everything runs; what is lost shows in rare events alone, such as interruptions.",
 }
 """Class of a reason to the reason."""
 
-_CLASSES: tuple[tuple[str, str], ...] = (("*/stack file/*", "as good"),)
+_CLASSES: tuple[tuple[str, str], ...] = (
+    ("*/stack file/*", "wish"),
+    # Counts that managed nodes alone advertise: no tag, overlay, quota or request speaks of them.
+    ("*/ConfigMap:*.replicas/one less", "wish"),
+    ("*/ConfigMap:*.replicas/one more", "wish"),
+    ("*/ConfigMap:*.failRequestsGreaterThanOne/other", "wish"),
+    ("*/ConfigMap:*/immutable/drop", "wish"),
+    ("*/ConfigMap:*.flags.migStrategy/to mixed", "wish"),  # of pools without MIG
+    ("*/Release:*/values.mig.strategy/to mixed", "wish"),
+    ("*/Release:*/values/with a MIG strategy", "wish"),
+    ("*/NodeGroup:*/capacityType/to SPOT", "wish"),
+    ("*/NodeGroup:*/releaseVersion/drop", "wish"),  # of stacks that are no production
+    ("*/NodeGroup:*/instanceTypes.0/to g6.48xlarge", "wish"),
+    ("*/NodePool:*/spec.template.spec.requirements.3.values.0/to spot", "wish"),
+    ("*/NodePool:*/spec.template.spec.expireAfter/to Never", "wish"),
+    ("*/Cluster:*/deletionProtection/other", "wish"),  # of stacks that are no production
+    ("*/AccessPolicyAssociation:*/accessScope.type/to namespace", "refused"),
+    ("*/FlowLog:*/drop", "wish"),
+    ("*/LogGroup:*", "wish"),
+    ("*/VpcEndpoint:*/drop", "wish"),
+    ("*/Release:*karpenter*/values.replicas/to 1", "wish"),
+    ("*/Service:*/spec/to the world", "wish"),
+    ("*/EC2NodeClass:*/spec.metadataOptions/drop", "default"),
+    ("*/EC2NodeClass:*/spec.blockDeviceMappings/drop", "default"),
+    ("*/Release:*/values.config.default/drop", "default"),
+    ("*/Addon:*/addonVersion/drop", "default"),
+    ("*/Deployment:*/spec.template.spec.tolerations.0.key/other", "made up for"),
+    ("*/Deployment:*/spec.template.spec.tolerations.0.value/other", "made up for"),
+    ("*/Deployment:*/spec.template.spec.tolerations/drop", "made up for"),
+    ("*/Deployment:*/spec.selector.*", "refused"),
+    ("*/Addon:*/addonVersion/to *", "refused"),
+    ("*/EC2NodeClass:*/spec.amiFamily/*", "refused"),
+    ("*/EC2NodeClass:*/spec.securityGroupSelectorTerms/*", "refused"),
+    ("*/EC2NodeClass:*/spec.subnetSelectorTerms/*", "refused"),
+    ("*/Key:*/deletionWindowInDays/to 1", "refused"),
+    ("*/NodeGroup:*/capacityType/to CAPACITY_BLOCK", "refused"),
+    ("*/NodeGroup:*/clusterName/other", "refused"),
+    ("*/NodeGroup:*/instanceTypes.0/other", "refused"),
+    ("*/NodeGroup:*/instanceTypes.0/to g5g.xlarge", "refused"),  # for the AMI's architecture
+    ("*/NodeGroup:*/amiType/to AL2023_ARM_64_NVIDIA", "refused"),
+    ("*/NodeGroup:*/releaseVersion/other", "refused"),
+    ("*/NodeGroup:*/releaseVersion/to 1.29*", "refused"),
+    ("*/NodeGroup:*/scalingConfig.*", "refused"),
+    ("*/NodeGroup:*/version/to 1.29", "refused"),
+    ("*/NodePool:*/spec.template.spec.nodeClassRef.group/*", "refused"),
+    ("*/NodeOverlay:*/apiVersion/*", "refused"),
+    ("*/Subnet:*/availabilityZone/*", "refused"),
+    ("*/LaunchTemplate:*/capacityReservationSpecification/drop", "wish"),
+    ("*/ScaledObject:*/spec.maxReplicaCount/to 0", "refused"),
+    ("*/ScaledObject:*/spec.triggers.0.metadata.serverAddress/drop", "refused"),
+    ("*/Vpc:*/enableDns*", "fails the update"),
+    ("*/NatGateway:*/drop", "fails the update"),
+    ("*/Route:*/drop", "fails the update"),
+    ("*/Role:*/drop", "fails the update"),
+    ("*/RolePolicyAttachment:*/drop", "fails the update"),
+    ("*/Addon:*configurationValues*", ""),
+    ("*/Addon:*/drop", "fails the update"),
+    ("*/NodeGroup:*/nodeRoleArn/*", "fails the update"),
+    ("*/NodeGroup:*system/tainted", "fails the update"),
+    ("*/NodeGroup:*system/instanceTypes.0/to t3.nano", "fails the update"),
+    ("*/PodIdentityAssociation:*", "fails the update"),
+    ("*/Queue:*/drop", "fails the update"),
+    ("*/Namespace:*/metadata.labels/drop", "default"),
+    ("*/Namespace:*", "fails the update"),
+    ("*/Release:*karpenter-release/namespace/*", "fails the update"),
+    ("*/Release:*cluster-autoscaler*/namespace/*", "fails the update"),
+    ("*/Release:*/values.rbac.serviceAccount.name/*", "fails the update"),
+    ("*/Release:*/values.awsRegion/*", "fails the update"),
+    ("*/Release:*/values/with a runtime class", "fails the update"),
+    ("*/Tag:*", "fails the update"),
+    ("*/Subnet:*/tags.kubernetes.io/role/internal-elb/drop", "runs"),
+    ("*/PodDisruptionBudget:*/spec.selector.*", "runs"),
+    ("*/EventRule:*/drop", "runs"),
+    ("*/QueuePolicy:*/drop", "runs"),
+    ("*/Release:*/values.gfd.enabled/other", "runs"),
+    ("*/Release:*/values.dcgmExporter.hostNetwork/other", "runs"),
+    ("*/NodeGroup:*/labels.nvidia.com/gpu.deploy.operands/*", "runs"),
+)
 """Pattern of names to class; the first that fits counts."""
 
 

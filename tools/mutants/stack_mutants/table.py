@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stack_mutants.mutant import Mutant
     from stack_mutants.stack_files import WrongFile
 
-OF_EACH = 2
+OF_EACH = 1
 """From how many stacks a way of breaking an edge is tried; by request, from all."""
 
 

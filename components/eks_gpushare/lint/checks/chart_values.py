@@ -29,6 +29,7 @@ _HINTS: Final[Mapping[Place, str]] = {
 _ONCE: Final = frozenset((("operator", "defaultRuntime"), ("psp",), ("psp", "enabled")))
 """Values that earlier versions read and that are of no harm to later ones."""
 _MEANT: Final = "Did you mean "
+_NEARLY_ALL: Final = 0.8
 
 
 @edge(UNKNOWN_VALUE, IDLE_VALUE, WRONG_TYPE)
@@ -55,6 +56,8 @@ def _unread(release: Release, values: dict[str, Any], keys: ChartKeys) -> Iterat
         _, message, fix = what_is_wrong(keys, place, kind)
         path = _path(release, place)
         if kind == "idle":
+            if _is_its_own(values, keys):
+                continue
             yield Problem(IDLE_VALUE, release.source, path, message, fix)
             continue
         fix = _HINTS.get(place, fix)
@@ -66,6 +69,12 @@ def _unread(release: Release, values: dict[str, Any], keys: ChartKeys) -> Iterat
         severity: Severity | None = None if sure else "warning"
         edits = _renamed(path, fix, values, place)
         yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, severity, edits)
+
+
+def _is_its_own(values: Mapping[str, Any], keys: ChartKeys) -> bool:
+    """Whether they are the chart's own values.yaml, idle values among them, or a copy of it."""
+    known = {place[0] for place in (*keys.places, *keys.blocks) if place}
+    return len(known & values.keys()) >= _NEARLY_ALL * len(known)
 
 
 def _is_no_chart(release: Release) -> bool:

@@ -68,6 +68,8 @@ _FILES: Final = {
 _CONFIG: Final = frozenset(("map", "name", "default", "fallbackStrategies"))
 _ENOUGH: Final = 10
 _NAMED: Final = 9
+_PROSE: Final = 4
+"""Spaces of a text that is a sentence and no value."""
 
 
 class HelmValuesReader:
@@ -94,17 +96,37 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     value = document.value
     if not isinstance(value, dict) or "apiVersion" in value or not value:
         return
+    if _describes(value) or "gpuResourcesEnabledOverride" in value:
+        return  # a list of what the keys mean; values of the DRA driver's chart
     subcharts = [each for each in _SIGNS if isinstance(value.get(each), dict)]
     if subcharts:
         yield from ((each, (each,)) for each in subcharts)
         return
-    marks = {chart: _marks(chart, value, document.file) for chart in _SIGNS}
+    # A text within an object is not what the file is called after.
+    named = document.file if document.editable and not document.at else ""
+    marks = {chart: _marks(chart, value, named) for chart in _SIGNS}
     marks = {chart: number for chart, number in marks.items() if _plausible(chart, value)}
     if not marks:
         return
     best = max(marks, key=lambda each: marks[each])
     if marks[best] >= _ENOUGH:
         yield best, ()
+
+
+def _chooses(config: Any) -> bool:
+    """Whether a block gives the plugin its configurations, or names one."""
+    if not isinstance(config, dict) or not config or not set(config) <= _CONFIG:
+        return False
+    texts = config.get("map")
+    return not isinstance(texts, dict) or not any(
+        isinstance(each, bool | int | float) for each in texts.values()
+    )
+
+
+def _describes(value: Mapping[str, Any]) -> bool:
+    """Whether it tells what keys mean, as documentation does, instead of giving values."""
+    told = [each for each in value.values() if isinstance(each, str) and each.count(" ") >= _PROSE]
+    return len(told) * 2 >= len(value)
 
 
 def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
@@ -126,11 +148,11 @@ def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
     keys = {plain(key) for key in value}
     marks = 10 * len(keys & own) + len(keys & common)
     config = value.get("config")
-    if chart == DEVICE_PLUGIN and isinstance(config, dict) and config and set(config) <= _CONFIG:
+    if chart == DEVICE_PLUGIN and _chooses(config):
         marks += _ENOUGH
     if chart == DEVICE_PLUGIN and "config" in keys and keys & {"gfd", "nfd"}:
         marks += _ENOUGH
-    if chart == OPERATOR and {"driver", "toolkit"} <= keys:
+    if chart == OPERATOR and all(isinstance(value.get(k), dict) for k in ("driver", "toolkit")):
         marks += _ENOUGH
     if any(each in plain(PurePath(file).name) for each in _FILES[chart]) and keys & common:
         marks += _NAMED

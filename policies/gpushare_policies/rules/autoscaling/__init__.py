@@ -10,10 +10,16 @@ from gpushare_policies.rules.autoscaling.gpu_pool_budgets import GPU_POOL_BUDGET
 from gpushare_policies.rules.autoscaling.gpu_pools_not_consolidated import (
     GPU_POOLS_NOT_CONSOLIDATED,
 )
+from gpushare_policies.rules.autoscaling.karpenter_nodes_may_join import KARPENTER_NODES_MAY_JOIN
 from gpushare_policies.rules.autoscaling.karpenter_objects_valid import KARPENTER_OBJECTS_VALID
 from gpushare_policies.rules.autoscaling.karpenter_pools_effective import KARPENTER_POOLS_EFFECTIVE
+from gpushare_policies.rules.autoscaling.karpenter_settings_agree import KARPENTER_SETTINGS_AGREE
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS_AMI_PINNED
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL_LIMITS
+from gpushare_policies.rules.autoscaling.node_pools_have_classes import NODE_POOLS_HAVE_CLASSES
+from gpushare_policies.rules.autoscaling.one_autoscaler_per_workload import (
+    ONE_AUTOSCALER_PER_WORKLOAD,
+)
 
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
@@ -27,5 +33,9 @@ RULES: tuple[AnyRule, ...] = (
     KARPENTER_OBJECTS_VALID,
     KARPENTER_POOLS_EFFECTIVE,
     AUTOSCALERS_KNOW_SHARES,
+    ONE_AUTOSCALER_PER_WORKLOAD,
+    NODE_POOLS_HAVE_CLASSES,
+    KARPENTER_SETTINGS_AGREE,
+    KARPENTER_NODES_MAY_JOIN,
 )
 """The rules of this theme, a module each."""

@@ -13,6 +13,7 @@ from gpushare_policies.rules.cluster.keys_rotated import KEYS_ROTATED
 from gpushare_policies.rules.cluster.no_human_in_masters import NO_HUMAN_IN_MASTERS
 from gpushare_policies.rules.cluster.private_endpoint_on import PRIVATE_ENDPOINT_ON
 from gpushare_policies.rules.cluster.public_endpoint_not_open import PUBLIC_ENDPOINT_NOT_OPEN
+from gpushare_policies.rules.cluster.roles_bounded import ROLES_BOUNDED
 from gpushare_policies.rules.cluster.secrets_encrypted import SECRETS_ENCRYPTED
 from gpushare_policies.rules.cluster.standard_upgrade_policy import STANDARD_UPGRADE_POLICY
 from gpushare_policies.rules.cluster.version_in_standard_support import VERSION_SUPPORTED
@@ -33,5 +34,6 @@ RULES: tuple[AnyRule, ...] = (
     KEYS_ROTATED,
     CONTROL_PLANE_LOGS_KEPT,
     AUTO_MODE_SHARES_NO_GPU,
+    ROLES_BOUNDED,
 )
 """The rules of this theme, a module each."""

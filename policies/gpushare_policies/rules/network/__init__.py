@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare_policies.rules.network.node_class_without_public_address import (
+    NODE_CLASS_WITHOUT_PUBLIC_ADDRESS,
+)
 from gpushare_policies.rules.network.node_ssh_not_open import NODE_SSH_NOT_OPEN
 from gpushare_policies.rules.network.nodes_in_private_subnets import NODES_IN_PRIVATE_SUBNETS
 from gpushare_policies.rules.network.nodes_without_public_address import (
@@ -19,5 +22,6 @@ RULES: tuple[AnyRule, ...] = (
     NODES_IN_PRIVATE_SUBNETS,
     NODE_SSH_NOT_OPEN,
     SECURITY_GROUPS_NOT_OPEN,
+    NODE_CLASS_WITHOUT_PUBLIC_ADDRESS,
 )
 """The rules of this theme, a module each."""

@@ -19,6 +19,8 @@ from gpushare_policies.rules.nodes.launch_template_pinned import LAUNCH_TEMPLATE
 from gpushare_policies.rules.nodes.launch_template_volumes_encrypted import (
     LAUNCH_TEMPLATE_VOLUMES_ENCRYPTED,
 )
+from gpushare_policies.rules.nodes.node_class_imdsv2 import NODE_CLASS_IMDSV2
+from gpushare_policies.rules.nodes.node_class_volumes_encrypted import NODE_CLASS_VOLUMES_ENCRYPTED
 from gpushare_policies.rules.nodes.node_repair_on import NODE_REPAIR_ON
 from gpushare_policies.rules.nodes.node_role_rights import NODE_ROLE_RIGHTS
 from gpushare_policies.rules.nodes.node_ssh_keys import NODE_SSH_KEYS
@@ -49,5 +51,7 @@ RULES: tuple[AnyRule, ...] = (
     VOLUMES_GP3,
     DESIRED_SIZE_LEFT_ALONE,
     EFA_IN_ONE_ZONE,
+    NODE_CLASS_IMDSV2,
+    NODE_CLASS_VOLUMES_ENCRYPTED,
 )
 """The rules of this theme, a module each."""

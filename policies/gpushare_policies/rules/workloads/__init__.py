@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare_policies.rules.workloads.budgets_let_nodes_go import BUDGETS_LET_NODES_GO
 from gpushare_policies.rules.workloads.gpu_requests_whole import GPU_REQUESTS_WHOLE
+from gpushare_policies.rules.workloads.gpu_workloads_keep_pods import GPU_WORKLOADS_KEEP_PODS
+from gpushare_policies.rules.workloads.mps_one_user import MPS_ONE_USER
 from gpushare_policies.rules.workloads.one_share_per_container import ONE_SHARE_PER_CONTAINER
 from gpushare_policies.rules.workloads.pods_not_privileged import PODS_NOT_PRIVILEGED
 from gpushare_policies.rules.workloads.workloads_can_land import WORKLOADS_CAN_LAND
@@ -17,5 +20,8 @@ RULES: tuple[AnyRule, ...] = (
     WORKLOADS_CAN_LAND,
     GPU_REQUESTS_WHOLE,
     ONE_SHARE_PER_CONTAINER,
+    MPS_ONE_USER,
+    GPU_WORKLOADS_KEEP_PODS,
+    BUDGETS_LET_NODES_GO,
 )
 """The rules of this theme, a module each."""

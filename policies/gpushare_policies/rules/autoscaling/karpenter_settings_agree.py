@@ -1,0 +1,95 @@
+"""Karpenter is told of the cluster it is in, and to read what is made for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import Severity, StackValidationArgs
+
+from eks_gpushare.inventory.items import Overlay, Release
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.props import format_value, is_true, peek
+from gpushare_policies.reading import kinds
+from gpushare_policies.reading.blanks import refuse_blanks
+from gpushare_policies.reading.inventory import program_of, urn_of
+from gpushare_policies.reading.plain import at
+from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.tokens import AWS_CLUSTER
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pulumi_policy import PolicyResource
+
+_STACK_FILE = (
+    "Karpenter of a stack file has them: remove what overrides them under "
+    "`charts.karpenter.values`."
+)
+_NAME = "Set `values.settings.clusterName` to the name of the cluster."
+_GATE = "Set `values.settings.featureGates.nodeOverlay: true`."
+
+
+def _settings(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    refuse_blanks(args)
+    inventory = program_of(args.resources).inventory
+    names = _cluster_names(args.resources)
+    for release in inventory.of(Release):
+        if release.chart != "karpenter":
+            continue
+        urn = urn_of(release.source)
+        overlays = inventory.of(Overlay, release.cluster)
+        for said, fix in _wrong(release, len(overlays), names):
+            if fix:
+                yield f"{said} {Fix(_STACK_FILE, fix, fix).of(urn)}", urn
+            else:
+                yield Unjudged(f"{said} of {release.source.name}")
+
+
+def _wrong(release: Release, overlays: int, names: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    """What is wrong with how to mend it, or what is not known with nothing."""
+    settings = at(release.values, "settings")
+    name = at(settings, "clusterName")
+    shown = f"Karpenter of {release.source.name}"
+    if name is UNKNOWN:
+        yield "the settings", ""
+    elif name in (None, ""):
+        yield (
+            f"{shown} is not told the name of its cluster. It must be, or it does not start.",
+            _NAME,
+        )
+    elif names and UNKNOWN not in names and name not in names:
+        yield (
+            (
+                f"{shown} is told that its cluster is {name}, and the cluster of this stack is "
+                f"{' or '.join(map(str, names))}. It must be that one, or no node joins."
+            ),
+            _NAME,
+        )
+    gate = at(settings, "featureGates", "nodeOverlay")
+    if overlays and gate is UNKNOWN:
+        yield "the feature gates", ""
+    elif overlays and not is_true(gate):
+        yield (
+            (
+                f"{shown} has the feature gate nodeOverlay {format_value(gate)}, so it does not "
+                f"read the {overlays} NodeOverlays of this stack. It must be true, or pods "
+                f"that ask for shares get no node, or one each."
+            ),
+            _GATE,
+        )
+
+
+def _cluster_names(resources: Sequence[PolicyResource]) -> list[Any]:
+    found = [each for each in resources if each.resource_type == AWS_CLUSTER]
+    return [name if (name := peek(each.props, "name")) else UNKNOWN for each in found]
+
+
+KARPENTER_SETTINGS_AGREE = StackRule(
+    "karpenter-settings-agree",
+    "Karpenter must know its cluster, and read the NodeOverlays that are made for it.",
+    check=_settings,
+    applies_to=(*kinds.CHARTS, kinds.KARPENTER[1], AWS_CLUSTER),
+    severity=Severity.HIGH,
+    fix=Fix(_STACK_FILE, f"{_NAME} {_GATE}", f"{_NAME} {_GATE}"),
+)

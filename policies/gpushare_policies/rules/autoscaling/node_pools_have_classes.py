@@ -1,0 +1,70 @@
+"""Karpenter finds the node class that a pool names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import PolicyResource, Severity, StackValidationArgs
+
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading import kinds
+from gpushare_policies.reading.blanks import refuse_blanks
+from gpushare_policies.reading.clusters import clusters_of
+from gpushare_policies.reading.objects import Kind, objects_of
+from gpushare_policies.reading.plain import at
+from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
+from gpushare_policies.tokens import AWS_CLUSTER
+from gpushare_policies.words import Fix, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NODE_POOL = Kind("karpenter.sh", "NodePool")
+_STACK_FILE = "A stack file's pools have one each: remove what changes it, such as a transform."
+_RAW = "Set `spec.template.spec.nodeClassRef.name` to the name of an EC2NodeClass, or make it."
+_CLASS = Fix(_STACK_FILE, _RAW, _RAW)
+
+
+def _named(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    refuse_blanks(args)
+    # Into a cluster that was there before, others may have put what is not here.
+    if all(each.resource_type != AWS_CLUSTER for each in args.resources):
+        return
+    clusters = clusters_of(args.resources)
+    classes: dict[str, set[object]] = {}
+    pools: list[tuple[PolicyResource, object, object]] = []
+    for resource in args.resources:
+        for found in objects_of(resource.resource_type, resource.props):
+            if found.kind == NODE_CLASS and not found.patch:
+                classes.setdefault(clusters.get(resource.urn, ""), set()).add(found.name)
+            elif found.kind == _NODE_POOL:
+                ref = at(found.body, "spec", "template", "spec", "nodeClassRef")
+                if at(ref, "kind") in (None, "EC2NodeClass"):
+                    pools.append((resource, found.name, at(ref, "name")))
+    for resource, pool, name in pools:
+        there = classes.get(clusters.get(resource.urn, ""), set())
+        if name is UNKNOWN or (UNKNOWN in there and name not in there):
+            yield Unjudged(f"the node class of the NodePool {resource.name}")
+        elif name is not None and name not in there:
+            yield _missing(resource, str(pool), str(name), there), resource.urn
+
+
+def _missing(resource: PolicyResource, pool: str, name: str, there: set[object]) -> str:
+    known = ", ".join(sorted(map(str, there))) or "none"
+    called = name_of(resource.urn) if pool == str(UNKNOWN) else pool
+    return (
+        f"The NodePool {called} names the node class {name}, which is not in this stack (there "
+        f"are: {known}). It must be there, or Karpenter starts no node for the pool and its pods "
+        f"wait for ever. {_CLASS.of(resource.urn)}"
+    )
+
+
+NODE_POOLS_HAVE_CLASSES = StackRule(
+    "node-pools-have-classes",
+    "The node class that a NodePool of Karpenter names must exist.",
+    check=_named,
+    applies_to=(kinds.KARPENTER[0], kinds.KARPENTER[2]),
+    severity=Severity.HIGH,
+    fix=_CLASS,
+)

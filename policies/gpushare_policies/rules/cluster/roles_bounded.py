@@ -1,0 +1,114 @@
+"""Roles in AWS are for somebody, and for something."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pulumi_policy import PolicyResource, Severity, StackValidationArgs
+
+from gpushare_policies.props import each, given, is_known, peek
+from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.tokens import ROLE, ROLE_POLICY
+from gpushare_policies.words import Fix
+
+_POLICY = "aws:iam/policy:Policy"
+_STACK_FILE = (
+    "Roles made from a stack file name whom and what they are for: remove what changes that, such "
+    "as a transform."
+)
+_TRUST = Fix(
+    _STACK_FILE,
+    "Name the service or the role under `Principal` of the trust policy.",
+    "Name the service or the role under `Principal` of `assumeRolePolicy`.",
+)
+_RIGHTS = Fix(
+    _STACK_FILE,
+    "Name the actions and resources that are needed.",
+    "Name the actions and resources that are needed in `policy`.",
+)
+
+
+def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    for resource in args.resources:
+        if resource.resource_type == ROLE:
+            yield from _trusts(resource)
+        elif resource.resource_type in (ROLE_POLICY, _POLICY) and not _is_of_nodes(resource):
+            yield from _allows(resource)
+
+
+def _trusts(role: PolicyResource) -> Iterator[tuple[str, str] | Unjudged]:
+    for statement in _statements(role, "assumeRolePolicy"):
+        if isinstance(statement, Unjudged):
+            yield statement
+        elif _is_everybody(statement.get("Principal")) and not statement.get("Condition"):
+            yield (
+                (
+                    f"The role {role.name} may be taken by everybody: the principal of its trust "
+                    f"policy is `*`, and no condition says who of them. It must name who takes it. "
+                    f"{_TRUST.of(role.urn)}"
+                ),
+                role.urn,
+            )
+
+
+def _allows(policy: PolicyResource) -> Iterator[tuple[str, str] | Unjudged]:
+    for statement in _statements(policy, "policy"):
+        if isinstance(statement, Unjudged):
+            yield statement
+        elif _has_all(statement, "Action") and _has_all(statement, "Resource"):
+            yield (
+                (
+                    f"The policy {policy.name} allows every action on every resource. It must name "
+                    f"what is needed, or a pod with this role owns the account. "
+                    f"{_RIGHTS.of(policy.urn)}"
+                ),
+                policy.urn,
+            )
+
+
+def _statements(resource: PolicyResource, key: str) -> Iterator[Mapping[str, Any] | Unjudged]:
+    """The statements that allow something."""
+    if not is_known(resource.props, key):
+        if given(resource.props, key):
+            yield Unjudged(f"{key} of {resource.name}")
+        return
+    document = peek(resource.props, key)
+    if isinstance(document, str):
+        try:
+            document = json.loads(document)
+        except ValueError:
+            return  # AWS refuses it
+    if not isinstance(document, Mapping):
+        return
+    for statement in each(document.get("Statement")):
+        if isinstance(statement, Mapping) and statement.get("Effect") == "Allow":
+            yield statement
+
+
+def _is_everybody(principal: Any) -> bool:
+    if isinstance(principal, Mapping):
+        return any("*" in each(principal[kind]) for kind in principal)
+    return bool(principal == "*")
+
+
+def _has_all(statement: Mapping[str, Any], key: str) -> bool:
+    wide = {"*", "*:*"} if key == "Action" else {"*"}
+    return any(str(value) in wide for value in each(statement.get(key)))
+
+
+def _is_of_nodes(policy: PolicyResource) -> bool:
+    """Whether it is for roles of nodes, of which node-role-rights speaks."""
+    roles = policy.property_dependencies.get("role", ())
+    return any("ec2.amazonaws.com" in str(peek(role.props, "assumeRolePolicy")) for role in roles)
+
+
+ROLES_BOUNDED = StackRule(
+    "roles-bounded",
+    "Roles in AWS must name who takes them, and what they may do.",
+    check=_roles,
+    applies_to=(ROLE, ROLE_POLICY, _POLICY),
+    severity=Severity.CRITICAL,
+    fix=Fix(_STACK_FILE, f"{_TRUST.eks} {_RIGHTS.eks}", f"{_TRUST.raw} {_RIGHTS.raw}"),
+)
