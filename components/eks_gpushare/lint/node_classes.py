@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.source import Maybe
 
 
-def class_of(document: Document) -> tuple[Any, Any] | None:
+def class_of(document: Document) -> tuple[str, Any] | None:
     """The name and the spec of an EC2NodeClass; None of anything else."""
     value = document.value
     group = str(text(at(value, "apiVersion"))).partition("/")[0]
     if at(value, "kind") != "EC2NodeClass" or group != "karpenter.k8s.aws":
         return None
-    return at(value, "metadata", "name"), at(value, "spec")
+    name = at(value, "metadata", "name")
+    return (name, at(value, "spec")) if isinstance(name, str) else None
 
 
 def with_classes(found: Iterable[Item], classes: Mapping[Any, Any]) -> Iterator[Item]:

@@ -36,13 +36,9 @@ _PROFILE: Final = re.compile(r"(\d+)g[-_. ]?(\d+)gb", re.IGNORECASE)
 _ONCE: Final = "alpha.kubernetes.io/nvidia-gpu"
 """What GPUs were called up to Kubernetes 1.10."""
 _MEANT: Final = {
-    "gpu": GPU,
-    "gpus": GPU,
-    "gpushared": GPU + SHARED_SUFFIX,
-    "gpushare": GPU + SHARED_SUFFIX,
-    "sharedgpu": GPU + SHARED_SUFFIX,
+    **dict.fromkeys(("gpu", "gpus"), GPU),
+    **dict.fromkeys(("gpushared", "gpushare", "sharedgpu"), GPU + SHARED_SUFFIX),
 }
-"""What is meant by names without what is neither a letter nor a digit."""
 _LABELS: Final = re.compile(r"nvidia\.com/(?:gpu|gpu\.shared|mig-\d+g\.\d+gb(?:\.shared)?)")
 _WANTING: Final = ("In", "Exists", "Gt", "Lt")
 _TERMS: Final = (
