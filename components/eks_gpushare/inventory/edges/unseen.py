@@ -173,7 +173,8 @@ def _of_charts(inventory: Inventory, cluster: str) -> Iterator[NotSeen]:
         values, title = plugin.item.values, plugin.source.name
         if values is not UNKNOWN and any(has_unknown(at(values, *path)) for path in _PLACING):
             yield NotSeen(KEPT_OUT, plugin.source, f"where {title} puts its DaemonSets")
-        if why := _of_release(inventory, plugin.item):
+        why = _of_release(inventory, plugin.item)
+        if why and not _has_keys(inventory, plugin.item):
             yield NotSeen(KEY_MISSING, plugin.source, why)
     exporting = [
         each
@@ -183,6 +184,12 @@ def _of_charts(inventory: Inventory, cluster: str) -> Iterator[NotSeen]:
     for each in exporting if len(exporting) > 1 else ():
         if has_unknown(each.values):
             yield NotSeen(TWO_ENGINES, each.source, f"the values of {each.source.name}")
+
+
+def _has_keys(inventory: Inventory, release: Release) -> bool:
+    """Whether it is known which configurations there are, if not what they say."""
+    configs = configs_of(inventory, release)
+    return configs is not None and configs.documents is not UNKNOWN
 
 
 def _of_nodes(inventory: Inventory, cluster: str) -> Iterator[NotSeen]:
