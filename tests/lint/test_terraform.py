@@ -184,10 +184,10 @@ def test_objects_of_the_kubernetes_provider() -> None:
 @pytest.mark.parametrize("kind", ["kubernetes_manifest", "kubectl_manifest"])
 def test_manifests_are_read_in_turn(kind: str) -> None:
     manifest = {"apiVersion": "karpenter.sh/v1beta1", "kind": "NodePool", "spec": {}}
-    values: dict[str, Any] = {
-        "kubernetes_manifest": {"manifest": manifest},
-        "kubectl_manifest": {"yaml_body": "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\n"},
-    }[kind]
+    text = "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\n"
+    values: dict[str, Any] = {"yaml_body": text}
+    if kind == "kubernetes_manifest":
+        values = {"manifest": manifest}
 
     assert ids(plan(kind, values)) == ["GPU1050"]
 

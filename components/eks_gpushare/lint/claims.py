@@ -359,9 +359,12 @@ def _strategies(file: str, text: str) -> Iterator[Judgement]:
     """Sections headed by the single strategy that show resources of the mixed one."""
     lines = text.splitlines()
     heading: tuple[int, int] | None = None
+    in_code = False
     for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith(("```", "~~~")):
+            in_code = not in_code
         found = _HEADING.match(line)
-        if found is not None and not _in_code(lines, number):
+        if found is not None and not in_code:  # in which # begins a comment
             depth = len(found[1])
             if _SINGLE.search(found[2]) and not _MIXED.search(found[2]):
                 heading = (depth, number)
@@ -385,9 +388,3 @@ def _strategies(file: str, text: str) -> Iterator[Judgement]:
             "Say mixed, or request nvidia.com/gpu.",
         )
         heading = None
-
-
-def _in_code(lines: Sequence[str], number: int) -> bool:
-    """Whether a line stands in a fenced block, where # begins a comment."""
-    fences = sum(1 for each in lines[: number - 1] if each.lstrip().startswith(("```", "~~~")))
-    return fences % 2 == 1

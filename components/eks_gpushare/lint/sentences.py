@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
 
 _ALONE: Final = re.compile(r"[ \t]*(?:[-*+•|#]|\d+[.)][ \t]|>)")
 _END: Final = re.compile(r"[.!?][\"')\]*_]*[ \t]+(?=[\"'(*_`]*[A-Z0-9])")
+_LONGEST: Final = 2000
+"""Characters of what can be a sentence."""
 _HEADING: Final = re.compile(r"[ \t]*#{1,6}[ \t]")
 
 
@@ -57,16 +60,18 @@ def _paragraphs(text: str, first: int) -> Iterator[list[tuple[str, int]]]:
 
 def _parted(lines: list[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
     """Text, line and column of each sentence of a paragraph."""
-    whole = ""
+    stripped = [f"{line.strip()} " for line, _ in lines]
     begins: list[tuple[int, int, int]] = []
-    for line, number in lines:
-        indent = len(line) - len(line.lstrip())
-        begins.append((len(whole), number, indent + 1))
-        whole += f"{line.strip()} "
+    offset = 0
+    for (line, number), text in zip(lines, stripped, strict=True):
+        begins.append((offset, number, len(line) - len(line.lstrip()) + 1))
+        offset += len(text)
+    whole = "".join(stripped)
     start = 0
     for end in [*(found.end() for found in _END.finditer(whole)), len(whole)]:
         text = whole[start:end].strip()
-        if text:
-            offset, number, column = max(each for each in begins if each[0] <= start)
+        if text and len(text) <= _LONGEST:
+            at = bisect_right(begins, start, key=lambda each: each[0]) - 1
+            offset, number, column = begins[at]
             yield text, number, column + start - offset
         start = end

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.claims import claims
 from eks_gpushare.lint.copied import as_meant
 from eks_gpushare.lint.document import Position, Read
+from eks_gpushare.lint.readers.charts import within_values
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
 from eks_gpushare.lint.rules.shell import NO_YAML
-from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of
+from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of, too_large
 from eks_gpushare.lint.shell.said import Said, placed_document
 from eks_gpushare.lint.snippets import read_snippet, without_placeholders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Release
@@ -62,6 +64,8 @@ class MarkdownReader:
 
     def read(self, file: str, text: str) -> Read:
         """What it says."""
+        if (large := too_large(file, text)) is not None:
+            return large
         said = Said(file)
         prose: list[Block] = []
         for block in blocks(text):
@@ -76,6 +80,7 @@ class MarkdownReader:
                 _take_data(block, said)
         said.releases = _last_of_each_chart(said)
         said.judgements += claims(file, text, [(each.text, each.line) for each in prose])
+        said.inner += [each for values in said.values for each in within_values(values)]
         return read_of(said)
 
 
@@ -135,10 +140,15 @@ def _last_of_each_chart(said: Said) -> dict[Any, Release]:
 def blocks(text: str) -> Iterator[Block]:
     """The parts of a text, in its order."""
     lines = text.splitlines()
+    ends: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        word = line.strip()
+        if word.replace("_", "").replace("-", "").isalnum():
+            ends.setdefault(word, []).append(number)
     prose: list[str] = []
     at = begin = 0
     while at < len(lines):
-        block = _fenced(lines, at) or _unfenced(lines, at)
+        block = _fenced(lines, at) or _unfenced(lines, at, ends)
         if block is None:
             prose.append(lines[at])
             at += 1
@@ -187,11 +197,13 @@ def _kind(language: str, lines: list[str]) -> str | None:
     return "data" if _KEY.match(first) or first.startswith("{") else None
 
 
-def _unfenced(lines: list[str], at: int) -> tuple[Block, int] | None:
+def _unfenced(
+    lines: list[str], at: int, ends: Mapping[str, Sequence[int]]
+) -> tuple[Block, int] | None:
     """Commands or YAML that stand between sentences as they are."""
     line = lines[at]
     if _TOOL.match(line):
-        end = _end_of_command(lines, at)
+        end = _end_of_command(lines, at, ends)
         return Block("shell", "\n".join([*lines[at:end], ""]), at + 1), end
     if line.startswith(("apiVersion:", "kind:")) and _KEY.match(line):
         end = at + 1
@@ -207,7 +219,7 @@ def _goes_on(lines: list[str], at: int) -> bool:
     return not lines[at].strip() and bool(following) and following[0].startswith((" ", "---"))
 
 
-def _end_of_command(lines: list[str], at: int) -> int:
+def _end_of_command(lines: list[str], at: int, ends: Mapping[str, Sequence[int]]) -> int:
     """The line behind a command: past continuations and here-documents."""
     end = at
     while end + 1 < len(lines) and lines[end].rstrip().endswith("\\"):
@@ -216,5 +228,6 @@ def _end_of_command(lines: list[str], at: int) -> int:
     waits = re.search(r"<<-?[ \t]*['\"\\]?([\w.-]+)", "\n".join(lines[at:end]))
     if waits is None:
         return end
-    stop = next((n for n in range(end, len(lines)) if lines[n].strip() == waits[1]), None)
-    return end if stop is None else stop + 1
+    stops = ends.get(waits[1], ())
+    at_or_behind = bisect_left(stops, end)
+    return end if at_or_behind == len(stops) else stops[at_or_behind] + 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.lint.shell.reading import read_commands, read_of
+from eks_gpushare.lint.readers.charts import within_values
+from eks_gpushare.lint.shell.reading import read_commands, read_of, too_large
 from eks_gpushare.lint.shell.said import Said
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ class ShellReader:
 
     def read(self, file: str, text: str) -> Read:
         """What it says."""
+        if (large := too_large(file, text)) is not None:
+            return large
         said = Said(file)
         read_commands(text, said)
+        said.inner += [each for values in said.values for each in within_values(values)]
         return read_of(said)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.lint.document import Read
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import Source
+from eks_gpushare.lint.document import Position, Read
+from eks_gpushare.lint.rules.files import NOT_READ
 from eks_gpushare.lint.shell.helm import helm_release
 from eks_gpushare.lint.shell.kubectl import kubectl
 from eks_gpushare.lint.shell.node_groups import node_group
-from eks_gpushare.lint.shell.said import documents_of
+from eks_gpushare.lint.shell.said import documents_of, placed_document
 from eks_gpushare.lint.shell.words import commands
 from eks_gpushare.lint.snippets import without_placeholders
 
@@ -18,7 +21,18 @@ if TYPE_CHECKING:
 
 TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "microk8s")
 """Commands that say something of a cluster."""
+MAX_CHARACTERS: Final = 128 * 1024
+"""Longest script or documentation that is read."""
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
+
+
+def too_large(file: str, text: str) -> Read | None:
+    """What to say of a text that is larger than anybody writes one; None of others."""
+    if len(text) <= MAX_CHARACTERS:
+        return None
+    source = Source("the text", placed_document(file, None, Position(1, 1), {}))
+    message = f"It is not read: it has more than {MAX_CHARACTERS:,} characters."
+    return Read(judgements=[Problem(NOT_READ, source, (), message, "Give parts of it.")])
 
 
 def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None:

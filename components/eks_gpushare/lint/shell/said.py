@@ -33,6 +33,8 @@ class Said:
     """Files that the text writes, by the name that it gives them."""
     within: dict[str, Sequence[Document]] = field(default_factory=dict)
     """The documents of those files, which are read as they stand unless a chart takes them."""
+    values: list[Document] = field(default_factory=list)
+    """Those of them that a chart takes as its values."""
     taken: set[str] = field(default_factory=set)
     """Names of the files among them that are values of a chart."""
     releases: dict[tuple[Maybe[str], Maybe[str]], Release] = field(default_factory=dict)
@@ -54,7 +56,7 @@ class Said:
         read = self.within.get(name, ())
         if len(read) != 1 or not isinstance(read[0].value, dict):
             return UNKNOWN
-        self.inner += within_values(read[0])
+        self.values.append(read[0])
         self.taken.add(name)
         return read[0].value
 

@@ -25,6 +25,9 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)\+?=(?P<value>.*)", re.DOTALL)
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w. /'-]{0,60}>(?![<>])")
 _HEREDOC: Final = re.compile(r"<<(?P<dash>-?)[ \t]*(?P<word>'[^'\n]*'|\"[^\"\n]*\"|\\?[\w.-]+)")
+_BLANK: Final = re.compile(r"[ \t\r]+")
+_ORDINARY: Final = re.compile(r"[^ \t\r\n;&|()<>\\'\"$`]+")
+_QUOTED: Final = re.compile(r"[^\"\\$`]+")
 _BEFORE_COMMAND: Final = frozenset(
     ("$", "if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "sudo", "exec")
 )
@@ -132,7 +135,7 @@ class _Scanner:
             elif char == "\\" and self._text[self._at + 1 : self._at + 2] in {"\n", "\r"}:
                 self._skip(3 if self._text[self._at + 1 : self._at + 3] == "\r\n" else 2)
             elif char in " \t\r":
-                self._skip(1)
+                self._run(_BLANK)
             elif char == "#":
                 self._skip_line()
             elif char in ";&|()":
@@ -152,13 +155,20 @@ class _Scanner:
         return done
 
     def _skip(self, count: int) -> None:
-        for char in self._text[self._at : self._at + count]:
-            if char == "\n":
-                self._line += 1
-                self._column = 1
-            else:
-                self._column += 1
+        last = self._text.rfind("\n", self._at, self._at + count)
+        if last < 0:
+            self._column += count
+        else:
+            self._line += self._text.count("\n", self._at, self._at + count)
+            self._column = self._at + count - last
         self._at += count
+
+    def _run(self, pattern: re.Pattern[str]) -> str:
+        """Take all characters of a kind, at least one."""
+        matched = pattern.match(self._text, self._at)
+        run = matched[0] if matched else self._text[self._at]
+        self._skip(len(run))
+        return run
 
     def _skip_line(self) -> None:
         end = self._text.find("\n", self._at)
@@ -228,8 +238,7 @@ class _Scanner:
             elif char in "$`":
                 made.append(self._expansion())
             else:
-                made.append(char)
-                self._skip(1)
+                made.append(self._run(_ORDINARY))
         return "".join(made)
 
     def _single(self) -> str:
@@ -257,8 +266,7 @@ class _Scanner:
             elif char in "$`":
                 made.append(self._expansion())
             else:
-                made.append(char)
-                self._skip(1)
+                made.append(self._run(_QUOTED))
         return "".join(made)
 
     def _expansion(self) -> str:
