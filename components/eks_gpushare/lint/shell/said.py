@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.lint.charts import within_values
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.snippets import filled, read_snippet
 
