@@ -80,9 +80,9 @@ def test_what_a_stack_has_beside_its_pools() -> None:
     maps = {
         each.name: each for each in stack_of("gpu-operator").items if isinstance(each, ConfigMap)
     }
-    named = operator[0].values["migManager"]["config"]["name"]  # type: ignore[index,call-overload]
+    named = operator[0].values["migManager"]["config"]["name"]  # type: ignore[index]
     assert named in maps
-    assert operator[0].values["devicePlugin"]["config"]["name"] in maps  # type: ignore[index,call-overload]
+    assert operator[0].values["devicePlugin"]["config"]["name"] in maps  # type: ignore[index]
 
 
 def test_bottlerocket_serves_itself() -> None:

@@ -284,3 +284,19 @@ def test_a_template_is_none_of_its_results() -> None:
     found = report(f"kind: {{{{ .x }}}}\n{{{{- if .y }}}}\na: b\n{{{{ end }}}}\n---\n{DEPLOYMENT}")
     assert [each.code for each in found.findings] == ["GPU1003"]
     assert found.readable
+
+
+def test_json_is_read_with_its_own_escapes() -> None:
+    text = """\
+    {
+    \t"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"},
+    \t"data": {"a": "x\\/y", "b": "\\ud83d\\ude00\\u00e9", "c": "\\ud83d\\ude00", "d": "z"}
+    }
+    """
+    (found,) = items(text)
+    assert isinstance(found, ConfigMap)
+    assert isinstance(found.data, dict)
+    assert found.data["a"] == "x/y"
+    assert found.data["d"] == "z"
+    column = dedent(text).splitlines()[2].index('"d"') + 1
+    assert found.source.document.position(("data", "d")) == (3, column)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.catalog import alternatives, gpu_instance_types
+from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.catalog.mig import mig_model, mig_models
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.lint.document import Position
+from eks_gpushare.lint.retired import retired_words
 from eks_gpushare.lint.rules.claims import (
     COUNT_CLAIM,
     PROFILE_CLAIM,
@@ -344,13 +345,6 @@ def _retired(file: str, sentence: Sentence, told: set[str]) -> Iterator[Judgemen
         if each.retired and each.name not in told:
             told.add(each.name)
             yield _said(file, sentence, RETIRED_TYPE, *retired_words(each))
-
-
-def retired_words(found: InstanceType) -> tuple[str, str]:
-    """Message and fix for a type that is not to be had any more."""
-    others = alternatives(found)[:3]
-    instead = f"Take one of {', '.join(others)}." if others else "Take another type."
-    return f"EC2 offers {found.name} in no region any more.", instead
 
 
 _SINGLE: Final = re.compile(

@@ -128,7 +128,8 @@ class Reading:
             return False
         if (node_class := class_of(document)) is not None:
             name, spec = node_class
-            self.classes[name] = spec
+            if isinstance(name, str):
+                self.classes[name] = spec
         file.kinds[_kind(reader, document)] = None
         self._take(file, reader.read(document), depth)
         return True

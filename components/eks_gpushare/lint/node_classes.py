@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.source import Maybe
 
 
-def class_of(document: Document) -> tuple[Any, Any] | None:
+def class_of(document: Document) -> tuple[str, Any] | None:
     """The name and the spec of an EC2NodeClass; None of anything else."""
     value = document.value
     group = str(text(at(value, "apiVersion"))).partition("/")[0]
     if at(value, "kind") != "EC2NodeClass" or group != "karpenter.k8s.aws":
         return None
-    return at(value, "metadata", "name"), at(value, "spec")
+    name = at(value, "metadata", "name")
+    return (name, at(value, "spec")) if isinstance(name, str) else None
 
 
 def with_classes(found: Iterable[Item], classes: Mapping[Any, Any]) -> Iterator[Item]:
@@ -46,7 +47,7 @@ def _class_name(nodes: Nodes) -> Any:
     document = nodes.source.document
     value = document.value if isinstance(document, Document) else None
     name = at(value, *nodes.source.path, "spec", "template", "spec", "nodeClassRef", "name")
-    return None if name is UNKNOWN or name is None else name
+    return name if isinstance(name, str) else None
 
 
 def _ami(spec: Any) -> Maybe[str]:

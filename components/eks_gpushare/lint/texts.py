@@ -31,6 +31,8 @@ _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _NOTHING: Final = re.compile(r"(?:\s++|[#%][^\n]*+|---[ \t]*+(?=\r?\n|\Z))*+(?:\.\.\.\s*+)?\Z")
 _SKIPPED: Final = re.compile(r"^kind: *[\"']?CustomResourceDefinition\b", re.MULTILINE)
 """Definitions of resources, which are long and say nothing of GPUs."""
+_PAIR: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+"""A character beyond the first 65,536, as JSON writes it in two halves."""
 _BOM: Final = "\ufeff"
 _PLAIN: Final = re.compile("[^\t\n\r -~]")
 # libyaml's own set of characters, less the byte order mark. Compiled where it is needed.
@@ -81,7 +83,7 @@ def read_texts(
             at = _positions(skipped)
             documents.append(Document(file, value, at, count, editable=False))
             continue
-        composer = Composer(part, line, most)
+        composer = Composer(_as_yaml(part), line, most)
         read, found = _document(composer, YamlText(part, None, start, line, place, block))
         most -= composer.items
         problems += found
@@ -160,6 +162,13 @@ def _parts(text: str) -> Iterator[tuple[int, int, str]]:
             last = begin
             yield begin, line, part
         begin = end
+
+
+def _as_yaml(part: str) -> str:
+    """The same text with as many characters, without what JSON has and YAML has not."""
+    if not part.lstrip().startswith(("{", "[")) or "\\u" not in part:
+        return part
+    return _PAIR.sub("?" * 12, part)
 
 
 def _only_directives(part: str) -> bool:

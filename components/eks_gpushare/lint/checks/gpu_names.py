@@ -35,8 +35,10 @@ _MIG: Final = re.compile(
 _PROFILE: Final = re.compile(r"(\d+)g[-_. ]?(\d+)gb", re.IGNORECASE)
 _ONCE: Final = "alpha.kubernetes.io/nvidia-gpu"
 """What GPUs were called up to Kubernetes 1.10."""
-_MEANT: Final = {"gpu": GPU, "gpus": GPU, "gpushared": GPU + SHARED_SUFFIX}
-_MEANT |= {"gpushare": GPU + SHARED_SUFFIX, "sharedgpu": GPU + SHARED_SUFFIX}
+_MEANT: Final = {
+    **dict.fromkeys(("gpu", "gpus"), GPU),
+    **dict.fromkeys(("gpushared", "gpushare", "sharedgpu"), GPU + SHARED_SUFFIX),
+}
 _LABELS: Final = re.compile(r"nvidia\.com/(?:gpu|gpu\.shared|mig-\d+g\.\d+gb(?:\.shared)?)")
 _WANTING: Final = ("In", "Exists", "Gt", "Lt")
 _TERMS: Final = (

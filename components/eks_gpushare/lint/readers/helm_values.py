@@ -6,14 +6,14 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_keys import chart_keys
-from eks_gpushare.lint.document import Read
-from eks_gpushare.lint.readers.charts import (
+from eks_gpushare.lint.charts import (
     DEVICE_PLUGIN,
     EXPORTER,
     OPERATOR,
     release,
     within_values,
 )
+from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.readers.words import plain
 
 if TYPE_CHECKING:

@@ -17,6 +17,8 @@ from eks_gpushare.inventory.items import (
 )
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
+from eks_gpushare.lint.readers.mig_parted import MigPartedReader
 from eks_gpushare.lint.readers.objects import judge_object
 from eks_gpushare.lint.readers.pods import pod_labels, pod_places
 from eks_gpushare.lint.readers.values import at, mapping, mappings, text
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.document import Document
 
 _CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"))
+_CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 _REQUESTS = "requests."
 
 
@@ -107,12 +110,14 @@ def _items(document: Document) -> Iterator[Item]:
 
 
 def _within(document: Document) -> Iterator[Document]:
-    """The documents in a ConfigMap's texts, as far as they look like YAML."""
+    """The configurations in a ConfigMap's texts, values of charts only where they are named so."""
     data = document.value.get("data")
     for key, each in data.items() if isinstance(data, dict) else ():
         if isinstance(each, str) and ":" in each:
             texts = texts_within(document, ("data", key))
-            yield from texts.documents if texts else ()
+            for inner in texts.documents if texts else ():
+                if "values" in key.lower() or any(one.matches(inner) for one in _CONFIGURATIONS):
+                    yield inner
 
 
 def _labels(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:

@@ -7,10 +7,10 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.lint.charts import within_values
 from eks_gpushare.lint.claims import claims
 from eks_gpushare.lint.copied import as_meant
 from eks_gpushare.lint.document import Position, Read
-from eks_gpushare.lint.readers.charts import within_values
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
 from eks_gpushare.lint.rules.shell import NO_YAML
 from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of, too_large

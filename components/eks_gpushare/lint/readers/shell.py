@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.lint.readers.charts import within_values
+from eks_gpushare.lint.charts import within_values
 from eks_gpushare.lint.shell.reading import read_commands, read_of, too_large
 from eks_gpushare.lint.shell.said import Said
 

@@ -212,7 +212,7 @@ def gpu_pool_rules(source: Source, spec: Any) -> Iterator[Judgement]:
         fix = "Add limits, such as nvidia.com/gpu or cpu."
         yield Problem(NO_LIMIT, source, ("spec",), message, fix)
     policy = at(spec, "disruption", "consolidationPolicy")
-    if policy in {"WhenEmptyOrUnderutilized", "Balanced"}:
+    if isinstance(policy, str) and policy in {"WhenEmptyOrUnderutilized", "Balanced"}:
         if at(spec, "disruption", "budgets") is not None:
             return
         yield Problem(

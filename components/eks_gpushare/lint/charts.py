@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.lint.readers.values import at, mapping, text
+from eks_gpushare.inventory.values import at, text
 from eks_gpushare.lint.texts import texts_within
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def release(
         chart=chart,
         version=text(version),
         namespace=namespace,
-        values=mapping(values),
+        values=values if isinstance(values, dict) or values is UNKNOWN else {},
     )
 
 
