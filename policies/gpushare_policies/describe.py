@@ -145,9 +145,9 @@ What the rules do not see:
 
 Objects of Kubernetes are judged in whatever resource they stand: of any version of their group,
 as a patch (`DeploymentPatch`), in a list (`DeploymentList`, `List`), as a `CustomResource`, or in
-what makes pods of a kind that somebody else defined (`RayCluster`, `Notebook`). Of a patch only what
-it says is judged. Objects belong together where they reach the same cluster: by the kubeconfig that
-is made of it or that names it.
+what makes pods of a kind that somebody else defined (`RayCluster`, `Notebook`). Of a patch only
+what it says is judged. Objects belong together where they reach the same cluster: by the kubeconfig
+that is made of it or that names it.
 """
 
 

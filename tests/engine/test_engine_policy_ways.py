@@ -262,3 +262,33 @@ def test_a_pack_of_others_says_the_same_in_every_way(engine: Engine) -> None:
     assert len(planned) > 5
     assert previewed(project, "dev", {"few": "advisory"}) == planned
     assert analyzed(project, file, {"few": "advisory"}) == in_process(read_state(file).recording)
+
+
+def test_what_is_repaired_is_the_same_in_every_way(foreign: Project) -> None:
+    pack = load_pack(foreign.directory / "policies")
+    repairing = [rule.name for rule in pack.policies if getattr(rule, "repairs", ())]
+    levels: dict[str, Any] = OF_SIXTY | dict.fromkeys(repairing, "remediate")
+    words = ("--policy-pack", "policies", *levels_of(foreign, levels))
+    result = foreign.preview("prod", None, *words, fails=True)
+    by_engine = {
+        (
+            event["policyRemediationEvent"]["policyName"],
+            event["policyRemediationEvent"]["resourceUrn"],
+        )
+        for event in result.events
+        if "policyRemediationEvent" in event
+    }
+
+    found = run_pack(
+        pack.policies,
+        recorded(foreign, "prod", known=False),
+        config=levels,
+        pack=pack.name,
+    )
+
+    repaired = {(v.policy, v.urn) for v in found if v.level == "remediate"}
+    assert len({policy for policy, _ in repaired}) > 1
+    assert repaired == by_engine
+    left = {(v.policy, v.urn) for v in found if v.policy in repairing and v.level == "mandatory"}
+    engines = {(name, urn) for name, level, urn, _ in result.violations if level == "mandatory"}
+    assert left == engines

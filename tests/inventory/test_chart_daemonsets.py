@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 import yaml
+from inventory_of import chart
 
 from eks_gpushare.catalog.chart_daemonsets import CHART_DAEMONSETS, chart_of
 from eks_gpushare.inventory.daemons import daemons, role_of
 from eks_gpushare.inventory.inventory import Inventory
-from inventory_of import chart
 
 PLUGIN, OPERATOR = "nvidia-device-plugin", "gpu-operator"
 ANY = [{"operator": "Exists"}]

@@ -200,10 +200,11 @@ def test_of_files_mig_manager_may_be_elsewhere() -> None:
     assert (found.rule, found.severity) == (mig.NOBODY_APPLIES, "info")
 
 
-def test_what_is_not_known_is_not_judged() -> None:
+def test_what_is_not_known_is_said_where_it_counts() -> None:
     release, layouts = own(half=HALF)
     unread = config_map("layouts", UNKNOWN)
 
     assert codes(cut("halves"), release, unread) == []
     assert codes(cut("halves"), release, layouts) == ["GPU1131"]
-    assert codes(nodes(A100, user_data=UNKNOWN, labels=PRESENT), SINGLE) == []
+    assert codes(nodes(A100, user_data=UNKNOWN, labels=PRESENT), SINGLE) == ["?GPU1130"]
+    assert codes(nodes(A100, user_data=UNKNOWN, labels=PRESENT), plugin()) == []

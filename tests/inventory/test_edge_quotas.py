@@ -93,8 +93,8 @@ def test_limits_of_a_node_pool_are_its_most() -> None:
 
 def test_what_is_not_known_is_said() -> None:
     assert codes(pool(), sliced(), quota(UNKNOWN)) == ["?GPU1150"]
-    assert codes(pool(), sliced(), quota({GPU: UNKNOWN})) == []
-    assert codes(pool(UNKNOWN), sliced(), quota({GPU: 99})) == []
+    assert codes(pool(), sliced(), quota({GPU: UNKNOWN})) == ["?GPU1150"]
+    assert codes(pool(UNKNOWN), sliced(), quota({GPU: 99})) == ["?GPU1151"]
 
 
 def test_without_pools_files_say_nothing_of_quotas() -> None:

@@ -452,3 +452,53 @@ def test_a_message_says_what_is_wrong_and_how_to_comply(
     config = {"tags": {"team": ""}} if name == "tags-required" else None
 
     assert violations(rule, token, props, config=config) == [message]
+
+
+@pytest.mark.parametrize(
+    ("ports", "port", "told"),
+    [
+        (None, 80.0, None),
+        (None, 8443.0, "Only the ports 80 and 443 may be open to it."),
+        ([8443.0], 8443.0, None),
+        ([8443.0], 443.0, "Only port 8443 may be open to it."),
+        ([], 443.0, "No port may be open to it."),
+    ],
+)
+def test_the_ports_that_may_be_open_are_configured(
+    ports: list[float] | None,
+    port: float,
+    told: str | None,
+    violations: Callable[..., list[str]],
+) -> None:
+    props = {"ipProtocol": "tcp", "fromPort": port, "toPort": port, "cidrIpv4": "0.0.0.0/0"}
+    config = None if ports is None else {"ports": ports}
+    rule = RULES["security-groups-not-open"]
+    assert isinstance(rule, Rule)
+
+    found = violations(rule, INGRESS_RULE, props, config=config)
+
+    assert [told in message for message in found if told] == ([True] if told else [])
+    assert bool(found) is (told is not None)
+
+
+@pytest.mark.parametrize(
+    ("ports", "told"),
+    [
+        ({}, "every port"),
+        ({"fromPort": -1.0, "toPort": -1.0}, "every port"),
+        ({"fromPort": 0.0, "toPort": 65535.0}, "every port"),
+        ({"fromPort": 1.0, "toPort": 65535.0}, "the ports 1 to 65535"),
+        ({"fromPort": 0.0, "toPort": 0.0}, "port 0"),
+        ({"fromPort": 30000.0, "toPort": "32767"}, "the ports 30000 to 32767"),
+    ],
+)
+def test_the_ports_that_are_open_are_named(
+    ports: dict[str, Any], told: str, violations: Callable[..., list[str]]
+) -> None:
+    props = {"ipProtocol": "tcp", "cidrIpv4": "0.0.0.0/0", **ports}
+    rule = RULES["security-groups-not-open"]
+    assert isinstance(rule, Rule)
+
+    (message,) = violations(rule, INGRESS_RULE, props)
+
+    assert f" opens {told} to 0.0.0.0/0, the whole internet." in message

@@ -146,10 +146,16 @@ def test_other_types_in_the_launch_template_make_no_gpu_nodes(
 
 
 @BY_TEMPLATE
+@pytest.mark.parametrize(
+    "group", [{"amiType": "AL2_x86_64_GPU"}, {"instanceTypes": ["g5.xlarge"]}, {"gpu": True}]
+)
 def test_what_the_node_group_says_itself_is_said_once(
-    rule: str, started: Callable[..., list[PolicyResource]], said: Callable[..., list[str]]
+    rule: str,
+    group: dict[str, Any],
+    started: Callable[..., list[PolicyResource]],
+    said: Callable[..., list[str]],
 ) -> None:
-    assert said(rule, started({"instanceType": "g5.xlarge"}, {"amiType": "AL2_x86_64_GPU"})) == []
+    assert said(rule, started({"instanceType": "g5.xlarge"}, group)) == []
 
 
 def test_a_type_that_another_resource_gives_is_not_judged(
@@ -549,6 +555,7 @@ def test_nodes_in_a_subnet_that_gives_public_addresses_are_refused(
 
 
 AUTOSCALER = {"chart": "cluster-autoscaler", "values": {"autoDiscovery": {"clusterName": "gpu"}}}
+FOUND = {"tags": [{"key": "k8s.io/cluster-autoscaler/enabled", "value": "true"}]}
 SIZES = {"minSize": 0.0, "desiredSize": 2.0, "maxSize": 4.0}
 
 
@@ -558,8 +565,9 @@ SIZES = {"minSize": 0.0, "desiredSize": 2.0, "maxSize": 4.0}
         (NODE_GROUP, {"scalingConfig": SIZES}, True),
         (NODE_GROUP, {"scalingConfig": {**SIZES, "minSize": "4", "desiredSize": "4"}}, False),
         (NODE_GROUP, {"scalingConfig": {"minSize": 1.0, "maxSize": 3.0}}, False),
-        (SCALING_GROUP, {"minSize": 0.0, "desiredCapacity": 1.0, "maxSize": 4.0}, True),
-        (SCALING_GROUP, {"minSize": 0.0, "maxSize": 4.0}, False),
+        (SCALING_GROUP, {**FOUND, "minSize": 0.0, "desiredCapacity": 1.0, "maxSize": 4.0}, True),
+        (SCALING_GROUP, {**FOUND, "minSize": 0.0, "maxSize": 4.0}, False),
+        (SCALING_GROUP, {"minSize": 0.0, "desiredCapacity": 1.0, "maxSize": 4.0}, False),
     ],
 )
 def test_a_number_of_nodes_that_two_set_is_reported(
@@ -590,7 +598,13 @@ def test_a_number_of_nodes_that_the_program_ignores_is_the_autoscaler_s(
     resource: Callable[..., PolicyResource],
     said: Callable[..., list[str]],
 ) -> None:
-    props = {"scalingConfig": SIZES, "minSize": 0.0, "desiredCapacity": 1.0, "maxSize": 4.0}
+    props = {
+        **FOUND,
+        "scalingConfig": SIZES,
+        "minSize": 0.0,
+        "desiredCapacity": 1.0,
+        "maxSize": 4.0,
+    }
     group, autoscaler = resource(token, "nodes", props), resource(RELEASE, "ca", AUTOSCALER)
     timeouts = PolicyCustomTimeouts(0, 0, 0)
     group.opts = PolicyResourceOptions(False, [path], None, [], timeouts, [])  # noqa: FBT003

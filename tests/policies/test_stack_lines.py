@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -33,7 +33,8 @@ def previewed(stack: str) -> Preview:
 def line_of(stack: str, *path: str) -> int:
     """The line of a key, as PyYAML has it."""
     text = (ROOT / "stacks" / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8")
-    node, line = yaml.compose(text), 0
+    node: Any = yaml.compose(text)
+    line = 0
     for step in ("config", "eks-gpushare:environment", *path):
         for key, value in node.value:
             if key.value == step:
@@ -103,6 +104,7 @@ def test_a_program_with_an_environment_in_python_has_lines_of_its_own(
         "eks_gpushare.GpuSharingEnvironment(\n"
         '    "mine",\n'
         '    {"region": "us-west-2", "cluster": {"name": "mine", "version": "1.35"},\n'
+        '     "availability_zones": ["us-west-2a", "us-west-2b", "us-west-2c"],\n'
         '     "pools": {"gpu": {"instance_types": ["g5.xlarge"],\n'
         '        "sharing": {"mode": "timeSlicing", "replicas": 10}}}},\n'
         ")\n"

@@ -284,7 +284,7 @@ def test_a_file_that_cannot_be_read_is_a_result_of_each_format(
 
 
 def test_several_outputs_of_one_run(bad: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--output", "sarif=out/check.sarif", "--output", "junit=check.xml", "--json"]
+    words = ["--output", "SARIF=out/check.sarif", "--output", "junit=check.xml", "--json"]
 
     assert main(["check", *words, bad]) == 1
 

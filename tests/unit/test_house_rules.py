@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -48,6 +49,7 @@ LAYERS = (
     (
         "args",
         "autoscaling_args",
+        "caller_words",
         "catalog_args",
         "cluster_args",
         "late_values",
@@ -59,7 +61,7 @@ LAYERS = (
     ("served",),
     ("aws", "in_cluster"),
     COMPONENTS,
-    ("aws_lookups",),
+    ("aws_lookups", "plugin"),
     ("program",),
     ("engine_config", "testing"),
     ("stack",),
@@ -103,9 +105,15 @@ def assert_none(found: list[str]) -> None:
     assert not found, "\n".join(["", *found])
 
 
+@cache
+def parsed(source: str) -> ast.Module:
+    """The tree of a file, which several rules look at."""
+    return ast.parse(source)
+
+
 def imports(source: str) -> Iterator[tuple[int, str]]:
     """Line and full name of each absolute import, wherever in the file it stands."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -148,7 +156,7 @@ def describes(previous: ast.stmt | None, text: ast.Expr, scope: ast.AST) -> bool
 def lost_strings(source: str) -> list[str]:
     """Strings that stand alone: the half of a message that a missing parenthesis or comma lost."""
     found = []
-    for scope in ast.walk(ast.parse(source)):
+    for scope in ast.walk(parsed(source)):
         for field in ("body", "orelse", "finalbody"):
             body = getattr(scope, field, None)
             if not isinstance(body, list):
@@ -300,7 +308,7 @@ def test_nothing_imports_the_source_root() -> None:
 
 def classes(source: str) -> Iterator[tuple[ast.ClassDef, list[str]]]:
     """The classes of a module with the last names of their bases."""
-    for node in ast.parse(source).body:
+    for node in parsed(source).body:
         if isinstance(node, ast.ClassDef):
             yield node, [ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases]
 
@@ -407,7 +415,7 @@ def test_args_and_outputs_of_components_are_described() -> None:
 
 
 def holds_tests(source: str) -> bool:
-    tree = ast.parse(source)
+    tree = parsed(source)
     return any(
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
         for body in (tree.body, *(top.body for top in tree.body if isinstance(top, ast.ClassDef)))

@@ -39,15 +39,16 @@ def add_output_argument(parser: argparse.ArgumentParser) -> None:
         metavar="FORMAT[=FILE]",
         action="append",
         type=_output,
-        help=f"{', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}; may be given several times, all but "
-        "one with a FILE (default: text)",
+        help="text, JSON, SARIF, JUnit or GitHub (annotations), in small or capital letters; "
+        "may be given several times, all but one with a FILE (default: text)",
     )
 
 
 def _output(given: str) -> Output:
-    name, equals, file = given.partition("=")
+    written, equals, file = given.partition("=")
+    name = written.lower()
     if name not in _FORMATS:
-        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(_FORMATS)}")
+        raise argparse.ArgumentTypeError(f"{written!r} is none of {', '.join(_FORMATS)}")
     if equals and not file:
         raise argparse.ArgumentTypeError(f"{given!r} names no file")
     return Output(name, file)

@@ -83,10 +83,9 @@ def offers(inventory: Inventory, cluster: str) -> Offers:
 
 
 def _offer(inventory: Inventory, kind: NodeKind, plugins: tuple[Daemon, ...]) -> Offer:
-    known = kind.nodes.advertised
-    if known is not None and kind.type is not None:  # a plan says so, and has been checked
-        return Offer(kind, known.get(kind.type.name), UNKNOWN_GPUS)
-    state = mig_state(inventory, kind)
+    planned = _planned(kind)
+    # What a plan says has been checked, and does not follow from labels alone.
+    state = mig_state(inventory, kind) if planned is None else UNKNOWN_GPUS
     if own_plugin(kind.nodes):
         config = own_config(kind.nodes)
     elif kind.serves_itself:  # EKS Auto Mode, which shares nothing
@@ -94,7 +93,7 @@ def _offer(inventory: Inventory, kind: NodeKind, plugins: tuple[Daemon, ...]) ->
     else:
         plugins = serving(plugins, kind)
         config = _config(inventory, kind, plugins)
-    if (planned := _planned(kind)) is not None:
+    if planned is not None:
         return Offer(kind, planned, state, config, plugins)
     if config is None:
         return Offer(kind, None, state, plugins=plugins)

@@ -20,6 +20,7 @@ from eks_gpushare.inventory.edges import (
     promises,
     quotas,
     tenants,
+    unseen,
 )
 from eks_gpushare.inventory.registry import edges_in
 
@@ -28,6 +29,6 @@ if TYPE_CHECKING:
 
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mig, promises),
-    *(quotas, tenants, mps, drivers, engines, budgets),
+    *(quotas, tenants, mps, drivers, engines, budgets, unseen),
 )
 """Every check."""

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items
+from eks_gpushare.inventory.values import at, has_unknown, items
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX
 
@@ -142,14 +142,14 @@ def _why(asked: str, meant: str) -> str:
 def _unseen(workload: Workload, found: Sequence[Place]) -> Iterator[NotSeen]:
     """What would have to be known, but labels that only AWS or the node itself can tell."""
     for name in ("tolerations", "nodeSelector", "affinity"):
-        if workload.spec is UNKNOWN or at(workload.spec, name) is UNKNOWN:
+        if workload.spec is UNKNOWN or has_unknown(at(workload.spec, name)):
             what = f"the {name} of {workload.source.name}"
             yield NotSeen(PODS_KEPT_OUT, workload.source, what)
             return
     for place in found:
         nodes = place.offer.kind.nodes
         for name, value in (("taints", nodes.taints), ("labels", nodes.labels)):
-            if value is UNKNOWN:
+            if has_unknown(value):
                 yield NotSeen(PODS_KEPT_OUT, workload.source, f"the {name} of {nodes.source.name}")
                 return
 

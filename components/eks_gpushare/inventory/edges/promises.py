@@ -17,7 +17,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import meets_requirements
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import pairs, text
+from eks_gpushare.inventory.values import has_unknown, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.resources import GPU
 
@@ -105,7 +105,7 @@ def _pool(inventory: Inventory, offer: Offer, overlays: Sequence[Overlay]) -> It
     unsure = [
         each
         for each, verdict in verdicts
-        if verdict is None or UNKNOWN in (each.capacity, each.weight)
+        if verdict is None or has_unknown([each.weight, _gpu_part(each.capacity)])
     ]
     if unsure:
         what = f"what {unsure[0].source.name} tells of {nodes.source.name}"
@@ -115,7 +115,7 @@ def _pool(inventory: Inventory, offer: Offer, overlays: Sequence[Overlay]) -> It
     told = _told({GPU: kind.type.api_gpu_count}, meant)
     has = {name: count for name, count in (offer.resources or {}).items() if count != 0}
     # Of files, overlays may be in others, unless there are some.
-    missing = None if overlays or inventory.complete else "info"
+    missing: Severity | None = None if overlays or inventory.complete else "warning"
     for name, count in has.items():
         yield from _compared(offer, name, count, told, missing)
     for name, count in told.resources.items():
@@ -193,7 +193,7 @@ def _compared(
         f"Nodes of {nodes.source.name} advertise {count} of {name}, and Karpenter takes a "
         f"{type_name} to have {said}: it launches nodes that stay empty.",
         f'Add a NodeOverlay for {type_name} with the capacity `{name}: "{count}"`.',
-        missing or "warning",
+        "warning",
     )
 
 
@@ -248,7 +248,7 @@ def templates(inventory: Inventory) -> Iterator[Judgement]:
 
 def _group(group: Sequence[Offer]) -> Iterator[Judgement]:
     nodes = group[0].kind.nodes
-    if nodes.promised is UNKNOWN:
+    if nodes.promised is UNKNOWN or has_unknown(_gpu_part(nodes.promised)):
         yield NotSeen(PROMISE_DIFFERS, nodes.source, f"the tags of {nodes.source.name}")
         return
     told = {name: value for name, value in nodes.promised.items() if is_gpu_resource(name)}

@@ -102,16 +102,17 @@ def _binding(subject: Subject) -> Iterator[str | Unjudged]:
     if kind == "Role" or (role is not UNKNOWN and role != "cluster-admin"):
         return
     subjects = at(subject.object.body, "subjects")
-    if UNKNOWN in (role, subjects) or UNKNOWN in items(subjects):
-        yield Unjudged("roleRef" if role is UNKNOWN else "subjects")
-        return
-    for holder in items(subjects):
-        yield from _holder(subject, at(holder, "kind"), at(holder, "name"))
-
-
-def _holder(subject: Subject, kind: Any, given: Any) -> Iterator[str | Unjudged]:
-    if UNKNOWN in (kind, given):
+    # Service accounts are for another rule, whatever of them and of the role is not known.
+    if subjects is UNKNOWN:
         yield Unjudged("subjects")
+    for holder in items(subjects):
+        if at(holder, "kind") in ("User", "Group", UNKNOWN):
+            yield from _holder(subject, role, at(holder, "kind"), at(holder, "name"))
+
+
+def _holder(subject: Subject, role: Any, kind: Any, given: Any) -> Iterator[str | Unjudged]:
+    if UNKNOWN in (role, kind, given):
+        yield Unjudged("roleRef" if role is UNKNOWN else "subjects")
         return
     name = format_value(given)
     if (kind == "Group" and name in _EVERYBODY) or (kind, name) == ("User", _NOBODY):

@@ -8,7 +8,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.props import each, read, whole
 from gpushare_policies.reading.networks import covered, reaches_everybody
-from gpushare_policies.rule import Rule, security_hub
+from gpushare_policies.rule import Rule, Setting, security_hub
 from gpushare_policies.tokens import (
     DEFAULT_SECURITY_GROUP,
     INGRESS_RULE,
@@ -18,12 +18,22 @@ from gpushare_policies.tokens import (
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _RAW = "Name the networks or security groups that need the port, in place of these."
 _FIX = Fix("A stack file opens none: remove what does, such as a transform.", _RAW, _RAW)
 
-_WEB = (80, 443)
+OPEN_PORTS: Setting[tuple[int, ...]] = Setting(
+    "ports",
+    (80, 443),
+    "Ports on which everybody may be answered, such as those of load balancers.",
+    {
+        "type": "array",
+        "items": {"type": "integer", "minimum": 0, "maximum": 65535},
+        "default": [80, 443],
+    },
+    lambda value: tuple(int(port) for port in value),
+)
 _HIGHEST = 65535
 _TCP, _UDP = ("tcp", "6"), ("udp", "17")
 _ALL = ("-1", "all")
@@ -50,10 +60,9 @@ def _networks(props: Any) -> list[str]:
     ]
 
 
-def _is_web(ports: tuple[int, int]) -> bool:
-    """Whether only ports are open on which load balancers answer everybody."""
+def _may_be_open(args: ResourceValidationArgs, ports: tuple[int, int]) -> bool:
     first, last = ports
-    return first == last and first in _WEB
+    return first == last and first in OPEN_PORTS.of(args)
 
 
 def _shown(ports: tuple[int, int]) -> str:
@@ -63,9 +72,15 @@ def _shown(ports: tuple[int, int]) -> str:
     return f"port {first}" if first == last else f"the ports {first} to {last}"
 
 
+def _listed(ports: Sequence[int]) -> str:
+    if len(ports) < 2:  # noqa: PLR2004  (one, or none)
+        return f"Only port {ports[0]}" if ports else "No port"
+    return f"Only the ports {', '.join(map(str, ports[:-1]))} and {ports[-1]}"
+
+
 def _judge(args: ResourceValidationArgs, props: Any) -> Iterator[str]:
     ports = _ports(props)
-    if ports is None or _is_web(ports):
+    if ports is None or _may_be_open(args, ports):
         return
     yield from _message(args, ports, _networks(props))
 
@@ -76,7 +91,7 @@ def _message(
     if reaches_everybody(networks):
         yield (
             f"The security group {args.name} opens {_shown(ports)} to {', '.join(networks)}, "
-            f"{covered(networks)}. Only the ports 80 and 443 may be open to it. "
+            f"{covered(networks)}. {_listed(OPEN_PORTS.of(args))} may be open to it. "
             f"{_FIX.of(args.urn)}"
         )
 
@@ -86,7 +101,7 @@ def _group(args: ResourceValidationArgs) -> Iterator[str]:
     together: dict[tuple[int, int], list[str]] = {}
     for rule in each(read(args.props, "ingress")):
         ports = _ports(rule)
-        if ports is not None and not _is_web(ports):
+        if ports is not None and not _may_be_open(args, ports):
             together.setdefault(ports, []).extend(_networks(rule))
     for ports, networks in together.items():
         yield from _message(args, ports, networks)
@@ -117,4 +132,5 @@ SECURITY_GROUPS_NOT_OPEN = Rule(
     ),
     also=("aws-security-hub/EC2.13", "aws-security-hub/EC2.14", "aws-security-hub/EC2.19"),
     fix=_FIX,
+    settings=(OPEN_PORTS,),
 )

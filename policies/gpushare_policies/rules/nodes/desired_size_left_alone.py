@@ -24,6 +24,9 @@ _FIX = Fix(
     'Set the option `ignore_changes=["scalingConfig.desiredSize"]` (of an Auto Scaling group '
     "`desiredCapacity`), or leave `desiredCapacity` out.",
 )
+# EKS puts them on the groups of its node groups:
+# https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, read 2026-11-22.
+_TAGS = "k8s.io/cluster-autoscaler/"
 _IGNORED = ("scalingConfig", "scalingConfig.desiredSize", "desiredCapacity", "*")
 
 
@@ -51,11 +54,18 @@ def _autoscalers(resources: Sequence[PolicyResource]) -> Iterator[PolicyResource
 def _has(autoscaler: PolicyResource, nodes: Nodes) -> bool:
     """Whether the autoscaler has a group: all that EKS tags, or those that its values name."""
     if not given(autoscaler.props, "values", "autoscalingGroups"):
-        return True
+        return nodes.is_managed or _is_tagged(nodes)
     used = autoscaler.property_dependencies.get("values", [])
     named = {peek(group, "name") for group in _named(autoscaler)}
     return peek(nodes.group.props, "name") in named - {None} or any(
         found.urn == nodes.group.urn for found in used
+    )
+
+
+def _is_tagged(nodes: Nodes) -> bool:
+    """Whether an Auto Scaling group has the tags by which the autoscaler finds its groups."""
+    return any(
+        str(peek(tag, "key")).startswith(_TAGS) for tag in each(peek(nodes.group.props, "tags"))
     )
 
 
