@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.lint.same_nodes import together
 
 MAP = """\
 apiVersion: v1
@@ -91,3 +93,21 @@ def test_a_map_that_kustomize_makes_is_there(given: str, codes: set[tuple[str, s
 
     found_ = found(values_yaml=VALUES, kustomization_yaml=text)
     assert {code for _, code in found_} == {code for _, code in codes}
+
+
+def test_nodes_that_differ_in_their_names_alone_are_judged_once() -> None:
+    each = """\
+apiVersion: v1
+kind: Node
+metadata:
+  name: n%s
+  labels: {kubernetes.io/hostname: n%s, node.kubernetes.io/instance-type: g5.xlarge, pool: %s}
+"""
+    text = "---\n".join(each % (n, n, "gpu" if n < 999 else "cpu") for n in range(1000))
+    reading = read_files([GivenFile("nodes.yaml", text)])
+    kept = [each for each in together(reading.items) if isinstance(each, Nodes)]
+
+    assert [(each.name, each.least, each.most) for each in kept] == [
+        ("n0", 999, 999),
+        ("n999", 1, 1),
+    ]

@@ -19,6 +19,7 @@ from eks_gpushare.lint.nodes import MAX_ITEMS
 from eks_gpushare.lint.readers import DOCUMENT_READERS, TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
+from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.lint.texts import read_texts, unreadable_character
 from eks_gpushare.lint.variants import agreed, variants
 
@@ -151,7 +152,7 @@ class Reading:
         found = list(self.judgements)
         chosen = [
             Inventory(each, complete)
-            for each in variants([*with_classes(self.items, self.classes)])
+            for each in variants(together(with_classes(self.items, self.classes)))
         ]
         for each in edges:
             try:

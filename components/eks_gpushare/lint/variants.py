@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.items import Nodes, Release, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST: Final = 8
 """Most files of values of one chart that are told apart."""
+_EFFORT: Final = 4_000
+"""Pairs of nodes and workloads that are looked at: of many, fewer choices are."""
 
 
 def variants(items: Sequence[Item]) -> list[tuple[Item, ...]]:
@@ -34,12 +36,17 @@ def variants(items: Sequence[Item]) -> list[tuple[Item, ...]]:
         installed = {id(each) for each in of_chart if not is_loose(each)}
         choices[chart] = [*loose, installed] if installed or not loose else loose
     made = []
-    for number in range(min(MOST, max(map(len, choices.values()), default=1))):
+    for number in range(min(_most(items), max(map(len, choices.values()), default=1))):
         chosen = set().union(*(each[min(number, len(each) - 1)] for each in choices.values()))
         made.append(
             tuple(each for each in items if not isinstance(each, Release) or id(each) in chosen)
         )
     return made
+
+
+def _most(items: Sequence[Item]) -> int:
+    nodes, workloads = (sum(isinstance(each, kind) for each in items) for kind in (Nodes, Workload))
+    return max(1, min(MOST, _EFFORT // (1 + nodes * workloads)))
 
 
 def is_loose(item: Item) -> bool:
