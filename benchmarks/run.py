@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import subjects
 from peer import peer
+from policy import policy
 from report import as_json, as_text, write_markdown
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ SUBJECTS = {
     "growth": subjects.growth,
     "stages": subjects.stages,
     "mig": subjects.mig,
+    "policy": policy,
 }
 
 

@@ -24,6 +24,7 @@ _IMAGE_WORDS = ("_NVIDIA", "AL2_X86_64_GPU")
 # alone has AMD's. Source: https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html, read
 # 2026-11-22.
 _GPU_FAMILY = re.compile(r"(?:u-)?(?:p|gr?)[1-9][0-9]*(?!ad)[a-z]*(?:-[a-z0-9]+)?")
+_GPU_PATTERN = re.compile(r"(?!g4ad)(?:p|gr?)[0-9*].*")
 _OTHER_MAKERS = ("amd", "amazon-web-services", "habana", "xilinx")
 _OTHER_ACCELERATORS = ("inferentia", "radeon-pro-v520", "vu9p", "u30")
 
@@ -46,7 +47,7 @@ def wants_gpu_attributes(requirements: Any) -> bool:
     2026-11-22: without a least count, accelerators are not asked for.
     """
     allowed = [str(name) for name in each(read(requirements, "allowedInstanceTypes"))]
-    if any(is_gpu_type(name.replace("*", "x")) for name in allowed):
+    if any(is_gpu_type(name) or _GPU_PATTERN.fullmatch(name) for name in allowed):
         return True
     makers = [str(name) for name in each(read(requirements, "acceleratorManufacturers"))]
     names = [str(name) for name in each(read(requirements, "acceleratorNames"))]

@@ -19,6 +19,8 @@ from gpushare_policies.rules import (
 from gpushare_policies.rules.in_force import EXEMPTIONS_IN_FORCE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gpushare_policies.rule import AnyRule
 
 _THEMES = (
@@ -34,8 +36,11 @@ _THEMES = (
     supply_chain,
 )
 
-POLICIES: tuple[AnyRule, ...] = (
-    *(each for theme in _THEMES for each in theme.RULES),
-    EXEMPTIONS_IN_FORCE,
-)
-"""All rules."""
+THEMES: Mapping[str, tuple[AnyRule, ...]] = {
+    **{theme.__name__.rpartition(".")[2]: theme.RULES for theme in _THEMES},
+    "configuration": (EXEMPTIONS_IN_FORCE,),
+}
+"""The rules by theme."""
+
+POLICIES: tuple[AnyRule, ...] = tuple(rule for rules in THEMES.values() for rule in rules)
+"""All rules. The one that tells of exemptions comes last, when all others have run."""

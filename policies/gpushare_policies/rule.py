@@ -116,6 +116,11 @@ def security_hub(reference: str, title: str) -> PolicyComplianceFramework:
     return PolicyComplianceFramework("AWS Security Hub", None, reference, title)
 
 
+def page_of(name: str) -> str:
+    """The page of a rule."""
+    return f"https://github.com/eks-gpushare/eks-gpushare/blob/main/docs/policies/{name}.md"
+
+
 def _schema(settings: Sequence[Setting[Any]]) -> PolicyConfigSchema:
     own = {setting.name: setting.json_schema() for setting in settings}
     return PolicyConfigSchema({**own, exemptions.KEY: dict(exemptions.SCHEMA)})
@@ -161,6 +166,7 @@ class Rule(ResourceValidationPolicy):
         framework: PolicyComplianceFramework | None = None,
         also: Sequence[str] = (),
         settings: Sequence[Setting[Any]] = (),
+        unseen: str = "",
         remediate: Mapping[str, Remediation] | None = None,
     ) -> None:
         """Take what there is to say about the rule.
@@ -172,22 +178,33 @@ class Rule(ResourceValidationPolicy):
         """Type tokens of the resources the rule looks at."""
         self.settings = tuple(settings)
         """Thresholds that may be configured."""
+        self.unseen = unseen
+        """What the rule is about and cannot see, for the documentation."""
         self.messages_say_fixes = True
         """Whether a message ends with how to comply, so that nobody need say it again."""
+        self.reads_only = True
+        """Whether it leaves what it is given as it is, so that others may look at it too."""
         self._checks = checks
         self._remediations = remediate or {}
+        self.repairs = tuple(self._remediations)
+        """Type tokens of the resources it repairs at the level `remediate`."""
         super().__init__(
             name=name,
             description=description,
             validate=self._run,
-            remediate=self._repair if remediate else None,
+            remediate=self._repair if remediate else None,  # type: ignore[arg-type]  # no awaitable
             enforcement_level=level,
             config_schema=_schema(settings),
             severity=severity,
             framework=framework,
             tags=list(also),
             remediation_steps=fix.steps(),
+            url=page_of(name),
         )
+
+    def looks_at(self, resource_type: str) -> bool:
+        """Whether the rule has anything to say of resources of a type."""
+        return resource_type in self._checks
 
     def _run(self, args: ResourceValidationArgs, report_violation: ReportViolation) -> None:
         report = exemptions.exempting(self.name, args, report_violation)
@@ -221,14 +238,19 @@ class StackRule(StackValidationPolicy):
         framework: PolicyComplianceFramework | None = None,
         also: Sequence[str] = (),
         settings: Sequence[Setting[Any]] = (),
+        unseen: str = "",
     ) -> None:
         """Take what there is to say about the rule; `applies_to` is for the documentation."""
         self.applies_to = tuple(applies_to)
         """Type tokens of the resources the rule looks at."""
         self.settings = tuple(settings)
         """Thresholds that may be configured."""
+        self.unseen = unseen
+        """What the rule is about and cannot see, for the documentation."""
         self.messages_say_fixes = True
         """Whether a message ends with how to comply, so that nobody need say it again."""
+        self.reads_only = True
+        """Whether it leaves what it is given as it is, so that others may look at it too."""
         self.ledger: exemptions.Ledger | None = None
         """Where what was exempted is written down, of the one rule that tells of it."""
         self._check = check
@@ -242,6 +264,7 @@ class StackRule(StackValidationPolicy):
             framework=framework,
             tags=list(also),
             remediation_steps=fix.steps(),
+            url=page_of(name),
         )
 
     def _run(self, args: StackValidationArgs, report_violation: ReportViolation) -> None:

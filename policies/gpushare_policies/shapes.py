@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from pulumi_policy import ResourceValidationArgs
 
-    from gpushare_policies.rule import Check
+    from gpushare_policies.rule import Check, Unjudged
 
 
 def on_clusters(check: Check) -> Mapping[str, Check]:
     """The check for clusters; one that shows no property, as a preview may have it, is left."""
 
-    def if_visible(args: ResourceValidationArgs) -> Iterator[str]:
+    def if_visible(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
         if any(given(args.props, key) for key in args.props):
             yield from check(args)
 

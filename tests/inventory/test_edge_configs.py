@@ -164,7 +164,7 @@ def test_the_operator_goes_on_without() -> None:
 def test_what_is_not_known_is_said() -> None:
     assert codes(POOL, named(name=UNKNOWN)) == ["?GPU1120"]
     assert codes(POOL, named(), config_map("sharing", UNKNOWN)) == []
-    assert codes(POOL, named(), config_map(UNKNOWN, {"a": SLICES})) == []  # type: ignore[arg-type]
+    assert codes(POOL, named(), config_map(UNKNOWN, {"a": SLICES})) == ["?GPU1121"]  # type: ignore[arg-type]
 
 
 def test_another_chart_is_none_of_it() -> None:

@@ -21,6 +21,8 @@ WRONG: list[tuple[str, str]] = [
     ("GPU1065", "Time slicing with `replicas: 4` gives each pod 25% of the GPU."),
     ("GPU1065", "- Value of 2: a GPU appears as 2 virtual GPUs (50% allocation per workload)"),
     ("GPU1065", "Set replicas to five, so that every pod owns 20 % of the card."),
+    ("GPU1065", "A node has ten time-slicing replicas.\nEvery pod gets 10% of it, and never more."),
+    ("GPU1065", "Time-slicing makes 10 virtual GPUs of one. A vGPU equals 10 percent of the GPU."),
     ("GPU1065", "Each replica of time-slicing is a quarter of the GPU."),
     ("GPU1065", "With time-slicing and 8 replicas, a pod gets 1/8 of the GPU."),
     ("GPU1065", "With replicas: 4 each pod gets 6 GB of GPU memory on an A10G."),

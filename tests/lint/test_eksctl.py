@@ -87,6 +87,8 @@ def test_right_files_pass(value: dict[str, Any]) -> None:
 
 WRONG: list[tuple[str, dict[str, Any]]] = [
     ("GPU1069", merged(CONFIG, **{f"{GROUP}instanceTypes": ["p3.8xlarge"]})),
+    ("GPU1069", merged(CONFIG, **{f"{OWN}instanceType": "g5.3xlarge"})),
+    ("GPU1077", merged(CONFIG, **{f"{GROUP}labels": {"nvidia.com/gpu.product": "A10G"}})),
     ("GPU1070", merged(CONFIG, **{f"{GROUP}desiredSize": 1})),
     ("GPU1070", merged(CONFIG, **{f"{GROUP}diskSize": 100})),
     ("GPU1070", merged(CONFIG, **{f"{GROUP}label": {"a": "b"}})),

@@ -106,7 +106,7 @@ def test_an_overlay_becomes_one() -> None:
                 ("karpenter.k8s.aws/instance-family", "In", ["p4d", "p3"]),
                 ("karpenter.k8s.aws/instance-gpu-count", "Gt", ["4"]),
             ],
-            ("p3.16xlarge", "p4d.24xlarge"),
+            ("p4d.24xlarge",),
         ),
         (
             [
@@ -150,7 +150,11 @@ RIGHT: list[dict[str, Any]] = [
     OVERLAY,
     merged(POOL, spec__replicas=2, spec__limits={"nodes": 4}),
     merged(POOL, spec__limits={"nvidia.com/gpu.shared": "40", "vpc.amazonaws.com/efa": 4}),
-    merged(POOL, spec__disruption={"consolidationPolicy": "Balanced", "consolidateAfter": "1m"}),
+    merged(POOL, spec__disruption={
+        "consolidationPolicy": "Balanced", "consolidateAfter": "1m", "budgets": [{"nodes": "1"}]
+    }),
+    merged(POOL, spec__limits=..., spec__replicas=2),
+    merged(POOL, spec__limits=..., **{REQUIREMENTS: []}),
     merged(POOL, spec__disruption={"budgets": [{"nodes": "10%"}], "consolidateAfter": "Never"}),
     merged(POOL, spec__template__metadata__labels={"nvidia.com/mig.config": "all-1g.5gb"}),
     merged(POOL, **{TAINTS: [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]}),
@@ -215,6 +219,13 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("GPU1055", required(
         {"key": "feature.node.kubernetes.io/pci-10de.present", "operator": "In", "values": ["true"]}
     )),
+    ("GPU1069", merged(POOL, **{REQUIREMENTS: [
+        {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g5.3xlarge"]}
+    ]})),
+    ("GPU1072", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2@v20250610"}])),
+    ("GPU1077", merged(POOL, spec__template__metadata__labels={"nvidia.com/gpu.product": "A10G"})),
+    ("GPU1078", merged(POOL, spec__limits=...)),
+    ("GPU1079", merged(POOL, spec__disruption__consolidationPolicy="WhenEmptyOrUnderutilized")),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2023@latest"}])),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "bottlerocket@latest"}])),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"name": "amazon-eks-node-al2023-*"}])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import zlib
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,7 @@ version: v1
 sharing:
   timeSlicing:
     renameByDefault: false
+    failRequestsGreaterThanOne: true
     resources:
       - name: nvidia.com/gpu
         replicas: 4
@@ -391,7 +393,8 @@ def resource() -> Callable[..., PolicyResource]:
         if provider is not None:
             kind = "pulumi:providers:kubernetes"
             proxy = unknown_checking_proxy(provider)
-            provided = PolicyProviderResource(kind, proxy, _urn("prod", kind, "k8s"), "k8s")
+            called = f"k8s-{zlib.crc32(repr(provider).encode()):x}"
+            provided = PolicyProviderResource(kind, proxy, _urn("prod", kind, called), called)
         used = {key: list(found) for key, found in (uses or {}).items()}
         return PolicyResource(
             token,

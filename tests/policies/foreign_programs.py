@@ -11,9 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pulumi
-import pulumi_aws as aws
-import pulumi_eks as eks
-import pulumi_kubernetes as k8s
+import pulumi_aws
+import pulumi_eks
+import pulumi_kubernetes
+
+# Their programs have no types, and give dictionaries for everything.
+aws: Any = pulumi_aws
+eks: Any = pulumi_eks
+k8s: Any = pulumi_kubernetes
 
 Program = Callable[[str], object]
 
@@ -31,7 +36,7 @@ sharing:
 """
 
 
-def cluster(name: str, **more: Any) -> aws.eks.Cluster:
+def cluster(name: str, **more: Any) -> Any:
     """A cluster as the rules want it, but for `more`."""
     vpc = {
         "subnet_ids": ["subnet-1", "subnet-2"],
@@ -51,7 +56,7 @@ def cluster(name: str, **more: Any) -> aws.eks.Cluster:
     return aws.eks.Cluster(f"{name}-cluster", vpc_config=vpc, **right | more)
 
 
-def template(name: str, **more: Any) -> aws.ec2.LaunchTemplate:
+def template(name: str, **more: Any) -> Any:
     """A launch template as the rules want it, but for `more`."""
     disk = {"encrypted": "true", "volume_size": 200, "volume_type": "gp3"}
     right: dict[str, Any] = {
@@ -61,7 +66,7 @@ def template(name: str, **more: Any) -> aws.ec2.LaunchTemplate:
     return aws.ec2.LaunchTemplate(f"{name}-template", **right | more)
 
 
-def nodes(name: str, **more: Any) -> aws.eks.NodeGroup:
+def nodes(name: str, **more: Any) -> Any:
     """A node group with GPUs as the rules want it, but for `more`."""
     right: dict[str, Any] = {
         "cluster_name": "theirs",
@@ -163,7 +168,7 @@ def deployment(name: str, **more: Any) -> None:
     )
 
 
-def their_cluster(name: str, **more: Any) -> eks.Cluster:
+def their_cluster(name: str, **more: Any) -> Any:
     """A cluster of `pulumi_eks`."""
     return eks.Cluster(
         f"{name}-eks",
@@ -176,20 +181,20 @@ def their_cluster(name: str, **more: Any) -> eks.Cluster:
     )
 
 
-def late(name: str) -> pulumi.Output[str]:
+def late(name: str) -> Any:
     """A text that only an update tells."""
     return aws.kms.Key(f"{name}-key").arn
 
 
-def with_disk(name: str, **ebs: Any) -> aws.ec2.LaunchTemplate:
+def with_disk(name: str, **ebs: Any) -> Any:
     return template(name, block_device_mappings=[{"device_name": "/dev/xvda", "ebs": ebs}])
 
 
-def metadata(name: str, **options: Any) -> aws.ec2.LaunchTemplate:
+def metadata(name: str, **options: Any) -> Any:
     return template(name, metadata_options=options)
 
 
-def vpc(name: str, **config: Any) -> aws.eks.Cluster:
+def vpc(name: str, **config: Any) -> Any:
     return cluster(name, vpc_config=config)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pulumi_policy.proxy import UNKNOWN_STRING_VALUE
+from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from gpushare_policies.rules.cluster.no_human_in_masters import NO_HUMAN_IN_MASTERS
 from gpushare_policies.tokens import ACCESS_ENTRY, CLUSTER_ROLE_BINDING, CONFIG_MAP, EKS_CLUSTER
@@ -176,3 +176,69 @@ def test_a_user_may_have_another_role(violations: Callable[..., list[str]]) -> N
     props = _binding("User", "jane", role="view")
 
     assert violations(NO_HUMAN_IN_MASTERS, CLUSTER_ROLE_BINDING, props) == []
+
+
+LATER = UNKNOWN_STRING_VALUE
+
+
+@pytest.mark.parametrize(
+    "props",
+    [
+        {**_binding("User", "jane"), "roleRef": {"name": LATER}},
+        {"roleRef": {"name": "cluster-admin"}, "subjects": LATER},
+        _binding("User", LATER),
+        _binding("Group", LATER),
+        _binding(LATER, "jane"),
+    ],
+)
+def test_a_binding_of_somebody_who_is_not_known_yet_is_not_judged(
+    props: dict[str, Any], violations: Callable[..., list[str]]
+) -> None:
+    with pytest.raises(UnknownValueError):
+        violations(NO_HUMAN_IN_MASTERS, CLUSTER_ROLE_BINDING, props)
+
+
+@pytest.mark.parametrize(
+    "props",
+    [
+        {**_binding("ServiceAccount", "installer"), "roleRef": {"name": LATER}},
+        _binding("ServiceAccount", LATER),
+        {"roleRef": {"name": "view"}, "subjects": LATER},
+        {"roleRef": {"name": "cluster-admin"}},
+    ],
+)
+def test_what_is_not_known_of_a_binding_may_not_matter(
+    props: dict[str, Any], violations: Callable[..., list[str]]
+) -> None:
+    assert violations(NO_HUMAN_IN_MASTERS, CLUSTER_ROLE_BINDING, props) == []
+
+
+def test_aws_auth_that_is_not_known_yet_is_not_judged(
+    violations: Callable[..., list[str]],
+) -> None:
+    with pytest.raises(UnknownValueError):
+        violations(NO_HUMAN_IN_MASTERS, CONFIG_MAP, _aws_auth(mapRoles=LATER))
+
+
+@pytest.mark.parametrize(
+    ("change", "violated"),
+    [
+        ({"skipDefaultNodeGroup": True}, 0),
+        ({"skipDefaultNodeGroup": False}, 1),
+        ({}, 1),
+        ({"skipDefaultNodeGroup": True, "instanceRole": LATER}, 1),
+        ({"skipDefaultNodeGroup": True, "instanceRoles": [LATER]}, 1),
+        ({"skipDefaultNodeGroup": True, "createInstanceRole": True}, 1),
+        ({"createInstanceRole": False}, 0),
+    ],
+)
+def test_mappings_of_a_cluster_component_are_judged_where_its_aws_auth_is_unknown(
+    change: dict[str, Any],
+    violated: int,
+    valid: Callable[[str], dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    mapping = {"roleArn": JANE, "groups": ["system:masters"]}
+    props = {**valid(EKS_CLUSTER), "roleMappings": [mapping], **change}
+
+    assert len(violations(NO_HUMAN_IN_MASTERS, EKS_CLUSTER, props)) == violated

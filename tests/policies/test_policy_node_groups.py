@@ -9,18 +9,21 @@ import pytest
 from pulumi_policy import PolicyCustomTimeouts, PolicyResourceOptions, StackValidationArgs
 from pulumi_policy.proxy import (
     UNKNOWN_ARRAY_VALUE,
+    UNKNOWN_OBJECT_VALUE,
     UNKNOWN_STRING_VALUE,
     UnknownValueError,
 )
 
 from eks_gpushare.catalog.instances import gpu_instance_types
 from gpushare_policies import POLICIES
+from gpushare_policies.rule import NotJudgedError
 from gpushare_policies.tokens import (
     AWS_CLUSTER,
     DEFAULT_SUBNET,
     LAUNCH_CONFIGURATION,
     LAUNCH_TEMPLATE,
     NODE_GROUP,
+    POLICY,
     POLICY_ATTACHMENT,
     RELEASE,
     ROLE,
@@ -81,6 +84,9 @@ GPU_TEMPLATES: list[dict[str, Any]] = [
     {"instanceRequirements": {"acceleratorCount": {"min": 1.0}}},
     {"instanceRequirements": {"acceleratorNames": ["a100", "l40s"]}},
     {"instanceRequirements": {"allowedInstanceTypes": ["g6.*", "g5.*"]}},
+    {"instanceRequirements": {"allowedInstanceTypes": ["p*"]}},
+    {"instanceRequirements": {"allowedInstanceTypes": ["g5*"]}},
+    {"instanceRequirements": {"allowedInstanceTypes": ["g6.xlarge"]}},
 ]
 OTHER_TEMPLATES: list[dict[str, Any]] = [
     {"instanceType": "m7i.large"},
@@ -89,6 +95,7 @@ OTHER_TEMPLATES: list[dict[str, Any]] = [
     {},
     {"instanceRequirements": {"vcpuCount": {"min": 4.0}}},
     {"instanceRequirements": {"acceleratorCount": {"max": 0.0}}},
+    {"instanceRequirements": {"acceleratorCount": {"max": "0"}, "acceleratorTypes": ["gpu"]}},
     {"instanceRequirements": {"acceleratorCount": {"min": 1.0}, "acceleratorTypes": ["fpga"]}},
     {
         "instanceRequirements": {
@@ -103,6 +110,7 @@ OTHER_TEMPLATES: list[dict[str, Any]] = [
         }
     },
     {"instanceRequirements": {"acceleratorNames": ["inferentia"]}},
+    {"instanceRequirements": {"allowedInstanceTypes": ["g4ad.*", "m*", "c7g.*", "*"]}},
 ]
 BY_TEMPLATE = pytest.mark.parametrize(
     "rule", ["gpu-launch-template-taints", "gpu-launch-template-repair"]
@@ -231,6 +239,32 @@ def test_gpu_nodes_of_every_group_need_room_for_images(
     assert said(rule, started({**template, **large}, group, token, start, key)) == []
 
 
+@pytest.mark.parametrize(
+    ("token", "props", "violated"),
+    [
+        (LAUNCH_CONFIGURATION, {"instanceType": "g5.xlarge"}, True),
+        (LAUNCH_TEMPLATE, {"instanceType": "g9.xlarge"}, True),
+        (LAUNCH_TEMPLATE, {"instanceType": "m7i.xlarge"}, False),
+        (LAUNCH_TEMPLATE, {}, False),
+        (
+            LAUNCH_CONFIGURATION,
+            {"instanceType": "g5.xlarge", "rootBlockDevice": {"volumeSize": 100.0}},
+            False,
+        ),
+    ],
+)
+def test_what_no_group_of_the_stack_starts_is_judged_by_its_own_type(
+    token: str,
+    props: dict[str, Any],
+    violated: bool,
+    resource: Callable[..., PolicyResource],
+    said: Callable[..., list[str]],
+) -> None:
+    found = said("gpu-launch-template-volume-size", [resource(token, "alone", props)])
+
+    assert found == (["alone"] if violated else [])
+
+
 def _volumes(*devices: str) -> dict[str, Any]:
     return {
         "blockDeviceMappings": [
@@ -259,6 +293,14 @@ def test_a_volume_of_the_image_that_the_template_does_not_map_is_refused(
 
     assert said(rule, started(_volumes(*missing), group)) == ["template"]
     assert said(rule, started(_volumes(*complete), group)) == []
+
+
+def test_a_template_without_a_root_is_said_by_volumes_encrypted_alone(
+    started: Callable[..., list[PolicyResource]], said: Callable[..., list[str]]
+) -> None:
+    resources = started(_volumes("/dev/xvdb"), {"amiType": "BOTTLEROCKET_x86_64"})
+
+    assert said("launch-template-volumes-encrypted", resources) == []
 
 
 @pytest.mark.parametrize("ami_type", ["CUSTOM", "WINDOWS_CORE_2025_x86_64", LATER, None])
@@ -315,6 +357,22 @@ def test_a_template_of_this_stack_is_pinned_by_it(
     assert found == (["nodes"] if violated else [])
 
 
+def test_a_group_without_a_template_has_none_to_pin(
+    resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
+) -> None:
+    group = resource(NODE_GROUP, "nodes", {**PINNED, "launchTemplate": None})
+
+    assert said("launch-template-pinned", [group]) == []
+
+
+def test_a_template_that_is_wholly_unknown_is_found_by_what_the_group_depends_on(
+    started: Callable[..., list[PolicyResource]], said: Callable[..., list[str]]
+) -> None:
+    resources = started({"instanceType": "g5.xlarge"}, {"launchTemplate": UNKNOWN_OBJECT_VALUE})
+
+    assert said("gpu-launch-template-taints", resources) == ["nodes"]
+
+
 def test_templates_need_not_be_pinned_where_the_configuration_names_no_stack(
     started: Callable[..., list[PolicyResource]], said: Callable[..., list[str]]
 ) -> None:
@@ -343,7 +401,6 @@ TOO_MUCH = [
     "SecretsManagerReadWrite",
     "job-function/SystemAdministrator",
 ]
-TRUST = json.dumps({"Statement": [{"Principal": {"Service": "ec2.amazonaws.com"}}]})
 EVERYTHING = json.dumps({"Statement": {"Effect": "Allow", "Action": ["*"], "Resource": "*"}})
 SOME = json.dumps({"Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]})
 DENIED = json.dumps({"Statement": [{"Effect": "Deny", "Action": "*", "Resource": "*"}]})
@@ -366,7 +423,7 @@ def test_a_role_of_nodes_with_too_much_is_refused(
     named = resource(ROLE_ATTACHMENT, "two", {"role": "nodes", "policyArn": arn})
     several = resource(ROLE_ATTACHMENTS, "three", {"roleName": "nodes", "policyArns": [arn]})
     shared = resource(POLICY_ATTACHMENT, "four", {"roles": ["nodes"], "policyArn": arn})
-    inside = resource(ROLE, "own", {"assumeRolePolicy": TRUST, "managedPolicyArns": [arn]})
+    inside = resource(ROLE, "own", {"managedPolicyArns": [f"{AWS}{NEEDED[0]}", arn]})
 
     found = said("node-role-rights", [role, group, used, named, several, shared, inside])
 
@@ -377,19 +434,66 @@ def test_a_role_of_nodes_with_too_much_is_refused(
 def test_what_nodes_need_they_may_have(
     policy: str, resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
 ) -> None:
-    role = resource(ROLE, "role", {"name": "nodes", "assumeRolePolicy": TRUST})
+    role = resource(ROLE, "role", {"name": "nodes", "managedPolicyArns": [f"{AWS}{NEEDED[0]}"]})
     attached = resource(ROLE_ATTACHMENT, "one", {"role": "nodes", "policyArn": f"{AWS}{policy}"})
 
     assert said("node-role-rights", [role, attached]) == []
 
 
-def test_the_role_of_people_is_not_one_of_nodes(
+@pytest.mark.parametrize(
+    ("policy", "violated"), [(EVERYTHING, True), (SOME, False), (DENIED, False), ("{", False)]
+)
+def test_a_policy_of_the_same_stack_must_not_allow_nodes_everything(
+    policy: str,
+    violated: bool,
+    resource: Callable[..., PolicyResource],
+    said: Callable[..., list[str]],
+) -> None:
+    made = resource(POLICY, "policy", {"policy": policy, "arn": LATER})
+    beside = resource(POLICY, "beside", {"policy": EVERYTHING, "arn": "arn:aws:iam::1:policy/x"})
+    known = resource(POLICY, "known", {"policy": policy, "arn": "arn:aws:iam::1:policy/known"})
+    role = resource(ROLE, "role", {"name": "n", "arn": "arn:n"})
+    group = resource(NODE_GROUP, "nodes", {"nodeRoleArn": "arn:n"})
+    later = {"role": "n", "policyArn": LATER}
+    one = resource(ROLE_ATTACHMENT, "one", later, uses={"policyArn": [made]})
+    known_arn = {"role": "n", "policyArn": "arn:aws:iam::1:policy/known"}
+    two = resource(ROLE_ATTACHMENT, "two", known_arn)
+
+    found = said("node-role-rights", [made, beside, known, role, group, one, two])
+
+    assert found == (["one", "two"] if violated else [])
+
+
+def test_a_policy_that_is_not_known_yet_is_not_judged(
     resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
 ) -> None:
-    trust = '{"Statement": [{"Principal": {"AWS": "arn:aws:iam::111122223333:root"}}]}'
-    role = resource(ROLE, "role", {"name": "platform", "assumeRolePolicy": trust})
+    role = resource(ROLE, "role", {"name": "n", "arn": "arn:n"})
+    group = resource(NODE_GROUP, "nodes", {"nodeRoleArn": "arn:n"})
+    attached = resource(ROLE_ATTACHMENT, "one", {"role": "n", "policyArn": LATER})
+    unclear = resource(POLICY, "unclear", {"policy": LATER, "arn": "arn:aws:iam::1:policy/u"})
+    three = {"role": "n", "policyArn": "arn:aws:iam::1:policy/u"}
+    elsewhere = {"role": "n", "policyArn": "arn:aws:iam::1:policy/of-another-stack"}
+    two = resource(ROLE_ATTACHMENT, "two", elsewhere)
+
+    assert said("node-role-rights", [role, group, two]) == []
+    with pytest.raises(NotJudgedError) as error:
+        said("node-role-rights", [role, group, attached])
+    with pytest.raises(NotJudgedError) as text:
+        said("node-role-rights", [role, group, unclear, resource(ROLE_ATTACHMENT, "three", three)])
+
+    assert text.value.message.endswith(": what the policy unclear allows the role role")
+    told = "could not be judged: the policy that one gives the role role"
+    assert error.value.message == told
+
+
+@pytest.mark.parametrize("service", ["lambda.amazonaws.com", "ec2.amazonaws.com"])
+def test_a_role_of_something_else_is_not_one_of_nodes(
+    service: str, resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
+) -> None:
+    trust = json.dumps({"Statement": [{"Principal": {"Service": service}}]})
+    role = resource(ROLE, "role", {"name": "bastion", "assumeRolePolicy": trust})
     admin = f"{AWS}AdministratorAccess"
-    attached = resource(ROLE_ATTACHMENT, "one", {"role": "platform", "policyArn": admin})
+    attached = resource(ROLE_ATTACHMENT, "one", {"role": "bastion", "policyArn": admin})
 
     assert said("node-role-rights", [role, attached]) == []
 
@@ -403,11 +507,12 @@ def test_an_inline_policy_of_nodes_must_not_allow_everything(
     resource: Callable[..., PolicyResource],
     said: Callable[..., list[str]],
 ) -> None:
-    inline = {"assumeRolePolicy": TRUST, "name": "n", "inlinePolicies": [{"policy": policy}]}
+    inline = {"arn": "arn:n", "name": "n", "inlinePolicies": [{"policy": policy}]}
     role = resource(ROLE, "role", inline)
+    group = resource(NODE_GROUP, "nodes", {"nodeRoleArn": "arn:n"})
     beside = resource(ROLE_POLICY, "beside", {"role": "n", "policy": policy})
 
-    found = said("node-role-rights", [role, beside])
+    found = said("node-role-rights", [role, beside, group])
 
     assert found == (["role", "beside"] if violated else [])
 
@@ -493,6 +598,16 @@ def test_a_number_of_nodes_that_the_program_ignores_is_the_autoscaler_s(
     assert said("desired-size-left-alone", [group, autoscaler]) == []
 
 
+def test_only_a_chart_is_an_autoscaler(
+    resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
+) -> None:
+    group = resource(NODE_GROUP, "nodes", {"scalingConfig": SIZES})
+    other = resource("theirs:index:Platform", "other", AUTOSCALER)
+    plugin = resource(RELEASE, "plugin", {"chart": "nvidia-device-plugin"})
+
+    assert said("desired-size-left-alone", [group, other, plugin]) == []
+
+
 def test_a_group_that_the_autoscaler_does_not_name_is_the_program_s(
     resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
 ) -> None:
@@ -547,6 +662,9 @@ def test_nodes_that_cost_more_than_the_budget_are_reported(
     assert f"{200 * price:.2f} of it 200 x g5.xlarge of many" in found[0][1]
     assert stack_violations(rule, groups, {"maximumDollarsPerHour": 300.0}) == []
     assert stack_violations(rule, groups[1:]) == []
+    whole = [_group(resource, "many", "g5.xlarge", 500.0)]
+    assert 500 * price == 503
+    assert stack_violations(rule, whole, {"maximumDollarsPerHour": 503.0}) == []
 
 
 @pytest.mark.parametrize("wanted", [0.0, None])
@@ -560,13 +678,30 @@ def test_nodes_that_do_not_run_cost_nothing(
     assert said("cost-within-budget", [group], {"maximumDollarsPerHour": 1.0}) == []
 
 
+def test_a_type_without_a_price_is_said(
+    resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
+) -> None:
+    groups = [
+        _group(resource, "new", "g99.xlarge", 1.0),
+        _group(resource, "known", "g5.xlarge", 9.0),
+    ]
+
+    with pytest.raises(NotJudgedError) as price:
+        said("cost-within-budget", groups)
+    with pytest.raises(NotJudgedError) as vcpus:
+        said("vcpus-within-quota", groups, {"quotas": {"L-DB2E81BA": 64.0}})
+
+    assert price.value.message.endswith(": the price of g99.xlarge of new in us-east-1")
+    assert vcpus.value.message.endswith(": the vCPUs of g99.xlarge of new")
+
+
 def test_the_type_of_the_template_and_the_zone_of_the_subnets_set_the_price(
     resource: Callable[..., PolicyResource],
     started: Callable[..., list[PolicyResource]],
     stack_violations: Callable[..., list[tuple[str, str]]],
 ) -> None:
     subnet = resource(SUBNET, "subnet", {"availabilityZone": "ap-northeast-1a"})
-    sizes = {"scalingConfig": {"desiredSize": 2.0}}
+    sizes = {"scalingConfig": {"desiredSize": 2.0}, "region": ""}
     resources = [subnet, *started({"instanceType": "g5.xlarge"}, sizes)]
     price = gpu_instance_types()["g5.xlarge"].price("ap-northeast-1")
     assert price is not None
@@ -597,6 +732,10 @@ def test_groups_that_do_not_fit_into_a_quota_together_are_reported(
     )
     assert stack_violations(rule, groups, {"quotas": {code: 80.0}}) == []
     assert stack_violations(rule, groups) == []
+    mixed = _group(resource, "mixed", "", 0.0, instanceTypes=["g5.xlarge", "g5.48xlarge"])
+    ((_, message),) = stack_violations(rule, [mixed], {"quotas": {code: 1919.0}})
+    assert "take 1920 vCPUs" in message
+    assert stack_violations(rule, [mixed], {"quotas": {code: 1920.0}}) == []
     asked = resource(SERVICE_QUOTA, "quota", {"quotaCode": code, "value": 64.0})
     assert len(stack_violations(rule, [*groups, asked])) == 1
 

@@ -182,6 +182,30 @@ def test_the_smallest_disk_is_configured(
     assert found == [_disk("a root volume of 200 GiB", 500)]
 
 
+@pytest.mark.parametrize(("size", "violated"), [(100.0, 0), ("100", 0), (99.9, 1), ("many", 1)])
+def test_a_disk_is_large_enough_at_the_least_size(
+    size: object,
+    violated: int,
+    valid: Callable[[str], dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = {**valid(MANAGED_NODE_GROUP), "diskSize": size}
+
+    assert len(violations(GPU_NODE_VOLUME_SIZE, NODE_GROUP, props)) == violated
+
+
+@pytest.mark.parametrize(("size", "violated"), [(100.0, 0), (None, 0), (99.0, 1)])
+def test_a_root_volume_of_a_pool_is_large_enough_at_the_least_size(
+    size: object,
+    violated: int,
+    valid: Callable[[str], dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    props = {**valid(OUR_POOL), **OF_KARPENTER, "rootVolumeGiB": size}
+
+    assert len(violations(GPU_NODE_VOLUME_SIZE, OUR_POOL, props)) == violated
+
+
 def test_a_disk_of_nodes_without_gpus_may_be_small(violations: Callable[..., list[str]]) -> None:
     props = {"instanceTypes": ["t3.large"], "diskSize": 20.0}
 

@@ -18,7 +18,7 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 import eks_gpushare
 from gpushare_policies import DESCRIPTION, NAME, POLICIES
-from gpushare_policies.describe import markdown
+from gpushare_policies.describe import pages
 from gpushare_policies.rule import Rule
 from gpushare_policies.tokens import AWS_CLUSTER
 
@@ -30,6 +30,10 @@ PACK = ROOT / "policies"
 RESOURCE_RULES = [rule for rule in POLICIES if isinstance(rule, Rule)]
 TOKENS = sorted({token for rule in RESOURCE_RULES for token in rule.applies_to})
 SECONDS = 60
+
+
+def _rules_on(token: str) -> list[Rule]:
+    return [rule for rule in RESOURCE_RULES if token in rule.applies_to]
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -69,7 +73,7 @@ def test_a_value_that_is_unknown_stops_a_rule_and_crashes_none(
 ) -> None:
     for path in _places(valid(token)):
         props = _with(valid(token), path, UNKNOWN_STRING_VALUE)
-        for rule in RESOURCE_RULES:
+        for rule in _rules_on(token):
             try:
                 found = violations(rule, token, props)
             except UnknownValueError:
@@ -92,7 +96,7 @@ def test_a_value_that_is_null_counts_as_absent(
             del target[path[-1]]
         else:
             absent = without
-        for rule in RESOURCE_RULES:
+        for rule in _rules_on(token):
             assert violations(rule, token, without) == violations(rule, token, absent)
 
 
@@ -142,11 +146,18 @@ def test_each_setting_is_in_the_schema_with_the_default_in_force() -> None:
 
 
 def test_the_documentation_is_what_the_rules_say() -> None:
-    page = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
+    docs = ROOT / "docs"
+    written = {name: (docs / name).read_text(encoding="utf-8") for name in pages()}
 
-    assert page == markdown(), (
-        "write it anew: PYTHONPATH=policies python -m gpushare_policies.describe > docs/policies.md"
-    )
+    assert written == pages(), "write them anew: python tools/docs/make_pages.py"
+    assert {f"policies/{file.name}" for file in (docs / "policies").glob("*")} <= set(written)
+
+
+def test_each_rule_points_to_its_page() -> None:
+    for rule in POLICIES:
+        _, _, page = (rule.url or "").partition("/docs/")
+
+        assert page in pages()
 
 
 def test_the_pack_runs_in_the_environment_of_the_program() -> None:

@@ -60,6 +60,7 @@ def _pairs(rule: str, token: str, path: str, *pairs: tuple[Any, Any]) -> list[Pa
     return [Pair(rule, token, path, wrong, right) for wrong, right in pairs]
 
 
+PRIVATE = {"endpointPrivateAccess": True}
 CIDRS = "vpcConfig.publicAccessCidrs"
 ROOT = "/dev/xvda"
 
@@ -100,6 +101,18 @@ PAIRS = [
     ),
     # Booleans as the provider reads them.
     *_pairs(
+        "public-endpoint-not-open",
+        AWS_CLUSTER,
+        "vpcConfig",
+        *[
+            (
+                {**PRIVATE, "endpointPublicAccess": on, "publicAccessCidrs": ["0.0.0.0/0"]},
+                {**PRIVATE, "endpointPublicAccess": off, "publicAccessCidrs": ["0.0.0.0/0"]},
+            )
+            for on, off in (("1", "0"), ("T", "F"), (None, "false"), (1.0, 0.0), ("True", "False"))
+        ],
+    ),
+    *_pairs(
         "private-endpoint-on",
         AWS_CLUSTER,
         "vpcConfig.endpointPrivateAccess",
@@ -121,6 +134,14 @@ PAIRS = [
         (0.0, 1.0),
     ),
     *_pairs("keys-rotated", KMS_KEY, "enableKeyRotation", ("f", "T"), (None, 1.0), ("0", "TRUE")),
+    *_pairs(
+        "keys-rotated",
+        KMS_KEY,
+        "",
+        ({"enableKeyRotation": False}, {"enableKeyRotation": False, "customKeyStoreId": "cks-1"}),
+        ({"enableKeyRotation": None}, {"enableKeyRotation": None, "xksKeyId": "1"}),
+        ({"enableKeyRotation": ""}, {"customerMasterKeySpec": "RSA_2048", "enableKeyRotation": ""}),
+    ),
     *_pairs("secrets-encrypted", AWS_CLUSTER, "encryptionConfig.provider.keyArn", ("", "arn:k")),
     *_pairs("secrets-encrypted", AWS_CLUSTER, "encryptionConfig.resources", ([], ["secrets"])),
     *_pairs("version-in-standard-support", AWS_CLUSTER, "version", ("", "1.35"), (1.3, 1.35)),
@@ -131,7 +152,14 @@ PAIRS = [
         (None, {"authenticationMode": "API"}),
         ({}, {"authenticationMode": "API", "bootstrapClusterCreatorAdminPermissions": True}),
     ),
-    *_pairs("control-plane-logs-kept", LOG_GROUP, "retentionInDays", (0.0, 365.0), ("30", "400")),
+    *_pairs(
+        "control-plane-logs-kept",
+        LOG_GROUP,
+        "retentionInDays",
+        (0.0, 365.0),
+        ("30", "400"),
+        (89.0, 90.0),
+    ),
     # Volumes: what is not said is not encrypted, and a data disk is no root.
     *_pairs(
         "volumes-encrypted",
@@ -216,6 +244,9 @@ PAIRS = [
         (1.0e3, "+1"),
         (None, 1),
         ("1 ", 1.5),
+        (0.0, 1.0),
+        ("0", "1"),
+        (-1.0, 1.0),
     ),
     *_pairs(
         "imdsv2-required",
@@ -394,6 +425,21 @@ PAIRS = [
         "security-groups-not-open",
         SECURITY_GROUP_RULE,
         "",
+        *[
+            ({"cidrBlocks": ["0.0.0.0/0"], **wrong}, {"cidrBlocks": ["0.0.0.0/0"], **right})
+            for wrong, right in (
+                ({"fromPort": 0.0, "toPort": 443.0}, {"fromPort": 443.0, "toPort": 443.0}),
+                ({"fromPort": -1.0, "toPort": -1.0}, {"protocol": "icmp"}),
+                ({"protocol": "17"}, {"protocol": "50"}),
+                ({"fromPort": 80.0, "toPort": 81.0}, {"fromPort": 80.0, "toPort": 80.0}),
+                ({"fromPort": None, "toPort": None}, {"protocol": "icmpv6"}),
+            )
+        ],
+    ),
+    *_pairs(
+        "security-groups-not-open",
+        SECURITY_GROUP_RULE,
+        "",
         ({"cidrBlocks": ["::/0"]}, {"cidrBlocks": ["0.0.0.0/0"], "type": "egress"}),
     ),
     *_pairs("security-groups-not-open", INGRESS_RULE, "cidrIpv4", ("0.0.0.0/0", "10.1.0.0/16")),
@@ -430,6 +476,10 @@ PAIRS = [
         (
             {"updateConfig": {"maxUnavailable": 4.0}, "scalingConfig": {"maxSize": "4"}},
             {"updateConfig": {"maxUnavailable": 1.0}, "scalingConfig": {"maxSize": "4"}},
+        ),
+        (
+            {"updateConfig": {"maxUnavailable": 2.0}, "scalingConfig": {"maxSize": 2.0}},
+            {"updateConfig": {"maxUnavailable": 1.0}, "scalingConfig": {"maxSize": 1.0}},
         ),
     ),
     *_pairs(

@@ -10,7 +10,7 @@ from gpushare_policies.rules.network.nodes_without_public_address import (
 )
 from gpushare_policies.rules.nodes.imdsv2_required import IMDSV2_REQUIRED
 from gpushare_policies.rules.nodes.volumes_encrypted import VOLUMES_ENCRYPTED
-from gpushare_policies.tokens import LAUNCH_TEMPLATE, VOLUME
+from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, VOLUME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,6 +69,17 @@ def test_the_largest_hop_limit_is_configured(
     config = {"maximumHopLimit": 2.0}
 
     assert violations(IMDSV2_REQUIRED, LAUNCH_TEMPLATE, props, config=config) == found
+
+
+@pytest.mark.parametrize(("most", "violated"), [(1.0, 1), (2.0, 0)])
+def test_the_hop_limit_of_eks_counts_where_a_node_group_has_no_template(
+    most: float, violated: int, violations: Callable[..., list[str]]
+) -> None:
+    config = {"maximumHopLimit": most}
+    props = {"amiType": "AL2023_x86_64_STANDARD"}
+
+    assert len(violations(IMDSV2_REQUIRED, NODE_GROUP, props, config=config)) == violated
+    assert violations(IMDSV2_REQUIRED, NODE_GROUP, {}, config=config) == []
 
 
 def test_a_launch_template_without_metadata_options_is_refused_twice(

@@ -10,11 +10,12 @@ from typing import Any
 
 import jsonschema
 import pytest
-from junitparser import Failure, JUnitXml, Skipped  # type: ignore[import-untyped]  # no stubs
-from sarif_pydantic import Sarif
+from junitparser import Failure, JUnitXml, Skipped
+from sarif_pydantic import Sarif  # type: ignore[import-untyped]  # no stubs
 
 from eks_gpushare.cli import main
-from eks_gpushare.reports.formats import FORMATS, formatted
+from eks_gpushare.reports import formats
+from eks_gpushare.reports.formats import FORMATS
 from eks_gpushare.reports.report import Report, ReportedRule, Result
 
 SCHEMA = os.environ.get("EKS_GPUSHARE_TEST_SARIF_SCHEMA", "")
@@ -37,19 +38,21 @@ RULES = (
 NASTY = "100%, a:b\r\nline \x1b[31m\x00 <&\"'> ]]> ::error::x \ud800 \U0001f600 ünï"
 
 
+def formatted(of: Report, name: str) -> str:
+    return formats.formatted(of, name, "1.2.3")
+
+
 def result(**more: Any) -> Result:
-    return Result(
-        **{
-            "rule": "private-endpoint-on",
-            "level": "error",
-            "message": "It is off.",
-            "fix": "Set it on.",
-            "file": "__main__.py",
-            "line": 12,
-            "urn": URN,
-        }
-        | more
-    )
+    given: dict[str, Any] = {
+        "rule": "private-endpoint-on",
+        "level": "error",
+        "message": "It is off.",
+        "fix": "Set it on.",
+        "file": "__main__.py",
+        "line": 12,
+        "urn": URN,
+    }
+    return Result(**given | more)
 
 
 def report(*results: Result, **more: Any) -> Report:
@@ -182,7 +185,7 @@ def test_paths_start_at_the_root_of_the_repository(
 
 @pytest.mark.parametrize("name", CASES)
 def test_junit_is_read_with_the_counts_that_it_gives(name: str) -> None:
-    read = JUnitXml.fromstring(formatted(CASES[name], "junit").encode())
+    read: Any = JUnitXml.fromstring(formatted(CASES[name], "junit").encode())
 
     given = (read.tests, read.failures, read.errors, read.skipped)
     read.update_statistics()

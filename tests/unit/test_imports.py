@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 STACK = Path(__file__).parents[2] / "stacks" / "Pulumi.time-slicing.yaml"
+MANIFEST = Path(__file__).parents[2] / "examples" / "lint" / "GPU1020" / "bad.yaml"
 HEAVY = re.compile(r"(pulumi\w*|grpc|rich|google)(\.|$)")
 PROGRAM = """
 import sys
@@ -40,6 +41,9 @@ def loaded(*words: str) -> set[str]:
         ["schema", "--stack-file"],
         ["--help"],
         ["check", "--help"],
+        ["lint", str(MANIFEST)],
+        ["lint", "--diff", "--output", "sarif", str(MANIFEST.parent)],
+        ["lint", "--help"],
         ["preview", "--help"],
         ["policy", "--help"],
         ["mig", "--help"],

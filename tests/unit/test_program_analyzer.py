@@ -94,10 +94,9 @@ def test_a_violation_says_everything_the_policy_knows() -> None:
         "reference": "5.4.1",
         "remediationSteps": "Remove it.",
         "url": "https://example.com/rule",
-        "file": "tests/unit/test_program_analyzer.py",
-        "line": program.__code__.co_firstlineno + 1,
         "judged": True,
     }
+    assert violation.source == f"{__file__}:{program.__code__.co_firstlineno + 1}"
 
 
 def test_what_a_policy_leaves_out_is_null() -> None:

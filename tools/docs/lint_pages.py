@@ -1,7 +1,9 @@
 """A page for each finding of `lint`, from the files of its example.
 
 `examples/lint/GPUnnnn` has files that are wrong and the same files as they are right: `bad.yaml`
-and `good.yaml`, or of another ending, or folders `bad` and `good` where one is not enough.
+and `good.yaml`, or of another ending, or folders `bad` and `good` where one is not enough. What is
+held against a stack has its file beside them: `against.yaml`, or `against-bad.yaml` and
+`against-good.yaml`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from eks_gpushare.findings.text import print_findings
 from eks_gpushare.lint.all_rules import lint_rules
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.lint.files import given_files
+from eks_gpushare.lint.stack_side import read_stack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,9 +63,17 @@ def files_of(code: str, side: str) -> list[Path]:
     return sorted(folder.glob(f"{side}.*"))
 
 
+def stack_of(code: str, side: str) -> Path | None:
+    """The stack that one side of an example is held against; None for most."""
+    names = (f"against-{side}.yaml", "against.yaml")
+    return next((each for name in names if (each := FOLDER / code / name).is_file()), None)
+
+
 def linted(code: str, side: str) -> tuple[FileReport, ...]:
     """What is found in one side of an example, its files together."""
-    return lint_files(given_files(str(each) for each in files_of(code, side)))
+    path = stack_of(code, side)
+    stack = read_stack(path) if path is not None else None
+    return lint_files(given_files(str(each) for each in files_of(code, side)), stack)
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -109,7 +120,8 @@ def _page(rule: Rule, *, has_example: bool) -> str:
 
 
 def _shown(code: str, side: str) -> Iterator[str]:
-    files = files_of(code, side)
+    stack = stack_of(code, side)
+    files = [*files_of(code, side), *([stack] if stack is not None else [])]
     for each in files:
         ending = each.suffix.removeprefix(".")
         if len(files) > 1:

@@ -1,4 +1,4 @@
-"""Write what of docs/ comes from the code: findings, the lab's too, the stack file, IAM, pictures.
+"""Write what of docs/ comes from the code: findings, policies, the stack file, IAM, pictures.
 
 python tools/docs/make_pages.py           write them
 python tools/docs/make_pages.py --check   say which are out of date, exit code 1 if any is
@@ -17,6 +17,7 @@ import lint_corpus_page
 import mutants_page
 import nodes_launched
 import picture
+import policy_pages
 import stack_file_page
 
 from eks_gpushare.config.schema import stack_file_schema
@@ -28,6 +29,7 @@ DOCS = ROOT / "docs"
 def generated() -> dict[Path, str]:
     """Text of every generated file."""
     files = {DOCS / "findings" / name: text for name, text in finding_pages.pages()}
+    files |= {DOCS / name: text for name, text in policy_pages.pages().items()}
     files[DOCS / "stack-file.md"] = stack_file_page.page()
     for name, with_tables in (
         ("iam.md", iam_page.page),
@@ -46,7 +48,8 @@ def generated() -> dict[Path, str]:
 def outdated() -> list[str]:
     """Files that are missing, differ, or belong to a code that is no more."""
     files = generated()
-    stale = [path for path in (DOCS / "findings").glob("*.md") if path not in files]
+    folders = ("findings", "policies")
+    stale = [path for name in folders for path in (DOCS / name).glob("*.md") if path not in files]
     for path, text in files.items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             stale.append(path)

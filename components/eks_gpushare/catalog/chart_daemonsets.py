@@ -1,7 +1,7 @@
 """Where the DaemonSets of charts for GPUs go, by the charts' own values.
 
 Source: `values.yaml` and templates of nvidia-device-plugin 0.20.0 with node-feature-discovery
-0.19.0 below it, of gpu-operator v26.7.0, of node-feature-discovery 0.19.0 and of dcgm-exporter.
+0.19.0 below it, of gpu-operator v26.7.0, node-feature-discovery 0.19.0 and dcgm-exporter 4.8.2.
 Lists in Helm values take the place of the chart's own as a whole.
 """
 
@@ -53,6 +53,11 @@ def _one_of(key: str, value: str) -> dict[str, Any]:
 
 
 _GPU_TAINT: Final = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+_CONTROL_PLANE: Final = {
+    "key": "node-role.kubernetes.io/control-plane",
+    "operator": "Exists",
+    "effect": "NoSchedule",
+}
 _PLUGIN_TOLERATIONS: Final = ({"key": "CriticalAddonsOnly", "operator": "Exists"}, _GPU_TAINT)
 _PLUGIN_TERMS: Final = (
     _one_of(f"feature.node.kubernetes.io/pci-{NVIDIA_VENDOR}.present", "true"),
@@ -159,7 +164,11 @@ CHART_DAEMONSETS: Final[Mapping[str, tuple[DaemonSetValues, ...]]] = {
     NFD_CHART: (_worker((), (), switches=(("worker", "enable"),)),),
     EXPORTER_CHART: (
         DaemonSetValues(
-            "exporter", ("tolerations",), node_selector=("nodeSelector",), affinity=("affinity",)
+            "exporter",
+            ("tolerations",),
+            (_CONTROL_PLANE,),
+            node_selector=("nodeSelector",),
+            affinity=("affinity",),
         ),
     ),
 }

@@ -6,18 +6,24 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
-from eks_gpushare.cli.streams import print_json
+from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE, migration
+from eks_gpushare.cli.outputs import (
+    OutputUsageError,
+    add_output_argument,
+    outputs_of,
+    wants_text,
+    write_outputs,
+)
 from eks_gpushare.findings.text import counted, print_findings, printable
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from eks_gpushare.lint.files import GivenFile
     from eks_gpushare.lint.fixes import Fixed
-    from eks_gpushare.lint.report import FileReport
+    from eks_gpushare.lint.report import FileReport, Placed
     from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.reports.report import Report as Found
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,29 +49,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--diff", action="store_true", help="show what --fix would correct, and write nothing"
     )
+    add_output_argument(parser)
+    migration.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Check the files and print what was found."""
+    try:
+        outputs = outputs_of(options)
+    except OutputUsageError as error:
+        return _wrong_usage(str(error))
+    writes = options.fix and not options.diff
+    if writes and "-" in options.files:
+        return _wrong_usage("--fix writes files, and - is none; use --diff")
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from eks_gpushare.lint.dispatch import lint_files
-    from eks_gpushare.lint.files import given_files
+    if options.to_stack:
+        return migration.run(options)
     from eks_gpushare.lint.stack_side import StackUnusableError
 
-    if options.fix and "-" in options.files:
-        print("eks-gpushare: --fix writes files, and - is none; use --diff", file=sys.stderr)
-        return WRONG_USAGE
     try:
         stack = _stack(options.against) if options.against else None
     except StackUnusableError as error:
-        print(f"eks-gpushare: {error}", file=sys.stderr)
+        return _wrong_usage(str(error))
+    fixed, reports = _linted(options, stack, writes=writes)
+    if wants_text(options):
+        for each in fixed:
+            sys.stdout.write(each.diff())
+        sys.stdout.flush()
+    if writes and not _written(fixed):
         return WRONG_USAGE
-    files = given_files(options.files)
-    if options.fix or options.diff:
-        return _fix(options, files, stack)
-    reports = lint_files(files, stack)
-    _print(options, reports)
-    return _code(reports)
+    quiet = options.quiet
+    written = write_outputs(
+        outputs,
+        text=lambda: _print_all(reports, quiet=quiet),
+        document=lambda: _document(reports, fixed),
+        report=lambda: _report(reports, quiet=quiet),
+    )
+    return _code(reports) if written else WRONG_USAGE
+
+
+def _code(reports: Sequence[FileReport]) -> int:
+    if not all(report.readable for report in reports):
+        return WRONG_USAGE
+    return FINE if all(report.ok for report in reports) else FOUND
 
 
 def _stack(given: str) -> Stack:
@@ -74,50 +100,65 @@ def _stack(given: str) -> Stack:
     return read_stack(stack_file_of(given))
 
 
-def _fix(options: argparse.Namespace, files: Iterable[GivenFile], stack: Stack | None) -> int:
-    """Show what can be corrected, and with `--fix` write it."""
-    from eks_gpushare.lint.fixes import fixed_files, write
+def _linted(
+    options: argparse.Namespace, stack: Stack | None, *, writes: bool
+) -> tuple[tuple[Fixed, ...], tuple[FileReport, ...]]:
+    """What to correct, if that was asked for, and what is found once it is."""
+    from eks_gpushare.lint.dispatch import lint_files
+    from eks_gpushare.lint.files import given_files
+
+    files = given_files(options.files)
+    if not (writes or options.diff):
+        return (), lint_files(files, stack)
+    from eks_gpushare.lint.fixes import fixed_files
 
     fixed, before, after = fixed_files(files, stack)
-    written = options.fix and not options.diff
-    reports = after if written else before
-    _print(options, reports, fixed)
-    if written:
-        sys.stdout.flush()
-        try:
-            write(fixed)
-        except OSError as error:
-            print(f"eks-gpushare: not written: {error}", file=sys.stderr)
-            return WRONG_USAGE
-    return _code(reports)
+    return fixed, after if writes else before
 
 
-def _print(
-    options: argparse.Namespace, reports: Sequence[FileReport], fixed: Sequence[Fixed] = ()
-) -> None:
-    if options.json:
-        diffs = {each.file: each for each in fixed}
-        print_json({"files": [_as_json(each, diffs.get(each.file)) for each in reports]})
-        return
-    for each in fixed:
-        sys.stdout.write(each.diff())
+def _written(fixed: Sequence[Fixed]) -> bool:
+    from eks_gpushare.lint.fixes import write
+
+    try:
+        write(fixed)
+    except OSError as error:
+        _wrong_usage(f"not written: {error}")
+        return False
+    return True
+
+
+def _wrong_usage(message: str) -> int:
+    print(f"eks-gpushare: {message}", file=sys.stderr)
+    return WRONG_USAGE
+
+
+def _document(reports: Sequence[FileReport], fixed: Sequence[Fixed]) -> dict[str, object]:
+    by_name = {each.file: {"fixes": each.places, "diff": each.diff()} for each in fixed}
+    return {"files": [{**each.as_json(), **by_name.get(each.file, {})} for each in reports]}
+
+
+def _report(reports: Sequence[FileReport], *, quiet: bool) -> Found:
+    from eks_gpushare.lint.all_rules import lint_rules
+    from eks_gpushare.reports.findings import Located, report_of
+    from eks_gpushare.rules import defect_rules
+
+    found = [
+        Located(each.finding, report.file, *(each.position or (None, None)))
+        for report in reports
+        for each in _shown(report, quiet=quiet)
+    ]
+    rules = {rule.id: rule for rule in (*lint_rules(), *defect_rules())}
+    readable = all(report.readable for report in reports)
+    return report_of("lint", [each.file for each in reports], found, rules, ended=readable)
+
+
+def _shown(report: FileReport, *, quiet: bool) -> list[Placed]:
+    return [each for each in report.found if not quiet or each.finding.severity != "info"]
+
+
+def _print_all(reports: Sequence[FileReport], *, quiet: bool) -> None:
     for report in reports:
-        _print_one(report, quiet=options.quiet)
-
-
-def _as_json(report: FileReport, fixed: Fixed | None) -> dict[str, object]:
-    more = {"fixes": fixed.count, "diff": fixed.diff()} if fixed else {}
-    return {**report.as_json(), **more}
-
-
-def _print_one(report: FileReport, *, quiet: bool) -> None:
-    shown = [each for each in report.found if not quiet or each.finding.severity != "info"]
-    verdict = "ok" if report.ok else "refused"
-    sys.stdout.write(f"{printable(report.file)}: {verdict}{counted(report.findings)}\n")
-    print_findings([(each.position, each.finding) for each in shown], sys.stdout)
-
-
-def _code(reports: Sequence[FileReport]) -> int:
-    if not all(report.readable for report in reports):
-        return WRONG_USAGE
-    return FINE if all(report.ok for report in reports) else FOUND
+        verdict = "ok" if report.ok else "refused"
+        sys.stdout.write(f"{printable(report.file)}: {verdict}{counted(report.findings)}\n")
+        shown = _shown(report, quiet=quiet)
+        print_findings([(each.position, each.finding) for each in shown], sys.stdout)

@@ -120,9 +120,10 @@ def _print(
     elif name == "json":
         print_json(document())
     else:
+        from eks_gpushare import __version__
         from eks_gpushare.reports.formats import formatted
 
-        sys.stdout.write(formatted(report(), name))
+        sys.stdout.write(formatted(report(), name, __version__))
 
 
 def _write(file: Path, text: str) -> bool:

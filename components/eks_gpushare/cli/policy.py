@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli.outputs import (
@@ -16,7 +17,13 @@ from eks_gpushare.cli.outputs import (
     outputs_of,
     write_outputs,
 )
-from eks_gpushare.cli.policy_report import Subject, print_judged, report_of, with_failure
+from eks_gpushare.cli.policy_report import (
+    Subject,
+    as_document,
+    print_judged,
+    report_of,
+    with_failure,
+)
 from eks_gpushare.cli.preview import add_answers_argument, add_stack_arguments, load
 from eks_gpushare.cli.streams import aside, print_json
 from eks_gpushare.documents.reading import read_bytes, reason
@@ -87,6 +94,8 @@ def run(options: argparse.Namespace) -> int:
 def _judge_stack(
     options: argparse.Namespace, outputs: tuple[Output, ...], config: dict[str, Any]
 ) -> int:
+    from eks_gpushare.program.stack_lines import stack_lines
+
     previewed = load(options)
     if previewed is None:
         return WRONG_USAGE
@@ -96,7 +105,8 @@ def _judge_stack(
     pack = _pack(previewed.project.directory, options.pack)
     recording = previewed.recording
     notes = tuple(recording.assumptions)
-    subject = Subject(previewed.stack, previewed.report.file, notes=notes)
+    lines = stack_lines(recording, previewed.report)
+    subject = Subject(previewed.stack, previewed.report.file, lines, notes)
     return _judge(recording, subject, pack, outputs, config)
 
 
@@ -133,12 +143,7 @@ def _judge(
         return WRONG_USAGE
     judged, policies = ran
     where = {"path": str(pack.directory), "bundled": pack.bundled}
-    document = {
-        "violations": [each.as_json() for each in judged.violations],
-        "exempted": [each.as_json() for each in judged.exempted],
-        "assumptions": list(subject.notes),
-        "pack": where,
-    }
+    document = {**as_document(subject, judged), "pack": where}
 
     def text() -> None:
         print_judged(subject, judged)
@@ -263,13 +268,17 @@ def _refuse(previewed: Preview, outputs: tuple[Output, ...]) -> None:
     """The pack looks at what a program registers, so the program has to get that far."""
     errors = [f for f in previewed.findings if f.severity == "error"]
     failed = previewed.recording.error if previewed.recording is not None else None
-    print(f"{previewed.stack}: the stack cannot be planned, so no policy was run", file=sys.stderr)
-    print_findings([(previewed.report.line_of(f), f) for f in errors], sys.stderr)
-    if failed is not None:
-        print(failed, file=sys.stderr)
+
+    def tell(out: TextIO) -> None:
+        out.write(f"{previewed.stack}: the stack cannot be planned, so no policy was run\n")
+        print_findings([(previewed.report.line_of(f), f) for f in errors], out)
+        if failed is not None:
+            out.write(f"{failed}\n")
+
+    tell(sys.stderr)
     write_outputs(
-        outputs,
-        text=lambda: None,
+        tuple(each for each in outputs if each.format != "text" or each.file),
+        text=lambda: tell(sys.stdout),
         document=lambda: {"violations": [], "findings": [f.as_json() for f in errors]},
         report=lambda: _refusal(previewed, errors, failed),
     )
@@ -283,4 +292,7 @@ def _refusal(previewed: Preview, errors: Sequence[Finding], failed: ProgramError
     found = [Located(each, file, previewed.report.line_of(each)) for each in errors]
     rules = {rule.id: rule for rule in (*all_rules(), *defect_rules())}
     report = report_of("policy", [file], found, rules, ended=False)
-    return report if failed is None else with_failure(report, failed)
+    report = report if failed is None else with_failure(report, failed)
+    results = tuple(replace(each, subject="") for each in report.results)
+    name = previewed.stack
+    return replace(report, subjects=(name,), category=name, results=results)

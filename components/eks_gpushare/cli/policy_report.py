@@ -6,9 +6,10 @@ import textwrap
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.findings.text import printable
+from eks_gpushare.reports.paths import placed, root_of
 from eks_gpushare.reports.report import Report, ReportedRule, Result
 
 if TYPE_CHECKING:
@@ -29,14 +30,32 @@ class Subject(NamedTuple):
     file: str
     """What a violation is shown at where no line of a program is known."""
     lines: Mapping[str, int] = MappingProxyType({})
-    """The lines of that file at which resources stand, by URN."""
+    """The lines of that file that resources come from, by URN."""
     notes: Sequence[str] = ()
     """What was assumed, or left out."""
 
     def place(self, source: str, urn: str) -> tuple[str, int]:
         """File and line of a resource; the line is 0 where none is known."""
+        if urn in self.lines:
+            return self.file, self.lines[urn]
         file, _, line = source.rpartition(":")
-        return (file, int(line)) if file else (self.file, self.lines.get(urn, 0))
+        return (file, int(line)) if file else (self.file, 0)
+
+
+def as_document(subject: Subject, judged: Judged) -> dict[str, Any]:
+    """The same as JSON data, each with its place."""
+
+    def placed_at(source: str, urn: str) -> dict[str, Any]:
+        file, line = subject.place(source, urn)
+        if not line:
+            return {"file": None, "line": None}
+        return {"file": placed(file, root_of(Path.cwd())).path, "line": line}
+
+    return {
+        "violations": [v.as_json() | placed_at(v.source, v.urn) for v in judged.violations],
+        "exempted": [e.as_json() | placed_at(e.source, e.urn) for e in judged.exempted],
+        "assumptions": list(subject.notes),
+    }
 
 
 def print_judged(subject: Subject, judged: Judged) -> None:
@@ -129,7 +148,7 @@ def _level(level: str, *, judged: bool = True) -> Severity:
 
 def _rule(policy: Policy, level: str) -> ReportedRule:
     framework, tags = policy.framework, tuple(policy.tags or ())
-    named = ()
+    named: tuple[str, ...] = ()
     if framework is not None:
         parts = (framework.name, framework.version, framework.reference)
         named = (" ".join(part for part in parts if part),)

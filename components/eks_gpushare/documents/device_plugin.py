@@ -41,7 +41,7 @@ class PluginConfig:
     """How containers get to know their devices; empty where the document does not say."""
 
 
-@lru_cache(maxsize=64)  # nodes of many kinds go by the same few documents
+@lru_cache(maxsize=256)  # each node group's, and each check asks again
 def device_plugin_config(text: str) -> PluginConfig:
     """Read a document, of several the first.
 
@@ -75,14 +75,15 @@ def plugin_config_of(content: Any) -> PluginConfig:
         _field(_mapping(_field(flags, "plugin"), "flags.plugin"), "deviceListStrategy")
     )
     sharing = _mapping(_field(whole, "sharing"), "sharing")
-    mps, slicing = _field(sharing, "mps"), _field(sharing, "timeSlicing")
-    if mps is not None:
-        if strategy == "mixed":
-            raise DocumentError("migStrategy is mixed, which MPS does not go with")
-        return _shared(strategy, "mps", mps, lists, refuses=True)
-    if _has(sharing, "timeSlicing"):
-        return _shared(strategy, "timeSlicing", slicing, lists, refuses=False)
-    return PluginConfig(strategy, device_lists=lists)
+    found = PluginConfig(strategy, device_lists=lists)
+    if _has(sharing, "timeSlicing"):  # read whether or not MPS goes over it
+        slicing = _field(sharing, "timeSlicing")
+        found = _shared(strategy, "timeSlicing", slicing, lists, refuses=False)
+    if (mps := _field(sharing, "mps")) is None:
+        return found
+    if strategy == "mixed":
+        raise DocumentError("migStrategy is mixed, which MPS does not go with")
+    return _shared(strategy, "mps", mps, lists, refuses=True)
 
 
 def _shared(

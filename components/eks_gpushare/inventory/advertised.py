@@ -12,7 +12,8 @@ from eks_gpushare.documents.device_plugin import PluginConfig
 from eks_gpushare.inventory.bottlerocket import own_config, own_plugin
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.items import Workload
-from eks_gpushare.inventory.mig_states import MigState, mig_state
+from eks_gpushare.inventory.kept import kept
+from eks_gpushare.inventory.mig_states import UNKNOWN_GPUS, MigState, mig_state
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
 from eks_gpushare.inventory.plugin_configs import config_for, configs_of, written_config
 from eks_gpushare.inventory.scheduling import landing
@@ -68,6 +69,7 @@ class Offers(NamedTuple):
         )
 
 
+@kept
 def offers(inventory: Inventory, cluster: str) -> Offers:
     """What the nodes with GPUs of a cluster advertise."""
     plugins = tuple(each for each in daemons(inventory, cluster) if each.role == "plugin")
@@ -81,6 +83,9 @@ def offers(inventory: Inventory, cluster: str) -> Offers:
 
 
 def _offer(inventory: Inventory, kind: NodeKind, plugins: tuple[Daemon, ...]) -> Offer:
+    known = kind.nodes.advertised
+    if known is not None and kind.type is not None:  # a plan says so, and has been checked
+        return Offer(kind, known.get(kind.type.name), UNKNOWN_GPUS)
     state = mig_state(inventory, kind)
     if own_plugin(kind.nodes):
         config = own_config(kind.nodes)

@@ -30,6 +30,14 @@ def runs_bottlerocket(nodes: Nodes) -> bool:
     return nodes.ami is not UNKNOWN and nodes.ami.lower().startswith("bottlerocket")
 
 
+def may_run_bottlerocket(nodes: Nodes) -> bool:
+    """Whether nodes whose AMI is not known may run it: their user data is none, or settings."""
+    if nodes.ami is not UNKNOWN:
+        return False
+    data = nodes.user_data
+    return data is UNKNOWN or not data.strip() or data.lstrip().startswith("[settings")
+
+
 def nvidia_settings(nodes: Nodes) -> Maybe[Mapping[str, Any]]:
     """What stands below `settings.kubelet-device-plugins.nvidia`."""
     if nodes.user_data is UNKNOWN:

@@ -13,6 +13,7 @@ from eks_gpushare.catalog.chart_daemonsets import (
     chart_of,
 )
 from eks_gpushare.inventory.items import Release, Workload
+from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, holds, items, switch, text
@@ -86,6 +87,7 @@ class Daemon:
         return self.chart == OPERATOR_CHART and self.role != "nfd"
 
 
+@kept
 def daemons(inventory: Inventory, cluster: str) -> tuple[Daemon, ...]:
     """The DaemonSets for GPU nodes of a cluster, but those that are switched off."""
     found = [
@@ -165,6 +167,17 @@ def _written(workload: Workload) -> Iterator[Daemon]:
     if role is not None:
         place = (*workload.spec_path, "tolerations")
         yield Daemon(workload, role, workload.spec, place, "tolerations")
+
+
+def may_be_more(inventory: Inventory, cluster: str) -> bool:
+    """Whether a DaemonSet may be one for GPUs, of which it is not known what it runs."""
+    for workload in inventory.of(Workload, cluster):
+        if workload.kind != "DaemonSet" or role_of(workload.spec) is not None:
+            continue
+        listed = at(workload.spec, "containers")
+        if listed is UNKNOWN or any(at(each, "image") is UNKNOWN for each in items(listed)):
+            return True
+    return False
 
 
 def role_of(spec: Maybe[Any]) -> Role | None:

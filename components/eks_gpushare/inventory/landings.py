@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.inventory.scheduling import Landing, landing, lasting, with_extended_tolerations
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,10 +33,20 @@ def places(workload: Workload, requests: Sequence[Request], every: Sequence[Offe
     ]
 
 
+def is_seen(workload: Workload, offer: Offer) -> bool:
+    """Whether all is known that decides it, but for labels that AWS or Karpenter sets."""
+    of_pods = (at(workload.spec, key) for key in ("tolerations", "nodeSelector", "affinity"))
+    nodes = offer.kind.nodes
+    unknown = (has_unknown(each) for each in (*of_pods, nodes.labels, nodes.taints))
+    return workload.spec is not UNKNOWN and not any(unknown)
+
+
 def possible(
     workload: Workload, requests: Sequence[Request], every: Sequence[Offer]
 ) -> list[Offer]:
-    """Those of them that nothing keeps the pods off."""
+    """Those of them that nothing keeps the pods off, as far as all of it is known."""
     return [
-        each.offer for each in places(workload, requests, every) if each.landing.lands is not False
+        each.offer
+        for each in places(workload, requests, every)
+        if each.landing.lands is not False and is_seen(workload, each.offer)
     ]

@@ -28,6 +28,8 @@ MIG_CONFIG_LABEL = "nvidia.com/mig.config"
 """Names what MIG manager makes of a node's GPUs."""
 CONFIG_KEY = "config.yaml"
 """Key of MIG manager's ConfigMap."""
+_OF_NVIDIA = re.compile(r"all-(balanced|disabled|enabled|\d+g\.)")
+"""What names of the layouts begin with that come with MIG manager."""
 _BOOT = re.compile(r'MIG_LAYOUT="?([^"\n]*)')
 _BY_HAND = re.compile(r"nvidia-smi\s+mig|nvidia-mig-parted")
 
@@ -50,7 +52,8 @@ class MigState:
     """Whether the layout of that name is there."""
 
 
-_UNKNOWN_GPUS = MigState("nobody", None, None)
+UNKNOWN_GPUS = MigState("nobody", None, None)
+"""GPUs of which nothing is known."""
 
 
 def mig_state(inventory: Inventory, kind: NodeKind) -> MigState:
@@ -66,7 +69,7 @@ def mig_state(inventory: Inventory, kind: NodeKind) -> MigState:
         return _of_label(inventory, kind, str(text(label)))
     by_hand = MIG_CONFIG_LABEL in kind.by_hand
     if label is UNKNOWN or kind.nodes.user_data is UNKNOWN or by_hand:
-        return _UNKNOWN_GPUS
+        return UNKNOWN_GPUS
     booted = _BOOT.search(kind.nodes.user_data)
     if booted is not None:
         return _of_boot(kind, booted[1])
@@ -122,11 +125,11 @@ def _of_boot(kind: NodeKind, written: str) -> MigState:
 def _of_devices(
     kind: NodeKind, per_gpu: Sequence[Mapping[str, int]], by: Literal["boot", "label"], name: str
 ) -> MigState:
-    groups = [
-        MigGroup.model_construct(gpus=[index], devices=dict(devices))
+    groups = tuple(
+        MigGroup.model_construct(gpus=(index,), devices=dict(devices))
         for index, devices in enumerate(per_gpu)
         if devices
-    ]
+    )
     if not groups:
         return MigState(by, {}, len(per_gpu), named=name)
     return _laid_out(kind, groups, by, name)
@@ -139,6 +142,9 @@ def _of_label(inventory: Inventory, kind: NodeKind, name: str) -> MigState:
     if configs is None:  # what MIG manager makes of the hardware itself
         if name == ALL_ENABLED:
             return MigState("label", {}, 0, named=name)
+        if not inventory.complete and not _OF_NVIDIA.match(name):
+            # Somebody's own, in a ConfigMap that is not here.
+            return MigState("label", None, None, named=name, is_known_name=None)
         return _laid_out(kind, name, "label", name)
     if configs is UNKNOWN or name not in configs or kind.type is None:
         is_known = None if configs is UNKNOWN else name in configs
@@ -190,7 +196,7 @@ def mig_configs(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] |
         if not name:
             return None
         found = next((each for each in inventory.of(ConfigMap, cluster) if each.name == name), None)
-        return UNKNOWN if found is None else _parsed(at(found.data, CONFIG_KEY))
+        return _parsed(at(found.data, CONFIG_KEY)) if found is not None else UNKNOWN
     return None
 
 
@@ -216,5 +222,5 @@ def _parsed(given: Any) -> Maybe[Mapping[str, Any] | None]:
             given = yaml.safe_load(given)
         except (yaml.YAMLError, ValueError, RecursionError):
             return UNKNOWN
-    configs = at(given, "mig-configs")
+    configs: Any = at(given, "mig-configs")
     return dict(configs) if isinstance(configs, Mapping) else UNKNOWN

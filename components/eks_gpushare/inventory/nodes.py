@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.inventory.bottlerocket import own_plugin
 from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import text
 from eks_gpushare.sharing.labels import OPERANDS_LABEL, OWNED_PREFIXES
@@ -27,6 +28,7 @@ NVIDIA = "nvidia.com/"
 """What NVIDIA's labels, taints and resources begin with."""
 # EC2's families with NVIDIA GPUs, for types that are newer than the catalog; g4ad has AMD's.
 _FAMILY = re.compile(r"(p[0-9]|g[0-9])(?!ad)[a-z0-9-]*\.[a-z0-9-]+")
+_FEATURES = ("feature.node.kubernetes.io/", NVIDIA)
 _KNOWN = {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
 _TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _ARCH_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
@@ -83,6 +85,20 @@ class NodeKind:
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))
         return UNKNOWN if self.is_partial or key in self.by_hand or by_others else None
 
+    def label_once_found(self, key: str) -> Maybe[str | None]:
+        """The same once feature discovery has been there: it finds a GPU of NVIDIA."""
+        found = self.label(key)
+        if found is not UNKNOWN or not self.is_discovered(key):
+            return found
+        usual = key.endswith(".present") or key.startswith("nvidia.com/gpu.deploy.")
+        return "true" if usual else UNKNOWN
+
+    def is_discovered(self, key: str) -> bool:
+        """Whether a label is one that NFD, GPU feature discovery or the operator may write here."""
+        own = {} if self.nodes.labels is UNKNOWN else self.nodes.labels
+        by_others = key in own or key in self.by_hand or self.nodes.labels is UNKNOWN
+        return key.startswith(_FEATURES) and not by_others
+
     @property
     def _of_type(self) -> dict[str, Any]:
         """Labels that say of what type a node is, and who made it."""
@@ -95,11 +111,13 @@ class NodeKind:
         return found
 
 
-def without_operands(nodes: Nodes) -> bool:
-    """Whether a label keeps what the GPU Operator installs away."""
-    return nodes.labels is not UNKNOWN and text(nodes.labels.get(OPERANDS_LABEL)) == "false"
+def without_operands(nodes: Nodes) -> bool | None:
+    """Whether a label keeps what the GPU Operator installs away; None where it is not known."""
+    given = UNKNOWN if nodes.labels is UNKNOWN else text(nodes.labels.get(OPERANDS_LABEL))
+    return None if given is UNKNOWN else bool(given == "false")
 
 
+@kept
 def gpu_nodes(inventory: Inventory, cluster: str) -> tuple[NodeKind, ...]:
     """The nodes of a cluster that have GPUs of NVIDIA, by declaration and instance type."""
     declared = inventory.of(Nodes, cluster)

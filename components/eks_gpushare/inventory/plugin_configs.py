@@ -20,7 +20,7 @@ from eks_gpushare.documents.device_plugin import (
 from eks_gpushare.inventory.items import ConfigMap, Release
 from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, holds, items, pairs, text
+from eks_gpushare.inventory.values import at, has_unknown, holds, items, pairs, text
 from eks_gpushare.sharing.labels import CONFIG_LABEL
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Configs(NamedTuple):
     """Texts by key; `UNKNOWN` where the ConfigMap is not to be seen."""
     default: Maybe[str]
     """Key for nodes without the label."""
-    fallbacks: tuple[str, ...] = ()
+    fallbacks: Maybe[tuple[str, ...]] = ()
     is_there: bool = True
     """Whether there is any configuration by ConfigMap, without which values and flags count."""
 
@@ -61,7 +61,7 @@ class Configs(NamedTuple):
         """The key of nodes that have no label."""
         if self.default is UNKNOWN or self.default:
             return self.default
-        if self.documents is UNKNOWN:
+        if self.documents is UNKNOWN or self.fallbacks is UNKNOWN:
             return UNKNOWN
         keys = list(self.documents)
         if "named" in self.fallbacks and _DEFAULT_KEY in keys:
@@ -88,13 +88,16 @@ def configs_of(inventory: Inventory, release: Release) -> Configs | None:
     embedded = at(block, "data" if operator else "map")
     name = text(at(block, "name"))
     default = text(at(block, "default"))
-    fallbacks = tuple(str(each) for each in items(at(block, "fallbackStrategies"))) or _FALLBACKS
+    listed = at(block, "fallbackStrategies")
+    fallbacks: Maybe[tuple[str, ...]] = tuple(str(each) for each in items(listed)) or _FALLBACKS
+    if has_unknown(listed):
+        fallbacks = UNKNOWN
     if operator:
         # assets/state-device-plugin and object_controls.go: FALLBACK_STRATEGIES is `empty`.
         fallbacks = ("empty",)
     if embedded:
         documents = UNKNOWN if embedded is UNKNOWN else dict(pairs(embedded))
-        return Configs(release, name if operator else "", documents, default, fallbacks)
+        return Configs(release, "", documents, default, fallbacks)
     if not name:
         return Configs(release, "", {}, default, fallbacks, is_there=False)
     found = find_map(inventory, release, name)
@@ -122,7 +125,7 @@ def config_for(configs: Configs, kind: NodeKind) -> PluginConfig | None:
     found = _document_for(configs, kind)
     strategy = mig_strategy(configs.release)
     lists = _text(at(configs.release.values, "deviceListStrategy"))
-    if found is None or UNKNOWN in (strategy, lists):
+    if found is None or strategy is UNKNOWN or lists is UNKNOWN:
         return None
     return _with_settings(found, strategy, lists)
 
@@ -156,7 +159,7 @@ def _document_for(configs: Configs, kind: NodeKind) -> PluginConfig | None:
     if key == "":
         return PluginConfig()
     found = configs.documents.get(key)
-    if found is None or found is UNKNOWN:
+    if found is None or has_unknown(found):
         return None
     try:
         return device_plugin_config(found) if isinstance(found, str) else plugin_config_of(found)

@@ -8,6 +8,7 @@ from eks_gpushare.inventory.advertised import is_gpu_resource
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
 
 if TYPE_CHECKING:
@@ -39,16 +40,17 @@ class Request(NamedTuple):
 def requests_of(workload: Workload) -> Iterator[Request]:
     """What the containers of a workload ask for of GPUs."""
     for where, container in containers(workload.spec):
-        limits, requests = (
-            dict(pairs(at(container, "resources", part))) for part in ("limits", "requests")
-        )
+        given = {part: at(container, "resources", part) for part in ("limits", "requests")}
+        limits, requests = (dict(pairs(each)) for each in given.values())
+        # What is missing in a block that is not known may be there.
+        absent = {part: UNKNOWN if each is UNKNOWN else None for part, each in given.items()}
         for name in dict.fromkeys([*limits, *requests]):
             if is_gpu_resource(name):
                 part = "limits" if name in limits else "requests"
                 yield Request(
                     name,
-                    requests.get(name),
-                    limits.get(name),
+                    requests.get(name, absent["requests"]),
+                    limits.get(name, absent["limits"]),
                     (*workload.spec_path, *where, "resources", part, name),
                     str(at(container, "name") or where[-1]),
                 )

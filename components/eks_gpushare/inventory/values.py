@@ -57,6 +57,15 @@ def switch(value: Any) -> Any:
     return UNKNOWN if value is UNKNOWN else bool(value)
 
 
+def has_unknown(value: Any) -> bool:
+    """Whether something in a value is not known."""
+    if isinstance(value, Mapping):
+        return any(has_unknown(each) for each in (*value, *value.values()))
+    if isinstance(value, list | tuple):
+        return any(has_unknown(each) for each in value)
+    return value is UNKNOWN
+
+
 def every(verdicts: Iterable[bool | None]) -> bool | None:
     """Whether all hold: no as soon as one does not, None if one is not known."""
     known = True

@@ -67,6 +67,15 @@ _MEMORY_EACH: Final = re.compile(
     r".{0,20}?(?:memory|VRAM|GPU)",
     re.IGNORECASE,
 )
+_OUTRIGHT: Final = re.compile(
+    r"\b((?:each|every|one|a|per) (?:\w+[ -]){0,2}?(?:pod|replica|workload|container|user|tenant|"
+    r"virtual GPU|vGPU|share|notebook|job|client))\b(?:(?![.;,]).){0,40}?\b(?:gets?|has|have|owns?|"
+    r"is|equals?|receives?|is worth|is given|gives)\b(?:(?![.;,]).){0,25}?"
+    r"(?<![\d.])(\d{1,2}(?:\.\d+)? ?(?:%|percent\b|per cent\b)) of (?:the|a|its|one|each) "
+    r"(?:\w+ ){0,2}?(?:GPU|card|compute)",
+    re.IGNORECASE,
+)
+"""A sentence that gives somebody a percentage of a GPU, whatever the number of replicas."""
 _ALL: Final = re.compile(r"\b(?:up to|all of|entire|full|whole|at most)\b", re.IGNORECASE)
 _ISOLATION: Final = re.compile(
     r"time[- ]?slic\w+ (?:\w+ ){0,3}?(?:provides?|guarantees?|ensures?|gives?|offers?|enforces?|"
@@ -82,6 +91,15 @@ _HAS: Final = re.compile(
 _PART_OF: Final = re.compile(
     r"\s*(?:of (?:the |a |an |its |one |each |that )?(?:\w+ ){0,2}?(?:GPU|card|compute|resource|"
     r"memory|it\b|device)|allocat|share|slice|for each|each|per\b|GPU)",
+    re.IGNORECASE,
+)
+_NO_MORE: Final = re.compile(
+    r",? (?:and |but )?(?:never|no|not|nothing) (?:any )?(?:more|less)\b", re.IGNORECASE
+)
+_REPLICAS: Final = re.compile(
+    r"(?:\b\d{1,3}|\b(?:two|three|four|five|eight|ten|twenty)) (?:[\w-]+ ){0,2}?"
+    r"(?:replicas|virtual GPUs|vGPUs|slices|shares)"
+    r"|replicas[`\"']?[:=]? (?:to |is |of )?\d{1,3}",
     re.IGNORECASE,
 )
 _NEAR: Final = 60
@@ -117,7 +135,7 @@ def _said(file: str, sentence: Sentence, rule: Rule, message: str, fix: str) -> 
 
 def share_claim(sentence: Sentence) -> tuple[str, str] | None:  # noqa: PLR0911  (one a claim)
     """What to say of a sentence that takes a replica for a part of a GPU."""
-    text = sentence.text
+    text = _NO_MORE.sub("", sentence.text)
     if _TAKEN_BACK.search(text) or _OTHER_WAYS.search(text):
         return None
     here = bool(_TIME_SLICING.search(text))
@@ -128,7 +146,7 @@ def share_claim(sentence: Sentence) -> tuple[str, str] | None:  # noqa: PLR0911 
         r"GPU|time[- ]?slic|\bcard\b|NVIDIA|CUDA", f"{text} {sentence.before}", re.IGNORECASE
     )
     if about_gpus and not _OF_MEASURE.search(text):
-        counts = _numbers(text)
+        counts = [*_numbers(text), *_replicas(sentence.before)]
         for found in _PERCENT.finditer(text):
             part = float(found[1])
             fits = [n for n in counts if abs(100 / n - part) < _TOLERANCE]
@@ -138,6 +156,12 @@ def share_claim(sentence: Sentence) -> tuple[str, str] | None:  # noqa: PLR0911 
                     "gives no part of it."
                 )
                 return message, fix
+        if (outright := _OUTRIGHT.search(text)) is not None:
+            message = (
+                f"It says that {outright[1].lower()} has {outright[2]} of a GPU; time slicing "
+                "gives no part of it."
+            )
+            return message, fix
     if here and (part_of := _FRACTION.search(text)) is not None:
         return f"It says that a replica is {part_of[0]}; time slicing gives no part of it.", fix
     if here and not _ALL.search(text) and _MEMORY_EACH.search(text):
@@ -153,6 +177,11 @@ def _is_a_part(text: str, start: int, end: int) -> bool:
         return True  # a table's row says no more than the numbers
     before, behind = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
     return bool(_HAS.search(before) or _PART_OF.match(behind))
+
+
+def _replicas(text: str) -> list[int]:
+    """Counts of replicas, by whatever name, that stand in what came before."""
+    return [n for found in _REPLICAS.finditer(text) for n in _numbers(found[0])]
 
 
 def _numbers(text: str) -> list[int]:
@@ -269,6 +298,7 @@ def _counts(
     if board is None or len(per_node) != 1:
         return
     (gpus,) = per_node
+    yield from _too_many_pods(file, sentence, board, gpus)
     for count, compute, memory in _COUNT_OF_PROFILE.findall(text):
         found = board.profiles.get(f"{compute}g.{memory}gb")
         if found is None or int(count) <= found.max_count * gpus:
@@ -283,6 +313,30 @@ def _counts(
             f"{found.max_count * gpus} at most.",
             f"Write {found.max_count * gpus}: {found.max_count} on each GPU.",
         )
+
+
+def _too_many_pods(
+    file: str, sentence: Sentence, board: MigModel, gpus: int
+) -> Iterator[Judgement]:
+    """More pods of a size than the GPUs have MIG devices of it."""
+    text = sentence.text
+    of_mig = re.search(
+        r"\bMIG\b|slice|partition|instance", f"{text} {sentence.before}", re.IGNORECASE
+    )
+    if not of_mig or _TIME_SLICING.search(text) or re.search(r"nodes|times", text, re.IGNORECASE):
+        return
+    for count, memory in _PODS_OF.findall(text):
+        sized = [each for each in board.profiles.values() if each.memory_gb == int(memory)]
+        most = gpus * max((each.max_count for each in sized), default=0)
+        if sized and int(count) > most:
+            yield _said(
+                file,
+                sentence,
+                COUNT_CLAIM,
+                f"It says {count} with {memory} GB; {gpus} GPUs of {board.name} have {most} MIG "
+                "devices of that size at most.",
+                f"Write {most}: {most // gpus} on each GPU.",
+            )
 
 
 def _retired(file: str, sentence: Sentence, told: set[str]) -> Iterator[Judgement]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
@@ -14,10 +14,13 @@ from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.files import ENDINGS
+from eks_gpushare.lint.node_classes import class_of, with_classes
+from eks_gpushare.lint.nodes import MAX_ITEMS
 from eks_gpushare.lint.readers import DOCUMENT_READERS, TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
 from eks_gpushare.lint.texts import read_texts, unreadable_character
+from eks_gpushare.lint.variants import agreed, variants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,6 +38,8 @@ _YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
 _MOST_WITHIN: Final = 4
 """Documents within documents that are followed: a script's manifest's ConfigMap's configuration."""
 _MOST_DOCUMENTS: Final = 50_000
+_MOST_ITEMS: Final = 400_000
+"""Keys and values of all files together, so that memory has a bound."""
 
 
 @dataclass(slots=True)
@@ -62,7 +67,11 @@ class Reading:
     judgements: list[Judgement] = field(default_factory=list)
     """What is wrong within single documents."""
     files: dict[str, _File] = field(default_factory=dict)
+    classes: dict[Any, Any] = field(default_factory=dict)
+    """What node classes say, by name."""
     documents: int = 0
+    read: int = 0
+    """Keys and values of the files together."""
 
     def add(self, given: GivenFile) -> None:
         """Read a file."""
@@ -91,7 +100,8 @@ class Reading:
             file.readable = False
             file.found.append(_problem(bad))
             return False
-        texts = read_texts(text, file.name)
+        texts = read_texts(text, file.name, most=max(0, min(MAX_ITEMS, _MOST_ITEMS - self.read)))
+        self.read += texts.items
         for problem in texts.problems:
             self._yaml_problem(file, problem, text)
         known = [self._document(file, document, 0) for document in texts.documents]
@@ -102,7 +112,7 @@ class Reading:
             message = f"{problem.message[:1].upper()}{problem.message[1:]}."
             found = TWICE.finding(problem.path, message, _sentence(problem.fix))
             file.found.append(Placed(found, Position(problem.line, problem.column)))
-        elif "{{" in text:
+        elif _is_template(text, problem.line):
             message = "It is a template that is not rendered, so it is not checked."
             fix = "Give what it makes: helm template CHART | eks-gpushare lint -"
             found = TEMPLATE.finding((), message, fix)
@@ -116,6 +126,9 @@ class Reading:
         reader = _reader_of(document) if self.documents <= _MOST_DOCUMENTS else None
         if reader is None:
             return False
+        if (node_class := class_of(document)) is not None:
+            name, spec = node_class
+            self.classes[name] = spec
         file.kinds[_kind(reader, document)] = None
         self._take(file, reader.read(document), depth)
         return True
@@ -134,11 +147,14 @@ class Reading:
 
     def judge(self, edges: Iterable[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
-        inventory = Inventory(tuple(self.items), complete)
         found = list(self.judgements)
+        chosen = [
+            Inventory(each, complete)
+            for each in variants([*with_classes(self.items, self.classes)])
+        ]
         for each in edges:
             try:
-                found += each.look(inventory)
+                found += agreed([(one.items, list(each.look(one))) for one in chosen])
             except Exception as error:  # noqa: BLE001  (all others are looked for)
                 self._somewhere(defect(error, each.rules))
         for judgement in found:
@@ -250,6 +266,12 @@ def _not_read(why: str) -> Finding:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _is_template(text: str, line: int) -> bool:
+    """Whether what is no YAML is to become it: by a template engine, or by `envsubst`."""
+    lines = text.splitlines()
+    return "{{" in text or "${" in "".join(lines[line - 1 : line])
 
 
 def _is_yaml(name: str) -> bool:

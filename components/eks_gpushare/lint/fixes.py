@@ -33,8 +33,8 @@ class Fixed(NamedTuple):
     file: str
     before: str
     after: str
-    count: int
-    """How many places."""
+    places: int
+    """How many places are corrected."""
 
     def diff(self) -> str:
         """The difference, as `diff -u` shows it."""

@@ -42,7 +42,11 @@ def chosen_types(requirements: Any) -> Maybe[tuple[str, ...]]:
             return tuple(name for name in given if _allowed(name, known))
     if not any(_asks_for_gpus(each) for each in known):
         return ()
-    return tuple(name for name in gpu_instance_types() if _allowed(name, known))
+    return tuple(
+        name
+        for name, found in gpu_instance_types().items()
+        if not found.retired and _allowed(name, known)
+    )
 
 
 def _asks_for_gpus(requirement: Any) -> bool:
@@ -52,7 +56,7 @@ def _asks_for_gpus(requirement: Any) -> bool:
         return False
     word = key.partition("instance-")[2]
     if word in _GPU_KEYS:
-        return operator in {"In", "Exists", "Gt", "Gte"}
+        return operator in ("In", "Exists", "Gt", "Gte")
     values = {str(value) for value in items(at(requirement, "values")) if value is not UNKNOWN}
     if operator != "In" or not values:
         return False
@@ -105,7 +109,7 @@ def _fits(requirement: Any, facts: dict[str, str]) -> bool:
     if operator == "NotIn":
         return have not in values
     number = values[0] if values else ""
-    if operator in {"Gt", "Gte", "Lt", "Lte"} and have.isdecimal() and str(number).isdecimal():
+    if operator in ("Gt", "Gte", "Lt", "Lte") and have.isdecimal() and str(number).isdecimal():
         left, right = int(have), int(str(number))
         return {
             "Gt": left > right,

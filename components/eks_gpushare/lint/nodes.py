@@ -26,8 +26,8 @@ Event: TypeAlias = Any
 
 MAX_DEPTH: Final = 100
 """Most levels of nesting that are followed."""
-MAX_ITEMS: Final = 300_000
-"""Most keys and values of a document, each alias counted with everything it stands for."""
+MAX_ITEMS: Final = 120_000
+"""Most keys and values of a text, each alias counted with everything it stands for."""
 MAX_PROBLEMS: Final = 20
 """With so many problems, reading stops."""
 
@@ -64,7 +64,11 @@ class Node:
         self.tag: str | None = getattr(event, "tag", None)
         self.open = False
         self.size = 1
-        self.children: dict[str | int, Entry] = {}
+        self.children: dict[str | int, Entry] = _NO_CHILDREN
+
+
+_NO_CHILDREN: Final[dict[str | int, Entry]] = {}
+"""Shared by all scalars and never written to."""
 
 
 class Composer:
@@ -73,9 +77,10 @@ class Composer:
     Args:
         text: Text of the document.
         line: Lines of the file before it, for messages.
+        most: Most keys and values that are read.
     """
 
-    def __init__(self, text: str, line: int = 0) -> None:
+    def __init__(self, text: str, line: int = 0, most: int = MAX_ITEMS) -> None:
         self.problems: list[YamlProblem] = []
         """What was found wrong and does not keep the text from being read."""
         self._text = text
@@ -83,7 +88,9 @@ class Composer:
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self._next_event = loader(text).get_event
         self._depth = 0
-        self._items = 0
+        self._most = most
+        self.items = 0
+        """How many keys and values were read."""
         self._anchors: dict[str, Node] = {}
         self._path: list[str | int] = []
 
@@ -124,7 +131,7 @@ class Composer:
         node = Node(event, {} if kind is yaml.MappingStartEvent else [])
         if event.anchor:
             self._anchors[event.anchor] = node
-        node.open = True
+        node.open, node.children = True, {}
         self._depth += 1
         if self._depth > MAX_DEPTH:
             self._path.clear()
@@ -144,9 +151,9 @@ class Composer:
         return target
 
     def _count(self, event: Event, items: int) -> None:
-        self._items += items
-        if self._items > MAX_ITEMS:
-            message = f"more than {MAX_ITEMS:,} keys and values, with aliases written out"
+        self.items += items
+        if self.items > self._most:
+            message = f"more than {self._most:,} keys and values, with aliases written out"
             self._stop("size", event, message)
 
     def _sequence(self, node: Node) -> int:
@@ -159,7 +166,7 @@ class Composer:
             values.append(child.value)
             node.children[index] = Entry(_span(event), child)
             node.size += child.size
-        return int(event.end_mark.index)
+        return _span(event).end
 
     def _mapping(self, node: Node) -> int:
         values: dict[str, Any] = node.value
@@ -186,7 +193,7 @@ class Composer:
                 if step not in values:
                     values[str(step)] = entry.node.value
                     node.children[step] = entry._replace(merged=True)
-        return int(event.end_mark.index)
+        return _span(event).end
 
     def _key(self, event: Event) -> str:
         """Give the key's text, as JSON has it."""

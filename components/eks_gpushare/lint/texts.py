@@ -7,11 +7,12 @@ one by one.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.document import Document, Position
-from eks_gpushare.lint.nodes import Composer, find
+from eks_gpushare.lint.nodes import MAX_ITEMS, Composer, find
 from eks_gpushare.lint.yaml_text import Block, YamlText
 from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, StopReadingError, YamlProblem
 
@@ -26,7 +27,10 @@ MAX_DOCUMENTS: Final = 5_000
 """Most documents of a text."""
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_NOTHING: Final = re.compile(r"\s*(#[^\n]*\s*|%[^\n]*\s*|---[ \t]*(?=\n|\Z)\s*)*(\.\.\.\s*)?\Z")
+# Possessive throughout: a comment full of # could be taken apart in more ways than can be tried.
+_NOTHING: Final = re.compile(r"(?:\s++|[#%][^\n]*+|---[ \t]*+(?=\r?\n|\Z))*+(?:\.\.\.\s*+)?\Z")
+_SKIPPED: Final = re.compile(r"^kind: *[\"']?CustomResourceDefinition\b", re.MULTILINE)
+"""Definitions of resources, which are long and say nothing of GPUs."""
 _BOM: Final = "\ufeff"
 _PLAIN: Final = re.compile("[^\t\n\r -~]")
 # libyaml's own set of characters, less the byte order mark. Compiled where it is needed.
@@ -39,6 +43,8 @@ class Texts(NamedTuple):
     documents: tuple[Document, ...]
     problems: tuple[YamlProblem, ...]
     """What is wrong with it, with lines of the whole."""
+    items: int = 0
+    """How many keys and values it has."""
 
 
 def read_texts(
@@ -48,6 +54,7 @@ def read_texts(
     place: Callable[[Place], Place] | None = None,
     block: Block | None = None,
     editable: bool = True,
+    most: int = MAX_ITEMS,
 ) -> Texts:
     """The documents of a text of YAML or JSON; never raises.
 
@@ -57,7 +64,9 @@ def read_texts(
         place: Turns line and column in the text to those in the file, where it is a part of that.
         block: Where it stands in another document.
         editable: Whether edits can be written back to the file. Not where `place` is given.
+        most: Most keys and values of all documents together.
     """
+    given = most
     documents: list[Document] = []
     problems: list[YamlProblem] = []
     for start, line, part in _parts(text.removeprefix(_BOM)):
@@ -65,13 +74,22 @@ def read_texts(
             message = f"more than {MAX_DOCUMENTS:,} documents; the rest is not read"
             problems.append(YamlProblem(message, line + 1, 1, "size"))
             break
-        read, found = _document(part, start, line, place, block)
+        if _SKIPPED.search(part):
+            value = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+            skipped = YamlText(part, None, start, line, place, block)
+            count = len(documents)
+            at = _positions(skipped)
+            documents.append(Document(file, value, at, count, editable=False))
+            continue
+        composer = Composer(part, line, most)
+        read, found = _document(composer, YamlText(part, None, start, line, place, block))
+        most -= composer.items
         problems += found
         if read is not None:
             count, may = len(documents), editable and place is None
             document = Document(file, read.value, _positions(read), count, may, read)
             documents.append(document)
-    return Texts(tuple(documents), tuple(problems))
+    return Texts(tuple(documents), tuple(problems), given - most)
 
 
 def texts_within(document: Document, path: FieldPath) -> Texts | None:
@@ -149,24 +167,16 @@ def _only_directives(part: str) -> bool:
     return bool(lines) and all(each.startswith("%") for each in lines)
 
 
-def _document(
-    part: str,
-    start: int,
-    line: int,
-    place: Callable[[Place], Place] | None,
-    block: Block | None,
-) -> tuple[YamlText | None, list[YamlProblem]]:
-    composer = Composer(part, line)
+def _document(composer: Composer, text: YamlText) -> tuple[YamlText | None, list[YamlProblem]]:
     problems = composer.problems
     root: Node | None = None
     try:
         root = composer.document()
     except StopReadingError as stop:
         problems = [*problems, stop.problem]
-    read = YamlText(part, root, start, line, place, block)
     placed = []
     for each in problems:
-        at = read.in_file(each.line - 1, each.column - 1)
-        placed.append(each._replace(line=at[0], column=at[1]))
+        line, column = text.in_file(each.line - 1, each.column - 1)
+        placed.append(each._replace(line=line, column=column))
     empty = root is None or root.value is None or root.value is UNKNOWN
-    return None if empty else read, placed
+    return None if empty else replace(text, root=root), placed

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 from pulumi.runtime import Settings, configure
 from pulumi.runtime.proto import analyzer_pb2
 from pulumi_policy import EnforcementLevel
-from pulumi_policy.policy import _PolicyAnalyzerServicer
 
 from eks_gpushare.program import policy_config
 from eks_gpushare.program.protobuf import empty_pb2
 from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, STACK_TYPE
+from eks_gpushare.program.shared_servicer import servicer_of
 from eks_gpushare.program.values import (
     OutputValue,
     ResourceRef,
     Secret,
     encode_properties,
 )
-from eks_gpushare.program.violations import REMEDIATED, Exempted, Judged, Violation
+from eks_gpushare.program.violations import REMEDIATED, TO_REMEDIATE, Exempted, Judged, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,10 +91,7 @@ def judge(
     """The same as `run_pack`, with what else there is to say."""
     if not policies:
         return Judged([])
-    servicer = _PolicyAnalyzerServicer(
-        pack, _PACK_VERSION, list(policies), level, dict(initial_config or {}) or None
-    )
-
+    servicer = servicer_of(pack, _PACK_VERSION, policies, level, initial_config)
     # A policy may keep a list of what it let be; our pack has one that does.
     ledger = next(filter(None, (getattr(each, "ledger", None) for each in policies)), None)
 
@@ -137,6 +134,7 @@ class _Analysis:
     ) -> None:
         self._servicer = servicer
         self._recording = recording
+        self._providers: dict[str, analyzer_pb2.AnalyzerProviderResource] = {}
         info = self._servicer.GetAnalyzerInfo(empty_pb2.Empty(), None)
         self._policies = {policy.name: policy for policy in info.policies}
         self._saying_fixes = {
@@ -169,7 +167,8 @@ class _Analysis:
         try:
             for repair in self._servicer.Remediate(request, None).remediations:
                 yield self._repaired(repair, resource)
-                if not repair.diagnostic:
+                # Of a state nothing is changed, so what is to be repaired is wrong still.
+                if not repair.diagnostic and not self._recording.exported:
                     request.properties.CopyFrom(repair.properties)
             response = self._servicer.Analyze(request, None)
         except Exception as error:
@@ -209,13 +208,15 @@ class _Analysis:
         if self._recording.exported and resource.provider not in self._recording.by_urn:
             return None
         if resource.provider:
-            provider = self._recording.by_urn[resource.provider]
-            return analyzer_pb2.AnalyzerProviderResource(
-                type=provider.type,
-                urn=provider.urn,
-                name=provider.name,
-                properties=encode_properties(_analyzed(provider.inputs)),
-            )
+            if resource.provider not in self._providers:
+                provider = self._recording.by_urn[resource.provider]
+                self._providers[resource.provider] = analyzer_pb2.AnalyzerProviderResource(
+                    type=provider.type,
+                    urn=provider.urn,
+                    name=provider.name,
+                    properties=encode_properties(_analyzed(provider.inputs)),
+                )
+            return self._providers[resource.provider]
         if not resource.custom or resource.type.startswith(PROVIDER_TYPE_PREFIX):
             return None
         return self._default_provider(resource)
@@ -257,7 +258,8 @@ class _Analysis:
                 policyName=repair.policyName,
                 policyPackName=repair.policyPackName,
                 description=repair.description,
-                message=repair.diagnostic or REMEDIATED,
+                message=repair.diagnostic
+                or (TO_REMEDIATE if self._recording.exported else REMEDIATED),
                 enforcementLevel=(
                     analyzer_pb2.ADVISORY if repair.diagnostic else analyzer_pb2.REMEDIATE
                 ),

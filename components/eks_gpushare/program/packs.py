@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi_policy
 
+from eks_gpushare.documents.reading import read_bytes
 from eks_gpushare.findings.defects import in_one_line
 from eks_gpushare.program.endings import kept_alive
+from eks_gpushare.stack_file.yaml import MAX_BYTES, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pulumi_policy import EnforcementLevel, Policy
+
+
+_PACK_FILE = "PulumiPolicy.yaml"
 
 
 class PackError(Exception):
@@ -61,11 +66,12 @@ def load_pack(directory: Path) -> Pack:
         raise PackError(
             f"The policy pack {directory} {what}. Name the directory of a pack with --pack."
         )
-    main = directory / "__main__.py"
+    main = _main_of(directory)
     if not main.is_file():
-        raise PackError(f"{directory} holds no policy pack: there is no __main__.py in it.")
+        told = "__main__.py" if main.parent == directory else main.relative_to(directory)
+        raise PackError(f"{directory} holds no policy pack: there is no {told} in it.")
     try:
-        with kept_alive(), _recording_packs(directory):
+        with kept_alive(), _recording_packs(main.parent):
             runpy.run_path(str(main), run_name="__main__")
     except _Assembled as assembled:
         return assembled.pack
@@ -73,6 +79,20 @@ def load_pack(directory: Path) -> Pack:
         why = in_one_line(error, placed=False)
         raise PackError(f"The policy pack in {directory} cannot be loaded. {why}") from error
     raise PackError(f"{main} makes no PolicyPack.")
+
+
+def _main_of(directory: Path) -> Path:
+    """The program of a pack: `__main__.py`, in the folder or as the file that `main` names."""
+    try:
+        content = read(read_bytes(directory / _PACK_FILE, MAX_BYTES), _PACK_FILE).value
+    except OSError:
+        content = None
+    given = content.get("main") if isinstance(content, dict) else None
+    main = directory / given if isinstance(given, str) else directory
+    # It may not lead out of the pack, which is what was named to be run.
+    if not main.resolve().is_relative_to(directory.resolve()):
+        raise PackError(f"main of {directory / _PACK_FILE} leads out of the pack: {given}.")
+    return main if main.suffix == ".py" else main / "__main__.py"
 
 
 @contextmanager

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from eks_gpushare.reports.paths import placed, root_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +16,9 @@ _NOT_RUN = re.compile(
 
 REMEDIATED = "remediated: the resource is taken with the properties that the policy gave it"
 """Message of a violation that a policy has repaired by itself."""
+
+TO_REMEDIATE = "to be remediated: the next update gives the resource what the policy wants"
+"""The same of a state, in which nothing is repaired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,6 @@ class Violation:
             "reference": self.reference or None,
             "remediationSteps": self.remediation_steps or None,
             "url": self.url or None,
-            **_place(self.source),
             "judged": not self.not_judged,
         }
 
@@ -97,15 +96,7 @@ class Exempted:
             "message": self.message,
             "reason": self.reason,
             "until": self.until,
-            **_place(self.source),
         }
-
-
-def _place(source: str) -> dict[str, Any]:
-    file, _, line = source.rpartition(":")
-    if not file:
-        return {"file": None, "line": None}
-    return {"file": placed(file, root_of(Path.cwd())).path, "line": int(line)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,18 @@ FORMATS = ("sarif", "junit", "github")
 """What is the same for all commands; each has a text and a JSON document of its own."""
 
 
-def formatted(report: Report, name: str) -> str:
-    """A report in one of `FORMATS`, as a text of whole lines."""
+def formatted(report: Report, name: str, version: str) -> str:
+    """A report in one of the formats, as a text of whole lines.
+
+    Args:
+        report: What was found.
+        name: One of `FORMATS`.
+        version: Of this package.
+    """
     if name == "sarif":
-        from eks_gpushare import __version__
         from eks_gpushare.reports.sarif import sarif
 
-        return sarif(report, __version__)
+        return sarif(report, version)
     if name == "junit":
         from eks_gpushare.reports.junit import junit
 

@@ -23,6 +23,14 @@ FINDINGS = ("error", "warning")
 """What is worth a violation of a rule that only advises."""
 
 
+_JUDGED: set[str] = set()
+
+
+def judging_edges() -> frozenset[str]:
+    """The numbers of all checks that some rule goes by."""
+    return frozenset(_JUDGED)
+
+
 def edge_check(
     *rules: Edge, stack_file: str = "", severities: Collection[str] = ("error",)
 ) -> StackCheck:
@@ -34,6 +42,7 @@ def edge_check(
         severities: Of which worth problems are violations; what is worth less is left out.
     """
     wanted = {rule.id for rule in rules}
+    _JUDGED.update(wanted)
 
     def look(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         refuse_blanks(args)

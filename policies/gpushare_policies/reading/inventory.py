@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import Nodes, Release
+from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.readers import DOCUMENT_READERS
-from eks_gpushare.lint.readers.karpenter import KarpenterReader
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
+from eks_gpushare.lint.texts import read_texts
 from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.nodes import nodes_of
@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from gpushare_policies.reading.charts import Chart
 
-_READERS = (KarpenterReader(), *DOCUMENT_READERS)
+_READERS = DOCUMENT_READERS
 _NODE_CLASS = Kind("karpenter.k8s.aws", "EC2NodeClass")
 _DEEPEST = 3
 """Documents within documents that are read: a ConfigMap's configuration."""
 _NOWHERE = Position(1, 1)
+_MARKS = ("sharing", "migStrategy", "mig-configs")
+"""What configurations of the device plugin and of mig-parted hold; most texts are others."""
 
 
 @dataclass(slots=True)
@@ -139,11 +141,7 @@ class _Reader:
                 texts = at(chart.values, *path)
                 if not isinstance(texts, Mapping) or not texts:
                     continue
-                metadata = {"name": f"of {name_of(resource.urn)}"}
-                value = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
-                made = _document_of(resource.urn, {**value, "data": texts}, ())
-                for inner in KubernetesReader().read(made).inner:
-                    self._read(inner, "", 1)
+                self._texts(resource.urn, texts)
 
     def _object(self, resource: PolicyResource, found: KubernetesObject, cluster: str) -> None:
         document = _document(resource, found)
@@ -161,10 +159,20 @@ class _Reader:
                 reference = at(document.value, "spec", "template", "spec", "nodeClassRef", "name")
                 self.class_of[len(self.found)] = (cluster, reference)
             self.found.append(replace(item, cluster=cluster))
+            if isinstance(item, ConfigMap) and item.data is not UNKNOWN:
+                self._texts(document.file, item.data)
         self.judgements += read.judgements
         if depth < _DEEPEST:
             for inner in read.inner:
                 self._read(inner, cluster, depth + 1)
+
+    def _texts(self, urn: str, texts: Mapping[str, Any]) -> None:
+        """Configurations in texts; those who read them read the first document."""
+        for each in texts.values():
+            if not isinstance(each, str) or not any(mark in each for mark in _MARKS):
+                continue
+            for document in read_texts(each, urn).documents[:1]:
+                self._read(document, "", _DEEPEST)
 
     def _with_class(self, number: int, cluster: str, name: Any) -> None:
         """Nodes of Karpenter run the image of their class."""

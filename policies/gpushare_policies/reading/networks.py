@@ -57,7 +57,7 @@ def covered(cidrs: Sequence[str]) -> str:
     share = public_share(cidrs)
     if share == 1:
         return "the whole internet"
-    return f"one in {max(1, int(1 / share))} public addresses" if share else "no public address"
+    return f"{float(100 * share):.3g} % of all public addresses"
 
 
 def _share_of_v4(networks: Iterable[IPv4Network]) -> Fraction:

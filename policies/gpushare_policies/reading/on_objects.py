@@ -64,8 +64,8 @@ class ObjectChecks(Mapping[str, "Check"]):
         found = kind_of(token)
         if found is None:
             raise KeyError(token)
-        kind, _, wrapped = found
-        if kind not in self._checks and not (wrapped and kind.kind == "List"):
+        kind, _, _ = found
+        if kind not in self._checks and kind.kind:  # a List is of any kind
             raise KeyError(token)
         return self._run
 
@@ -83,5 +83,7 @@ class ObjectChecks(Mapping[str, "Check"]):
             check = self._checks.get(each.kind)
             subject = Subject(each, args)
             for said in check(subject) if check is not None else ():
-                told = isinstance(said, Unjudged)
-                yield Unjudged(f"{said.what} of {subject.title}") if told else said
+                if isinstance(said, Unjudged):
+                    yield Unjudged(f"{said.what} of {subject.title}")
+                else:
+                    yield said

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.documents.device_plugin import DocumentError, PluginConfig, device_plugin_config
+from eks_gpushare.documents.device_plugin import DocumentError, PluginConfig, plugin_config_of
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.texts import read_texts
 from gpushare_policies.reading.charts import EMBEDDED, chart_values, charts_of
 from gpushare_policies.reading.inventory import config_map_of
 from gpushare_policies.reading.objects import Kind, KubernetesObject
@@ -62,7 +63,15 @@ def _documents(texts: Any) -> Iterator[PluginDocument]:
         if value is UNKNOWN:
             yield PluginDocument(str(key), None, unknown=True)
         elif isinstance(value, str) and any(mark in value.lower() for mark in _MARKS):
-            try:
-                yield PluginDocument(str(key), device_plugin_config(value))
-            except DocumentError as error:
-                yield PluginDocument(str(key), None, str(error))
+            yield _document(str(key), value)
+
+
+def _document(key: str, text: str) -> PluginDocument:
+    """Read a text as the plugin's own reader of YAML does, of several documents the first."""
+    read = read_texts(text, key)
+    if not read.documents:
+        return PluginDocument(key, None, "it is no YAML that can be read")
+    try:
+        return PluginDocument(key, plugin_config_of(read.documents[0].value))
+    except DocumentError as error:
+        return PluginDocument(key, None, str(error))

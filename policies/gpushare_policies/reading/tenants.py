@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
-from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
-from gpushare_policies.reading.objects import Kind, KubernetesObject, objects_of
+from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.plain import at
+from gpushare_policies.reading.program_objects import Placed, objects_in
 from gpushare_policies.rule import Setting
 
 if TYPE_CHECKING:
@@ -49,25 +49,20 @@ def tenant_namespaces(
     One whose labels are not known has `UNKNOWN` for them. An object whose namespace is not known
     may be in any, and is in all.
     """
-    clusters = clusters_of(resources)
     spaces: list[tuple[str, TenantNamespace]] = []
-    others: list[tuple[str, Any, KubernetesObject]] = []
-    for resource in resources:
-        if not resource.resource_type.startswith("kubernetes:"):
+    others: list[Placed] = []
+    for each in objects_in(resources, (_NAMESPACE, *kinds)):
+        if each.object.kind != _NAMESPACE:
+            others.append(each)
             continue
-        for each in objects_of(resource.resource_type, resource.props):
-            cluster = clusters.get(resource.urn, "")
-            if each.kind == _NAMESPACE:
-                labels = at(each.body, "metadata", "labels")
-                if _is_tenant(labels, label):
-                    spaces.append((cluster, TenantNamespace(each.name, resource.urn, labels)))
-            elif each.kind in kinds:
-                within = each.namespace or kubernetes_namespace(resource)
-                others.append((cluster, within, each))
+        labels = at(each.object.body, "metadata", "labels")
+        if _is_tenant(labels, label):
+            spaces.append((each.cluster, TenantNamespace(each.object.name, each.urn, labels)))
     for cluster, space in spaces:
-        for other, within, each in others:
-            if other == cluster and (within == space.name or UNKNOWN in (within, space.name)):
-                space.objects.append(each)
+        for each in others:
+            sure = UNKNOWN not in (each.namespace, space.name)
+            if each.cluster == cluster and (each.namespace == space.name or not sure):
+                space.objects.append(each.object)
         yield space
 
 

@@ -21,7 +21,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from eks_gpushare.findings.rule import Rule
     from eks_gpushare.inventory.items import Item
@@ -39,7 +39,7 @@ def nodes(*types: str, taints: Any = (), **more: Any) -> Nodes:
     return Nodes(
         source=Source(f"the node group {name}"),
         name=name,
-        instance_types=types or ("g5.xlarge",),
+        instance_types=more.pop("instance_types", types or ("g5.xlarge",)),
         taints=taints if taints is UNKNOWN else tuple(NodeTaint(*each) for each in taints),
         **more,
     )
@@ -76,11 +76,7 @@ def config_map(name: str, data: Any, namespace: str = "kube-system", **more: Any
     return ConfigMap(source=source, name=name, namespace=namespace, data=data, **more)
 
 
-def pods(
-    limits: Mapping[str, Any] | None = None,
-    requests: Mapping[str, Any] | None = None,
-    **more: Any,
-) -> Workload:
+def pods(limits: Any = None, requests: Any = None, **more: Any) -> Workload:
     """A Deployment called app; further names are keys of its pods' spec."""
     own = {key: more.pop(key) for key in tuple(more) if key in Workload.__dataclass_fields__}
     resources = {"limits": dict(limits or {}), "requests": dict(requests or {})}
@@ -104,12 +100,12 @@ def daemon_set(image: str, **spec: Any) -> Workload:
     )
 
 
-def quota(hard: Mapping[str, Any], kind: str = "ResourceQuota", **more: Any) -> Quota:
+def quota(hard: Any, kind: str = "ResourceQuota", **more: Any) -> Quota:
     """A quota called team."""
     return Quota(source=Source(f"the {kind} team"), kind=kind, name="team", hard=hard, **more)
 
 
-def overlay(capacity: Mapping[str, Any], *requirements: Any, **more: Any) -> Overlay:
+def overlay(capacity: Any, *requirements: Any, **more: Any) -> Overlay:
     """A NodeOverlay called shares."""
     name = more.pop("name", "shares")
     source = Source(f"the NodeOverlay {name}")

@@ -59,7 +59,7 @@ def whole_numbers(inventory: Inventory) -> Iterator[Judgement]:
 
 def _amount(workload: Workload, request: Request) -> Iterator[Problem]:
     given = [each for each in (request.request, request.limit) if each is not None]
-    if UNKNOWN in given:
+    if not given or UNKNOWN in given:
         return
     amounts = [_quantity(each) for each in given]
     name = at_start(workload.source.name)

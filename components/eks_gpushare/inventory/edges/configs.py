@@ -19,13 +19,14 @@ from eks_gpushare.inventory.plugin_configs import Configs, config_paths, configs
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items, pairs, text
-from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.labels import CONFIG_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -89,7 +90,14 @@ def closure(inventory: Inventory) -> Iterator[Judgement]:
             served = [each for each in kinds if plugin in serving((plugin,), each)]
             yield from _map(inventory, configs)
             yield from _default(configs)
-            yield from _of_nodes(configs, served)
+            if configs.is_there or not _anywhere(inventory, plugins):
+                yield from _of_nodes(configs, served)
+
+
+def _anywhere(inventory: Inventory, plugins: Iterable[Daemon]) -> bool:
+    """Whether another release of a plugin has configurations, as after an upgrade in a guide."""
+    found = [configs_of(inventory, each.item) for each in plugins if isinstance(each.item, Release)]
+    return any(each is None or each.is_there for each in found)
 
 
 def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
@@ -113,9 +121,10 @@ def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
         yield Problem(MAP_MISSING, release.source, place, message, fix)
         return
     message = f"{at_start(release.source.name)} names the ConfigMap {name}, which is not here."
-    fix = f"Make it in the namespace {release.namespace} before the chart, or correct the name."
-    severity = None if inventory.complete else "info"
-    yield Problem(MAP_MISSING, release.source, place, message, fix, severity)
+    known = release.namespace is not UNKNOWN
+    space = f"the namespace {release.namespace}" if known else "the namespace of the release"
+    fix = f"Make it in {space} before the chart, or correct the name."
+    yield Problem(MAP_MISSING, release.source, place, message, fix, if_missing(inventory))
 
 
 def _in_namespace_unknown(inventory: Inventory, release: Release) -> bool:
@@ -125,7 +134,9 @@ def _in_namespace_unknown(inventory: Inventory, release: Release) -> bool:
 
 def _default(configs: Configs) -> Iterator[Problem]:
     key, documents = configs.default, configs.documents
-    if not configs.is_there or UNKNOWN in (key, documents) or not key or key in documents:
+    if not configs.is_there or key is UNKNOWN or documents is UNKNOWN:
+        return
+    if not key or key in documents:
         return
     release = configs.release
     yield Problem(
@@ -153,7 +164,7 @@ def _of_nodes(configs: Configs, kinds: Sequence[NodeKind]) -> Iterator[Judgement
         own = nodes.labels is not UNKNOWN and CONFIG_LABEL in nodes.labels
         at_label = ("labels", CONFIG_LABEL)
         if not configs.is_there:
-            if own:
+            if own and label is not UNKNOWN:
                 yield Problem(
                     LABEL_UNREAD,
                     nodes.source,
@@ -218,27 +229,24 @@ def unused_maps(inventory: Inventory) -> Iterator[Judgement]:
             continue
         names = _named(inventory, cluster, releases)
         for each in maps:
-            if each.name is UNKNOWN or UNKNOWN in names or each.name in names:
-                continue
-            yield _unused(each, releases)
+            if each.name is UNKNOWN or UNKNOWN in names:
+                what = "the name of" if each.name is UNKNOWN else "whether anything names"
+                yield NotSeen(MAP_UNUSED, each.source, f"{what} {each.source.name}")
+            elif each.name not in names:
+                yield _unused(each, releases)
 
 
-def _named(inventory: Inventory, cluster: str, releases: Sequence[Release]) -> set[Any]:
+def _named(inventory: Inventory, cluster: str, releases: Sequence[Release]) -> list[Any]:
     """Names of ConfigMaps that something reads."""
-    found: set[Any] = set()
-    for release in releases:
-        if release.values is UNKNOWN:
-            return {UNKNOWN}
-        found.add(text(at(release.values, *config_paths(release), "name")))
+    found = [text(at(each.values, *config_paths(each), "name")) for each in releases]
     for workload in inventory.of(Workload, cluster):
-        if workload.spec is UNKNOWN:
-            return {UNKNOWN}
-        found |= set(_mounted(workload.spec))
+        volumes = at(workload.spec, "volumes")
+        found += [UNKNOWN] if has_unknown(volumes) else _mounted(volumes)
     return found
 
 
-def _mounted(spec: Any) -> Iterator[Any]:
-    for volume in items(at(spec, "volumes")):
+def _mounted(volumes: Any) -> Iterator[Any]:
+    for volume in items(volumes):
         yield at(volume, "configMap", "name")
         for source in items(at(volume, "projected", "sources")):
             yield at(source, "configMap", "name")

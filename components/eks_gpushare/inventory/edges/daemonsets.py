@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.inventory.daemons import TITLES, Daemon, daemons
+from eks_gpushare.inventory.bottlerocket import may_run_bottlerocket
+from eks_gpushare.inventory.daemons import Daemon, daemons, may_be_more
 from eks_gpushare.inventory.items import Release, Workload
-from eks_gpushare.inventory.nodes import NVIDIA, NodeKind, gpu_nodes, without_operands
+from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import Landing, landing
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, holds, items
+from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.labels import PRESENT_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Nodes, NodeTaint
     from eks_gpushare.inventory.problem import Judgement
@@ -62,7 +63,6 @@ UNWATCHED = Rule(
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
 
-_FEATURES = ("feature.node.kubernetes.io/", NVIDIA)
 _LABEL = f"{PRESENT_LABEL}=true"
 
 
@@ -95,8 +95,16 @@ def plugin_reaches(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         every = daemons(inventory, cluster)
         for kinds in _by_declaration(gpu_nodes(inventory, cluster)):
-            if not kinds[0].serves_itself:
-                yield from _plugin(inventory, every, kinds)
+            if kinds[0].serves_itself:
+                continue
+            hidden = may_run_bottlerocket(kinds[0].nodes)
+            for found in _plugin(inventory, every, kinds):
+                # Who gives a chart and a pool together means the chart for the pool.
+                if hidden and (inventory.complete or found.rule is not KEPT_OUT):
+                    nodes = kinds[0].nodes
+                    yield NotSeen(NO_PLUGIN, nodes.source, f"the AMI of {nodes.source.name}")
+                else:
+                    yield found
 
 
 @edge(UNWATCHED)
@@ -125,21 +133,12 @@ def _reach(daemon: Daemon, kinds: Sequence[NodeKind], *, discovered: bool = True
 
 
 def _landing(daemon: Daemon, kind: NodeKind, discovered: bool) -> Landing:  # noqa: FBT001  (of the caller's)
-    def label(key: str) -> Maybe[str | None]:
+    def undiscovered(key: str) -> Maybe[str | None]:
         found = kind.label(key)
-        if found is UNKNOWN and key.startswith(_FEATURES) and kind.nodes.labels is not UNKNOWN:
-            guess = kind.nodes.labels.get(key)
-            if guess is None and key not in kind.by_hand:
-                return _present(key) if discovered else None
-        return found
+        return None if found is UNKNOWN and kind.is_discovered(key) else found
 
+    label = kind.label_once_found if discovered else undiscovered
     return landing(daemon.spec, kind.nodes.taints, label)
-
-
-def _present(key: str) -> Maybe[str | None]:
-    """What NFD and the operator write on a node with a GPU; of the rest nothing is known."""
-    usual = key.endswith(".present") or key.startswith("nvidia.com/gpu.deploy.")
-    return "true" if usual else UNKNOWN
 
 
 def _plugin(
@@ -147,6 +146,9 @@ def _plugin(
 ) -> Iterator[Judgement]:
     nodes = kinds[0].nodes
     plugins = [each for each in every if each.role == "plugin"]
+    if any(each.of_operator for each in plugins) and without_operands(nodes) is None:
+        yield NotSeen(KEPT_OUT, nodes.source, f"the labels of {nodes.source.name}")
+        return
     meant = [reach for each in plugins if (reach := _reach(each, kinds)).is_meant]
     if not meant:
         yield from _nobody(inventory, plugins, kinds)
@@ -218,7 +220,7 @@ def _unlabelled(
         "label that it goes by. There must be one, or it runs on none of them and they advertise "
         "no GPU.",
         f"{with_nfd}{by_hand}.",
-        _severity(inventory),
+        if_missing(inventory),
     )
 
 
@@ -232,6 +234,9 @@ def _nobody(
         return
     if not inventory.complete and not plugins:
         return  # it may well be installed by something that is not among these files
+    if not plugins and may_be_more(inventory, nodes.cluster):
+        yield NotSeen(NO_PLUGIN, nodes.source, "what a DaemonSet runs, whose image is not known")
+        return
     if without_operands(nodes):
         return  # somebody says so on purpose
     if plugins:
@@ -245,12 +250,7 @@ def _nobody(
     else:
         message = f"Nothing brings a device plugin to {nodes.source.name}: they advertise no GPU."
         fix = "Install the chart nvidia-device-plugin or gpu-operator."
-    yield Problem(NO_PLUGIN, nodes.source, (), message, fix, _severity(inventory))
-
-
-def _severity(inventory: Inventory) -> Severity | None:
-    """What is not among files may stand in others."""
-    return None if inventory.complete else "info"
+    yield Problem(NO_PLUGIN, nodes.source, (), message, fix, if_missing(inventory))
 
 
 def _other(daemon: Daemon, kinds: Sequence[NodeKind]) -> Iterator[Judgement]:
@@ -261,7 +261,8 @@ def _other(daemon: Daemon, kinds: Sequence[NodeKind]) -> Iterator[Judgement]:
     if daemon.of_operator:
         return  # as the plugin
     reach = _reach(daemon, kinds)
-    if reach.is_meant and reach.taint is not None:
+    unsure = any(each.unsure_of_labels for each in reach.landings)
+    if reach.is_meant and reach.taint is not None and not unsure:
         yield _kept_out(UNWATCHED, reach, kinds, "Without it nothing is told of these GPUs.")
 
 
@@ -269,7 +270,6 @@ def _kept_out(
     rule: Rule, reach: _Reach, kinds: Sequence[NodeKind], why: str, by_hand: str = ""
 ) -> Problem:
     daemon, nodes = reach.daemon, kinds[0].nodes
-    title = f"{TITLES[daemon.role]} of {daemon.source.name}"
     lacking = list(dict.fromkeys(taint for each in reach.landings for taint in each.taints))
     wanted = [{"key": key, "operator": "Exists"} for key in dict.fromkeys(t.key for t in lacking)]
     shown = ", ".join(f"{{key: {each['key']}, operator: Exists}}" for each in wanted)
@@ -277,7 +277,7 @@ def _kept_out(
         rule,
         daemon.source,
         daemon.place,
-        f"{title[0].upper()}{title[1:]} does not tolerate the taint {lacking[0]} of "
+        f"{at_start(daemon.title)} does not tolerate the taint {lacking[0]} of "
         f"{nodes.source.name}. {why}",
         f"Add {shown} to `{daemon.setting}`{_replaced(daemon)}{by_hand}.",
         edits=_edits(daemon, wanted),

@@ -72,7 +72,11 @@ def drivers(inventory: Inventory) -> Iterator[Judgement]:
         for kind in declared.values():
             nodes = kind.nodes
             brings = brings_driver(nodes)
-            serving = [] if without_operands(nodes) else operators
+            left_alone = without_operands(nodes)
+            if operators and left_alone is None:
+                yield NotSeen(TWICE, nodes.source, f"the labels of {nodes.source.name}")
+                continue
+            serving = [] if left_alone else operators
             for release in serving:
                 yield from _twice(release, nodes, brings)
             if brings is False and not any(
@@ -134,5 +138,5 @@ def _twice(release: Release, nodes: Nodes, brings: bool | None) -> Iterator[Judg
         f"{at_start(release.source.name)} installs the {' and the '.join(on)}, and the AMI of "
         f"{nodes.source.name}{ami} has them.",
         f"Set {wanted}.",
-        edits=tuple(Edit("set", place, False) for place in places),  # noqa: FBT003  (a value)
+        edits=tuple(Edit("set", place, value=False) for place in places),
     )

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
-from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import landing
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items, switch, text
+from eks_gpushare.inventory.values import at, has_unknown, items, switch, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.node_monitoring import AGENT, REMOTE_ENGINE
 
@@ -86,14 +87,18 @@ def _declared(inventory: Inventory, cluster: str) -> list[NodeKind]:
 
 def _is_there(daemon: Daemon, kind: NodeKind) -> bool:
     """Whether a DaemonSet has pods on nodes, with the labels of feature discovery."""
-    if daemon.of_operator and without_operands(kind.nodes):
+    if daemon.of_operator and without_operands(kind.nodes) is not False:
         return False
-    found = landing(daemon.spec, kind.nodes.taints, kind.label)
-    return not found.taints and not found.labels and not found.unsure_of_taints
+    return landing(daemon.spec, kind.nodes.taints, kind.label_once_found).lands is True
 
 
-def _two(kind: NodeKind, here: Sequence[Daemon]) -> Iterator[Problem]:
+def _two(kind: NodeKind, here: Sequence[Daemon]) -> Iterator[Judgement]:
     nodes = kind.nodes
+    if runs_bottlerocket(nodes) and nvidia_settings(nodes) is UNKNOWN:
+        if here:
+            what = f"the user data of {nodes.source.name}, by which it may switch off its plugin"
+            yield NotSeen(TWO_PLUGINS, nodes.source, what)
+        return
     if kind.serves_itself and here:
         whose = "EKS Auto Mode" if nodes.provisioner == "autoMode" else "Bottlerocket"
         yield Problem(
@@ -121,7 +126,7 @@ def gives_gpus(release: Release) -> bool:
         return False
     override = at(release.values, "gpuResourcesEnabledOverride")
     gpus = at(release.values, "resources", "gpus", "enabled")
-    return switch(override) is True and gpus is not False
+    return switch(override) is True and gpus is not False and gpus is not UNKNOWN
 
 
 @edge(TWO_ENGINES)
@@ -170,4 +175,4 @@ def _exports(release: Release) -> bool:
 
 
 def _uses_other(env: object) -> bool:
-    return any(at(each, "name") == REMOTE_ENGINE for each in items(env)) or env is UNKNOWN
+    return any(at(each, "name") == REMOTE_ENGINE for each in items(env)) or has_unknown(env)

@@ -22,7 +22,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, text
-from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.resources import mig_resource
 
 if TYPE_CHECKING:
@@ -233,7 +233,8 @@ def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
     block = at(release.values, "migManager", "config")
     name = at(block, "name")
     if UNKNOWN in (block, name):
-        yield NotSeen(MAP_MISSING, release.source, f"MIG manager's ConfigMap of {release.name}")
+        what = f"MIG manager's ConfigMap of {release.source.name}"
+        yield NotSeen(MAP_MISSING, release.source, what)
         return
     if not name or at(block, "data"):
         return
@@ -246,8 +247,7 @@ def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
             "not here."
         )
         fix = "Make it before the chart, in the namespace of the release, or remove the name."
-        severity = None if inventory.complete else "info"
-        yield Problem(MAP_MISSING, release.source, place, message, fix, severity)
+        yield Problem(MAP_MISSING, release.source, place, message, fix, if_missing(inventory))
     elif here and here[0].data is not UNKNOWN and CONFIG_KEY not in here[0].data:
         keys = ", ".join(here[0].data) or "none"
         message = f"{at_start(here[0].source.name)} has the keys {keys}; MIG manager reads one."

@@ -169,12 +169,12 @@ def _users(here: Sequence[tuple[Workload, Offer]]) -> Iterator[Problem]:
 def user_of(spec: Any) -> Any:
     """The user ID that pods run as; None where their images decide, or containers differ."""
     of_pod = at(spec, "securityContext", "runAsUser")
-    found = {
+    found = [
         of_pod if (own := at(container, "securityContext", "runAsUser")) is None else own
         for where, container in containers(spec)
         if where[0] == "containers"
-    }
-    return next(iter(found)) if len(found) == 1 else None
+    ]
+    return found[0] if found and all(each == found[0] for each in found) else None
 
 
 def _memory(workload: Workload, offer: Offer) -> Iterator[Problem]:

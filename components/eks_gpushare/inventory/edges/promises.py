@@ -24,6 +24,7 @@ from eks_gpushare.sharing.resources import GPU
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Nodes
     from eks_gpushare.inventory.problem import Judgement
@@ -85,8 +86,9 @@ def karpenter(inventory: Inventory) -> Iterator[Judgement]:
         ]
         yield from _same_weight(overlays)
         for offer in offers(inventory, cluster).every:
-            if offer.kind.nodes.provisioner == "karpenter" and offer.resources is not None:
-                yield from _pool(offer, overlays)
+            is_told = offer.kind.nodes.provisioner == "karpenter" and offer.resources is not None
+            if is_told and offer.kind.nodes.advertised is None:
+                yield from _pool(inventory, offer, overlays)
 
 
 def _gpu_part(capacity: Any) -> Any:
@@ -95,12 +97,16 @@ def _gpu_part(capacity: Any) -> Any:
     return {name: value for name, value in pairs(capacity) if is_gpu_resource(name)}
 
 
-def _pool(offer: Offer, overlays: Sequence[Overlay]) -> Iterator[Judgement]:
+def _pool(inventory: Inventory, offer: Offer, overlays: Sequence[Overlay]) -> Iterator[Judgement]:
     nodes, kind = offer.kind.nodes, offer.kind
     if kind.type is None:
         return
     verdicts = [(each, meets_requirements(each.requirements, kind.label)) for each in overlays]
-    unsure = [each for each, verdict in verdicts if verdict is None or each.capacity is UNKNOWN]
+    unsure = [
+        each
+        for each, verdict in verdicts
+        if verdict is None or UNKNOWN in (each.capacity, each.weight)
+    ]
     if unsure:
         what = f"what {unsure[0].source.name} tells of {nodes.source.name}"
         yield NotSeen(PROMISE_DIFFERS, unsure[0].source, what)
@@ -108,14 +114,16 @@ def _pool(offer: Offer, overlays: Sequence[Overlay]) -> Iterator[Judgement]:
     meant = [each for each, verdict in verdicts if verdict]
     told = _told({GPU: kind.type.api_gpu_count}, meant)
     has = {name: count for name, count in (offer.resources or {}).items() if count != 0}
+    # Of files, overlays may be in others, unless there are some.
+    missing = None if overlays or inventory.complete else "info"
     for name, count in has.items():
-        yield from _compared(offer, name, count, told)
+        yield from _compared(offer, name, count, told, missing)
     for name, count in told.resources.items():
         if name in has or not count:
             continue
         if told.by is not None and name in _gpu_part(told.by.capacity):
-            yield from _compared(offer, name, 0, told)
-        elif name == GPU and has:
+            yield from _compared(offer, name, 0, told, missing)
+        elif name == GPU and meant:
             yield Problem(
                 NOT_TAKEN_BACK,
                 nodes.source,
@@ -148,7 +156,9 @@ def _count(value: Any) -> int | None:
     return None if found is None else int(found)
 
 
-def _compared(offer: Offer, name: str, count: int | None, told: _Told) -> Iterator[Problem]:
+def _compared(
+    offer: Offer, name: str, count: int | None, told: _Told, missing: Severity | None
+) -> Iterator[Problem]:
     kind = offer.kind
     nodes, type_name = kind.nodes, kind.type.name if kind.type else ""
     if name not in told.resources:
@@ -160,6 +170,7 @@ def _compared(offer: Offer, name: str, count: int | None, told: _Told) -> Iterat
             f"{type_name} has any.",
             f"Add a NodeOverlay for {type_name} with the capacity `{name}: "
             f'"{count if count is not None else "?"}"`.',
+            missing,
         )
         return
     said = told.resources[name]
@@ -182,7 +193,7 @@ def _compared(offer: Offer, name: str, count: int | None, told: _Told) -> Iterat
         f"Nodes of {nodes.source.name} advertise {count} of {name}, and Karpenter takes a "
         f"{type_name} to have {said}: it launches nodes that stay empty.",
         f'Add a NodeOverlay for {type_name} with the capacity `{name}: "{count}"`.',
-        "warning",
+        missing or "warning",
     )
 
 

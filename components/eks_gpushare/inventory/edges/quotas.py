@@ -70,7 +70,7 @@ def _one(each: Quota, name: str, given: Any, every: Sequence[Offer]) -> Iterator
     count = _count(given)
     path = ("spec", "hard", f"requests.{name}") if each.kind != _QUEUE else ("spec",)
     if all(offer.has(name) is False for offer in every):
-        if count == 0:
+        if count == 0 or given is UNKNOWN:
             return  # nobody may have it, and nobody could
         names = dict.fromkeys(key for offer in every for key in offer.resources or ())
         listed = ", ".join(names) or "no GPU"

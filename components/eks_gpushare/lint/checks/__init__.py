@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.inventory.registry import edges_in
-from eks_gpushare.lint.checks import chart_values, pods
+from eks_gpushare.lint.checks import chart_values, gpu_names, pods, room
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
 
-CHECKS: tuple[Edge, ...] = edges_in(chart_values, pods)
+CHECKS: tuple[Edge, ...] = edges_in(chart_values, pods, gpu_names, room)
 """Every check."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.catalog.chart_keys import ChartKeys, Place
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -26,7 +26,10 @@ _HINTS: Final[Mapping[Place, str]] = {
     ("namespace",): "Give the namespace to Helm: --namespace NAME.",
 }
 """Instead of those that speak of a stack file."""
+_ONCE: Final = frozenset((("operator", "defaultRuntime"), ("psp",), ("psp", "enabled")))
+"""Values that earlier versions read and that are of no harm to later ones."""
 _MEANT: Final = "Did you mean "
+_NEARLY_ALL: Final = 0.8
 
 
 @edge(UNKNOWN_VALUE, IDLE_VALUE, WRONG_TYPE)
@@ -53,14 +56,25 @@ def _unread(release: Release, values: dict[str, Any], keys: ChartKeys) -> Iterat
         _, message, fix = what_is_wrong(keys, place, kind)
         path = _path(release, place)
         if kind == "idle":
+            if _is_its_own(values, keys):
+                continue
             yield Problem(IDLE_VALUE, release.source, path, message, fix)
             continue
         fix = _HINTS.get(place, fix)
+        known = version == keys.version.removeprefix("v")
+        if not known and place in _ONCE:
+            continue
         # Of another version the chart may have had the value, unless something else was meant.
-        sure = fix != "Remove it." or version == keys.version.removeprefix("v")
-        severity = None if sure else "warning"
+        sure = known or fix != "Remove it."
+        severity: Severity | None = None if sure else "warning"
         edits = _renamed(path, fix, values, place)
         yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, severity, edits)
+
+
+def _is_its_own(values: Mapping[str, Any], keys: ChartKeys) -> bool:
+    """Whether they are the chart's own values.yaml, idle values among them, or a copy of it."""
+    known = {place[0] for place in (*keys.places, *keys.blocks) if place}
+    return len(known & values.keys()) >= _NEARLY_ALL * len(known)
 
 
 def _is_no_chart(release: Release) -> bool:

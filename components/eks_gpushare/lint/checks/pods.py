@@ -9,7 +9,7 @@ from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.checks import pod_fields as fields
+from eks_gpushare.lint import pod_fields as fields
 from eks_gpushare.lint.readers.values import at, mappings
 from eks_gpushare.lint.readers.words import close_to, plain, shown
 from eks_gpushare.lint.rules.kubernetes import (
@@ -83,7 +83,9 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
                     continue
                 for number, variable in mappings(container.get("env")):
                     value = variable.get("value")
-                    if variable.get("name") != _VISIBLE or value in _NO_DEVICE or value is None:
+                    if variable.get("name") != _VISIBLE or not isinstance(value, str | int):
+                        continue
+                    if value in _NO_DEVICE:
                         continue
                     path = (*each.spec_path, part, index, "env", number, "value")
                     message = f"{each.source.name} sets {_VISIBLE} to {shown(value)}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.lint.readers.bottlerocket import BottlerocketReader
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
@@ -16,6 +17,7 @@ from eks_gpushare.lint.readers.markdown import MarkdownReader
 from eks_gpushare.lint.readers.mig_parted import MigPartedReader
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.readers.stack_files import StackFileReader
+from eks_gpushare.lint.readers.terraform import TerraformReader
 
 if TYPE_CHECKING:
     from eks_gpushare.lint.document import DocumentReader, TextReader
@@ -26,6 +28,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     KarpenterReader(),
     EksctlReader(),
     ComposeReader(),
+    TerraformReader(),
     KubernetesReader(),
     StackFileReader(),
     DevicePluginConfigReader(),
@@ -35,6 +38,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
 """Of YAML and JSON, the particular before the general."""
 
 TEXT_READERS: tuple[TextReader, ...] = (
+    BottlerocketReader(),
     ShellReader(),
     MarkdownReader(),
 )

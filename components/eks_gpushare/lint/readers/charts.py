@@ -52,9 +52,9 @@ def release(
     path: FieldPath = (),
 ) -> Release:
     """A release whose values stand at a path of a document."""
-    called = chart if name is UNKNOWN or not name else f"{chart} {name}"
+    called = f"of {chart}" if name is UNKNOWN or not name else f"{name} of {chart}"
     return Release(
-        source=Source(f"the values of {called}", document, path),
+        source=Source(f"the release {called}", document, path),
         name=name,
         chart=chart,
         version=text(version),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Read
@@ -40,5 +41,6 @@ class ComposeReader:
             provisioner="managed",
             instance_types=types,
         )
-        judgements += retired(nodes, ("instanceType",))
+        if name in gpu_instance_types():
+            judgements += retired(nodes, ("instanceType",))
         return Read([nodes], judgements)

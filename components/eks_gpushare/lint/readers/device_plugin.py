@@ -14,7 +14,7 @@ from eks_gpushare.lint.rules import device_plugin as rules
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.lint.document import Document
 
@@ -73,18 +73,19 @@ class DevicePluginConfigReader:
         value = document.value
         if not isinstance(value, dict) or "apiVersion" in value or "kind" in value:
             return False
+        if any(
+            isinstance(inner, dict) and close_to(key, ("sharing",)) and _is_sharing(inner)
+            for key, inner in value.items()
+        ):
+            return True
         keys = {plain(key) for key in value}
         if not keys <= {*map(plain, _KEYS[()]), *map(plain, _SHARINGS), *_MISPLACED}:
             return False
-        shared = [inner for key, inner in value.items() if plain(key) == "sharing"]
-        if any(isinstance(each, dict) and _is_sharing(each) for each in shared):
-            return True
         if any(_is_block(value.get(each)) for each in _SHARINGS):
             return True
         flags = value.get("flags")
-        return isinstance(flags, dict) and bool(
-            set(flags) & {*_KEYS[("flags",)], "renameByDefault"}
-        )
+        known = {*_KEYS[("flags",)], "renameByDefault"}
+        return isinstance(flags, dict) and not known.isdisjoint(flags)
 
     def read(self, document: Document) -> Read:
         """What is wrong with it. What refers to it reads it anew, as leniently as the plugin."""
@@ -117,7 +118,7 @@ class _Config:
     def version(self) -> Iterator[Judgement]:
         given = _field(self.value, "version")
         if given is None or given.value in (None, ""):
-            edits = (Edit("set", (given.key if given else "version",), VERSION),)
+            edits: tuple[Edit, ...] = (Edit("set", (given.key if given else "version",), VERSION),)
             message, fix = "It does not say version: v1.", "Write version: v1 at its top."
             yield self._problem(rules.NO_VERSION, (), message, fix, edits)
         elif given.value not in (UNKNOWN, VERSION):
@@ -141,7 +142,7 @@ class _Config:
             for key, value in block.items():
                 known = _known(key, keys, exact=exact)
                 if known is None:
-                    yield self._ignored(written, key, keys, exact=exact)
+                    yield self._ignored(written, key, keys)
                 else:
                     yield from self._value((*written, key), known, value)
 
@@ -160,18 +161,16 @@ class _Config:
         message = f"{name} is {shown(block)}, not a mapping."
         yield self._problem(rules.REFUSED, written, message, "Write keys with values below it.")
 
-    def _ignored(
-        self, above: FieldPath, key: str, keys: Sequence[str], *, exact: bool
-    ) -> Judgement:
+    def _ignored(self, above: FieldPath, key: str, keys: Sequence[str]) -> Judgement:
         place = ".".join(map(str, above)) or "the top"
         close = close_to(key, keys)
-        homes = [path for path, each in _KEYS.items() if _known(key, each, exact=False)]
+        homes = [path for path, each in _KEYS.items() if key in each]
         message = f"The plugin reads no key {key} at {place}, so it has no effect."
         edits: tuple[Edit, ...] = ()
-        if close is not None and (exact or plain(close) != plain(key)) and not homes:
-            fix = f"Did you mean {close}?"
-        elif close is not None and plain(close) == plain(key):
+        if close is not None and plain(close) == plain(key):
             fix = f"Write it {close}."
+        elif close is not None and not homes:
+            fix = f"Did you mean {close}?"
         elif homes:
             places = " or ".join(".".join(map(str, each)) or "the top" for each in homes)
             fix = f"Move it to {places}."
@@ -192,8 +191,8 @@ class _Config:
             return
         name = ".".join(map(str, path))
         if key in _BOOLEANS and not isinstance(value, bool):
-            meant = {"true": True, "false": False}.get(str(value).strip().lower())
-            edits = () if meant is None else (Edit("set", path, meant),)
+            boolean = {"true": True, "false": False}.get(str(value).strip().lower())
+            edits = () if boolean is None else (Edit("set", path, boolean),)
             fix = "Write true or false without quotes."
             message = f"{name} is {shown(value)}, not true or false."
             yield self._problem(rules.REFUSED, path, message, fix, edits)
@@ -367,7 +366,7 @@ class _Config:
         *,
         warning: bool = False,
     ) -> Problem:
-        severity = "warning" if warning else None
+        severity: Severity | None = "warning" if warning else None
         return Problem(rule, self.source, path, message, fix, severity, edits)
 
 

@@ -13,6 +13,7 @@ from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.plain import at, items, labels, mapping, taints, text, whole
 from eks_gpushare.lint.rules.claims import RETIRED_TYPE
 from eks_gpushare.lint.rules.eksctl import MANAGED, SELF_MANAGED, cluster_config
+from eks_gpushare.lint.rules.nodes import owned_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,17 +45,25 @@ class EksctlReader:
         judgements: list[Judgement] = [*cluster_config(value, whole_file)]
         nodes = [*_groups(document)]
         for each in nodes:
-            judgements += retired(each, ("instanceType",))
+            judgements += retired(each, _place_of_types(each))
+            judgements += owned_labels(each.source, each.labels, ("labels",))
         return Read(nodes, judgements)
 
 
 def retired(nodes: Nodes, path: tuple[str | int, ...]) -> Iterator[Judgement]:
     """What is to be said of types that are not to be had any more."""
     types = nodes.instance_types if isinstance(nodes.instance_types, tuple) else ()
+    families = {name.partition(".")[0] for name in gpu_instance_types()}
     for name in types:
         found = gpu_instance_types().get(name)
         if found is not None and found.retired:
             yield Problem(RETIRED_TYPE, nodes.source, path, *retired_words(found))
+        elif found is None and name.partition(".")[0] in families:
+            # Of a family without GPUs, or one newer than the catalog, nothing can be told.
+            family = f"{name.partition('.')[0]}."
+            have = [each for each in gpu_instance_types() if each.startswith(family)]
+            fix = f"Write one of {', '.join(have)}."
+            yield Problem(RETIRED_TYPE, nodes.source, path, f"EC2 has no type {name}.", fix)
 
 
 def _groups(document: Document) -> Iterator[Nodes]:
@@ -95,7 +104,7 @@ def _types(group: dict[str, Any]) -> Maybe[tuple[str, ...]]:
         listed = at(group, "instancesDistribution", "instanceTypes")
     if listed is None:
         one = at(group, "instanceType")
-        listed = [] if one in {None, "mixed"} else [one]
+        listed = [] if one in (None, "mixed") else [one]
     if listed is UNKNOWN or UNKNOWN in items(listed):
         return Unknown.UNKNOWN
     if not listed and at(group, "instanceSelector") is not None:
@@ -122,3 +131,8 @@ def _user_data(group: dict[str, Any]) -> Maybe[str]:
     if UNKNOWN in (whole_command, before) or UNKNOWN in parts:
         return Unknown.UNKNOWN
     return "\n".join(str(text(each)) for each in parts)
+
+
+def _place_of_types(nodes: Nodes) -> tuple[str, ...]:
+    given = at(nodes.source.document.value, *nodes.source.path)
+    return ("instanceTypes",) if at(given, "instanceTypes") is not None else ("instanceType",)

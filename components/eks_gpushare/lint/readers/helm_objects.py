@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.items import ConfigMap
+from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.readers.charts import OPERATOR, chart_named, release, within_values
 from eks_gpushare.lint.readers.values import at, mappings, text
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.findings.finding import FieldPath
-    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.items import Item, Release
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.lint.document import Document
 
@@ -47,10 +50,12 @@ class HelmObjectReader:
         for item, within in _releases(document):
             items.append(item)
             inner += within
+        if document.value["kind"] == "Kustomization":
+            items += _generated(document)
         return Read(items=items, inner=inner)
 
 
-def _releases(document: Document) -> Iterator[tuple[Item, list[Document]]]:
+def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
     value = document.value
     name = text(at(value, "metadata", "name"))
     space = text(at(value, "metadata", "namespace"), "default")
@@ -62,14 +67,18 @@ def _releases(document: Document) -> Iterator[tuple[Item, list[Document]]]:
             chart = chart_named(at(spec, "chart") or at(spec, "name"))
             if chart:
                 space = text(at(value, "spec", "targetNamespace"), "") or space
-                yield _at(document, chart, ("spec", "values"), name, space, at(spec, "version"))
+                item, inner = _at(
+                    document, chart, ("spec", "values"), name, space, at(spec, "version")
+                )
+                elsewhere = bool(at(value, "spec", "valuesFrom"))
+                yield _unless_elsewhere(item, elsewhere=elsewhere), inner
         case "HelmChart":
             chart = chart_named(at(value, "spec", "chart"))
             if chart:
                 space = text(at(value, "spec", "targetNamespace"), "") or space
                 version = at(value, "spec", "version")
-                path = ("spec", "valuesContent")
-                yield from _in_text(document, chart, path, name, space, version)
+                content = ("spec", "valuesContent")
+                yield from _in_text(document, chart, content, name, space, version)
         case "Application":
             yield from _argo(document, value, name)
         case _:
@@ -79,12 +88,13 @@ def _releases(document: Document) -> Iterator[tuple[Item, list[Document]]]:
                     path = ("helmCharts", index, "valuesInline")
                     given = text(each.get("namespace"), "default")
                     called = text(each.get("releaseName"))
-                    yield _at(document, chart, path, called, given, each.get("version"))
+                    item, inner = _at(document, chart, path, called, given, each.get("version"))
+                    yield _unless_elsewhere(item, elsewhere="valuesFile" in each), inner
 
 
 def _argo(
     document: Document, value: Mapping[str, Any], name: Maybe[str]
-) -> Iterator[tuple[Item, list[Document]]]:
+) -> Iterator[tuple[Release, list[Document]]]:
     space = text(at(value, "spec", "destination", "namespace"), "default")
     places: list[FieldPath] = [("spec", "source")]
     places += [("spec", "sources", n) for n, _ in mappings(at(value, "spec", "sources"))]
@@ -101,7 +111,10 @@ def _argo(
             path = (*place, "helm", "values")
             yield from _in_text(document, chart, path, name, space, version)
         else:
-            yield _at(document, chart, (*place, "helm", "values"), name, space, version)
+            path = (*place, "helm", "values")
+            item, inner = _at(document, chart, path, name, space, version)
+            elsewhere = any(at(source, "helm", key) for key in ("valueFiles", "parameters"))
+            yield _unless_elsewhere(item, elsewhere=elsewhere), inner
 
 
 def _at(
@@ -111,12 +124,45 @@ def _at(
     name: Maybe[str],
     namespace: Maybe[str],
     version: Any,
-) -> tuple[Item, list[Document]]:
+) -> tuple[Release, list[Document]]:
     values = at(document.value, *path)
     item = release(
         document, chart, values, name=name, namespace=namespace, version=version, path=path
     )
     return item, list(within_values(document, path))
+
+
+def _generated(document: Document) -> Iterator[ConfigMap]:
+    """ConfigMaps that Kustomize makes; it corrects references to their names, with a hash in them.
+
+    Of files only the keys are known here: what is in them is read where they are given too.
+    """
+    value = document.value
+    for index, each in mappings(value.get("configMapGenerator")):
+        name = text(each.get("name"))
+        space = each.get("namespace") or value.get("namespace") or UNKNOWN
+        data: dict[str, Any] = {}
+        for literal in _texts(each.get("literals")):
+            key, _, content = literal.partition("=")
+            data[key] = content.strip("\"'")
+        for file in _texts(each.get("files")):
+            key, equals, _ = file.partition("=")
+            data[key if equals else PurePosixPath(key).name] = UNKNOWN
+        yield ConfigMap(
+            source=Source(f"the ConfigMap {name}", document, ("configMapGenerator", index)),
+            name=name,
+            namespace=space,
+            data=data,
+        )
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _unless_elsewhere(item: Release, *, elsewhere: bool) -> Release:
+    """A release whose values are not known, if all of them stand in other places."""
+    return replace(item, values=UNKNOWN) if elsewhere and not item.values else item
 
 
 def _in_text(
@@ -126,7 +172,7 @@ def _in_text(
     name: Maybe[str],
     namespace: Maybe[str],
     version: Any,
-) -> Iterator[tuple[Item, list[Document]]]:
+) -> Iterator[tuple[Release, list[Document]]]:
     texts = texts_within(document, path)
     for inner in texts.documents[:1] if texts else ():
         yield _at(inner, chart, (), name, namespace, version)

@@ -9,10 +9,12 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.instance_choice import chosen_types
 from eks_gpushare.lint.plain import at, items, labels, mapping, taints, text, whole
+from eks_gpushare.lint.readers.eksctl import retired
 from eks_gpushare.lint.rules.karpenter_images import image_rules
-from eks_gpushare.lint.rules.karpenter_pools import AUTO_MODE_GROUP, pool_rules
+from eks_gpushare.lint.rules.karpenter_pools import AUTO_MODE_GROUP, gpu_pool_rules, pool_rules
 from eks_gpushare.lint.rules.karpenter_shapes import shape
 from eks_gpushare.lint.rules.karpenter_versions import karpenter_group, removed_versions
+from eks_gpushare.lint.rules.nodes import owned_labels
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
@@ -52,11 +54,21 @@ class KarpenterReader:
             own = nodes.labels if isinstance(nodes.labels, dict) else {}
             judgements += pool_rules(source, spec, template, own)
             found.append(nodes)
+            place = _place_of_labels(value)
+            judgements += owned_labels(source, at(value, *place), place)
+            judgements += retired(nodes, ("spec", *template, "requirements"))
+            if nodes.instance_types and kind == "NodePool":
+                judgements += gpu_pool_rules(source, spec)
         elif kind == "NodeOverlay":
             found.append(_overlay(source, name, spec))
         elif kind in _NODE_CLASSES:
             judgements += image_rules(source, spec)
         return Read(found, judgements)
+
+
+def _place_of_labels(value: Any) -> FieldPath:
+    inner = at(value, "spec", "template", "metadata", "labels") is not None
+    return ("spec", "template", "metadata", "labels") if inner else ("spec", "labels")
 
 
 def _nodes(source: Source, name: Maybe[str], value: Any, template: FieldPath) -> Nodes:

@@ -59,8 +59,9 @@ def object_name(value: Mapping[str, Any]) -> Maybe[str]:
 
 
 def namespace_of(value: Mapping[str, Any]) -> Maybe[str]:
-    """The namespace that an object names."""
-    return text(at(value, "metadata", "namespace"), "default")
+    """The namespace that an object names; without one whoever applies it says where."""
+    found = at(value, "metadata", "namespace")
+    return found if isinstance(found, str) and found else UNKNOWN
 
 
 def source(document: Document, name: Maybe[str]) -> Source:

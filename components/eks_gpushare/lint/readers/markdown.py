@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.claims import claims
+from eks_gpushare.lint.copied import as_meant
 from eks_gpushare.lint.document import Position, Read
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
+from eks_gpushare.lint.rules.shell import NO_YAML
 from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of
 from eks_gpushare.lint.shell.said import Said, placed_document
 from eks_gpushare.lint.snippets import read_snippet, without_placeholders
@@ -19,14 +20,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Release
-
-NO_YAML = Rule(
-    "GPU1064",
-    "info",
-    "A block of YAML in documentation can be read.",
-    "Whoever copies it gets an error, and it is not checked.",
-    "https://yaml.org/spec/1.1/",
-)
 
 _ENDINGS: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
 _FENCE: Final = re.compile(r"(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)")
@@ -88,6 +81,9 @@ class MarkdownReader:
 
 def _take_data(block: Block, said: Said) -> None:
     read = read_snippet(block.text, said.file, block.line, block.column)
+    if read.problems and (meant := as_meant(block.text)) != block.text:
+        better = read_snippet(meant, said.file, block.line, block.column)
+        read = read if better.problems else better._replace(problems=read.problems)
     said.inner += map(without_placeholders, read.documents)
     begins = block.text.lstrip().startswith(("apiVersion:", "kind:", '{"apiVersion"'))
     shortened = re.search(r"^[ \t]*(\.\.\.|…|\[\.\.\.\])", block.text, re.MULTILINE)

@@ -39,3 +39,10 @@ TOO_MUCH_TOGETHER = Rule(
     "Each fits by itself, and the pods that come last stay Pending.",
     _EXTENDED,
 )
+SHARES_UNREACHED = Rule(
+    "GPU1207",
+    "warning",
+    "CPU and memory of a node go round for all its shares.",
+    "The node is full before its shares are: some of the GPU that is paid for stays unused.",
+    _RESOURCES,
+)

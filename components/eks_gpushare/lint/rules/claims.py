@@ -38,7 +38,7 @@ COUNT_CLAIM = Rule(
 RETIRED_TYPE = Rule(
     "GPU1069",
     "warning",
-    "An instance type is one that EC2 still offers.",
+    "An instance type is one that EC2 has and still offers.",
     "Nodes of it cannot be launched in any region.",
     "https://aws.amazon.com/ec2/previous-generation/",
 )

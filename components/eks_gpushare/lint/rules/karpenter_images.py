@@ -9,6 +9,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.plain import at, items
+from eks_gpushare.lint.rules.eksctl import AMAZON_LINUX_2
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,6 +80,15 @@ def _alias(source: Source, place: tuple[str | int, ...], alias: str) -> Iterator
             place,
             f"{alias} is no alias; one is a family and a release, such as al2023@v20261114.",
             f"The families are {', '.join(_FAMILIES)}.",
+        )
+    elif family == "al2":
+        yield Problem(
+            AMAZON_LINUX_2,
+            source,
+            place,
+            f"{alias} is an image of Amazon Linux 2.",
+            "Write al2023@v20261114, or the release that you have tried.",
+            "warning",
         )
     elif family.startswith("windows"):
         return  # EKS has no GPUs for Windows

@@ -59,14 +59,30 @@ AUTO_MODE = Rule(
     "https://docs.aws.amazon.com/eks/latest/userguide/auto-accelerated.html",
 )
 
+NO_LIMIT = Rule(
+    "GPU1078",
+    "warning",
+    "A pool of GPU nodes that Karpenter scales has a limit.",
+    "A wrong manifest with many replicas then costs what the quotas of the account allow.",
+    f"{_NODE_POOLS}#speclimits",
+)
+BUSY_CONSOLIDATION = Rule(
+    "GPU1079",
+    "warning",
+    "Pods on GPUs are not moved only to save a node.",
+    "Karpenter evicts running pods wherever one node fewer would do: what a notebook or a training "
+    "holds in GPU memory is lost, again and again where shares come and go.",
+    "https://karpenter.sh/docs/concepts/disruption/#consolidation",
+)
+
 AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
 MIG_CONFIG: Final = "nvidia.com/mig.config"
-_INPUTS: Final = (
+INPUT_LABELS: Final = (
     *(CONFIG_LABEL, PRESENT_LABEL, MIG_CONFIG),
     *("nvidia.com/gpu.deploy.", "nvidia.com/gpu.workload.config", "nvidia.com/vgpu.config"),
     "nvidia.com/mps.capable",
 )
-"""Labels of NVIDIA's that people set, and charts read."""
+"""Labels of NVIDIA's that people set, and charts read; or how they begin."""
 _RESOURCE_LIKE = ("nvidia.com/gpu", "nvidia.com/gpu.shared")
 _CHOOSING = ("karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-")
 _TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
@@ -106,7 +122,7 @@ def _requirement(
     own_labels: Mapping[str, Any],
 ) -> Iterator[Judgement]:
     key, operator = at(given, "key"), at(given, "operator")
-    if not isinstance(key, str) or operator not in {"Exists", "In", "Gt", "Lt", "Gte", "Lte"}:
+    if not isinstance(key, str) or operator not in ("Exists", "In", "Gt", "Lt", "Gte", "Lte"):
         return
     if resource_name(key):
         if any(chooses_gpu_types(each) for each in beside) and operator == "In":
@@ -120,7 +136,7 @@ def _requirement(
             f"{sets if key in own_labels else ''}",
             _INSTEAD,
         )
-    elif key.startswith(OWNED_PREFIXES) and not key.startswith(_INPUTS):
+    elif key.startswith(OWNED_PREFIXES) and not key.startswith(INPUT_LABELS):
         yield Problem(
             LATE_LABEL,
             source,
@@ -187,6 +203,25 @@ def _startup_taints(source: Source, spec: Any, template: FieldPath) -> Iterator[
                 f"{key} is a taint of the pool too, which stays.",
                 "Remove it from one of the two, or use another key.",
             )
+
+
+def gpu_pool_rules(source: Source, spec: Any) -> Iterator[Judgement]:
+    """What is wrong with a NodePool of types that all have GPUs."""
+    if at(spec, "replicas") is None and not at(spec, "limits"):
+        message = "Nothing limits how many GPU nodes Karpenter launches for this pool."
+        fix = "Add limits, such as nvidia.com/gpu or cpu."
+        yield Problem(NO_LIMIT, source, ("spec",), message, fix)
+    policy = at(spec, "disruption", "consolidationPolicy")
+    if policy in {"WhenEmptyOrUnderutilized", "Balanced"}:
+        if at(spec, "disruption", "budgets") is not None:
+            return
+        yield Problem(
+            BUSY_CONSOLIDATION,
+            source,
+            ("spec", "disruption", "consolidationPolicy"),
+            f"With {policy} Karpenter moves running pods from one GPU node to another.",
+            "Write WhenEmpty, or give budgets.",
+        )
 
 
 def _auto_mode(source: Source, spec: Any) -> Iterator[Judgement]:

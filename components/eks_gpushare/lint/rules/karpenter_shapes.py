@@ -18,7 +18,7 @@ from eks_gpushare.validation.shape import similar
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
 
@@ -146,7 +146,15 @@ def _missing(source: Source, kind: str, spec: Any, moved: set[FieldPath]) -> Ite
             continue  # it stands in the wrong place
         fix = f"Add {path[-1]}{_example(path[-1])}."
         place = ("spec", *path)
-        yield Problem(REFUSED_VALUE, source, place[:-1], f"{dotted(place)} is not given.", fix)
+        message = f"{dotted(place)} is not given."
+        severity: Severity | None = "info" if _is_part_of_guide(source) else None
+        yield Problem(REFUSED_VALUE, source, place[:-1], message, fix, severity)
+
+
+def _is_part_of_guide(source: Source) -> bool:
+    """Whether it stands in documentation, which shows what it is about and leaves out the rest."""
+    file = str(getattr(source.document, "file", ""))
+    return file.lower().endswith((".md", ".markdown", ".txt"))
 
 
 def _example(key: str) -> str:
@@ -172,7 +180,7 @@ def _requirement(source: Source, path: FieldPath, given: Any) -> Iterator[Judgem
         edits = (Edit("set", (*place, "operator"), near),) if near else ()
         fix = f"Write {near}." if near else "Write In, with values."
         yield Problem(REFUSED_VALUE, source, (*place, "operator"), message, fix, edits=edits)
-    elif operator in {"In", "NotIn"} and (values is None or values == []):
+    elif operator in ("In", "NotIn") and (values is None or values == []):
         message = f"{operator} of {at(given, 'key')} has no values."
         yield Problem(REFUSED_VALUE, source, place, message, "Give values, a list of strings.")
     if isinstance(values, str):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.helm import merge_values
@@ -86,7 +85,6 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
         values=values if seen else UNKNOWN,
     )
     said.releases[name, namespace] = release
-    said.charts.append(release if seen else replace(release, values=values))
 
 
 def chart_name(reference: str) -> str:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.helm import merge_values
-from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Release
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.plain import EFFECTS, kubernetes_effect
+from eks_gpushare.lint.rules.shell import BAD_TAINT, BY_HAND
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.lint.shell.words import GAP, known
 
@@ -24,22 +24,6 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.shell.flags import Line
     from eks_gpushare.lint.shell.said import Said
     from eks_gpushare.lint.shell.words import Word
-
-BY_HAND = Rule(
-    "GPU1062",
-    "warning",
-    "Labels and taints of nodes come with the nodes.",
-    "What is put on a node by hand is gone when another takes its place: what selects by it, a "
-    "device plugin's DaemonSet or a MIG layout, is then nowhere.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html",
-)
-BAD_TAINT = Rule(
-    "GPU1063",
-    "error",
-    "A taint on a command line is KEY=VALUE:EFFECT.",
-    "kubectl and eksctl refuse it, and the node stays open to every pod.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)
 
 _SWITCHES: Final = frozenset(
     ("overwrite", "all", "list", "dry-run", "server-side", "force-conflicts", "recursive", "force",
@@ -89,6 +73,11 @@ def _removes(text: str) -> bool:
     return text.endswith("-") and not text.startswith("-")
 
 
+_OF_OPERATOR: Final = "nvidia.com/gpu.deploy."
+"""Labels by which the GPU Operator's parts are called off a node, and back again."""
+_STATE: Final = "nvidia.com/mig.config.state"
+
+
 def _label(line: Line, at: Position, said: Said) -> None:
     name, words = _given(line)
     labels: dict[str, Any] = {}
@@ -102,6 +91,8 @@ def _label(line: Line, at: Position, said: Said) -> None:
         return
     source = said.source(_called(name), at, places)
     for key, value in labels.items():
+        if key.startswith(_OF_OPERATOR) or key == _STATE:
+            continue
         shown = "" if value is UNKNOWN else f"={value}"
         said.judgements.append(
             Problem(

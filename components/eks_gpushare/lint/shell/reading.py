@@ -49,13 +49,21 @@ def _take_heredoc(command: Command, said: Said) -> None:
     written = command.writes
     if name == "tee":
         written = next((each.text for each in command.words[1:] if each.text[:1] != "-"), "")
+    documents = [
+        without_placeholders(each)
+        for each in documents_of(heredoc, said.file, said.variables)
+        if name in _FEEDING
+    ]
     if written:
         said.written[written.removeprefix("./")] = heredoc
-    if name in _FEEDING:
-        said.inner += map(without_placeholders, documents_of(heredoc, said.file, said.variables))
+        said.within[written.removeprefix("./")] = documents
+    else:
+        said.inner += documents
 
 
 def read_of(said: Said) -> Read:
     """What was found, with each release as it was installed last."""
     items = [*said.items, *said.releases.values()]
-    return Read(items, said.judgements, said.inner)
+    files = (each for name, each in said.within.items() if name not in said.taken)
+    inner = [*said.inner, *(each for documents in files for each in documents)]
+    return Read(items, said.judgements, inner)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.readers.charts import within_values
 from eks_gpushare.lint.snippets import filled, read_snippet
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ class Said:
     variables: dict[str, str] = field(default_factory=dict)
     written: dict[str, Heredoc] = field(default_factory=dict)
     """Files that the text writes, by the name that it gives them."""
-    charts: list[Release] = field(default_factory=list)
-    """Each time that a chart is installed, with the values that this command gives it."""
+    within: dict[str, Sequence[Document]] = field(default_factory=dict)
+    """The documents of those files, which are read as they stand unless a chart takes them."""
+    taken: set[str] = field(default_factory=set)
+    """Names of the files among them that are values of a chart."""
     releases: dict[tuple[Maybe[str], Maybe[str]], Release] = field(default_factory=dict)
     """The charts it installs, by name and namespace, each as it is installed last."""
 
@@ -47,11 +50,13 @@ class Said:
 
     def values_written(self, file: str) -> Any:
         """The values in a file that the text writes; UNKNOWN of any other."""
-        heredoc = self.written.get(file.removeprefix("./"))
-        if heredoc is None:
+        name = file.removeprefix("./")
+        read = self.within.get(name, ())
+        if len(read) != 1 or not isinstance(read[0].value, dict):
             return UNKNOWN
-        read = documents_of(heredoc, self.file, self.variables)
-        return read[0].value if len(read) == 1 and isinstance(read[0].value, dict) else UNKNOWN
+        self.inner += within_values(read[0])
+        self.taken.add(name)
+        return read[0].value
 
 
 def placed_document(

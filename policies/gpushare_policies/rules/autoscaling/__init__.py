@@ -17,6 +17,9 @@ from gpushare_policies.rules.autoscaling.karpenter_settings_agree import KARPENT
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS_AMI_PINNED
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL_LIMITS
 from gpushare_policies.rules.autoscaling.node_pools_have_classes import NODE_POOLS_HAVE_CLASSES
+from gpushare_policies.rules.autoscaling.one_autoscaler_per_workload import (
+    ONE_AUTOSCALER_PER_WORKLOAD,
+)
 
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
@@ -33,5 +36,6 @@ RULES: tuple[AnyRule, ...] = (
     NODE_POOLS_HAVE_CLASSES,
     KARPENTER_SETTINGS_AGREE,
     KARPENTER_NODES_MAY_JOIN,
+    ONE_AUTOSCALER_PER_WORKLOAD,
 )
 """The rules of this theme, a module each."""

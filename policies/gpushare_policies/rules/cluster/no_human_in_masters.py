@@ -9,10 +9,10 @@ import yaml
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
-from gpushare_policies.props import each, given, is_true, peek, read
+from gpushare_policies.props import each, format_value, given, is_true, peek, read
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import at
+from gpushare_policies.reading.plain import at, items
 from gpushare_policies.rule import Rule, Unjudged, cis
 from gpushare_policies.tokens import ACCESS_ENTRY, EKS_CLUSTER
 from gpushare_policies.words import Fix, is_of_pulumi_eks
@@ -22,7 +22,8 @@ MASTERS = "system:masters"
 
 # Users that are no people: Kubernetes' own components, nodes, and EKS itself.
 _MACHINES = ("system:", "eks:")
-_ANONYMOUS = "system:anonymous"
+_NOBODY = "system:anonymous"
+"""Whoever gives no name."""
 _EVERYBODY = ("system:authenticated", "system:unauthenticated")
 
 
@@ -47,7 +48,7 @@ def _masters(who: str, urn: str) -> str:
 
 def _principal(holder: Mapping[str, Any], key: str, where: str) -> str:
     arn = peek(holder, key)  # often a role made in the same stack, with no ARN yet
-    return f"The principal {where}" if arn in (None, UNKNOWN) else f"The principal {arn} {where}"
+    return f"The principal {where}" if arn is None else f"The principal {arn} {where}"
 
 
 def _entry(args: ResourceValidationArgs) -> Iterator[str]:
@@ -79,14 +80,13 @@ def _aws_auth(subject: Subject) -> Iterator[str | Unjudged]:
     # A name that is not known yet is made up by Pulumi or computed, and never this one.
     if subject.object.name != "aws-auth":
         return
-    urn = subject.args.urn
+    data = at(subject.object.body, "data")
     for key, arn in (("mapRoles", "rolearn"), ("mapUsers", "userarn")):
-        text = at(subject.object.body, "data", key)
+        text = at(data, key)
         if text is UNKNOWN:
-            # Of pulumi_eks it is unknown until roles of nodes are made; its cluster's mappings are
-            # judged.
-            if not is_of_pulumi_eks(urn):
-                yield Unjudged(f"`data.{key}`")
+            # Of pulumi_eks until roles of nodes are made; its cluster's mappings are judged.
+            if not is_of_pulumi_eks(subject.args.urn):
+                yield Unjudged(key)
             continue
         try:
             mappings = yaml.safe_load(text or "")
@@ -94,45 +94,44 @@ def _aws_auth(subject: Subject) -> Iterator[str | Unjudged]:
             continue  # EKS ignores what it cannot read
         for mapping in each(mappings):
             if isinstance(mapping, Mapping) and MASTERS in each(mapping.get("groups")):
-                yield _masters(_principal(mapping, arn, "of aws-auth"), urn)
+                yield _masters(_principal(mapping, arn, "of aws-auth"), subject.args.urn)
 
 
 def _binding(subject: Subject) -> Iterator[str | Unjudged]:
-    role, subjects = at(subject.object.body, "roleRef", "name"), subject.object.body.get("subjects")
-    if role not in ("cluster-admin", UNKNOWN):
+    role, kind = (at(subject.object.body, "roleRef", key) for key in ("name", "kind"))
+    if kind == "Role" or (role is not UNKNOWN and role != "cluster-admin"):
         return
-    if UNKNOWN in (role, subjects):
+    subjects = at(subject.object.body, "subjects")
+    if UNKNOWN in (role, subjects) or UNKNOWN in items(subjects):
         yield Unjudged("roleRef" if role is UNKNOWN else "subjects")
         return
-    for bound in each(subjects):
-        kind, name = at(bound, "kind"), at(bound, "name")
-        if kind is UNKNOWN or (kind in ("User", "Group") and name is UNKNOWN):
-            yield Unjudged("subjects")
-        else:
-            yield from _bound(subject, str(kind), str(name))
+    for holder in items(subjects):
+        yield from _holder(subject, at(holder, "kind"), at(holder, "name"))
 
 
-def _bound(subject: Subject, kind: str, name: str) -> Iterator[str]:
-    fix = _ADMINS.of(subject.args.urn)
-    if (kind == "Group" and name in _EVERYBODY) or (kind == "User" and name == _ANONYMOUS):
+def _holder(subject: Subject, kind: Any, given: Any) -> Iterator[str | Unjudged]:
+    if UNKNOWN in (kind, given):
+        yield Unjudged("subjects")
+        return
+    name = format_value(given)
+    if (kind == "Group" and name in _EVERYBODY) or (kind, name) == ("User", _NOBODY):
+        what = "group" if kind == "Group" else "user"
         yield (
-            f"{subject.opening} gives everybody the role cluster-admin "
-            f"({kind.lower()} {name}). Rights must go to named principals. Remove the subject."
+            f"{subject.opening} gives everybody the role cluster-admin ({what} {name}). Rights "
+            f"must go to named principals. Remove the subject."
         )
     elif kind == "User" and not name.startswith(_MACHINES):
         yield (
-            f"{subject.opening} gives the user {name} the role "
-            f"cluster-admin. People must get rights through EKS access entries, where AWS "
-            f"logs and revokes them. Remove the subject. {fix}"
+            f"{subject.opening} gives the user {name} the role cluster-admin. People must get "
+            f"rights through EKS access entries, where AWS logs and revokes them. Remove the "
+            f"subject. {_ADMINS.of(subject.args.urn)}"
         )
     elif kind == "Group" and name == MASTERS:
         yield (
-            f"{subject.opening} binds the group {MASTERS}. Nobody must be "
-            f"in that group, so it needs no binding. Remove the subject. {fix}"
+            f"{subject.opening} binds the group {MASTERS}. Nobody must be in that group, so it "
+            f"needs no binding. Remove the subject. {_ADMINS.of(subject.args.urn)}"
         )
 
-
-_RBAC = "rbac.authorization.k8s.io"
 
 NO_HUMAN_IN_MASTERS = Rule(
     "no-human-in-masters",
@@ -140,10 +139,10 @@ NO_HUMAN_IN_MASTERS = Rule(
     checks=ObjectChecks(
         {
             Kind("", "ConfigMap"): _aws_auth,
-            Kind(_RBAC, "ClusterRoleBinding"): _binding,
-            Kind(_RBAC, "RoleBinding"): _binding,
+            Kind("rbac.authorization.k8s.io", "ClusterRoleBinding"): _binding,
+            Kind("rbac.authorization.k8s.io", "RoleBinding"): _binding,
         },
-        others={ACCESS_ENTRY: _entry, EKS_CLUSTER: _cluster},
+        {ACCESS_ENTRY: _entry, EKS_CLUSTER: _cluster},
     ),
     severity=Severity.CRITICAL,
     framework=cis("4.1.1", "The role cluster-admin is used only where it is needed."),

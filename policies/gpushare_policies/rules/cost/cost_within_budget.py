@@ -11,7 +11,7 @@ from gpushare_policies.reading.node_groups import nodes_of
 from gpushare_policies.reading.regions import region_of
 from gpushare_policies.reading.types import dearest
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule, number
+from gpushare_policies.rule import StackRule, Unjudged, number
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP
 from gpushare_policies.words import Fix
 
@@ -47,19 +47,24 @@ class _Cost:
     dollars: float
 
 
-def _costs(args: StackValidationArgs, nodes: Nodes) -> Iterator[_Cost]:
+def _costs(args: StackValidationArgs, nodes: Nodes) -> Iterator[_Cost | Unjudged]:
     least, wanted, _ = nodes.sizes()
     count = max(least or 0, wanted or 0)
     region = region_of(nodes.group, args.resources) or _DEFAULT_REGION
-    found = dearest(nodes.types(), region)
-    if count and found is not None:
+    types = nodes.types() if count else []
+    found = dearest(types, region)
+    if found is not None:
         kind, price = found
         yield _Cost(nodes, kind, count, count * price)
+    elif types:
+        yield Unjudged(f"the price of {', '.join(types)} of {nodes.group.name} in {region}")
 
 
-def _within(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+def _within(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     budget = MAXIMUM_DOLLARS.of(args)
-    costs = list(over_each(nodes_of(args.resources), lambda nodes: _costs(args, nodes)))
+    found = list(over_each(nodes_of(args.resources), lambda nodes: _costs(args, nodes)))
+    yield from (each for each in found if isinstance(each, Unjudged))
+    costs = [each for each in found if isinstance(each, _Cost)]
     total = sum(cost.dollars for cost in costs)
     if total > budget:
         first = max(costs, key=lambda cost: cost.dollars)
@@ -78,6 +83,7 @@ COST_WITHIN_BUDGET = StackRule(
     check=_within,
     applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE),
     level=EnforcementLevel.ADVISORY,
+    unseen="nodes that Karpenter or EKS Auto Mode make, volumes, traffic, and discounts.",
     severity=Severity.MEDIUM,
     fix=_FIX,
     settings=(MAXIMUM_DOLLARS,),

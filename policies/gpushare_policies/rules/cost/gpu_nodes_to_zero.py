@@ -55,6 +55,7 @@ GPU_NODES_TO_ZERO = StackRule(
     check=_to_zero,
     applies_to=(NODE_GROUP, SCALING_GROUP, RELEASE, CHART_V4),
     level=EnforcementLevel.ADVISORY,
+    unseen="nodes that Karpenter makes, which stop by themselves.",
     severity=Severity.LOW,
     fix=_FIX,
     settings=(STEADY_STACKS,),

@@ -103,6 +103,7 @@ TAGS_REQUIRED = Rule(
     "What costs money must have the tags that the configuration names.",
     checks=dict.fromkeys(_TAGGED, _tagged),
     level=EnforcementLevel.ADVISORY,
+    unseen="resources that cost money and are not listed above.",
     severity=Severity.LOW,
     framework=security_hub("EKS.6", "EKS clusters are tagged."),
     also=("aws-security-hub/EKS.7",),

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
 from eks_gpushare.catalog.quotas import bucket
-from gpushare_policies.props import each, peek, whole
+from gpushare_policies.props import each as items
+from gpushare_policies.props import peek, whole
 from gpushare_policies.reading.node_groups import nodes_of
 from gpushare_policies.reading.types import instance_type
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import Setting, StackRule
+from gpushare_policies.rule import Setting, StackRule, Unjudged
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP, SERVICE_QUOTA
 from gpushare_policies.words import Fix
 
@@ -40,16 +41,21 @@ _FIX = Fix(
 )
 
 
-def _largest(nodes: Nodes) -> Iterator[tuple[Quota, int, Nodes]]:
-    """The quota that a group counts on and its vCPUs at its largest size."""
+def _largest(nodes: Nodes) -> Iterator[tuple[Quota, int, Nodes] | Unjudged]:
+    """The quota that a group counts on and its vCPUs at its largest size, of its largest type."""
     _, _, most = nodes.sizes()
-    for name in nodes.types()[:1]:
-        instance = instance_type(name)
-        if instance is None or most is None:
-            continue
-        quota = bucket(instance, "spot" if nodes.is_spot() else "onDemand")
-        if quota is not None:
-            yield quota, most * instance.vcpus, nodes
+    known = []
+    for name in nodes.types():
+        if (instance := instance_type(name)) is None:
+            yield Unjudged(f"the vCPUs of {name} of {nodes.group.name}")
+        else:
+            known.append(instance)
+    if most is None or not known:
+        return
+    instance = max(known, key=lambda each: each.vcpus)
+    quota = bucket(instance, "spot" if nodes.is_spot() else "onDemand")
+    if quota is not None:
+        yield quota, most * instance.vcpus, nodes
 
 
 def _quotas(args: StackValidationArgs) -> dict[str, int]:
@@ -57,16 +63,18 @@ def _quotas(args: StackValidationArgs) -> dict[str, int]:
     for resource in args.resources:
         if resource.resource_type == SERVICE_QUOTA:
             value = whole(peek(resource.props, "value"))
-            for code in each(peek(resource.props, "quotaCode")):
+            for code in items(peek(resource.props, "quotaCode")):
                 if value is not None:
                     quotas[str(code)] = value
     quotas.update(MAXIMUM_VCPUS.of(args))
     return quotas
 
 
-def _within(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+def _within(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     quotas = _quotas(args)
-    wanted = list(over_each(nodes_of(args.resources), _largest)) if quotas else []
+    found = list(over_each(nodes_of(args.resources), _largest)) if quotas else []
+    yield from (each for each in found if isinstance(each, Unjudged))
+    wanted = [each for each in found if not isinstance(each, Unjudged)]
     for code in sorted({quota.code for quota, _, _ in wanted} & set(quotas)):
         parts = [part for part in wanted if part[0].code == code]
         total = sum(vcpus for _, vcpus, _ in parts)
@@ -87,6 +95,7 @@ VCPUS_WITHIN_QUOTA = StackRule(
     check=_within,
     applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE, SERVICE_QUOTA),
     level=EnforcementLevel.ADVISORY,
+    unseen="what else runs in the account, and the quota itself unless somebody names it.",
     severity=Severity.MEDIUM,
     fix=_FIX,
     settings=(MAXIMUM_VCPUS,),

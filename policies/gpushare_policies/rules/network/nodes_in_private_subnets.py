@@ -70,6 +70,7 @@ NODES_IN_PRIVATE_SUBNETS = StackRule(
     "Nodes must be in subnets that give no public addresses.",
     check=_private,
     applies_to=(NODE_GROUP, SCALING_GROUP, SUBNET, DEFAULT_SUBNET),
+    unseen="subnets of other stacks, and where the route tables lead.",
     severity=Severity.HIGH,
     framework=cis("5.4.3", "Clusters have private nodes."),
     also=("aws-security-hub/EC2.15", "prowler/eks_cluster_private_nodes_enabled"),

@@ -110,6 +110,7 @@ SECURITY_GROUPS_NOT_OPEN = Rule(
         SECURITY_GROUP_RULE: _rule,
         INGRESS_RULE: _ingress,
     },
+    unseen="what stands in prefix lists, and groups of other stacks.",
     severity=Severity.HIGH,
     framework=security_hub(
         "EC2.18", "Security groups only allow unrestricted incoming traffic for authorized ports."

@@ -79,6 +79,7 @@ DESIRED_SIZE_LEFT_ALONE = StackRule(
     check=_left_alone,
     applies_to=(NODE_GROUP, SCALING_GROUP, RELEASE, CHART_V4),
     level=EnforcementLevel.ADVISORY,
+    unseen="an autoscaler that another stack installs.",
     severity=Severity.MEDIUM,
     fix=_FIX,
 )

@@ -32,7 +32,7 @@ def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
         return
     subnets = each(settled(nodes.group, "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"))
     if len(subnets) > 1:
-        # An EFA speaks within one subnet's zone only: https://docs.aws.amazon.com/AWSEC2/latest/
+        # Traffic of EFA crosses no zone: https://docs.aws.amazon.com/AWSEC2/latest/
         # UserGuide/efa.html#efa-limits, read 2026-11-22.
         message = (
             f"{nodes.called} has Elastic Fabric Adapters and {len(subnets)} subnets. Such nodes "

@@ -34,6 +34,7 @@ GPU_LAUNCH_TEMPLATE_REPAIR = StackRule(
     check=_repaired,
     applies_to=(NODE_GROUP, LAUNCH_TEMPLATE),
     level=EnforcementLevel.ADVISORY,
+    unseen="launch templates of other stacks.",
     severity=Severity.LOW,
     fix=REPAIR,
 )

@@ -34,6 +34,10 @@ GPU_LAUNCH_TEMPLATE_TAINTS = StackRule(
     "Nodes whose launch template names a GPU type must have a taint that keeps other pods away.",
     check=_tainted,
     applies_to=(NODE_GROUP, LAUNCH_TEMPLATE),
+    unseen=(
+        "launch templates of other stacks, and taints of Auto Scaling groups, which stand "
+        "in user data."
+    ),
     severity=Severity.MEDIUM,
     fix=TAINT,
 )

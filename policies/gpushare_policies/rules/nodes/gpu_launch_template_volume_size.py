@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
+from pulumi_policy import EnforcementLevel, PolicyResource, Severity, StackValidationArgs
 
+from gpushare_policies.gpus import is_gpu_type
 from gpushare_policies.props import read, whole
-from gpushare_policies.reading.node_groups import Nodes, nodes_of
+from gpushare_policies.reading.launches import launch_of
+from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule
 from gpushare_policies.rules.nodes.gpu_node_volume_size import MINIMUM_GIB
@@ -29,26 +31,49 @@ _VOLUME_SIZE = Fix(
 )
 
 
+def _gpu_launch(found: Nodes | PolicyResource) -> Iterator[tuple[PolicyResource, str]]:
+    """What GPU nodes are started from, with the group that does; its own name where none does."""
+    if isinstance(found, Nodes):
+        if found.start is not None and found.has_gpu():
+            yield found.start, found.group.name
+    # Of NodeGroup of pulumi_eks, the group stands in a stack of CloudFormation.
+    elif is_gpu_type(settled(found, "instanceType")):
+        yield found, found.name
+
+
+def _all(args: StackValidationArgs) -> Iterator[Nodes | PolicyResource]:
+    groups = list(nodes_of(args.resources))
+    started = {nodes.start.urn for nodes in groups if nodes.start is not None}
+    yield from groups
+    for resource in args.resources:
+        kind = resource.resource_type
+        if kind in (LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION) and resource.urn not in started:
+            yield resource
+
+
 def _volumes(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     least = MINIMUM_GIB.of(args)
 
-    def judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
-        launch = nodes.launch()
-        if launch is None or nodes.start is None or not nodes.has_gpu():
-            return
+    def judge(found: Nodes | PolicyResource) -> Iterator[tuple[str, str]]:
+        for start, group in _gpu_launch(found):
+            yield from _judged(start, group, least)
+
+    yield from over_each(_all(args), judge)
+
+
+def _judged(start: PolicyResource, group: str, least: int) -> Iterator[tuple[str, str]]:
+    for launch in launch_of(start):
         # Bottlerocket has a small volume for itself and a large one for images: the largest counts.
         sizes = [whole(read(volume.ebs, "volumeSize")) for volume in launch.volumes()]
         largest = max((size for size in sizes if size is not None), default=None)
         if largest is None or largest < least:
-            found = "no volume size" if largest is None else f"a largest volume of {largest} GiB"
+            size = "no volume size" if largest is None else f"a largest volume of {largest} GiB"
             message = (
-                f"{launch.called} gives the GPU nodes of {nodes.group.name} {found}. There must be "
-                f"at least {least} GiB, or pulling CUDA images fills it and evicts pods. "
-                f"{_VOLUME_SIZE.of(nodes.start.urn)}"
+                f"{launch.called} gives the GPU nodes of {group} {size}. There must be at least "
+                f"{least} GiB, or pulling CUDA images fills it and evicts pods. "
+                f"{_VOLUME_SIZE.of(start.urn)}"
             )
-            yield message, nodes.start.urn
-
-    yield from over_each(nodes_of(args.resources), judge)
+            yield message, start.urn
 
 
 GPU_LAUNCH_TEMPLATE_VOLUME_SIZE = StackRule(
@@ -57,6 +82,7 @@ GPU_LAUNCH_TEMPLATE_VOLUME_SIZE = StackRule(
     check=_volumes,
     applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION),
     level=EnforcementLevel.ADVISORY,
+    unseen="launch templates of other stacks.",
     severity=Severity.LOW,
     fix=_VOLUME_SIZE,
     settings=(MINIMUM_GIB,),

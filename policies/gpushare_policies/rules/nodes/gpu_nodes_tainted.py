@@ -80,6 +80,10 @@ GPU_NODES_TAINTED = Rule(
         NODE_GROUP: _node_group_tainted,
         OUR_POOL: _pool_tainted,
     },
+    unseen=(
+        "a GPU type that only the launch template names (gpu-launch-template-taints does), "
+        "and taints of Auto Scaling groups, which stand in user data."
+    ),
     severity=Severity.MEDIUM,
     fix=TAINT,
 )

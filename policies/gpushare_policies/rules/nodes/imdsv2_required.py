@@ -70,7 +70,7 @@ def _launch(args: ResourceValidationArgs, launch: Launch) -> Iterator[str]:
     if hops is None and launch.inherits():
         return
     most = MAXIMUM_HOPS.of(args)
-    if (limit := whole(hops)) is None or limit > most:
+    if not 1 <= (whole(hops) or 0) <= most:  # the provider takes 0 for unset
         yield (
             f"{launch.called} has httpPutResponseHopLimit {format_value(hops)}. It "
             f"must be at most {most}, or pods reach the node's credentials. {_HOPS.of(args.urn)}"
@@ -85,7 +85,7 @@ def _require(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
         return None
     options = read(props, "metadataOptions") or {}
     most = MAXIMUM_HOPS.of(args)
-    hops = whole(read(options, "httpPutResponseHopLimit")) or most
+    hops = max(1, whole(read(options, "httpPutResponseHopLimit")) or most)
     props["metadataOptions"] = {
         **{key: options[key] for key in options},
         "httpTokens": "required",
@@ -121,6 +121,7 @@ IMDSV2_REQUIRED = Rule(
     "imdsv2-required",
     "Nodes must require IMDSv2 and keep its answers from pods.",
     checks={**on_launches(_metadata), NODE_GROUP: _node_group},
+    unseen=("launch templates of other stacks, and what an image or the account sets by default."),
     severity=Severity.HIGH,
     framework=security_hub("EC2.170", "Launch templates use IMDSv2."),
     also=("aws-security-hub/EC2.8",),

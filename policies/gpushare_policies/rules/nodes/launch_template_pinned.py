@@ -95,6 +95,7 @@ LAUNCH_TEMPLATE_PINNED = StackRule(
     "Nodes of production stacks must start from one version of a template, and from one image.",
     check=_pinned,
     applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE),
+    unseen="what a version of another stack's template says.",
     severity=Severity.MEDIUM,
     fix=_FIX,
     settings=(PINNED_STACKS,),

@@ -59,6 +59,7 @@ LAUNCH_TEMPLATE_VOLUMES_ENCRYPTED = StackRule(
     "A launch template must speak of every volume that the image of its nodes brings.",
     check=_volumes,
     applies_to=(NODE_GROUP, LAUNCH_TEMPLATE),
+    unseen="images of your own, whose volumes are not known.",
     severity=Severity.HIGH,
     framework=security_hub("EC2.7", "EBS volumes are encrypted by default."),
     fix=_FIX,

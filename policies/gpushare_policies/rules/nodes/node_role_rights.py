@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
-from gpushare_policies.props import each, peek
+from gpushare_policies.props import each, is_known, peek
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule, security_hub
+from gpushare_policies.rule import StackRule, Unjudged, security_hub
 from gpushare_policies.tokens import (
-    INSTANCE_PROFILE,
     NODE_GROUP,
+    POLICY,
     POLICY_ATTACHMENT,
     ROLE,
     ROLE_ATTACHMENT,
@@ -49,26 +49,37 @@ def too_much(arn: str) -> bool:
     return bool(is_of_aws) and bool(_TOO_MUCH.fullmatch(path.rpartition("/")[2]))
 
 
-def _is_for_nodes(role: PolicyResource, of_nodes: set[str]) -> bool:
-    return role.urn in of_nodes or "ec2.amazonaws.com" in str(
-        peek(role.props, "assumeRolePolicy") or ""
-    )
+_OF_NODES = re.compile(r".*:policy/AmazonEKSWorkerNode(Minimal)?Policy")
+"""What a role of nodes has and no other needs."""
 
 
-def _roles(resources: Sequence[PolicyResource]) -> list[PolicyResource]:
-    """The roles of nodes: a node group names them, or EC2 may take them."""
-    of_nodes = {
-        role.urn
-        for resource in resources
-        if resource.resource_type in (NODE_GROUP, INSTANCE_PROFILE)
-        for key in ("nodeRoleArn", "role")
-        for role in resource.property_dependencies.get(key, [])
+def _roles(resources: Sequence[PolicyResource]) -> Iterator[PolicyResource]:
+    """The roles of nodes: a node group names them, or they have the policy of nodes."""
+    groups = [resource for resource in resources if resource.resource_type == NODE_GROUP]
+    named = {
+        role.urn for group in groups for role in group.property_dependencies.get("nodeRoleArn", [])
     }
-    return [
-        each_role
-        for each_role in resources
-        if each_role.resource_type == ROLE and _is_for_nodes(each_role, of_nodes)
-    ]
+    arns = {peek(group.props, "nodeRoleArn") for group in groups} - {None}
+    for role in resources:
+        if role.resource_type == ROLE and (
+            role.urn in named
+            or peek(role.props, "arn") in arns
+            or any(_OF_NODES.fullmatch(arn) for arn, _ in _policies(role, resources))
+        ):
+            yield role
+
+
+def _policies(
+    role: PolicyResource, resources: Sequence[PolicyResource]
+) -> Iterator[tuple[str, PolicyResource]]:
+    """The managed policies of a role, with the resource that attaches each."""
+    for arn in each(peek(role.props, "managedPolicyArns")):
+        yield str(arn), role
+    for resource in resources:
+        if resource.resource_type in (ROLE_ATTACHMENT, ROLE_ATTACHMENTS, POLICY_ATTACHMENT):
+            key, arns = _attached(resource)
+            if _is_of(resource, key, role):
+                yield from ((arn, resource) for arn in arns)
 
 
 def _names(role: PolicyResource) -> set[str]:
@@ -106,27 +117,49 @@ def allows_everything(document: Any) -> bool:
     )
 
 
-def _judge(role: PolicyResource, resources: Sequence[PolicyResource]) -> Iterator[tuple[str, str]]:
-    for arn in each(peek(role.props, "managedPolicyArns")):
-        if too_much(str(arn)):
-            yield _message(role, str(arn), role.urn), role.urn
+def _judge(
+    role: PolicyResource, resources: Sequence[PolicyResource]
+) -> Iterator[tuple[str, str] | Unjudged]:
+    for arn, resource in _policies(role, resources):
+        if too_much(arn):
+            yield _message(role, arn, resource.urn), resource.urn
+        elif ":aws:policy/" not in arn:
+            yield from _own(role, arn, resource, resources)
+    what = "an inline policy that allows everything"
     for inline in each(peek(role.props, "inlinePolicies")):
         if allows_everything(peek(inline, "policy")):
-            yield _message(role, "an inline policy that allows everything", role.urn), role.urn
+            yield _message(role, what, role.urn), role.urn
     for resource in resources:
         if (
             resource.resource_type == ROLE_POLICY
             and allows_everything(peek(resource.props, "policy"))
             and _is_of(resource, "role", role)
         ):
-            what = "an inline policy that allows everything"
             yield _message(role, what, resource.urn), resource.urn
-        if resource.resource_type not in (ROLE_ATTACHMENT, ROLE_ATTACHMENTS, POLICY_ATTACHMENT):
-            continue
-        key, arns = _attached(resource)
-        for arn in filter(too_much, arns):
-            if _is_of(resource, key, role):
-                yield _message(role, arn, resource.urn), resource.urn
+
+
+def _own(
+    role: PolicyResource,
+    arn: str,
+    attachment: PolicyResource,
+    resources: Sequence[PolicyResource],
+) -> Iterator[tuple[str, str] | Unjudged]:
+    """What there is to say of a policy that is none of AWS's; one of another stack is not seen."""
+    used = {found.urn for found in attachment.property_dependencies.get("policyArn", [])}
+    policies = [
+        resource
+        for resource in resources
+        if resource.resource_type == POLICY
+        and (peek(resource.props, "arn") == arn if arn else resource.urn in used)
+    ]
+    for policy in policies:
+        if not is_known(policy.props, "policy"):
+            yield Unjudged(f"what the policy {policy.name} allows the role {role.name}")
+        elif allows_everything(peek(policy.props, "policy")):
+            what = f"the policy {policy.name}, which allows everything"
+            yield _message(role, what, attachment.urn), attachment.urn
+    if not arn and not policies:
+        yield Unjudged(f"the policy that {attachment.name} gives the role {role.name}")
 
 
 def _message(role: PolicyResource, what: str, urn: str) -> str:
@@ -136,7 +169,7 @@ def _message(role: PolicyResource, what: str, urn: str) -> str:
     )
 
 
-def _rights(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+def _rights(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     yield from over_each(_roles(args.resources), lambda role: _judge(role, args.resources))
 
 
@@ -152,6 +185,7 @@ NODE_ROLE_RIGHTS = StackRule(
         ROLE_POLICY,
         NODE_GROUP,
     ),
+    unseen="roles and policies of other stacks, and permissions boundaries.",
     severity=Severity.HIGH,
     framework=security_hub("IAM.1", "IAM policies do not allow full administrative privileges."),
     fix=_FIX,

@@ -27,14 +27,14 @@ def _steps(args: ResourceValidationArgs) -> Iterator[str]:
     share = whole(read(args.props, "updateConfig", "maxUnavailablePercentage"))
     count = whole(read(args.props, "updateConfig", "maxUnavailable"))
     if share is not None and share >= _WHOLE:
-        found = f"{share} percent"
+        found = "all"
     elif count is not None and most is not None and count >= most:
-        found = f"{count} of at most {most}"
+        found = f"{count} nodes of at most {most}"
     else:
         return
     yield (
-        f"An update of the node group {args.name} takes {found} of its nodes at once. It must go "
-        f"in steps, or every pod of the group stops together. {_FIX.of(args.urn)}"
+        f"An update of the node group {args.name} takes {found} at once. It must go in "
+        f"steps, or every pod of the group stops together. {_FIX.of(args.urn)}"
     )
 
 

@@ -55,9 +55,11 @@ def _is_spot(args: ResourceValidationArgs) -> bool:
 
 def _spot(args: ResourceValidationArgs) -> Iterator[str]:
     if is_among(STEADY_STACKS.of(args), args.urn) and _is_spot(args):
+        kind = args.resource_type.rpartition(":")[2]
         yield (
-            f"{args.name} runs Spot instances, which EC2 takes back with two minutes' notice. In "
-            f"the stack {stack_of(args.urn)} nodes must be On-Demand. {_FIX.of(args.urn)}"
+            f"The {kind} {args.name} runs Spot instances, which EC2 takes back with two minutes' "
+            f"notice. In the stack {stack_of(args.urn)} nodes must be On-Demand. "
+            f"{_FIX.of(args.urn)}"
         )
 
 

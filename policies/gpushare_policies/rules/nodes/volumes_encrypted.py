@@ -107,6 +107,7 @@ VOLUMES_ENCRYPTED = Rule(
         VOLUME: _volume,
         ENCRYPTION_BY_DEFAULT: _by_default,
     },
+    unseen="launch templates of other stacks, and whether the account encrypts by default.",
     severity=Severity.HIGH,
     framework=security_hub("EC2.7", "EBS volumes are encrypted by default."),
     # A template gets a new version; volumes and instances would be replaced, with their data.

@@ -18,7 +18,7 @@ from gpushare_policies.tokens import CHART_V4, CONFIG_MAP, RELEASE
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from eks_gpushare.inventory.inventory import Inventory
 
@@ -51,7 +51,8 @@ def _plugins(inventory: Inventory, cluster: str) -> Iterator[_Plugin]:
         path, documents = _CONFIG_VALUES.get(release.chart, ((), ""))
         config = at(release.values, *path) if path else None
         if config:
-            within = ".".join((*release.paths.get((), ("values",))[1:], *path))
+            above = map(str, release.paths.get((), ("values",))[1:])
+            within = ".".join((*above, *path))
             yield _Plugin(release, config, documents, within)
 
 
@@ -79,7 +80,7 @@ def _in_cluster(inventory: Inventory, cluster: str) -> Iterator[tuple[str, str] 
 
 def _keys(
     inventory: Inventory, cluster: str, plugin: _Plugin
-) -> Iterator[tuple[str, str] | Unjudged | Any]:
+) -> Generator[tuple[str, str] | Unjudged, None, set[str] | None]:
     """Say what is wrong with a plugin's ConfigMap; returns its keys, None if they are not known."""
     name, own = text(at(plugin.config, "name")), at(plugin.config, plugin.documents)
     if UNKNOWN in (name, own):

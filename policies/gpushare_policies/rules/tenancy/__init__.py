@@ -15,6 +15,8 @@ from gpushare_policies.rules.tenancy.tenant_namespaces_enforce_pod_security impo
 from gpushare_policies.rules.tenancy.tenant_namespaces_with_quota import (
     TENANT_NAMESPACES_WITH_QUOTA,
 )
+from gpushare_policies.rules.tenancy.tenants_share_no_gpu import TENANTS_SHARE_NO_GPU
+from gpushare_policies.rules.tenancy.visible_devices_leak_closed import VISIBLE_DEVICES_LEAK_CLOSED
 
 if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
@@ -25,5 +27,7 @@ RULES: tuple[AnyRule, ...] = (
     TENANT_NAMESPACES_ENFORCE_POD_SECURITY,
     TENANT_NAMESPACES_WITH_QUOTA,
     TENANT_NAMESPACES_DENY_TRAFFIC,
+    TENANTS_SHARE_NO_GPU,
+    VISIBLE_DEVICES_LEAK_CLOSED,
 )
 """The rules of this theme, a module each."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from gpushare_policies.rules.workloads.budgets_let_nodes_go import BUDGETS_LET_NODES_GO
 from gpushare_policies.rules.workloads.gpu_requests_whole import GPU_REQUESTS_WHOLE
+from gpushare_policies.rules.workloads.gpu_workloads_keep_pods import GPU_WORKLOADS_KEEP_PODS
+from gpushare_policies.rules.workloads.mps_one_user import MPS_ONE_USER
 from gpushare_policies.rules.workloads.one_share_per_container import ONE_SHARE_PER_CONTAINER
 from gpushare_policies.rules.workloads.pods_not_privileged import PODS_NOT_PRIVILEGED
 from gpushare_policies.rules.workloads.workloads_can_land import WORKLOADS_CAN_LAND
@@ -19,5 +21,7 @@ RULES: tuple[AnyRule, ...] = (
     GPU_REQUESTS_WHOLE,
     ONE_SHARE_PER_CONTAINER,
     BUDGETS_LET_NODES_GO,
+    MPS_ONE_USER,
+    GPU_WORKLOADS_KEEP_PODS,
 )
 """The rules of this theme, a module each."""

@@ -1,0 +1,78 @@
+"""CPU and memory of a node against the shares on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.inventory.advertised import offers
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.lint.pod_demand import demand_of
+from eks_gpushare.lint.rules.against import SHARES_UNREACHED
+from eks_gpushare.sharing.nodes import allocatable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.inventory.advertised import Offer
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Workload
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.lint.pod_demand import Demand
+
+_MIB: Final = 2**20
+_MILLIS: Final = 1000
+
+
+@edge(SHARES_UNREACHED)
+def shares_are_reached(inventory: Inventory) -> Iterator[Judgement]:
+    """Of workloads with so many pods that a node would be filled."""
+    for cluster in inventory.clusters():
+        every = offers(inventory, cluster).every
+        for workload, _ in gpu_workloads(inventory, cluster):
+            demand = demand_of(workload.spec)
+            spec = with_extended_tolerations(workload.spec)
+            for offer in every:
+                nodes = offer.kind.nodes
+                if landing(spec, nodes.taints, offer.kind.label).lands is False:
+                    continue
+                if (problem := _unreached(workload, demand, offer)) is not None:
+                    yield problem
+                    break
+
+
+def _unreached(workload: Workload, demand: Demand, offer: Offer) -> Problem | None:
+    found, replicas = offer.kind.type, workload.replicas
+    devices = demand.of_devices()
+    if found is None or not devices or not offer.resources or not isinstance(replicas, int):
+        return None
+    counts = [offer.resources.get(name) for name in devices]
+    known = [each // n for each, n in zip(counts, devices.values(), strict=True) if each]
+    if len(known) != len(counts):
+        return None
+    shares = min(known)
+    for name, room, shown in _rooms(found):
+        asked = float(demand.amounts.get(name, 0))
+        fit = int(room / asked) if asked else shares
+        # Where not one fits, it is no question of how many shares are reached.
+        if 0 < fit < min(shares, replicas):
+            return Problem(
+                SHARES_UNREACHED,
+                workload.source,
+                (*workload.spec_path, *demand.places[name]),
+                f"{at_start(workload.source.name)} has {replicas} pods; {fit} of the {shares} that "
+                f"the shares of a {found.name} are for fit on it: it has {shown} of {name} for "
+                "pods.",
+                f"Request less {name}, have fewer shares on a node, or take a larger type.",
+            )
+    return None
+
+
+def _rooms(found: InstanceType) -> Iterator[tuple[str, float, str]]:
+    has = allocatable(found)
+    yield "cpu", has.cpu_millis / _MILLIS, f"{has.cpu_millis}m"
+    yield "memory", has.memory_mib * _MIB, f"{has.memory_mib} MiB"

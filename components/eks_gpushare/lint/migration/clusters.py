@@ -1,0 +1,145 @@
+"""What eksctl's ClusterConfig says beside its GPU node groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.migration.pools import sizes
+from eks_gpushare.lint.plain import at, items, mapping, text
+from eks_gpushare.lint.rules.eksctl import MANAGED, SELF_MANAGED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.source import Source
+    from eks_gpushare.lint.migration.moved import Moved
+
+_ADMIN: Final = "AmazonEKSClusterAdminPolicy"
+_READ: Final = frozenset(
+    (
+        *("apiVersion", "kind", "metadata", "availabilityZones", "vpc", "accessConfig"),
+        *(MANAGED, SELF_MANAGED),
+    )
+)
+_SO_ANYWAY: Final[Mapping[str, Any]] = {
+    "privateNetworking": True,
+    "disableIMDSv1": True,
+    "volumeEncrypted": True,
+    "volumeType": "gp3",
+    "propagateASGTags": True,
+}
+"""What the stack does of itself."""
+_OF_GROUP: Final = frozenset(
+    (
+        *("name", "instanceType", "instanceTypes", "instancesDistribution", "minSize", "maxSize"),
+        *("desiredCapacity", "labels", "taints", "tags", "volumeSize", "spot", "efaEnabled"),
+        *("amiFamily", "ami"),
+    )
+)
+_WHY: Final[Mapping[str, str]] = {
+    "addons": "The stack installs the add-ons that it needs; see cluster.addons.",
+    "iam": "The stack makes roles and Pod Identity associations of its own.",
+    "karpenter": "The stack installs Karpenter itself where a pool has provisioner: karpenter.",
+    "autoModeConfig": "The stack makes a cluster without EKS Auto Mode, which shares no GPUs.",
+    "iamIdentityMappings": "Access is by access entries: list the roles in cluster.admins.",
+    "cloudWatch": "See cluster.logRetentionDays.",
+    "secretsEncryption": "Name the key in cluster.secretsKeyArn.",
+    "privateCluster": "Nodes reach AWS through NAT gateways; network: {existing: ...} takes a VPC.",
+    "ssh": "Nodes are reached by Session Manager.",
+    "preBootstrapCommands": "Put it into the pool's userData if nodes still need it.",
+    "overrideBootstrapCommand": "AL2023 nodes join by nodeadm; see userData and kubelet.",
+    "kubeletExtraConfig": "Put it into the pool's kubelet.",
+    "maxPodsPerNode": "Put it into the pool's kubelet, as maxPods.",
+    "capacityReservation": "Name it in the pool: reservation: {id: ...}.",
+    "availabilityZones": "Name them in the pool's zones.",
+    "subnets": "Name them in the pool's subnetIds.",
+    "launchTemplate": "The stack makes launch templates of its own.",
+}
+
+
+def cluster_of(value: Mapping[str, Any], source: Source, moved: Moved) -> None:
+    """Take over a ClusterConfig's cluster and network."""
+    name, version = at(value, "metadata", "name"), text(at(value, "metadata", "version"))
+    region = at(value, "metadata", "region")
+    cluster = moved.environment.setdefault("cluster", {})
+    if isinstance(name, str):
+        cluster["name"] = name
+        moved.comment(("cluster",), source)
+    if version and version is not UNKNOWN and version != "latest":
+        cluster["version"] = version
+    if isinstance(region, str):
+        moved.region = region
+    for key, tag in mapping(at(value, "metadata", "tags")).items():
+        if isinstance(tag, str):
+            moved.environment.setdefault("tags", {})[key] = tag
+    zones = [each for each in items(at(value, "availabilityZones")) if isinstance(each, str)]
+    network = moved.environment.setdefault("network", {})
+    if zones:
+        network["zones"] = zones
+    _vpc(at(value, "vpc"), source, cluster, network, moved)
+    _admins(value, cluster, source, moved)
+    for key in value:
+        if key not in _READ:
+            why = _WHY.get(key, "A stack file has no counterpart for it.")
+            moved.leave(source, (key,), key, why)
+
+
+def _vpc(
+    vpc: Any, source: Source, cluster: dict[str, Any], network: dict[str, Any], moved: Moved
+) -> None:
+    for key, given in mapping(vpc).items():
+        if key == "cidr" and isinstance(given, str):
+            network["cidr"] = given
+        elif key == "publicAccessCIDRs":
+            cidrs = [each for each in items(given) if isinstance(each, str)]
+            cluster["endpoint"] = {"public": True, "publicCidrs": cidrs}
+        elif key == "nat" and at(given, "gateway") in {"Single", "HighlyAvailable"}:
+            single = at(given, "gateway") == "Single"
+            network["natGateways"] = "single" if single else "perZone"
+        elif key == "clusterEndpoints":
+            open_to_all = at(given, "publicAccess") is True and "publicAccessCIDRs" not in vpc
+            if open_to_all:
+                why = "It is open to the world there. Name networks: cluster.endpoint.publicCidrs."
+                moved.leave(source, ("vpc", key), f"vpc.{key}", why)
+        else:
+            why = "The stack makes a network of its own; network: {existing: ...} takes one."
+            moved.leave(source, ("vpc", key), f"vpc.{key}", why)
+
+
+def _admins(
+    value: Mapping[str, Any], cluster: dict[str, Any], source: Source, moved: Moved
+) -> None:
+    for index, entry in enumerate(items(at(value, "accessConfig", "accessEntries"))):
+        principal = at(entry, "principalARN")
+        policies = items(at(entry, "accessPolicies"))
+        admin = any(str(at(each, "policyARN")).endswith(_ADMIN) for each in policies)
+        if isinstance(principal, str) and admin:
+            cluster.setdefault("admins", []).append(principal)
+        else:
+            place = ("accessConfig", "accessEntries", index)
+            why = "Only cluster-admin is taken over; give other access beside the stack."
+            moved.leave(source, place, f"the access entry of {principal}", why)
+
+
+def groups_of(groups: Iterable[Nodes], moved: Moved) -> None:
+    """Say what of node groups was not taken over, and make one without GPUs the system's."""
+    known = gpu_instance_types()
+    for nodes in groups:
+        given = mapping(at(nodes.source.document.value, *nodes.source.path))
+        types = nodes.instance_types if isinstance(nodes.instance_types, tuple) else ()
+        plain = bool(types) and not any(name in known for name in types)
+        if plain and "system" not in moved.environment:
+            moved.environment["system"] = {"instanceTypes": list(types), "nodes": sizes(nodes)}
+            moved.comment(("system",), nodes.source)
+        elif plain:
+            why = "The stack has one group of nodes without GPUs; make others beside it."
+            moved.leave(nodes.source, (), nodes.source.name, why)
+            continue
+        for key, value in given.items():
+            if key in _OF_GROUP or _SO_ANYWAY.get(key) == value:
+                continue
+            why = _WHY.get(key, "A stack file has no counterpart for it.")
+            moved.leave(nodes.source, (key,), f"{key} of {nodes.source.name}", why)

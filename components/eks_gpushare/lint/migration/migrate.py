@@ -1,0 +1,175 @@
+"""From what was read of foreign files to the text of a stack file, and what `check` says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml  # type: ignore[import-untyped,unused-ignore]  # its stubs are a separate package
+
+from eks_gpushare.catalog import ami_release, gpu_instance_types
+from eks_gpushare.config.project import ENVIRONMENT_KEY
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.items import Nodes, Overlay, Workload
+from eks_gpushare.inventory.source import Source
+from eks_gpushare.lint.document import Document
+from eks_gpushare.lint.migration.clusters import cluster_of, groups_of
+from eks_gpushare.lint.migration.moved import Left, Moved
+from eks_gpushare.lint.migration.plans import plan_of
+from eks_gpushare.lint.migration.pools import pool_of
+from eks_gpushare.lint.migration.shares import Shares, unknown_sharing
+from eks_gpushare.lint.plain import at
+from eks_gpushare.lint.rules.compose import INTEGRATIONS
+from eks_gpushare.scaffold.choices import kubernetes_version
+from eks_gpushare.stack_file.check import check_stack_file
+from eks_gpushare.stack_file.file import stack_file_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import date
+
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.stack_file.check import Report
+
+_REGION: Final = "us-west-2"
+_NAME: Final = "migrated"
+_ORDER: Final = ("cluster", "network", "system", "gpuStack", "pools", "keda", "workloads", "tags")
+_WIDTH: Final = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A stack file made of foreign files."""
+
+    text: str
+    """Empty where nothing was found to make a pool of."""
+    report: Report | None
+    """What `check` says of it."""
+    left: tuple[Left, ...]
+    """What was not taken over, in the order of files and lines."""
+
+
+def migrate(items: Iterable[Item], *, today: date | None = None) -> Migration:
+    """Make a stack file of what was read.
+
+    Args:
+        items: The items of all files.
+        today: For the version of Kubernetes where none is given. Default: today.
+    """
+    today = today or datetime.now(UTC).date()
+    inventory = Inventory(tuple(items))
+    moved = Moved()
+    shares = Shares(inventory, moved)
+    _take(inventory, shares, moved)
+    if not moved.pools:
+        return Migration("", None, _sorted(moved))
+    _complete(moved, shares, today)
+    if unknown_sharing(shares) and shares.release is not None:
+        why = "Its values are not among the files. Give them too, or set the sharing of each pool."
+        moved.leave(shares.release.source, (), shares.release.source.name, why)
+    text = _text(moved)
+    report = check_stack_file(stack_file_of(text, "the stack file"), today=today)
+    return Migration(text, report, _sorted(moved))
+
+
+def _take(inventory: Inventory, shares: Shares, moved: Moved) -> None:
+    """Pools and workloads of every item."""
+    files: dict[int, Any] = {}
+    groups: list[Nodes] = []
+    for nodes in inventory.of(Nodes):
+        document = nodes.source.document
+        value = document.value if isinstance(document, Document) else None
+        if str(at(value, "apiVersion")).startswith("eksctl.io/"):
+            if id(value) not in files:
+                files[id(value)] = document
+                cluster_of(document.value, Source("the ClusterConfig", document), moved)
+            groups.append(nodes)
+        if at(value, INTEGRATIONS) is not None:
+            plan_of(document.value, Source("the service plan", document), moved)
+        elif nodes.provisioner != "byHand":
+            pool_of(nodes, shares, moved)
+    groups_of(groups, moved)
+    for overlay in inventory.of(Overlay):
+        why = "The stack makes overlays of its own, from the pools' sharing."
+        moved.leave(overlay.source, (), overlay.source.name, why)
+    for workload in inventory.of(Workload):
+        if "nvidia.com/" in str(workload.spec):
+            why = (
+                "Keep it as a manifest: lint --against STACK FILE tells whether it runs on the "
+                "pools."
+            )
+            moved.leave(workload.source, (), workload.source.name, why)
+
+
+def _complete(moved: Moved, shares: Shares, today: date) -> None:
+    """What every stack file says, where no file did."""
+    version, _ = kubernetes_version(today)
+    cluster = {"name": _NAME, "version": version, **moved.environment.get("cluster", {})}
+    moved.environment["cluster"] = cluster
+    if not moved.region:
+        moved.region = _REGION
+        moved.comments.setdefault(("aws:region",), []).append("No file names a region: set yours.")
+    if not moved.environment.get("network"):
+        moved.environment["network"] = {"zones": 2}
+    if shares.manager is not None:
+        moved.environment["gpuStack"] = {"manager": shares.manager}
+    _zones(moved)
+    for pool in moved.pools.values():
+        if pool.get("amiFamily", "al2023") == "al2023":
+            release = ami_release("al2023", cluster["version"])
+            if release is not None:
+                pool["amiVersion"] = release
+
+
+def _zones(moved: Moved) -> None:
+    """Keep pools to as many zones as their types are offered in.
+
+    Which they are the account alone can tell: names mean other zones in each.
+    """
+    network = moved.environment["network"]
+    named = network.get("zones")
+    zones = named if isinstance(named, list) else [f"{moved.region}{each}" for each in "ab"]
+    for name, pool in moved.pools.items():
+        found = (gpu_instance_types().get(each) for each in pool["instanceTypes"])
+        offered = min((len(each.zones.get(moved.region, ())) for each in found if each), default=0)
+        if 0 < offered < len(zones):
+            network["zones"] = zones
+            pool["zones"] = zones[:offered]
+            comment = "EC2 offers a type in some zones of the region only; name those of yours."
+            moved.comments.setdefault(("pools", name), []).append(comment)
+
+
+def _text(moved: Moved) -> str:
+    lines = [
+        "# Made by eks-gpushare lint --to-stack, which lists what it did not take over.",
+        "config:",
+        *(f"  # {each}" for each in moved.comments.get(("aws:region",), ())),
+        f"  aws:region: {moved.region}",
+        f"  {ENVIRONMENT_KEY}:",
+    ]
+    whole = {**moved.environment, "pools": moved.pools, "workloads": moved.workloads}
+    for key in (*_ORDER, *(each for each in whole if each not in _ORDER)):
+        if whole.get(key):
+            lines += _block(moved, key, whole[key])
+    return "\n".join([*lines, ""])
+
+
+def _block(moved: Moved, key: str, value: Any) -> Iterator[str]:
+    yield from (f"    # {each}" for each in moved.comments.get((key,), ()))
+    if key not in {"pools", "workloads"}:
+        yield from _dumped({key: value}, 4)
+        return
+    yield f"    {key}:"
+    for name, inner in value.items():
+        yield from (f"      # {each}" for each in moved.comments.get((key, name), ()))
+        yield from _dumped({name: inner}, 6)
+
+
+def _dumped(value: Any, indent: int) -> Iterator[str]:
+    text = yaml.safe_dump(value, sort_keys=False, width=_WIDTH - indent, allow_unicode=True)
+    yield from (f"{' ' * indent}{line}" for line in text.splitlines())
+
+
+def _sorted(moved: Moved) -> tuple[Left, ...]:
+    return tuple(sorted(dict.fromkeys(moved.left), key=lambda each: (each.file, each.position)))

@@ -1,0 +1,64 @@
+"""What was taken over from foreign files, and what was not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eks_gpushare.lint.document import Document, Position
+
+if TYPE_CHECKING:
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.source import Source
+
+
+class Left(NamedTuple):
+    """Something that a stack file has no counterpart for, or that has to be decided."""
+
+    file: str
+    position: Position
+    what: str
+    """What it is, by the place in its file: `managedNodeGroups[0].ssh`."""
+    why: str
+    """Why it was not taken over, and what to do where something is to be done."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As `lint --to-stack --json` prints it."""
+        return {
+            "file": self.file,
+            "line": self.position.line,
+            "column": self.position.column,
+            "what": self.what,
+            "why": self.why,
+        }
+
+
+@dataclass(slots=True)
+class Moved:
+    """A stack file in the making."""
+
+    region: str = ""
+    environment: dict[str, Any] = field(default_factory=dict)
+    """What goes below `eks-gpushare:environment`, less pools and workloads."""
+    pools: dict[str, dict[str, Any]] = field(default_factory=dict)
+    workloads: dict[str, dict[str, Any]] = field(default_factory=dict)
+    comments: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
+    """What stands above a key: where it comes from."""
+    left: list[Left] = field(default_factory=list)
+
+    def leave(self, source: Source, path: FieldPath, what: str, why: str) -> None:
+        """Say of something that it was not taken over."""
+        document = source.document
+        if isinstance(document, Document):
+            at = document.position((*source.path, *path))
+            self.left.append(Left(document.file, at, what, why))
+        else:
+            self.left.append(Left("", Position(1, 1), what, why))
+
+    def comment(self, place: tuple[str, ...], source: Source) -> None:
+        """Say above a key where it comes from."""
+        document = source.document
+        if isinstance(document, Document):
+            line = document.position(source.path).line
+            name = document.file.rpartition("/")[2]
+            self.comments.setdefault(place, []).append(f"From {name}, line {line}: {source.name}.")

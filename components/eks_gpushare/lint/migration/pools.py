@@ -1,0 +1,168 @@
+"""From nodes to pools."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.document import Document
+from eks_gpushare.lint.plain import at, items, mapping, whole
+from eks_gpushare.sharing.labels import DERIVED_LABELS, OWNED_PREFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eks_gpushare.inventory.items import Nodes, NodeTaint
+    from eks_gpushare.lint.migration.moved import Moved
+    from eks_gpushare.lint.migration.shares import Shares
+
+_DEFAULT_TAINT: Final = ("nvidia.com/gpu", "true", "NoSchedule")
+_FAMILIES: Final = {"bottlerocket": "bottlerocket", "al2023": "al2023", "amazonlinux2023": "al2023"}
+_GPU: Final = "nvidia.com/gpu"
+
+
+def pool_of(nodes: Nodes, shares: Shares, moved: Moved) -> None:
+    """Add the pool that nodes are, if they have GPUs."""
+    types = nodes.instance_types
+    if types is UNKNOWN:
+        why = "Its instance types are not known from the files. Name them in a pool."
+        moved.leave(nodes.source, (), nodes.source.name, why)
+        return
+    known = gpu_instance_types()
+    gpus = [name for name in types if name in known]
+    if not gpus:
+        return
+    for name in types:
+        if name not in known:
+            why = "It has no NVIDIA GPU, and a pool is of types that have."
+            moved.leave(nodes.source, (), f"the type {name}", why)
+    made: dict[str, Any] = {}
+    if nodes.provisioner in {"karpenter", "autoMode"}:
+        made["provisioner"] = "karpenter"
+    made["instanceTypes"] = gpus
+    made["nodes"] = _karpenter_nodes(nodes, gpus) if "provisioner" in made else sizes(nodes)
+    _from_document(nodes, made, moved)
+    _image(nodes, made, moved)
+    if labels := _labels(nodes, moved):
+        made["labels"] = labels
+    _taints(nodes, made, moved)
+    made["sharing"] = shares.of(nodes)
+    if nodes.provisioner == "autoMode":
+        why = (
+            "EKS Auto Mode shares no GPUs; the pool is one of a Karpenter that the stack installs."
+        )
+        moved.leave(nodes.source, (), nodes.source.name, why)
+    if nodes.promised:
+        why = "The stack tells autoscalers what the pool's sharing makes."
+        moved.leave(nodes.source, ("tags",), "tags that promise resources", why)
+    name = free_name(nodes.name, moved)
+    moved.pools[name] = made
+    moved.comment(("pools", name), nodes.source)
+
+
+def free_name(given: Any, moved: Moved) -> str:
+    """A name for a pool, as stack files have them, that no other has."""
+    plain = re.sub(r"[^a-z0-9]+", "-", str(given).lower()).strip("-") if given != UNKNOWN else ""
+    name = base = plain[:40].strip("-") if plain[:1].isalpha() else f"gpu-{plain[:36]}".strip("-")
+    number = 2
+    while name in moved.pools:
+        name = f"{base}-{number}"
+        number += 1
+    return name
+
+
+def sizes(nodes: Nodes) -> dict[str, int]:
+    """Least, desired and most nodes of a group."""
+    least = nodes.least if isinstance(nodes.least, int) else 0
+    most = nodes.most if isinstance(nodes.most, int) else max(least, 1)
+    document = nodes.source.document
+    given = at(document.value, *nodes.source.path) if isinstance(document, Document) else None
+    wanted = whole(at(given, "desiredCapacity"))
+    desired = wanted if isinstance(wanted, int) else least
+    return {"min": least, "desired": min(max(desired, least), most), "max": max(most, 1)}
+
+
+def _karpenter_nodes(nodes: Nodes, gpus: Iterable[str]) -> dict[str, int]:
+    """As many nodes as the limits allow of the largest type; of no limit, one to begin with."""
+    if isinstance(nodes.most, int):
+        return {"max": max(nodes.most, 1)}
+    known = gpu_instance_types()
+    limits = mapping(nodes.limits)
+    allowed = []
+    for resource, each in (("cpu", "vcpus"), (_GPU, "gpu_count")):
+        limit = whole(limits.get(resource))
+        largest = max(getattr(known[name], each) for name in gpus)
+        if isinstance(limit, int) and largest:
+            allowed.append(limit // largest)
+    return {"max": max(1, min(allowed, default=1))}
+
+
+def _from_document(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:
+    """What only the nodes' own document says: the disk, and how instances are bought."""
+    document = nodes.source.document
+    if not isinstance(document, Document):
+        return
+    given = at(document.value, *nodes.source.path)
+    disk = whole(at(given, "volumeSize"))
+    if isinstance(disk, int):
+        made["rootVolumeGiB"] = disk
+    if at(given, "spot") is True:
+        made["capacityType"] = "spot"
+    if at(given, "efaEnabled") is True:
+        made["efa"] = True
+    requirements = at(given, "spec", "template", "spec", "requirements")
+    for each in items(requirements or at(given, "spec", "requirements")):
+        if at(each, "key") == "karpenter.sh/capacity-type":
+            ways = [str(way) for way in items(at(each, "values"))]
+            names = {"on-demand": "onDemand", "spot": "spot", "reserved": "reserved"}
+            kept = [names[way] for way in ways if way in names and way != "reserved"]
+            if kept == ["spot"]:
+                made["capacityType"] = "spot"
+            elif len(kept) > 1:
+                made["karpenter"] = {"capacityTypes": kept}
+            if "reserved" in ways:
+                why = "Name the reservation: reservation: {id: ...}."
+                moved.leave(nodes.source, (), "capacity type reserved", why)
+
+
+def _image(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:
+    ami = nodes.ami
+    if ami is UNKNOWN or not ami:
+        return
+    word = str(ami).partition("@")[0].lower().replace("_", "").replace("-", "")
+    family = next((name for key, name in _FAMILIES.items() if word.startswith(key)), None)
+    if family == "bottlerocket":
+        made["amiFamily"] = family
+    elif family is None:
+        why = "The pool starts from EKS's own AL2023 image, unless you name customAmi."
+        moved.leave(nodes.source, (), f"the image {ami}", why)
+
+
+def _labels(nodes: Nodes, moved: Moved) -> dict[str, str]:
+    kept = {}
+    for key, value in mapping(nodes.labels).items():
+        if key in DERIVED_LABELS or key.startswith((*OWNED_PREFIXES, "nvidia.com/")):
+            why = "The stack sets such labels as the pool's sharing needs them."
+            moved.leave(nodes.source, ("labels", key), f"the label {key}", why)
+        elif not isinstance(value, str):
+            moved.leave(
+                nodes.source, ("labels", key), f"the label {key}", "Its value is not known."
+            )
+        else:
+            kept[key] = value
+    return kept
+
+
+def _taints(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:
+    taints: tuple[NodeTaint, ...] = nodes.taints if isinstance(nodes.taints, tuple) else ()
+    if nodes.taints is UNKNOWN:
+        why = "They are not known; the pool gets the default, nvidia.com/gpu=true:NoSchedule."
+        moved.leave(nodes.source, (), "taints", why)
+        return
+    if [tuple(each) for each in taints] == [_DEFAULT_TAINT]:
+        return
+    made["taints"] = [
+        {key: value for key, value in each._asdict().items() if value} for each in taints
+    ]

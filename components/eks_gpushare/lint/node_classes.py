@@ -1,0 +1,68 @@
+"""From a NodePool to its EC2NodeClass, which says what image its nodes start from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items, text
+from eks_gpushare.lint.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.source import Maybe
+
+
+def class_of(document: Document) -> tuple[Any, Any] | None:
+    """The name and the spec of an EC2NodeClass; None of anything else."""
+    value = document.value
+    group = str(text(at(value, "apiVersion"))).partition("/")[0]
+    if at(value, "kind") != "EC2NodeClass" or group != "karpenter.k8s.aws":
+        return None
+    return at(value, "metadata", "name"), at(value, "spec")
+
+
+def with_classes(found: Iterable[Item], classes: Mapping[Any, Any]) -> Iterator[Item]:
+    """The items, with the images and user data of node classes that are there.
+
+    Args:
+        found: The items.
+        classes: Specs of node classes, by name.
+    """
+    for item in found:
+        if isinstance(item, Nodes) and item.provisioner == "karpenter" and item.ami is UNKNOWN:
+            spec = classes.get(_class_name(item))
+            if spec is not None:
+                yield replace(item, ami=_ami(spec), user_data=_user_data(spec))
+                continue
+        yield item
+
+
+def _class_name(nodes: Nodes) -> Any:
+    document = nodes.source.document
+    value = document.value if isinstance(document, Document) else None
+    name = at(value, *nodes.source.path, "spec", "template", "spec", "nodeClassRef", "name")
+    return None if name is UNKNOWN or name is None else name
+
+
+def _ami(spec: Any) -> Maybe[str]:
+    """The alias or the ID of the image, or the family whose images the terms choose among."""
+    terms = at(spec, "amiSelectorTerms")
+    for term in items(terms):
+        for key in ("alias", "id"):
+            named = text(at(term, key))
+            if named:
+                return UNKNOWN if named is UNKNOWN else str(named)
+    if terms is UNKNOWN or items(terms):
+        return UNKNOWN  # by tags or names, so it is an image of one's own
+    family = text(at(spec, "amiFamily"))
+    return UNKNOWN if family is UNKNOWN or family == "Custom" or not family else str(family)
+
+
+def _user_data(spec: Any) -> Maybe[str]:
+    found = text(at(spec, "userData"))
+    return UNKNOWN if found is UNKNOWN else str(found)

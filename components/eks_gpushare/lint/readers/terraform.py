@@ -1,0 +1,210 @@
+"""Terraform's plan as JSON, `terraform show -json`: what there will be, modules included."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.plain import at, items, labels, mapping, taints, text, whole
+from eks_gpushare.lint.readers.eksctl import retired
+from eks_gpushare.lint.rules.nodes import owned_labels
+from eks_gpushare.lint.rules.terraform import node_group_rules
+from eks_gpushare.lint.shell.helm import chart_name
+from eks_gpushare.lint.shell.set_values import put, settings
+from eks_gpushare.lint.terraform_objects import object_of
+from eks_gpushare.lint.texts import read_texts, texts_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.lint.document import Document
+
+_ROOT: Final = ("planned_values", "root_module")
+_CONFIG_MAPS: Final = ("kubernetes_config_map", "kubernetes_config_map_v1")
+_MOST_MODULES: Final = 30
+_TEMPLATE_TAG: Final = "k8s.io/cluster-autoscaler/node-template/resources/"
+
+
+class TerraformReader:
+    """Reads the resources that a plan makes or keeps."""
+
+    name = "Terraform plan"
+
+    def matches(self, document: Document) -> bool:
+        """Whether it is a plan, or the state, as JSON."""
+        value = document.value
+        return isinstance(at(value, *_root(value)), dict) and "format_version" in value
+
+    def read(self, document: Document) -> Read:
+        """Its node groups, charts and objects, and what is wrong with them."""
+        found: list[Item] = []
+        judgements: list[Judgement] = []
+        inner: list[Document] = []
+        unknown = _unknown(document.value)
+        for path, resource in _resources(document.value, _root(document.value)):
+            address = str(text(at(resource, "address")))
+            given = _with_unknown(at(resource, "values"), unknown.get(address))
+            place = (*path, "values")
+            source = Source(address, document, place)
+            kind = at(resource, "type")
+            if kind == "aws_eks_node_group":
+                nodes = _node_group(source, given)
+                found.append(nodes)
+                judgements += node_group_rules(nodes, given)
+                judgements += retired(nodes, ("instance_types",))
+                judgements += owned_labels(source, nodes.labels, ("labels",))
+            elif kind == "helm_release":
+                found.append(_release(source, given))
+            elif kind in _CONFIG_MAPS:
+                found.append(_config_map(source, given))
+            elif kind == "kubernetes_manifest" and isinstance(at(given, "manifest"), dict):
+                inner.append(document.inside((*place, "manifest"), at(given, "manifest")))
+            elif kind == "kubectl_manifest" and isinstance(at(given, "yaml_body"), str):
+                within = texts_within(document, (*place, "yaml_body"))
+                inner += within.documents if within else ()
+            elif kind in {"kubernetes_labels", "kubernetes_node_taint"}:
+                found += _by_hand(source, given)
+            elif (made := object_of(str(kind), given)) is not None:
+                # Its keys are not those that stand there, so nothing can be written back.
+                inner.append(replace(document.inside(place, made), editable=False))
+        return Read(found, judgements, inner)
+
+
+def _root(value: Any) -> tuple[str, ...]:
+    """Where the root module stands: in a plan, or in a state."""
+    return _ROOT if at(value, *_ROOT) is not None else ("values", "root_module")
+
+
+def _resources(
+    value: Any, path: FieldPath, depth: int = 0
+) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+    module = at(value, *path)
+    for index, resource in enumerate(items(at(module, "resources"))):
+        if isinstance(resource, dict) and at(resource, "mode") != "data":
+            yield (*path, "resources", index), resource
+    if depth < _MOST_MODULES:
+        for index, _ in enumerate(items(at(module, "child_modules"))):
+            yield from _resources(value, (*path, "child_modules", index), depth + 1)
+
+
+def _unknown(value: Any) -> dict[str, Any]:
+    """What is not known before it is applied, by the address of the resource."""
+    return {
+        str(at(each, "address")): at(each, "change", "after_unknown")
+        for each in items(at(value, "resource_changes"))
+    }
+
+
+def _with_unknown(given: Any, unknown: Any) -> Any:
+    """The values with UNKNOWN where the plan says that they will be known later."""
+    if unknown is True:
+        return UNKNOWN
+    if isinstance(unknown, dict) and isinstance(given, dict):
+        keys = dict.fromkeys((*given, *unknown))
+        made = {key: _with_unknown(given.get(key), unknown.get(key)) for key in keys}
+        return {key: each for key, each in made.items() if key in given or each is UNKNOWN}
+    if isinstance(unknown, list) and isinstance(given, list):
+        more = [*unknown, *([None] * (len(given) - len(unknown)))]
+        return [_with_unknown(each, told) for each, told in zip(given, more, strict=False)]
+    return given
+
+
+def _node_group(source: Source, given: Any) -> Nodes:
+    types = at(given, "instance_types")
+    template = at(given, "launch_template")
+    scaling = at(given, "scaling_config", 0)
+    tags = mapping(at(given, "tags"))
+    known: Maybe[tuple[str, ...]] = tuple(str(text(each)) for each in items(types))
+    if types is UNKNOWN or UNKNOWN in items(types) or (not known and template):
+        known = UNKNOWN
+    own_image = bool(template) or template is UNKNOWN
+    ami = text(at(given, "ami_type"))
+    return Nodes(
+        source=source,
+        name=text(at(given, "node_group_name") or at(given, "node_group_name_prefix")),
+        provisioner="managed",
+        instance_types=known,
+        labels=labels(at(given, "labels")),
+        taints=taints(at(given, "taint")),
+        promised={
+            key.removeprefix(_TEMPLATE_TAG): text(count)
+            for key, count in tags.items()
+            if key.startswith(_TEMPLATE_TAG)
+        },
+        ami=UNKNOWN if not ami and own_image else ami,
+        least=whole(at(scaling, "min_size")),
+        most=whole(at(scaling, "max_size")),
+    )
+
+
+def _release(source: Source, given: Any) -> Release:
+    """A chart, with values of texts and then of `set` blocks, as the provider merges them."""
+    values: dict[str, Any] = {}
+    paths: dict[tuple[str, ...], FieldPath] = {}
+    seen = at(given, "values") is not UNKNOWN
+    for index, each in enumerate(items(at(given, "values"))):
+        documents = read_texts(each, "").documents if isinstance(each, str) else ()
+        if each is UNKNOWN:
+            seen = False
+        elif documents and isinstance(documents[0].value, dict):
+            values = merge_values(values, documents[0].value)
+            paths |= dict.fromkeys(_places(documents[0].value), ("values", index))
+    for name in ("set", "set_list", "set_sensitive"):
+        blocks = at(given, name)
+        seen = seen and blocks is not UNKNOWN
+        for index, block in enumerate(items(blocks)):
+            key, value = at(block, "name"), at(block, "value")
+            if not isinstance(key, str):
+                continue
+            plain = value if isinstance(value, str) else str(text(value))
+            for setting in settings(f"{key}={plain}", strings=at(block, "type") == "string"):
+                put(values, setting.path, UNKNOWN if value is UNKNOWN else setting.value)
+                steps = tuple(str(step) for step in setting.path)
+                for length in range(1, len(steps) + 1):
+                    paths[steps[:length]] = (name, index, "name")
+    chart = text(at(given, "chart"))
+    return Release(
+        source=source,
+        name=text(at(given, "name")),
+        chart="" if chart is UNKNOWN else chart_name(str(chart)),
+        version=text(at(given, "version")),
+        namespace=text(at(given, "namespace"), "default"),
+        values=values if seen else UNKNOWN,
+        paths=paths,
+    )
+
+
+def _places(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for key, inner in mapping(value).items():
+        yield (*path, key)
+        yield from _places(inner, (*path, key))
+
+
+def _config_map(source: Source, given: Any) -> ConfigMap:
+    data = at(given, "data")
+    return ConfigMap(
+        source=source,
+        name=text(at(given, "metadata", 0, "name")),
+        namespace=text(at(given, "metadata", 0, "namespace"), "default"),
+        data=UNKNOWN if data is UNKNOWN else mapping(data),
+    )
+
+
+def _by_hand(source: Source, given: Any) -> Iterator[Nodes]:
+    if at(given, "kind") not in {None, "Node"}:
+        return
+    yield Nodes(
+        source=source,
+        name=text(at(given, "metadata", 0, "name")),
+        provisioner="byHand",
+        labels=labels(at(given, "labels")),
+        taints=taints(at(given, "taint")),
+    )

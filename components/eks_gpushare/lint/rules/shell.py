@@ -1,0 +1,28 @@
+"""Rules about commands, in scripts and in documentation."""
+
+from __future__ import annotations
+
+from eks_gpushare.findings.rule import Rule
+
+BY_HAND = Rule(
+    "GPU1062",
+    "warning",
+    "Labels and taints of nodes come with the nodes.",
+    "What is put on a node by hand is gone when another takes its place: what selects by it, a "
+    "device plugin's DaemonSet or a MIG layout, is then nowhere.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html",
+)
+BAD_TAINT = Rule(
+    "GPU1063",
+    "error",
+    "A taint on a command line is KEY=VALUE:EFFECT.",
+    "kubectl and eksctl refuse it, and the node stays open to every pod.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+)
+NO_YAML = Rule(
+    "GPU1064",
+    "info",
+    "A block of YAML in documentation can be read.",
+    "Whoever copies it gets an error, and it is not checked.",
+    "https://yaml.org/spec/1.1/",
+)

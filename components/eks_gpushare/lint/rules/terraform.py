@@ -1,0 +1,58 @@
+"""Rules about node groups that Terraform makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.lint.plain import at, items, kubernetes_effect
+from eks_gpushare.lint.rules.eksctl import AMAZON_LINUX_2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.problem import Judgement
+
+EKS_EFFECT = Rule(
+    "GPU1081",
+    "error",
+    "A taint of a node group is spelled as the EKS API has it.",
+    "Terraform refuses another spelling.",
+    "https://docs.aws.amazon.com/eks/latest/APIReference/API_Taint.html",
+)
+
+_OF_EKS: Final = {
+    "NoSchedule": "NO_SCHEDULE",
+    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
+    "NoExecute": "NO_EXECUTE",
+}
+
+
+def node_group_rules(nodes: Nodes, given: Any) -> Iterator[Judgement]:
+    """What is wrong with the values of an `aws_eks_node_group`.
+
+    Args:
+        nodes: What they became.
+        given: The values.
+    """
+    ami, types = nodes.ami, nodes.instance_types
+    known = gpu_instance_types()
+    gpus = [each for each in types if each in known] if isinstance(types, tuple) else []
+    if isinstance(ami, str) and ami.startswith("AL2_") and gpus:
+        message = f"{ami} is an image of Amazon Linux 2."
+        fix = "Write AL2023_x86_64_NVIDIA."
+        yield Problem(AMAZON_LINUX_2, nodes.source, ("ami_type",), message, fix)
+    for index, taint in enumerate(items(at(given, "taint"))):
+        effect = at(taint, "effect")
+        if isinstance(effect, str) and effect not in _OF_EKS.values():
+            meant = _OF_EKS.get(kubernetes_effect(effect) or "NoSchedule")
+            yield Problem(
+                EKS_EFFECT,
+                nodes.source,
+                ("taint", index, "effect"),
+                f"{effect} is no effect; there are {', '.join(_OF_EKS.values())}.",
+                f"Write {meant}.",
+            )

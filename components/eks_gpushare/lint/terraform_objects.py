@@ -1,0 +1,89 @@
+"""Objects of Terraform's Kubernetes provider, as Kubernetes itself has them.
+
+The provider spells keys with underscores, has every block as a list, and calls lists by the
+singular: https://registry.terraform.io/providers/hashicorp/kubernetes/latest/docs.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.lint.plain import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    "pod": ("v1", "Pod"),
+    "deployment": ("apps/v1", "Deployment"),
+    "daemonset": ("apps/v1", "DaemonSet"),
+    "daemon_set": ("apps/v1", "DaemonSet"),
+    "stateful_set": ("apps/v1", "StatefulSet"),
+    "job": ("batch/v1", "Job"),
+    "cron_job": ("batch/v1", "CronJob"),
+    "namespace": ("v1", "Namespace"),
+    "resource_quota": ("v1", "ResourceQuota"),
+}
+_LISTS: Final[Mapping[str, str]] = {
+    "container": "containers",
+    "init_container": "initContainers",
+    "toleration": "tolerations",
+    "volume": "volumes",
+    "volume_mount": "volumeMounts",
+    "env": "env",
+    "env_from": "envFrom",
+    "port": "ports",
+    "node_selector_term": "nodeSelectorTerms",
+    "match_expressions": "matchExpressions",
+    "match_fields": "matchFields",
+    "topology_spread_constraint": "topologySpreadConstraints",
+    "preferred_during_scheduling_ignored_during_execution": (
+        "preferredDuringSchedulingIgnoredDuringExecution"
+    ),
+}
+"""Blocks of which there may be several."""
+_OWN_KEYS: Final = frozenset(
+    ("labels", "annotations", "limits", "requests", "node_selector", "match_labels", "hard", "data")
+)
+"""Mappings whose keys are the user's own."""
+_PLAIN_LISTS: Final = frozenset(("command", "args", "values", "add", "drop"))
+_TYPE: Final = re.compile(r"kubernetes_([a-z_]+?)(?:_v\d+(?:(?:alpha|beta)\d+)?)?")
+
+
+def object_of(kind: str, given: Any) -> dict[str, Any] | None:
+    """The object that a resource is; None of a kind that is not read."""
+    matched = _TYPE.fullmatch(kind)
+    known = _KINDS.get(matched[1]) if matched else None
+    if known is None:
+        return None
+    return {"apiVersion": known[0], "kind": known[1], **_block(mapping(given))}
+
+
+def _block(given: Mapping[str, Any]) -> dict[str, Any]:
+    made = {}
+    for key, value in given.items():
+        if value is None or value == []:
+            continue
+        if key in _LISTS:
+            inner = value if isinstance(value, list) else [value]
+            made[_LISTS[key]] = [_value(each) for each in inner]
+        elif key in _OWN_KEYS or key in _PLAIN_LISTS:
+            made[_camel(key)] = value
+        else:
+            made[_camel(key)] = _value(value)
+    return made
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _block(value)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        return _block(value[0])
+    return value
+
+
+def _camel(key: str) -> str:
+    first, *rest = key.split("_")
+    word = first + "".join(each.title() for each in rest)
+    return {"hostPid": "hostPID", "hostIpc": "hostIPC"}.get(word, word)

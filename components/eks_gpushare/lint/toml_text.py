@@ -1,0 +1,44 @@
+"""Where keys stand in a text of TOML, which the standard library's reader does not tell."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.lint.document import Position
+
+if TYPE_CHECKING:
+    from eks_gpushare.findings.finding import FieldPath
+
+_HEADER: Final = re.compile(r"[ \t]*\[\[?(?P<key>[^\[\]\n]+)\]\]?[ \t]*(?:#.*)?$")
+_ENTRY: Final = re.compile(r"[ \t]*(?P<key>(?:\"[^\"\n]*\"|'[^'\n]*'|[\w.-])+)[ \t]*=")
+_STEP: Final = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'|([\w-]+)")
+
+
+def places(text: str, line: int = 1, column: int = 1) -> dict[FieldPath, Position]:
+    """The place of each table and key.
+
+    Args:
+        text: The text, which is TOML.
+        line: Line of the file at which it begins.
+        column: Column of the file at which its lines begin.
+    """
+    found: dict[FieldPath, Position] = {}
+    table: tuple[str, ...] = ()
+    for number, each in enumerate(text.splitlines(), line):
+        if (header := _HEADER.match(each)) is not None:
+            table = _steps(header["key"])
+            at = Position(number, header.start("key") + column)
+            for length in range(1, len(table) + 1):
+                found.setdefault(table[:length], at)
+            found[table] = at
+        elif (entry := _ENTRY.match(each)) is not None:
+            steps = (*table, *_steps(entry["key"]))
+            at = Position(number, entry.start("key") + column)
+            for length in range(len(table) + 1, len(steps) + 1):
+                found.setdefault(steps[:length], at)
+    return found
+
+
+def _steps(key: str) -> tuple[str, ...]:
+    return tuple(next(each for each in found if each) for found in _STEP.findall(key) if any(found))

@@ -1,0 +1,95 @@
+"""Values of one chart in several files: of one release they are one or the other, not all at once.
+
+A file of values does not say which release it is for. If a command or an object installs the chart
+with values that are not known, they are those; if several files have values of one chart, as with
+one for each environment, each is looked at for itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.problem import Judgement
+
+MOST: Final = 8
+"""Most files of values of one chart that are told apart."""
+
+
+def variants(items: Sequence[Item]) -> list[tuple[Item, ...]]:
+    """The items, once for each choice of the values of a chart."""
+    items = _with_their_values(items)
+    choices: dict[str, list[set[int]]] = {}
+    for chart in dict.fromkeys(each.chart for each in items if isinstance(each, Release)):
+        of_chart = [each for each in items if isinstance(each, Release) and each.chart == chart]
+        loose = [{id(each)} for each in of_chart if is_loose(each)]
+        installed = {id(each) for each in of_chart if not is_loose(each)}
+        choices[chart] = [*loose, installed] if installed or not loose else loose
+    made = []
+    for number in range(min(MOST, max(map(len, choices.values()), default=1))):
+        chosen = set().union(*(each[min(number, len(each) - 1)] for each in choices.values()))
+        made.append(
+            tuple(each for each in items if not isinstance(each, Release) or id(each) in chosen)
+        )
+    return made
+
+
+def is_loose(item: Item) -> bool:
+    """Whether it is values that do not say which release they are for."""
+    return isinstance(item, Release) and item.name is UNKNOWN and item.values is not UNKNOWN
+
+
+def agreed(found: Iterable[tuple[Sequence[Item], Sequence[Judgement]]]) -> list[Judgement]:
+    """What holds whichever values are chosen, and what is about the chosen values themselves.
+
+    Args:
+        found: Each choice with what was found with it.
+    """
+    found = list(found)
+    if len(found) == 1:
+        return list(found[0][1])
+    kept: dict[Hashable, Judgement] = {}
+    counts: dict[Hashable, int] = {}
+    for items, judgements in found:
+        chosen = {id(each.source.document) for each in items if isinstance(each, Release)}
+        for each in {_key(judgement): judgement for judgement in judgements}.values():
+            key = _key(each)
+            kept.setdefault(key, each)
+            own = id(each.source.document) in chosen
+            counts[key] = counts.get(key, 0) + (len(found) if own else 1)
+    return [each for key, each in kept.items() if counts[key] >= len(found)]
+
+
+def _key(judgement: Judgement) -> Hashable:
+    said = judgement.message if isinstance(judgement, Problem) else judgement.what
+    path = judgement.path if isinstance(judgement, Problem) else ()
+    source = judgement.source
+    return judgement.rule.id, id(source.document), source.path, path, said
+
+
+def _with_their_values(items: Sequence[Item]) -> list[Item]:
+    """Values take the name and namespace of the release whose values are not known."""
+    waiting = {
+        each.chart: each
+        for each in items
+        if isinstance(each, Release) and each.values is UNKNOWN and each.name is not UNKNOWN
+    }
+    charts = {each.chart for each in items if isinstance(each, Release) and is_loose(each)}
+    found: list[Item] = []
+    for each in items:
+        if not isinstance(each, Release) or each.chart not in waiting.keys() & charts:
+            found.append(each)
+        elif is_loose(each):
+            release = waiting[each.chart]
+            found.append(replace(each, namespace=release.namespace, cluster=release.cluster))
+        elif each is not waiting[each.chart]:
+            found.append(each)
+    return found

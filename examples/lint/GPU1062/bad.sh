@@ -1,0 +1,2 @@
+#!/bin/sh
+kubectl label node "$1" eks-node=gpu

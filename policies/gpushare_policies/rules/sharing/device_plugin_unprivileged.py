@@ -1,0 +1,52 @@
+"""The device plugin has no more rights than it needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
+
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.charts import charts_of
+from gpushare_policies.reading.plain import at
+from gpushare_policies.rule import Rule, Unjudged, cis
+from gpushare_policies.tokens import CHART_V4, RELEASE
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CHART = "nvidia-device-plugin"
+# https://github.com/NVIDIA/k8s-device-plugin/blob/main/deployments/helm/nvidia-device-plugin/
+# templates/_helpers.tpl: compatWithCPUManager makes the container privileged.
+_SWITCHES = (("compatWithCPUManager",), ("securityContext", "privileged"))
+
+_TURN_OFF = "Remove it from the values of the chart."
+_LESS = Fix("Remove it from `charts.devicePlugin.values` in the stack file.", _TURN_OFF, _TURN_OFF)
+
+
+def _values(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
+    for chart in charts_of(args.props):
+        if chart.name != _CHART:
+            continue
+        for path in _SWITCHES:
+            value = at(chart.values, *path)
+            if value is UNKNOWN:
+                yield Unjudged(f"`values.{'.'.join(path)}` of {args.name}")
+            elif value is True:
+                yield (
+                    f"The values of {args.name} set {'.'.join(path)}, which makes the device "
+                    f"plugin privileged. It must not be, unless the static CPU manager's hand-outs "
+                    f"break without: it then has every device of its node. {_LESS.of(args.urn)}"
+                )
+
+
+DEVICE_PLUGIN_UNPRIVILEGED = Rule(
+    "device-plugin-unprivileged",
+    "The device plugin must not be made privileged.",
+    checks={RELEASE: _values, CHART_V4: _values},
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.LOW,
+    framework=cis("4.2.1", "The admission of privileged containers is minimized."),
+    fix=_LESS,
+)

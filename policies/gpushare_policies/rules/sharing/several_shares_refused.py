@@ -1,0 +1,63 @@
+"""A pod that asks for two shares is told that it gets no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
+
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.reading.plugin_documents import (
+    CONFIG_MAPS,
+    PluginDocument,
+    of_charts,
+    of_config_map,
+)
+from gpushare_policies.rule import Rule, Unjudged
+from gpushare_policies.tokens import CHART_V4, RELEASE
+from gpushare_policies.words import Fix, is_of_pulumi_eks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_SET = "Set `failRequestsGreaterThanOne: true` beside `resources` in that document."
+_REFUSED = Fix(
+    "Set `pools.<pool>.sharing.failRequestsGreaterThanOne: true` in the stack file, or leave the "
+    "key out.",
+    _SET,
+    _SET,
+)
+
+
+def _documents(
+    args: ResourceValidationArgs, found: Iterable[PluginDocument], owner: str
+) -> Iterator[str | Unjudged]:
+    for each in found:
+        if each.unknown:
+            yield Unjudged(f"the key {each.key} of {owner}" if each.key else owner)
+        config = each.config
+        if config is not None and config.sharing != "none" and not config.refuses_several:
+            yield (
+                f"The key {each.key} of {owner} lets containers ask for several shares. It must "
+                f"refuse that: two shares give no more time or memory than one, and whoever asks "
+                f"believes otherwise. {_REFUSED.of(args.urn)}"
+            )
+
+
+def _config_map(subject: Subject) -> Iterator[str | Unjudged]:
+    if not is_of_pulumi_eks(subject.args.urn):  # aws-auth, which configures no device plugin
+        yield from _documents(subject.args, of_config_map(subject.object), subject.title)
+
+
+def _chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
+    yield from _documents(args, of_charts(args.props), f"the values of {args.name}")
+
+
+SEVERAL_SHARES_REFUSED = Rule(
+    "several-shares-refused",
+    "Where GPUs are shared, containers that ask for several shares must be refused.",
+    checks=ObjectChecks({CONFIG_MAPS: _config_map}, {RELEASE: _chart, CHART_V4: _chart}),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.LOW,
+    fix=_REFUSED,
+)

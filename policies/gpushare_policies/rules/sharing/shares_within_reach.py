@@ -1,0 +1,26 @@
+"""Nodes can run as many pods as they have shares."""
+
+from __future__ import annotations
+
+from pulumi_policy import EnforcementLevel, Severity
+
+from eks_gpushare.inventory.edges.budgets import UNREACHABLE
+from gpushare_policies.reading import kinds
+from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.rule import StackRule
+from gpushare_policies.words import Fix
+
+_STACK_FILE = (
+    "Lower `pools.<pool>.sharing.replicas` in the stack file, or choose a larger instance type."
+)
+_RAW = "Lower `replicas`, or choose a larger instance type."
+
+SHARES_WITHIN_REACH = StackRule(
+    "shares-within-reach",
+    "A node must not have more shares of GPUs than it can run pods.",
+    check=edge_check(UNREACHABLE, stack_file=_STACK_FILE, severities=FINDINGS),
+    applies_to=(*kinds.NODES, *kinds.CHARTS),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.LOW,
+    fix=Fix(_STACK_FILE, _RAW, _RAW),
+)

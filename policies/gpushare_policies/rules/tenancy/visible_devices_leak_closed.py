@@ -1,0 +1,31 @@
+"""Containers get the GPUs that they ask for, and no others."""
+
+from __future__ import annotations
+
+from pulumi_policy import EnforcementLevel, Severity
+
+from eks_gpushare.inventory.edges.tenants import LEAK, NO_WAY
+from gpushare_policies.reading import kinds
+from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.rule import StackRule
+from gpushare_policies.words import Fix
+
+_STACK_FILE = (
+    "Nodes made from a stack file have it closed: remove what opens it, such as user data of "
+    "your own."
+)
+_RAW = (
+    "Set `accept-nvidia-visible-devices-envvar-when-unprivileged = false` in the user data of "
+    "the nodes, and `deviceListStrategy: volume-mounts` of the device plugin."
+)
+
+VISIBLE_DEVICES_LEAK_CLOSED = StackRule(
+    "visible-devices-leak-closed",
+    "Where tenants share nodes, NVIDIA_VISIBLE_DEVICES must give no GPU to unprivileged "
+    "containers.",
+    check=edge_check(LEAK, NO_WAY, stack_file=_STACK_FILE, severities=FINDINGS),
+    applies_to=(*kinds.NODES, *kinds.CHARTS, *kinds.WORKLOADS),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.HIGH,
+    fix=Fix(_STACK_FILE, _RAW, _RAW),
+)

@@ -1,0 +1,95 @@
+"""The driver and the container toolkit are on a node once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from inventory_of import PRESENT, chart, codes, nodes, plugin, problems
+
+from eks_gpushare.inventory.edges import drivers
+from eks_gpushare.inventory.problem import Edit
+from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from eks_gpushare.inventory.items import Item
+
+AL2023 = "AL2023_x86_64_NVIDIA"
+
+
+def operator(driver: Any = None, toolkit: Any = None) -> Item:
+    given = {"driver": driver, "toolkit": toolkit}
+    values = {key: {"enabled": each} for key, each in given.items() if each is not None}
+    return chart("gpu-operator", values)
+
+
+def karpenter(ami: str) -> Item:
+    return nodes(provisioner="karpenter", ami=ami)
+
+
+BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
+    "by default": ("GPU1180", (nodes(ami=AL2023), operator())),
+    "the driver": ("GPU1180", (nodes(ami=AL2023), operator(toolkit=False))),
+    "the toolkit": ("GPU1180", (nodes(ami=AL2023), operator(driver=False))),
+    "said so": ("GPU1180", (nodes(ami=AL2023), operator(driver=True, toolkit=False))),
+    "where EKS chooses the AMI": ("GPU1180", (nodes(), operator())),
+    "Amazon Linux 2": ("GPU1180", (nodes(ami="AL2_x86_64_GPU"), operator())),
+    "Karpenter's alias": ("GPU1180", (karpenter("al2023@v20260901"), operator())),
+    "eksctl's family": ("GPU1180", (nodes(ami="AmazonLinux2023"), operator())),
+    "one node group of two": (
+        "GPU1180",
+        (nodes(ami="ami-0123456789abcdef0", name="b"), nodes(ami=AL2023), operator()),
+    ),
+    "an AMI without a driver": (
+        "GPU1181",
+        (nodes(ami="AL2023_x86_64_STANDARD"), operator(driver=False, toolkit=False)),
+    ),
+    "Bottlerocket without one": (
+        "GPU1181",
+        (nodes(ami="BOTTLEROCKET_x86_64", labels={"nvidia.com/gpu.deploy.operands": "false"}),),
+    ),
+}
+RIGHT: dict[str, tuple[Item, ...]] = {
+    "neither": (nodes(ami=AL2023), operator(driver=False, toolkit=False)),
+    "on an AMI that has none": (nodes(ami="AL2023_x86_64_STANDARD"), operator()),
+    "on one's own": (nodes(ami="ami-0123456789abcdef0"), operator()),
+    "Ubuntu": (nodes(ami="Ubuntu2204"), operator()),
+    "no operator": (nodes(ami=AL2023, labels=PRESENT), plugin()),
+    "nodes that it leaves alone": (
+        nodes(ami="BOTTLEROCKET_x86_64_NVIDIA", labels={"nvidia.com/gpu.deploy.operands": "false"}),
+        operator(),
+    ),
+    "nodes without a GPU": (nodes("m5.large"), operator()),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_driver_twice_or_never_is_found(case: str) -> None:
+    code, items = BROKEN[case]
+
+    assert codes(*items) == [code]
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_a_driver_once_is_not(case: str) -> None:
+    assert codes(*RIGHT[case]) == []
+
+
+def test_the_edit_switches_both_off() -> None:
+    (found,) = problems(nodes(ami=AL2023), operator(driver=True))
+
+    assert found.edits == (
+        Edit("set", ("driver", "enabled"), value=False),
+        Edit("set", ("toolkit", "enabled"), value=False),
+    )
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        (nodes(ami=UNKNOWN), operator()),
+        (nodes(ami=AL2023), operator(driver=UNKNOWN, toolkit=False)),
+    ],
+)
+def test_what_is_not_known_is_said(items: tuple[Item, ...]) -> None:
+    assert codes(*items) == [f"?{drivers.TWICE.id}"]

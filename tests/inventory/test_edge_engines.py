@@ -1,0 +1,132 @@
+"""Device plugins, DRA drivers and host engines of DCGM: one of each on a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from inventory_of import PRESENT, chart, codes, daemon_set, nodes, operator, plugin, problems
+
+if TYPE_CHECKING:
+    from eks_gpushare.inventory.items import Item
+
+ANY = [{"operator": "Exists"}]
+POOL = nodes(labels=PRESENT)
+STATIC = daemon_set("nvcr.io/nvidia/k8s-device-plugin:v0.20.0", tolerations=ANY)
+REMOTE = [{"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "localhost:5555"}]
+
+
+def dra(**values: Any) -> Item:
+    return chart("nvidia-dra-driver-gpu", {"gpuResourcesEnabledOverride": True, **values})
+
+
+def exporter(**values: Any) -> Item:
+    return chart("dcgm-exporter", values)
+
+
+BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
+    "two releases": ("GPU1185", (POOL, plugin(), plugin(name="b"))),
+    "a release and a manifest": ("GPU1185", (POOL, plugin(), STATIC)),
+    "the chart and the operator": ("GPU1185", (POOL, plugin(), operator())),
+    "Bottlerocket and the chart": (
+        "GPU1185",
+        (nodes(labels=PRESENT, ami="BOTTLEROCKET_x86_64_NVIDIA"), plugin()),
+    ),
+    "Bottlerocket and the operator": (
+        "GPU1185",
+        (nodes(ami="BOTTLEROCKET_x86_64_NVIDIA"), operator()),
+    ),
+    "Auto Mode and a manifest": ("GPU1185", (nodes(provisioner="autoMode"), STATIC)),
+    "a DRA driver": ("GPU1186", (POOL, plugin(), dra())),
+    "the operator and an exporter": ("GPU1187", (POOL, operator(), exporter())),
+    "two exporters": ("GPU1187", (POOL, plugin(), exporter(), exporter())),
+    "the operator and EKS's agent": (
+        "GPU1187",
+        (POOL, operator(), chart("eks-node-monitoring-agent")),
+    ),
+    "the operator's engine and an exporter": (
+        "GPU1187",
+        (POOL, operator({"dcgm": {"enabled": True}}), exporter()),
+    ),
+}
+RIGHT: dict[str, tuple[Item, ...]] = {
+    "one for each pool": (
+        nodes(labels={**PRESENT, "pool": "a"}, name="a"),
+        nodes(labels={**PRESENT, "pool": "b"}, name="b"),
+        plugin({"nodeSelector": {"pool": "a"}}),
+        plugin({"nodeSelector": {"pool": "b"}}, name="b"),
+    ),
+    "a taint keeps the chart off Bottlerocket": (
+        nodes(
+            labels=PRESENT,
+            ami="BOTTLEROCKET_x86_64_NVIDIA",
+            taints=[("own-plugin", "", "NoSchedule")],
+        ),
+        plugin(),
+    ),
+    "a label keeps the operator off": (
+        nodes(ami="BOTTLEROCKET_x86_64_NVIDIA", labels={"nvidia.com/gpu.deploy.operands": "false"}),
+        operator(),
+    ),
+    "Bottlerocket's is off": (
+        nodes(
+            labels=PRESENT,
+            ami="BOTTLEROCKET_x86_64_NVIDIA",
+            user_data="[settings.kubelet-device-plugins.nvidia]\nenabled = false\n",
+        ),
+        plugin(),
+    ),
+    "the operator's plugin is off": (
+        POOL,
+        plugin(),
+        operator({"devicePlugin": {"enabled": False}, "dcgmExporter": {"enabled": False}}),
+    ),
+    "a DRA driver for compute domains": (
+        POOL,
+        plugin(),
+        dra(resources={"gpus": {"enabled": False}}),
+    ),
+    "the exporter of the operator is off": (
+        POOL,
+        operator({"dcgmExporter": {"enabled": False}}),
+        exporter(),
+    ),
+    "an exporter uses the other's engine": (POOL, operator(), exporter(extraEnv=REMOTE)),
+    "the operator's uses that of EKS's agent": (
+        POOL,
+        operator({"dcgmExporter": {"env": REMOTE}}),
+        chart("eks-node-monitoring-agent"),
+    ),
+    "one exporter": (POOL, plugin(), exporter()),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_two_where_there_must_be_one_are_found(case: str) -> None:
+    code, items = BROKEN[case]
+
+    assert codes(*items) == [code]
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_one_is_not(case: str) -> None:
+    assert codes(*RIGHT[case]) == []
+
+
+def test_the_message_names_both() -> None:
+    (found,) = problems(POOL, plugin(), STATIC)
+
+    assert found.message == (
+        "The device plugin of the Release nvidia-device-plugin and the device plugin of the "
+        "DaemonSet daemon are both for the node group gpu."
+    )
+
+
+@pytest.mark.parametrize(
+    ("replicas", "found"), [(30, ["GPU1190"]), (29, []), (2, [])]
+)  # a g4dn.xlarge runs 29 pods
+def test_no_more_shares_than_pods(replicas: int, found: list[str]) -> None:
+    shared = {"timeSlicing": {"resources": [{"name": "nvidia.com/gpu", "replicas": replicas}]}}
+    sliced = plugin({"config": {"map": {"default": {"sharing": shared}}}})
+
+    assert codes(nodes("g4dn.xlarge", labels=PRESENT), sliced) == found

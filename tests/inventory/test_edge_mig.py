@@ -1,0 +1,209 @@
+"""MIG layouts of nodes: names, GPUs, who applies them, and the plugin's strategy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from inventory_of import GPU, PRESENT, codes, config_map, nodes, operator, plugin, pods, problems
+
+from eks_gpushare.inventory.edges import mig
+from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from eks_gpushare.inventory.items import Item
+
+LABEL = "nvidia.com/mig.config"
+A100 = "p4d.24xlarge"
+MIXED = {"mig": {"strategy": "mixed"}}
+
+
+def cut(name: str, *types: str, **more: Any) -> Item:
+    return nodes(*(types or (A100,)), labels={LABEL: name, **more.pop("labels", {})}, **more)
+
+
+def booted(layout: str, *types: str) -> Item:
+    return nodes(
+        *(types or (A100,)), labels=PRESENT, user_data=f'cat <<EOF\nMIG_LAYOUT="{layout}"\nEOF\n'
+    )
+
+
+def own(**configs: Any) -> tuple[Item, Item]:
+    """An operator with layouts of one's own."""
+    document = yaml.safe_dump({"version": "v1", "mig-configs": configs})
+    values = {**MIXED, "migManager": {"config": {"name": "layouts"}}}
+    return operator(values), config_map("layouts", {"config.yaml": document})
+
+
+def item(devices: Any, of: dict[str, int], **more: Any) -> dict[str, Any]:
+    return {"devices": devices, "mig-enabled": bool(of), "mig-devices": of, **more}
+
+
+HALF = [item([0, 1, 2, 3], {}), item([4, 5, 6, 7], {"3g.20gb": 2})]
+SINGLE = plugin({"migStrategy": "single"})
+OF_PLUGIN = plugin({"migStrategy": "mixed"})
+
+BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
+    "T4": ("GPU1130", (cut("all-1g.5gb", "g4dn.xlarge"), operator(MIXED))),
+    "A10G": ("GPU1130", (cut("all-balanced", "g5.xlarge"), operator(MIXED))),
+    "a profile of the board with 80 GB": (
+        "GPU1130",
+        (cut("all-3g.40gb"), operator(MIXED)),
+    ),
+    "a profile of the board with 40 GB": (
+        "GPU1130",
+        (cut("all-1g.5gb", "p4de.24xlarge"), operator(MIXED)),
+    ),
+    "one type of two": (
+        "GPU1130",
+        (cut("all-1g.5gb", A100, "p5.48xlarge"), operator(MIXED)),
+    ),
+    "a layout that does not fit": (
+        "GPU1130",
+        (cut("big", A100), *own(big=[item("all", {"3g.20gb": 3})])),
+    ),
+    "a profile that is none": (
+        "GPU1130",
+        (cut("odd", A100), *own(odd=[item("all", {"4g.40gb": 1})])),
+    ),
+    "a boot for another board": ("GPU1130", (booted("*=1g.10gb:0,3g.40gb:4"), OF_PLUGIN)),
+    "a boot on a GPU without MIG": ("GPU1130", (booted("*=1g.5gb:0", "g5.xlarge"), OF_PLUGIN)),
+    "a label that somebody sets by hand": (
+        "GPU1130",
+        (
+            nodes("g4dn.xlarge", labels=PRESENT),
+            nodes(
+                name="by-hand",
+                provisioner="byHand",
+                instance_types=(),
+                labels={LABEL: "all-1g.5gb"},
+            ),
+            operator(MIXED),
+        ),
+    ),
+    "no layout of that name": ("GPU1131", (cut("halves"), *own(half=HALF))),
+    "a name in another case": ("GPU1131", (cut("Half"), *own(half=HALF))),
+    "the plugin's chart alone": (
+        "GPU1132",
+        (cut("all-1g.5gb", labels=PRESENT), OF_PLUGIN),
+    ),
+    "MIG manager is off": (
+        "GPU1132",
+        (cut("all-1g.5gb"), operator({**MIXED, "migManager": {"enabled": False}})),
+    ),
+    "several profiles under single": ("GPU1133", (cut("all-balanced"), operator())),
+    "whole GPUs beside devices under single": (
+        "GPU1133",
+        (cut("half"), operator({"migManager": {"config": {"name": "layouts"}}}), own(half=HALF)[1]),
+    ),
+    "a boot of several under single": (
+        "GPU1133",
+        (booted("*=9:0,14:4"), SINGLE),
+    ),
+    "a boot and no strategy": ("GPU1134", (booted("*=9:0,9:4"), plugin())),
+    "the ConfigMap of layouts is missing": ("GPU1120", (nodes(), own(half=HALF)[0])),
+    "the ConfigMap has another key": (
+        "GPU1122",
+        (nodes(), own()[0], config_map("layouts", {"config.yml": "mig-configs: {}"})),
+    ),
+}
+RIGHT: dict[str, tuple[Item, ...]] = {
+    "a named layout": (cut("all-1g.5gb"), operator(MIXED)),
+    "balanced under mixed": (cut("all-balanced"), operator(MIXED)),
+    "one profile under single": (cut("all-2g.10gb"), operator()),
+    "switched off": (cut("all-disabled", "g5.xlarge"), operator()),
+    "its own list": (cut("half"), *own(half=HALF)),
+    "a filter for the board": (
+        cut("all"),
+        *own(
+            all=[
+                item("all", {"1g.5gb": 7}, **{"device-filter": ["0x20B010DE"]}),
+                item("all", {"1g.10gb": 7}, **{"device-filter": ["0x20B210DE", "0x233010DE"]}),
+            ]
+        ),
+    ),
+    "the other board's half of the same list": (
+        cut("all", "p4de.24xlarge"),
+        *own(
+            all=[
+                item("all", {"1g.5gb": 7}, **{"device-filter": "0x20B010DE"}),
+                item("all", {"1g.10gb": 7}, **{"device-filter": "0x20B210DE"}),
+            ]
+        ),
+    ),
+    "a boot under mixed": (booted("0=9:0,9:4 *=19:0"), OF_PLUGIN),
+    "no MIG, and single": (nodes(A100), operator()),
+    "no MIG, and mixed": (nodes(A100, labels=PRESENT), OF_PLUGIN),
+    "the strategy of the document": (
+        cut("all-balanced"),
+        operator(
+            {
+                "mig": {"strategy": ""},
+                "devicePlugin": {"config": {"name": "plugin", "default": "a"}},
+            }
+        ),
+        config_map("plugin", {"a": "version: v1\nflags: {migStrategy: mixed}\n"}),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_layout_that_does_not_come_about_is_found(case: str) -> None:
+    code, items = BROKEN[case]
+
+    assert codes(*items) == [code]
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_a_layout_that_does_is_not(case: str) -> None:
+    assert codes(*RIGHT[case]) == []
+
+
+@pytest.mark.parametrize(
+    ("items", "resources"),
+    [
+        ((cut("all-1g.5gb"), operator(MIXED)), {"nvidia.com/mig-1g.5gb": 56}),
+        (
+            (cut("all-balanced"), operator(MIXED)),
+            {"nvidia.com/mig-1g.5gb": 16, "nvidia.com/mig-2g.10gb": 8, "nvidia.com/mig-3g.20gb": 8},
+        ),
+        ((cut("all-2g.10gb"), operator()), {GPU: 24}),
+        ((cut("half"), *own(half=HALF)), {GPU: 4, "nvidia.com/mig-3g.20gb": 8}),
+        ((booted("0=9:0,9:4 *=19:0"), OF_PLUGIN), {
+            "nvidia.com/mig-3g.20gb": 2, "nvidia.com/mig-1g.5gb": 7}),
+    ],
+)  # fmt: skip
+def test_pods_may_ask_for_as_many_as_there_are(
+    items: tuple[Item, ...], resources: dict[str, int]
+) -> None:
+    for name, count in resources.items():
+        assert codes(*items, pods({name: count})) == []
+        assert codes(*items, pods({name: count + 1})) == ["GPU1115"]
+    assert codes(*items, pods({"nvidia.com/mig-7g.40gb": 1})) == ["GPU1110"]
+
+
+def test_the_profile_that_is_meant_is_named() -> None:
+    (found,) = problems(cut("all-3g.40gb"), operator(MIXED))
+
+    assert found.path == ("labels", LABEL)
+    assert found.message.startswith(
+        "The node group gpu is to have the MIG layout all-3g.40gb on p4d"
+    )
+    assert "all-3g.20gb" in f"{found.message} {found.fix}"
+
+
+def test_of_files_mig_manager_may_be_elsewhere() -> None:
+    items = (cut("all-1g.5gb", labels=PRESENT), OF_PLUGIN)
+    (found,) = problems(*items, complete=False)
+
+    assert (found.rule, found.severity) == (mig.NOBODY_APPLIES, "info")
+
+
+def test_what_is_not_known_is_not_judged() -> None:
+    release, layouts = own(half=HALF)
+    unread = config_map("layouts", UNKNOWN)
+
+    assert codes(cut("halves"), release, unread) == []
+    assert codes(cut("halves"), release, layouts) == ["GPU1131"]
+    assert codes(nodes(A100, user_data=UNKNOWN, labels=PRESENT), SINGLE) == []

@@ -1,0 +1,119 @@
+"""MPS: who may share, on which GPUs, and what its daemon and pods need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from inventory_of import GPU, PRESENT, codes, nodes, operator, plugin, pods, problems
+
+from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from eks_gpushare.inventory.items import Item
+
+SHM = "/dev/shm"  # noqa: S108  (a place in a container)
+GFD = {"gfd": {"enabled": True}}
+
+
+def mps(replicas: Any = 4, **more: Any) -> dict[str, Any]:
+    block = {"resources": [{"name": GPU, "replicas": replicas}]}
+    return {"config": {"map": {"default": {"sharing": {"mps": block}}}}, **more}
+
+
+def as_user(user: Any, name: str = "app", **more: Any) -> Item:
+    return pods({GPU: 1}, name=name, securityContext={"runAsUser": user}, **more)
+
+
+def mounting(path: str) -> Item:
+    resources = {"limits": {GPU: 1}}
+    mounts = [{"name": "memory", "mountPath": path}]
+    container = {"name": "main", "resources": resources, "volumeMounts": mounts}
+    return pods(spec={"containers": [container]})
+
+
+POOL = nodes(labels=PRESENT)
+DAEMON = plugin(mps(**GFD))
+SLICED = plugin(
+    {"config": {"map": {"a": {"sharing": {"timeSlicing": {"resources": [
+        {"name": GPU, "replicas": 4}]}}}}}}
+)  # fmt: skip
+
+BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
+    "two users": ("GPU1170", (POOL, DAEMON, as_user(0), as_user(1000, "b"))),
+    "two of three": ("GPU1170", (POOL, DAEMON, as_user(5), as_user(5, "b"), as_user(6, "c"))),
+    "no feature discovery": ("GPU1171", (POOL, plugin(mps()))),
+    "MIG devices": (
+        "GPU1172",
+        (
+            nodes("p4d.24xlarge", labels=PRESENT, user_data='MIG_LAYOUT="*=19:0"'),
+            plugin(mps(**GFD, migStrategy="single")),
+        ),
+    ),
+    "more than MPS takes": ("GPU1173", (POOL, plugin(mps(49, **GFD)))),
+    "more than a V100 takes": (
+        "GPU1173",
+        (nodes("p3.2xlarge", labels=PRESENT), plugin(mps(17, **GFD))),
+    ),
+    "shared memory of its own": ("GPU1174", (POOL, DAEMON, mounting(SHM))),
+    "with a slash": ("GPU1174", (POOL, DAEMON, mounting(f"{SHM}/"))),
+}
+RIGHT: dict[str, tuple[Item, ...]] = {
+    "one user": (POOL, DAEMON, as_user(1000), as_user(1000, "b")),
+    "users by time slicing": (POOL, SLICED, as_user(0), as_user(1000, "b")),
+    "users on pools of their own": (
+        nodes(labels={**PRESENT, "pool": "a"}, name="a"),
+        nodes(labels={**PRESENT, "pool": "b"}, name="b"),
+        DAEMON,
+        as_user(0, nodeSelector={"pool": "a"}),
+        as_user(1000, "b", nodeSelector={"pool": "b"}),
+    ),
+    "users that images decide": (POOL, DAEMON, as_user(0), pods({GPU: 1})),
+    "a user that is not known": (POOL, DAEMON, as_user(0), as_user(UNKNOWN, "b")),
+    "a label by hand": (
+        nodes(labels={**PRESENT, "nvidia.com/mps.capable": "true"}),
+        plugin(mps()),
+    ),
+    "the operator brings feature discovery": (
+        POOL,
+        operator(
+            {
+                "mig": {"strategy": ""},
+                "devicePlugin": {"config": {"name": "x", "default": "default", "data": {
+                    "default": {"sharing": {"mps": {"resources": [
+                        {"name": GPU, "replicas": 4}]}}}}}},
+            }
+        ),
+    ),
+    "as many as MPS takes": (POOL, plugin(mps(48, **GFD))),
+    "as many as a V100 takes": (
+        nodes("p3.2xlarge", labels=PRESENT),
+        plugin(mps(16, **GFD)),
+    ),
+    "a volume elsewhere": (POOL, DAEMON, mounting("/data")),
+    "shared memory by time slicing": (POOL, SLICED, mounting(SHM)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_does_not_go_with_mps_is_found(case: str) -> None:
+    code, items = BROKEN[case]
+
+    assert codes(*items) == [code]
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_what_does_is_not(case: str) -> None:
+    assert codes(*RIGHT[case]) == []
+
+
+def test_a_user_of_containers_counts() -> None:
+    resources = {"limits": {GPU: 1}}
+    one = {"name": "a", "resources": resources, "securityContext": {"runAsUser": 7}}
+    spec = {"securityContext": {"runAsUser": 0}, "containers": [one]}
+    (found,) = problems(POOL, DAEMON, as_user(0), pods(spec=spec, name="b"))
+
+    assert found.message == (
+        "The Deployment b runs as user 7 and the Deployment app as 0; both share GPUs by MPS on "
+        "the node group gpu, where one of the two is served at a time."
+    )

@@ -1,0 +1,177 @@
+"""What autoscalers are told of nodes is held against what the nodes will have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from inventory_of import GPU, PRESENT, codes, nodes, operator, overlay, plugin, problems
+
+from eks_gpushare.inventory.edges import promises
+from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from eks_gpushare.inventory.items import Item
+
+SHARED = f"{GPU}.shared"
+TYPE = "node.kubernetes.io/instance-type"
+POOL = "karpenter.sh/nodepool"
+
+
+def pool(*types: str, **more: Any) -> Item:
+    return nodes(*types, provisioner="karpenter", labels=PRESENT, **more)
+
+
+def sliced(**more: Any) -> Item:
+    block = {"resources": [{"name": GPU, "replicas": 4}], **more}
+    return plugin({"config": {"map": {"default": {"sharing": {"timeSlicing": block}}}}})
+
+
+def one(key: str, *values: str, operator: str = "In") -> dict[str, Any]:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+RENAMED = sliced(renameByDefault=True)
+OF_TYPE = one(TYPE, "g5.xlarge")
+FOUR = {SHARED: "4", GPU: "0"}
+
+BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
+    "too many": ("GPU1140", (pool(), RENAMED, overlay({SHARED: "10", GPU: "0"}, OF_TYPE))),
+    "too few": ("GPU1140", (pool(), RENAMED, overlay({SHARED: 2, GPU: 0}, OF_TYPE))),
+    "one of what there is none of": (
+        "GPU1140",
+        (pool(), RENAMED, overlay({SHARED: "4", GPU: "1"}, OF_TYPE)),
+    ),
+    "shares under the name of GPUs": (
+        "GPU1140",
+        (pool(), sliced(), overlay({GPU: "10"}, OF_TYPE)),
+    ),
+    "right for one type of two": (
+        "GPU1140",
+        (
+            pool("g5.xlarge", "g5.12xlarge"),
+            RENAMED,
+            overlay(FOUR, one(TYPE, "g5.xlarge", "g5.12xlarge")),
+        ),
+    ),
+    "the greater weight is the wrong one": (
+        "GPU1140",
+        (
+            pool(),
+            RENAMED,
+            overlay(FOUR, OF_TYPE, weight=10),
+            overlay({SHARED: "5", GPU: "0"}, OF_TYPE, weight=20, name="b"),
+        ),
+    ),
+    "nothing at all": ("GPU1141", (pool(), sliced())),
+    "for another pool": (
+        "GPU1141",
+        (pool(), sliced(), overlay({GPU: "4"}, one(POOL, "other"))),
+    ),
+    "for another type": (
+        "GPU1141",
+        (pool(), sliced(), overlay({GPU: "4"}, one(TYPE, "g6.xlarge"))),
+    ),
+    "MIG devices": (
+        "GPU1141",
+        (
+            pool("p4d.24xlarge", user_data='MIG_LAYOUT="*=19:0"'),
+            plugin({"migStrategy": "mixed"}),
+            overlay({GPU: "0"}, one(TYPE, "p4d.24xlarge")),
+        ),
+    ),
+    "the GPU is not taken back": ("GPU1142", (pool(), RENAMED, overlay({SHARED: "4"}, OF_TYPE))),
+    "tags of too many": ("GPU1140", (nodes(labels=PRESENT, promised={GPU: "10"}), sliced())),
+    "tags without the share": (
+        "GPU1141",
+        (nodes(labels=PRESENT, promised={GPU: "0"}), RENAMED),
+    ),
+    "tags that leave the GPU": (
+        "GPU1140",
+        (nodes(labels=PRESENT, promised={GPU: "1", SHARED: "4"}), RENAMED),
+    ),
+    "tags of the larger type": (
+        "GPU1140",
+        (nodes("g5.xlarge", "g5.12xlarge", labels=PRESENT, promised={GPU: "16"}), sliced()),
+    ),
+}
+RIGHT: dict[str, tuple[Item, ...]] = {
+    "as many": (pool(), RENAMED, overlay(FOUR, OF_TYPE)),
+    "by pool and type": (pool(), RENAMED, overlay(FOUR, OF_TYPE, one(POOL, "gpu"))),
+    "under the same name": (pool(), sliced(), overlay({GPU: "4"}, OF_TYPE)),
+    "of a GPU that EC2 does not count": (
+        pool("g6f.xlarge"),
+        plugin(),
+        overlay({GPU: "1"}, one(TYPE, "g6f.xlarge")),
+    ),
+    "one for each type": (
+        pool("g5.xlarge", "g5.12xlarge"),
+        RENAMED,
+        overlay(FOUR, OF_TYPE),
+        overlay({SHARED: "16", GPU: "0"}, one(TYPE, "g5.12xlarge"), name="b"),
+    ),
+    "the greater weight is right": (
+        pool(),
+        RENAMED,
+        overlay(FOUR, OF_TYPE, weight=20),
+        overlay({SHARED: "5"}, OF_TYPE, weight=10, name="b"),
+    ),
+    "whole GPUs": (pool(), plugin()),
+    "whole GPUs of the operator": (pool("p4d.24xlarge"), operator()),
+    "another resource": (pool(), plugin(), overlay({"example.com/x": "3"}, OF_TYPE)),
+    "no tags": (nodes(labels=PRESENT), sliced()),
+    "tags as many": (nodes(labels=PRESENT, promised={GPU: "0", SHARED: "4"}), RENAMED),
+    "tags of the least": (
+        nodes("g5.xlarge", "g5.12xlarge", labels=PRESENT, promised={GPU: "4"}),
+        sliced(),
+    ),
+    "tags of other things": (
+        nodes(labels=PRESENT, promised={"ephemeral-storage": "90Gi"}),
+        RENAMED,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_wrong_promise_is_found(case: str) -> None:
+    code, items = BROKEN[case]
+
+    assert codes(*items) == [code]
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_a_right_one_is_not(case: str) -> None:
+    assert codes(*RIGHT[case]) == []
+
+
+def test_two_of_equal_weight_do_not_agree() -> None:
+    same = (pool(), RENAMED, overlay(FOUR, OF_TYPE), overlay(FOUR, OF_TYPE, name="b"))
+    differing = overlay({SHARED: "5"}, OF_TYPE, name="b")
+
+    assert codes(*same) == []
+    assert "GPU1143" in codes(pool(), RENAMED, overlay(FOUR, OF_TYPE), differing)
+    elsewhere = overlay({SHARED: "5"}, one(TYPE, "g6.xlarge"), name="b")
+    assert codes(pool(), RENAMED, overlay(FOUR, OF_TYPE), elsewhere) == []
+
+
+def test_the_message_names_both_numbers() -> None:
+    (found,) = problems(pool(), RENAMED, overlay({SHARED: "10", GPU: "0"}, OF_TYPE))
+
+    assert found.message == (
+        "The NodeOverlay shares says that a g5.xlarge has 10 of nvidia.com/gpu.shared; nodes of "
+        "the node group gpu advertise 4."
+    )
+    assert found.path == ("spec", "capacity", SHARED)
+
+
+def test_fewer_than_there_are_cost_and_do_not_stop() -> None:
+    (found,) = problems(pool(), sliced())
+
+    assert (found.rule, found.severity) == (promises.NOT_PROMISED, "warning")
+
+
+def test_what_is_not_known_is_said() -> None:
+    assert codes(pool(), RENAMED, overlay(UNKNOWN, OF_TYPE)) == ["?GPU1140"]
+    family = one("karpenter.k8s.aws/instance-family", "g5")
+    assert codes(pool(), RENAMED, overlay(FOUR, family)) == ["?GPU1140"]
+    assert codes(nodes(labels=PRESENT, promised=UNKNOWN), sliced()) == ["?GPU1140"]

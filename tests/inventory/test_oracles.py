@@ -1,0 +1,217 @@
+"""What the checks go by, held against what others made of the same.
+
+They are the lab, which reads objects as the originals do, and the plans of stacks.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from inventory_of import chart, config_map, nodes
+
+from eks_gpushare.catalog import Catalog
+from eks_gpushare.documents.device_plugin import (
+    DocumentError,
+    PluginConfig,
+    device_plugin_config,
+)
+from eks_gpushare.inventory.advertised import offers
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.items import NodeTaint
+from eks_gpushare.inventory.scheduling import landing
+from eks_gpushare.sharing.bottlerocket import served_by_chart
+from eks_gpushare.sharing.charts import device_plugin_values
+from eks_gpushare.sharing.device_plugin_config import config_map_data
+from eks_gpushare.sharing.efa import EFA
+from eks_gpushare.sharing.mig_boot import boot_script
+from eks_gpushare.sharing.mig_manager import applies
+from eks_gpushare.sharing.plan import plan_pool
+from eks_gpushare.stack_file.check import check_file
+from eks_gpushare_lab.observing.placement import mismatches, untolerated
+from eks_gpushare_lab.simulated_node.config_file import ConfigFileError, read
+
+if TYPE_CHECKING:
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.inventory.items import Item
+
+ROOT = Path(__file__).parents[2]
+SEED = 35
+KEYS, VALUES = ("nvidia.com/gpu", "team", "a"), ("true", "", "1", "2", "ml")
+EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
+OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+
+
+def _maybe(dice: random.Random, key: str, values: tuple[str, ...]) -> dict[str, str]:
+    return {key: dice.choice(values)} if dice.random() < 0.7 else {}
+
+
+def _toleration(dice: random.Random) -> dict[str, str]:
+    key = _maybe(dice, "key", KEYS)
+    return {
+        **key,
+        # The API server refuses one without a key and with another operator.
+        **(_maybe(dice, "operator", ("Equal", "Exists")) if key else {"operator": "Exists"}),
+        **_maybe(dice, "value", VALUES),
+        **_maybe(dice, "effect", EFFECTS),
+    }
+
+
+def _expression(dice: random.Random) -> dict[str, Any]:
+    operator = dice.choice(OPERATORS)
+    found: dict[str, Any] = {"key": dice.choice(KEYS), "operator": operator}
+    if operator in ("In", "NotIn"):
+        found["values"] = dice.sample(VALUES, dice.randint(1, 3))
+    elif operator in ("Gt", "Lt"):
+        found["values"] = [dice.choice(("0", "1", "3"))]
+    return found
+
+
+def _spec(dice: random.Random) -> dict[str, Any]:
+    spec: dict[str, Any] = {"tolerations": [_toleration(dice) for _ in range(dice.randint(0, 3))]}
+    if dice.random() < 0.3:
+        spec["nodeSelector"] = {dice.choice(KEYS): dice.choice(VALUES)}
+    if dice.random() < 0.6:
+        terms = [
+            {"matchExpressions": [_expression(dice) for _ in range(dice.randint(1, 2))]}
+            for _ in range(dice.randint(1, 2))
+        ]
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        spec["affinity"] = {"nodeAffinity": required}
+    return spec
+
+
+def test_pods_land_where_the_lab_says_that_they_do() -> None:
+    dice = random.Random(SEED)  # noqa: S311  (cases of a test)
+    landed = 0
+    for _ in range(1500):
+        spec = _spec(dice)
+        labels = {key: dice.choice(VALUES) for key in KEYS if dice.random() > 0.4}
+        taints = [
+            {"key": dice.choice(KEYS), "value": dice.choice(VALUES), "effect": dice.choice(EFFECTS)}
+            for _ in range(dice.randint(0, 2))
+        ]
+        node = {"metadata": {"name": "n", "labels": labels}, "spec": {"taints": taints}}
+        expected = not untolerated(spec, node) and not mismatches(spec, node)
+        ours = landing(
+            spec,
+            [NodeTaint(each["key"], each["value"], each["effect"]) for each in taints],
+            labels.get,
+        )
+        assert ours.lands is expected, (spec, node, ours)
+        landed += expected
+    assert 200 < landed < 1300
+
+
+NAMES = ("nvidia.com/gpu", "gpu", "nvidia.com/mig-1g.5gb", "", None, 5)
+REPLICAS = (2, 4, 1, 0, 2.0, 2.5, "4", True, None)
+KINDS = ("timeSlicing", "mps", "TimeSlicing", "MPS", "slicing")
+SWITCHES = (True, False, None)
+
+
+def _document(dice: random.Random) -> Any:
+    document: dict[str, Any] = {}
+    if dice.random() < 0.8:
+        document["version"] = dice.choice(("v1", "v1", "v1", "v2", ""))
+    if dice.random() < 0.5:
+        document[dice.choice(("flags", "Flags"))] = {
+            dice.choice(("migStrategy", "migstrategy")): dice.choice(
+                ("none", "single", "mixed", "both")
+            )
+        }
+    sharing: dict[str, Any] = {}
+    for kind in dice.sample(KINDS, dice.randint(0, 2)):
+        resources = [
+            {"name": dice.choice(NAMES[:3]), "replicas": dice.choice(REPLICAS[:2])}
+            for _ in range(dice.randint(0, 2))
+        ]
+        if dice.random() < 0.2 and resources:
+            resources[0] = {"name": dice.choice(NAMES), "replicas": dice.choice(REPLICAS)}
+        sharing[kind] = {
+            "resources": resources,
+            "renameByDefault": dice.choice(SWITCHES),
+            "failRequestsGreaterThanOne": dice.choice(SWITCHES),
+        }
+    document["sharing"] = sharing
+    return document
+
+
+def test_configurations_are_read_as_the_lab_reads_them() -> None:
+    dice = random.Random(SEED)  # noqa: S311  (cases of a test)
+    read_well = 0
+    for _ in range(600):
+        text = yaml.safe_dump(_document(dice))
+        try:
+            expected = read(text)
+        except ConfigFileError:
+            with pytest.raises(DocumentError):
+                device_plugin_config(text)
+            continue
+        read_well += 1
+        found = device_plugin_config(text)
+        kind = {"none": "none", "time-slicing": "timeSlicing", "mps": "mps"}[expected.strategy]
+        replicas: dict[str, int] = {}
+        for each in expected.resources:
+            replicas.setdefault(each.name, each.replicas)
+        assert found == PluginConfig(
+            expected.mig_strategy,
+            kind,  # type: ignore[arg-type]
+            replicas,
+            expected.renamed,
+            expected.fail_more_than_one,
+        ), text
+    assert 150 < read_well < 550
+
+
+def _pools() -> list[tuple[str, str]]:
+    files = sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
+    return [
+        (file.name, name)
+        for file in files
+        for name in yaml.safe_load(file.read_text())["config"]["eks-gpushare:environment"]["pools"]
+    ]
+
+
+@pytest.mark.parametrize("stack", sorted({stack for stack, _ in _pools()}))
+def test_nodes_advertise_what_their_pool_is_planned_for(stack: str) -> None:
+    """Worked out from labels, user data, values and ConfigMap, as from anybody's program."""
+    environment = check_file(ROOT / "stacks" / stack).environment
+    assert environment is not None
+    catalog = Catalog()
+    pools = {name: each for name, each in environment.pools.items() if _by_chart(each)}
+    items: list[Item] = [
+        chart("nvidia-device-plugin", device_plugin_values(pools, {"config": {"name": "own"}})),
+        config_map("own", config_map_data(pools, catalog)),
+    ]
+    plans = {name: plan_pool(name, pool, catalog) for name, pool in pools.items()}
+    items += [
+        nodes(
+            *plan.pool.instance_types,
+            name=name,
+            labels=dict(plan.labels),
+            taints=[(each.key, each.value, each.effect) for each in plan.taints],
+            user_data=boot_script(plan.pool, catalog) or "",
+        )
+        for name, plan in plans.items()
+    ]
+    inventory = Inventory(tuple(items), complete=True)
+    found = {
+        (each.kind.nodes.name, each.kind.type.name if each.kind.type else ""): dict(
+            each.resources or {}
+        )
+        for each in offers(inventory, "").every
+    }
+
+    assert found == {
+        (name, kind): {key: count for key, count in node.items() if count and key != EFA}
+        for name, plan in plans.items()
+        for kind, node in plan.per_node.items()
+    }
+
+
+def _by_chart(pool: Pool) -> bool:
+    """Whether the device plugin's chart serves it, and MIG manager does not cut its GPUs."""
+    return served_by_chart(pool) and not applies(pool)

@@ -1,0 +1,498 @@
+"""Rules on stacks that checks of inventories judge: each finds its mistake in a program.
+
+What the checks make of all kinds of mistakes is tried in tests/inventory.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pulumi_policy import EnforcementLevel
+from pulumi_policy.policy import _NotApplicableError
+from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UnknownValueError
+
+from eks_gpushare.inventory.edges import EDGES
+from gpushare_policies import POLICIES
+from gpushare_policies.reading.edges import judging_edges
+from gpushare_policies.rule import StackRule
+from gpushare_policies.tokens import AWS_CLUSTER, NODE_GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pulumi_policy import PolicyResource
+
+RULES = {rule.name: rule for rule in POLICIES if isinstance(rule, StackRule)}
+RELEASE = "kubernetes:helm.sh/v3:Release"
+CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+NAMESPACE = "kubernetes:core/v1:Namespace"
+QUOTA = "kubernetes:core/v1:ResourceQuota"
+DEPLOYMENT, DAEMON_SET = "kubernetes:apps/v1:Deployment", "kubernetes:apps/v1:DaemonSet"
+NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
+OVERLAY = "kubernetes:karpenter.sh/v1alpha1:NodeOverlay"
+LABEL = "nvidia.com/device-plugin.config"
+GPU = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
+PROMISE = "k8s.io/cluster-autoscaler/node-template/resources/"
+
+Program = dict[str, tuple[str, dict[str, Any]]]
+"""Name to type and properties."""
+
+
+def _document(mode: str = "timeSlicing", replicas: int = 4, **block: Any) -> str:
+    shared = "".join(f"    {key}: {str(value).lower()}\n" for key, value in block.items())
+    return (
+        f"version: v1\nflags:\n  migStrategy: none\nsharing:\n  {mode}:\n{shared}    resources:\n"
+        f"    - name: nvidia.com/gpu\n      replicas: {replicas}\n"
+    )
+
+
+def _pod(**changes: Any) -> dict[str, Any]:
+    container = {
+        "name": "app",
+        "image": "app:1.0",
+        "resources": {"limits": {"nvidia.com/gpu": 1.0}},
+    }
+    return {"containers": [container], "tolerations": GPU, **changes}
+
+
+def _workload(name: str, namespace: str = "team", **changes: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"template": {"spec": _pod(**changes)}},
+    }
+
+
+def program() -> Program:
+    """Time slicing, an autoscaler that is told of it, two tenants and what they run."""
+    return {
+        "cluster": (AWS_CLUSTER, {"name": "one"}),
+        "nodes": (
+            NODE_GROUP,
+            {
+                "amiType": "AL2023_x86_64_NVIDIA",
+                "instanceTypes": ["g6.xlarge"],
+                "labels": {LABEL: "shared", "nvidia.com/gpu.present": "true"},
+                "taints": [{"key": "nvidia.com/gpu", "value": "true", "effect": "NO_SCHEDULE"}],
+                "scalingConfig": {"minSize": 0.0, "maxSize": 4.0},
+                "tags": {f"{PROMISE}nvidia.com/gpu": "4"},
+            },
+        ),
+        "map": (
+            CONFIG_MAP,
+            {
+                "metadata": {"name": "sharing", "namespace": "gpu"},
+                "data": {"shared": _document(failRequestsGreaterThanOne=True)},
+            },
+        ),
+        "plugin": (
+            RELEASE,
+            {
+                "chart": "nvidia-device-plugin",
+                "version": "0.20.0",
+                "namespace": "gpu",
+                "values": {
+                    "config": {"name": "sharing", "default": "shared"},
+                    "gfd": {"enabled": True},
+                    "tolerations": GPU,
+                    "nfd": {"worker": {"tolerations": GPU}},
+                },
+            },
+        ),
+        "team": (
+            NAMESPACE,
+            {"metadata": {"name": "team", "labels": {"eks-gpushare.io/tenant": "team"}}},
+        ),
+        "app": (DEPLOYMENT, _workload("app")),
+        "quota": (
+            QUOTA,
+            {
+                "metadata": {"name": "gpus", "namespace": "team"},
+                "spec": {"hard": {"requests.nvidia.com/gpu": "8"}},
+            },
+        ),
+        "traffic": (
+            "kubernetes:networking.k8s.io/v1:NetworkPolicy",
+            {
+                "metadata": {"name": "none", "namespace": "team"},
+                "spec": {"podSelector": {}, "policyTypes": ["Ingress"]},
+            },
+        ),
+    }
+
+
+def _nodes(made: Program) -> dict[str, Any]:
+    return made["nodes"][1]
+
+
+def _values(made: Program) -> dict[str, Any]:
+    return made["plugin"][1]["values"]  # type: ignore[no-any-return]
+
+
+def _limits(made: Program) -> dict[str, Any]:
+    pod = made["app"][1]["spec"]["template"]["spec"]
+    return pod["containers"][0]["resources"]  # type: ignore[no-any-return]
+
+
+def _share(made: Program, text: str) -> None:
+    made["map"][1]["data"]["shared"] = text
+
+
+def no_tolerations(made: Program) -> None:
+    _values(made)["tolerations"] = []
+
+
+def no_plugin(made: Program) -> None:
+    for name in ("plugin", "map", "app", "quota"):
+        del made[name]
+    del _nodes(made)["labels"][LABEL]
+
+
+def strange_exporter(made: Program) -> None:
+    spec = {"containers": [{"name": "e", "image": "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1"}]}
+    made["exporter"] = (DAEMON_SET, {"spec": {"template": {"spec": spec}}})
+
+
+def nobody_reads(made: Program) -> None:
+    del _values(made)["config"]
+
+
+def missing_map(made: Program) -> None:
+    made["map"][1]["metadata"]["name"] = "other"
+
+
+def misplaced_key(made: Program) -> None:
+    _share(made, _document().replace("migStrategy: none", "renameByDefault: true"))
+
+
+def mig_of_another_gpu(made: Program) -> None:
+    layout = "{devices: all, mig-enabled: true, mig-devices: {9g.9gb: 1}}"
+    text = f"version: v1\nmig-configs:\n  a:\n  - {layout}\n"
+    metadata = {"name": "mig", "namespace": "gpu"}
+    made["mig"] = (CONFIG_MAP, {"metadata": metadata, "data": {"config.yaml": text}})
+
+
+def mig_on_ada(made: Program) -> None:
+    _nodes(made)["labels"]["nvidia.com/mig.config"] = "all-1g.5gb"
+
+
+def mig_not_advertised(made: Program) -> None:
+    _nodes(made)["instanceTypes"] = ["p4d.24xlarge"]
+    _nodes(made)["labels"]["nvidia.com/mig.config"] = "all-balanced"
+    values = {
+        "driver": {"enabled": False},
+        "toolkit": {"enabled": False},
+        "mig": {"strategy": "single"},
+        "daemonsets": {"tolerations": GPU},
+        "node-feature-discovery": {"worker": {"tolerations": GPU}},
+    }
+    made["plugin"] = (
+        RELEASE,
+        {"chart": "gpu-operator", "version": "v26.7.0", "namespace": "gpu", "values": values},
+    )
+
+
+def old_node_pool(made: Program) -> None:
+    spec: dict[str, Any] = {"template": {"spec": {"requirements": []}}}
+    made["pool"] = (NODE_POOL.replace("/v1", "/v1beta1"), {"metadata": {"name": "a"}, "spec": spec})
+
+
+def idle_requirement(made: Program) -> None:
+    requirement = {"key": "nvidia.com/gpu", "operator": "Exists"}
+    spec = {"template": {"spec": {"requirements": [requirement]}}}
+    made["pool"] = (NODE_POOL, {"metadata": {"name": "a"}, "spec": spec})
+
+
+def promised_whole(made: Program) -> None:
+    _nodes(made)["tags"][f"{PROMISE}nvidia.com/gpu"] = "1"
+
+
+def unknown_resource(made: Program) -> None:
+    _limits(made)["limits"] = {"nvidia.com/mig-1g.5gb": 1.0}
+
+
+def half(made: Program) -> None:
+    _limits(made)["limits"] = {"nvidia.com/gpu": "500m"}
+
+
+def two_shares(made: Program) -> None:
+    _limits(made)["limits"] = {"nvidia.com/gpu": 2.0}
+
+
+def isolated_beside_others(made: Program) -> None:
+    labels = {
+        "eks-gpushare.io/tenant": "vision",
+        "eks-gpushare.io/isolation": "isolated",
+    }
+    made["vision"] = (NAMESPACE, {"metadata": {"name": "vision", "labels": labels}})
+    made["seer"] = (DEPLOYMENT, _workload("seer", "vision"))
+
+
+def two_tenants(made: Program) -> None:
+    labels = {"eks-gpushare.io/tenant": "vision"}
+    made["vision"] = (NAMESPACE, {"metadata": {"name": "vision", "labels": labels}})
+    made["seer"] = (DEPLOYMENT, _workload("seer", "vision"))
+
+
+def quota_of_nothing(made: Program) -> None:
+    made["quota"][1]["spec"]["hard"] = {"requests.nvidia.com/gpu.shared": "8"}
+
+
+def no_quota(made: Program) -> None:
+    made["quota"][1]["spec"]["hard"] = {"nvidia.com/gpu": "8"}
+
+
+def open_to_all(made: Program) -> None:
+    made["traffic"][1]["spec"]["ingress"] = [{}]
+
+
+def mps_beyond(made: Program) -> None:
+    _share(made, _document("mps", 64))
+    _nodes(made)["tags"] = {f"{PROMISE}nvidia.com/gpu": "64"}
+
+
+def mps_of_two_users(made: Program) -> None:
+    _share(made, _document("mps", 4))
+    made["app"] = (DEPLOYMENT, _workload("app", securityContext={"runAsUser": 1000.0}))
+    made["other"] = (DEPLOYMENT, _workload("other", securityContext={"runAsUser": 2000.0}))
+
+
+def second_driver(made: Program) -> None:
+    mig_not_advertised(made)
+    made["plugin"][1]["values"]["driver"] = {"enabled": True}
+    del _nodes(made)["labels"]["nvidia.com/mig.config"]
+
+
+def second_plugin(made: Program) -> None:
+    values = {
+        "driver": {"enabled": False},
+        "toolkit": {"enabled": False},
+        "nfd": {"enabled": False},
+        "daemonsets": {"tolerations": GPU},
+    }
+    made["operator"] = (
+        RELEASE,
+        {"chart": "gpu-operator", "version": "v26.7.0", "namespace": "op", "values": values},
+    )
+
+
+def two_engines(made: Program) -> None:
+    values = {"tolerations": GPU}
+    for name in ("exporter", "second"):
+        made[name] = (
+            RELEASE,
+            {"chart": "dcgm-exporter", "version": "4.8.0", "namespace": name, "values": values},
+        )
+
+
+def more_shares_than_pods(made: Program) -> None:
+    _share(made, _document(replicas=500))
+    _nodes(made)["tags"] = {f"{PROMISE}nvidia.com/gpu": "500"}
+
+
+_TARGET = {"scaleTargetRef": {"kind": "Deployment", "name": "app"}}
+HPA = "kubernetes:autoscaling/v2:HorizontalPodAutoscaler"
+SCALED = "kubernetes:keda.sh/v1alpha1:ScaledObject"
+
+
+def two_autoscalers(made: Program) -> None:
+    metadata = {"name": "app", "namespace": "team"}
+    made["scaled"] = (SCALED, {"metadata": metadata, "spec": {"scaleTargetRef": {"name": "app"}}})
+    made["scaler"] = (HPA, {"metadata": metadata, "spec": _TARGET})
+
+
+def no_budget(made: Program) -> None:
+    made["app"][1]["spec"]["replicas"] = 3.0
+
+
+BROKEN: dict[str, tuple[Callable[[Program], None], str]] = {
+    "gpu-stack-tolerates-taints": (no_tolerations, "plugin"),
+    "gpu-nodes-have-device-plugin": (no_plugin, "nodes"),
+    "gpu-monitoring-reaches-nodes": (strange_exporter, "exporter"),
+    "sharing-config-takes-effect": (nobody_reads, "map"),
+    "sharing-config-exists": (missing_map, "plugin"),
+    "device-plugin-config-valid": (misplaced_key, "map"),
+    "mig-config-valid": (mig_of_another_gpu, "mig"),
+    "mig-layouts-fit": (mig_on_ada, "nodes"),
+    "mig-strategy-fits": (mig_not_advertised, "nodes"),
+    "karpenter-objects-valid": (old_node_pool, "pool"),
+    "karpenter-pools-effective": (idle_requirement, "pool"),
+    "autoscalers-know-shares": (promised_whole, "nodes"),
+    "workloads-can-land": (unknown_resource, "app"),
+    "gpu-requests-whole": (half, "app"),
+    "one-share-per-container": (two_shares, "app"),
+    "tenants-share-no-gpu": (isolated_beside_others, "seer"),
+    "visible-devices-leak-closed": (two_tenants, "nodes"),
+    "quotas-within-capacity": (quota_of_nothing, "quota"),
+    "tenant-namespaces-with-quota": (no_quota, "team"),
+    "tenant-namespaces-deny-traffic": (open_to_all, "team"),
+    "mps-runs": (mps_beyond, "nodes"),
+    "mps-one-user": (mps_of_two_users, "other"),
+    "driver-not-twice": (second_driver, "plugin"),
+    "one-device-plugin": (second_plugin, "operator"),
+    "one-dcgm-engine": (two_engines, "second"),
+    "one-autoscaler-per-workload": (two_autoscalers, "scaler"),
+    "gpu-workloads-keep-pods": (no_budget, "app"),
+    "shares-within-reach": (more_shares_than_pods, "nodes"),
+}
+
+
+@pytest.fixture
+def judged(
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> Callable[[str, Program], list[tuple[str, str]]]:
+    """`judged(rule, program)` are the names of resources with what is said of them."""
+
+    def run(name: str, made: Program) -> list[tuple[str, str]]:
+        resources = [resource(token, each, props) for each, (token, props) in made.items()]
+        return stack_violations(RULES[name], resources)
+
+    return run
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_a_mistake_is_said_of_the_resource_that_makes_it(
+    rule: str, judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    breaking, name = BROKEN[rule]
+    made = copy.deepcopy(program())
+    breaking(made)
+
+    assert judged(rule, program()) == []
+    found = judged(rule, made)
+    assert name in [each for each, _ in found], found
+    assert all(message.endswith(".") for _, message in found)
+
+
+def test_each_check_of_the_inventory_is_some_rule_s() -> None:
+    named = {rule.id for edge in EDGES for rule in edge.rules}
+    # Of the closure the rule sharing-config-exists has its own, which needs no complete program.
+    elsewhere = {"GPU1120", "GPU1122", "GPU1142"}
+
+    assert named - judging_edges() == elsewhere
+
+
+@pytest.mark.parametrize("rule", [rule for rule in BROKEN if rule != "sharing-config-exists"])
+def test_a_preview_without_the_cluster_is_not_judged(
+    rule: str, resource: Callable[..., PolicyResource], stack_violations: Callable[..., Any]
+) -> None:
+    with pytest.raises(_NotApplicableError):
+        stack_violations(RULES[rule], [resource(RELEASE, "plugin", {})])
+
+
+def test_what_is_not_known_is_said(judged: Callable[..., list[tuple[str, str]]]) -> None:
+    made = program()
+    made["plugin"][1]["values"] = UNKNOWN_OBJECT_VALUE
+    for rule in ("gpu-stack-tolerates-taints", "sharing-config-exists"):
+        with pytest.raises(UnknownValueError) as said:
+            judged(rule, made)
+        assert said.value.message.startswith("could not be judged: ")
+
+
+def test_a_mandatory_rule_rests_on_what_is_sure() -> None:
+    assert RULES["workloads-can-land"].enforcement_level is EnforcementLevel.MANDATORY
+    assert RULES["mps-one-user"].enforcement_level is EnforcementLevel.ADVISORY
+
+
+def test_autoscalers_of_different_workloads_are_no_twins(
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    for spec, namespace in (
+        ({"scaleTargetRef": {"kind": "StatefulSet", "name": "app"}}, "team"),
+        ({"scaleTargetRef": {"kind": "Deployment", "name": "other"}}, "team"),
+        (_TARGET, "elsewhere"),
+    ):
+        made = program()
+        two_autoscalers(made)
+        made["scaler"] = (HPA, {"metadata": {"name": "x", "namespace": namespace}, "spec": spec})
+        assert judged("one-autoscaler-per-workload", made) == []
+
+
+SELECTORS: list[tuple[dict[str, Any] | None, str, bool]] = [
+    ({"matchLabels": {"app": "app"}}, "team", True),
+    ({}, "team", True),
+    (
+        {"matchExpressions": [{"key": "app", "operator": "In", "values": ["app", "b"]}]},
+        "team",
+        True,
+    ),
+    ({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, "team", True),
+    ({"matchLabels": {"app": "other"}}, "team", False),
+    ({"matchLabels": {"app": "app", "tier": "x"}}, "team", False),
+    ({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["app"]}]}, "team", False),
+    ({"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}, "team", False),
+    ({"matchLabels": {"app": "app"}}, "elsewhere", False),
+    (None, "team", False),
+]
+
+
+@pytest.mark.parametrize(("selector", "namespace", "keeps"), SELECTORS)
+def test_a_disruption_budget_is_for_the_pods_that_it_selects(
+    selector: dict[str, Any] | None,
+    namespace: str,
+    keeps: bool,
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    made = program()
+    no_budget(made)
+    made["app"][1]["spec"]["template"]["metadata"] = {"labels": {"app": "app"}}
+    metadata = {"name": "app", "namespace": namespace}
+    made["budget"] = (
+        "kubernetes:policy/v1:PodDisruptionBudget",
+        {"metadata": metadata, "spec": {"maxUnavailable": 1.0, "selector": selector}},
+    )
+
+    assert bool(judged("gpu-workloads-keep-pods", made)) is not keeps
+
+
+INGRESS: list[tuple[Any, bool]] = [
+    (None, True),
+    ([], True),
+    ([{"from": [{"podSelector": {}}]}], True),
+    ([{"from": [{"namespaceSelector": {"matchLabels": {"team": "a"}}}]}], True),
+    ([{"from": [{"ipBlock": {"cidr": "10.0.0.0/16"}}]}], True),
+    ([{}], False),
+    ([{"from": []}], False),
+    ([{"ports": [{"port": 80.0}]}], False),
+    ([{"from": [{"namespaceSelector": {}}]}], False),
+    ([{"from": [{"ipBlock": {"cidr": "0.0.0.0/0"}}]}], False),
+]
+
+
+@pytest.mark.parametrize(("ingress", "denies"), INGRESS)
+def test_a_policy_denies_what_it_does_not_allow(
+    ingress: Any, denies: bool, judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = program()
+    made["traffic"][1]["spec"]["ingress"] = ingress
+
+    assert bool(judged("tenant-namespaces-deny-traffic", made)) is not denies
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"podSelector": {"matchLabels": {"app": "a"}}, "policyTypes": ["Ingress"]},
+        {"podSelector": {}, "policyTypes": ["Egress"]},
+    ],
+)
+def test_a_policy_for_some_pods_or_for_what_goes_out_is_not_enough(
+    spec: dict[str, Any], judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = program()
+    made["traffic"][1]["spec"] = spec
+
+    assert [name for name, _ in judged("tenant-namespaces-deny-traffic", made)] == ["team"]
+
+
+def test_a_queue_of_kueue_is_a_quota_too(judged: Callable[..., list[tuple[str, str]]]) -> None:
+    made = program()
+    no_quota(made)
+    made["queue"] = (
+        "kubernetes:kueue.x-k8s.io/v1beta2:LocalQueue",
+        {"metadata": {"name": "default", "namespace": "team"}, "spec": {"clusterQueue": "team"}},
+    )
+
+    assert judged("tenant-namespaces-with-quota", made) == []
