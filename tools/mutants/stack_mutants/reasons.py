@@ -51,7 +51,7 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     ("*/Release:*/values.settings.interruptionQueue/to another", "fails the update"),
     ("*/Release:*/values.autoscalingGroups.0.name/*", "fails the update"),
     ("*/EC2NodeClass:*/spec.role/to Other", "fails the update"),
-    ("*/NodeOverlay:*/spec.requirements.0.key/other", "refused"),
+    ("*/NodeOverlay:*/spec.requirements.0.key/other", "fails the update"),
     ("*/EC2NodeClass:*/spec.metadataOptions/drop", "default"),
     ("*/EC2NodeClass:*/spec.blockDeviceMappings/drop", "default"),
     ("*/Release:*/values.config.default/drop", "default"),
