@@ -10,6 +10,7 @@ import pulumi
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.settings import SETTINGS
 
+from eks_gpushare.caller_words import handed_over, in_callers_words
 from eks_gpushare.config.base import Model, fields_by_key, forget, normalised
 from eks_gpushare.findings.finding import Finding, dotted, has_errors
 from eks_gpushare.late_values import (
@@ -20,7 +21,7 @@ from eks_gpushare.late_values import (
     take_out,
     takes_outputs_inside,
 )
-from eks_gpushare.python_words import in_python, python_names
+from eks_gpushare.python_words import python_names
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.limits import oversized
@@ -83,6 +84,7 @@ def validate_args(
         pulumi.InputPropertiesError: Naming every wrong field by path.
     """
     args, component = given_args(args_type, args), _component(args_type)
+    before = handed_over()
     keys = args_type.__annotations__
     refs = {key: keys[key] for key in keys if key not in model.model_fields}
     given = {key: args[key] for key in args if key in keys and key not in refs}
@@ -90,7 +92,7 @@ def validate_args(
         refuse(component, too_large)
     taken, late, refused = take_out(given, model)
     plain = normalised(taken)
-    found = [_output(at, model) for at in refused]
+    found = [*before, *(_output(at, model) for at in refused)]
     unknown = {str(key): meant_key(str(key), keys) for key in args if key not in keys}
     found += [_unknown_arg(key, meant) for key, meant in unknown.items()]
     required: frozenset[str] = args_type.__required_keys__  # type: ignore[attr-defined]  # a TypedDict
@@ -121,7 +123,7 @@ def validate_args(
         return value
 
     later = {at: each.apply(partial(checked, at)) for at, each in late.items()}
-    return put_back(spec, later), [in_python(each) for each in found]
+    return put_back(spec, later), [in_callers_words(each) for each in found]
 
 
 def _component(args_type: type) -> str:
@@ -169,7 +171,7 @@ def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
     Raises:
         pulumi.InputPropertiesError: Always.
     """
-    wrong = [in_python(f) for f in findings if f.severity == "error"]
+    wrong = [in_callers_words(f) for f in findings if f.severity == "error"]
     places = [dotted(f.at) for f in wrong]
     lines = [
         f"  {place or 'args'}: {f.message} {f.fix} [{f.code}]"

@@ -36,9 +36,9 @@ _SPECS: tuple[type[Model], ...] = (
     component_specs.KedaSpec,
     component_specs.SharedWorkloadSpec,
 )
-_OTHERS_KEYS = ("values", "kubelet", "labels", "tags", "versions", "env")
+OTHERS_KEYS = ("values", "kubelet", "labels", "tags", "versions", "env")
 """Blocks whose keys are not of this project, down to the last one."""
-_NAMED = (
+NAMED = (
     *("pools", "instanceTypes", "instance_types", "migLayouts", "mig_layouts"),
     *("workloads", "secretEnv", "secret_env"),
 )
@@ -58,11 +58,11 @@ def _python_path(at: FieldPath) -> FieldPath:
     result: list[str | int] = []
     names, above = python_names(), ""
     for index, part in enumerate(at):
-        if above in _OTHERS_KEYS:
+        if above in OTHERS_KEYS:
             return (*result, *at[index:])
-        known = isinstance(part, str) and above not in _NAMED
+        known = isinstance(part, str) and above not in NAMED
         result.append(names.get(part, part) if known and isinstance(part, str) else part)
-        above = part if isinstance(part, str) and above not in _NAMED else ""
+        above = part if isinstance(part, str) and above not in NAMED else ""
     return tuple(result)
 
 

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import json
-import tomllib
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import component_schema
 import pulumi
 import pytest
-from pulumi.provider.experimental.component import ComponentProvider
+from component_models import BLOCKS, COMPONENTS, ELSEWHERE, SPECS
 
 import eks_gpushare
 from eks_gpushare import args
-from eks_gpushare.config import (
-    autoscaling,
-    cluster,
-    component_specs,
-    environment,
-    iam,
-    network,
-    pools,
-    sharing,
-    taints,
-    workloads,
-)
-from eks_gpushare.config.component_specs import DevicePluginSpec, GpuOperatorSpec
+from eks_gpushare.plugin.provider import ComponentsProvider
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,92 +23,6 @@ if TYPE_CHECKING:
     from eks_gpushare.config.base import Model
 
 ROOT = Path(__file__).parents[2]
-COMPONENTS = [
-    "ClusterAutoscaler",
-    "DevicePlugin",
-    "EfaDevicePlugin",
-    "EksCluster",
-    "GpuOperator",
-    "GpuPool",
-    "GpuSharingEnvironment",
-    "Karpenter",
-    "KarpenterPool",
-    "Keda",
-    "Network",
-    "SharedWorkload",
-    "SystemNodes",
-]
-SPECS: dict[str, type[Model]] = {
-    "ClusterAutoscaler": component_specs.ClusterAutoscalerSpec,
-    "DevicePlugin": DevicePluginSpec,
-    "EfaDevicePlugin": component_specs.EfaDevicePluginSpec,
-    "EksCluster": component_specs.EksClusterSpec,
-    "GpuOperator": GpuOperatorSpec,
-    "GpuPool": component_specs.GpuPoolSpec,
-    "GpuSharingEnvironment": component_specs.EnvironmentSpec,
-    "Karpenter": component_specs.KarpenterSpec,
-    "KarpenterPool": component_specs.KarpenterPoolSpec,
-    "Keda": component_specs.KedaSpec,
-    "Network": component_specs.NetworkSpec,
-    "SharedWorkload": component_specs.SharedWorkloadSpec,
-    "SystemNodes": component_specs.SystemNodesSpec,
-}
-ELSEWHERE = {
-    "SystemNodes": {"zones", "node_role"},
-    "GpuPool": {"node_role"},
-    "Karpenter": {"node_role"},
-    "KarpenterPool": {"node_role"},
-    "Keda": {"install"},
-    "SharedWorkload": {"pool", "pools", "create_namespace"},
-}
-"""Fields of a stack file's block that its program has turned into something else, such as zones
-into subnets, and those that may be outputs here: a role is often made by the same program."""
-BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
-    (args.Addon, (cluster.Addon,)),
-    (args.Addons, (cluster.Addons,)),
-    (args.Amounts, (workloads.Amounts,)),
-    (args.Bottlerocket, (pools.Bottlerocket,)),
-    (args.CatalogAdditions, (environment.CatalogAdditions,)),
-    (args.CatalogGpu, (environment.CatalogGpu,)),
-    (args.CatalogInstanceType, (environment.CatalogInstanceType,)),
-    (args.CatalogMigProfile, (environment.CatalogMigProfile,)),
-    (args.Chart, (environment.Chart,)),
-    (args.Charts, (environment.Charts,)),
-    (args.Cluster, (cluster.NewCluster, cluster.ExistingCluster)),
-    (args.ClusterAutoscaler, (autoscaling.ClusterAutoscaler,)),
-    (args.ClusterFacts, (component_specs.ClusterFacts,)),
-    (args.CustomAmi, (pools.CustomAmi,)),
-    (args.DisruptionBudget, (autoscaling.DisruptionBudget,)),
-    (args.Endpoint, (cluster.Endpoint,)),
-    (args.ExistingCluster, (cluster.ClusterByName, cluster.ClusterByKubeconfig)),
-    (args.GpuStack, (environment.GpuStack,)),
-    (args.Iam, (iam.Iam,)),
-    (args.Idle, (workloads.Idle,)),
-    (args.KarpenterBlock, (autoscaling.Karpenter,)),
-    (args.KarpenterPoolBlock, (autoscaling.KarpenterPool,)),
-    (args.KedaBlock, (workloads.Keda,)),
-    (args.NetworkBlock, (network.NewNetwork, network.ExistingNetwork)),
-    (args.Nodes, (pools.Nodes,)),
-    (args.OverUse, (workloads.OverUse,)),
-    (args.PodBudget, (workloads.PodBudget,)),
-    (args.PodIdentity, (cluster.PodIdentity,)),
-    (args.PodResources, (workloads.PodResources,)),
-    (args.Pool, (pools.Pool,)),
-    (args.Prometheus, (workloads.Prometheus,)),
-    (args.Replicas, (workloads.Replicas,)),
-    (args.Reservation, (pools.Reservation,)),
-    (args.SecretKey, (workloads.SecretKey,)),
-    (args.ServedPool, (component_specs.ServedPool,)),
-    (args.SharedMigDevices, (sharing.SharedMigDevices,)),
-    (args.Sharing, (sharing.Exclusive, sharing.TimeSlicing, sharing.Mps, sharing.Mig)),
-    (args.SystemBlock, (environment.SystemNodes,)),
-    (args.Taint, (taints.Taint,)),
-    (args.UserDataPart, (pools.UserDataPart,)),
-    (args.Wake, (workloads.Wake,)),
-    (args.WarmRoom, (autoscaling.WarmRoom,)),
-    (args.Workload, (workloads.Workload,)),
-]
-"""Each typed dictionary with the models it stands for; of several, the `mode` or the keys tell."""
 
 
 def required(model: type[Model]) -> set[str]:
@@ -231,26 +132,18 @@ def camel(name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def host() -> ComponentProvider:
+def host() -> ComponentsProvider:
     """The provider that offers the components to other languages."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    kinds = [getattr(eks_gpushare, component) for component in COMPONENTS]
-    with warnings.catch_warnings():
-        # The SDK leaves a file open while it looks for the version of another SDK.
-        warnings.simplefilter("ignore", ResourceWarning)
-        return ComponentProvider(kinds, project["name"], version=project["version"])
+    return ComponentsProvider()
 
 
-def test_the_schema_for_other_languages_is_current(
-    host: ComponentProvider, golden: Callable[[str, str], None]
-) -> None:
+def test_the_schema_for_other_languages_is_current(golden: Callable[[str, str], None]) -> None:
     """It is public: what a diff of it takes away, programs in other languages lose."""
-    schema = json.dumps(json.loads(host.schema or ""), indent=2)
+    golden("../../docs/components.schema.json", component_schema.text())
+    golden("../../components/eks_gpushare/plugin/schema.json", component_schema.text())
 
-    golden("../../docs/components.schema.json", schema + "\n")
 
-
-def test_the_schema_holds_every_component(host: ComponentProvider) -> None:
+def test_the_schema_holds_every_component(host: ComponentsProvider) -> None:
     schema = json.loads(host.schema or "")
 
     assert set(schema["resources"]) == {f"eks-gpushare:index:{name}" for name in COMPONENTS}
@@ -258,7 +151,7 @@ def test_the_schema_holds_every_component(host: ComponentProvider) -> None:
 
 def construct(
     record: Callable[..., Run],
-    host: ComponentProvider,
+    host: ComponentsProvider,
     component: str,
     inputs: dict[str, Any],
     **wires: Any,
@@ -280,7 +173,7 @@ def construct(
 
 
 def test_a_pool_is_made_for_another_language(
-    record: Callable[..., Run], host: ComponentProvider
+    record: Callable[..., Run], host: ComponentsProvider
 ) -> None:
     """Keys are camelCase and numbers are floating there."""
     run = construct(
@@ -290,7 +183,7 @@ def test_a_pool_is_made_for_another_language(
         {
             "pool": "gpu",
             "instanceTypes": ["g6.2xlarge"],
-            "rootVolumeGib": 150.0,
+            "rootVolumeGiB": 150.0,
             "nodes": {"min": 1.0, "max": 3.0},
             "taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}],
             "sharing": {
@@ -317,7 +210,7 @@ def test_a_pool_is_made_for_another_language(
 
 
 def test_a_device_plugin_is_made_for_another_language(
-    record: Callable[..., Run], host: ComponentProvider, device_plugin: Callable[..., Run]
+    record: Callable[..., Run], host: ComponentsProvider, device_plugin: Callable[..., Run]
 ) -> None:
     """Blocks within a mapping by name, and values whose keys are nobody's to translate."""
     values = {"priorityClassName": "high"}
@@ -333,7 +226,7 @@ def test_a_device_plugin_is_made_for_another_language(
 
 
 def test_served_pools_are_taken_from_another_language(
-    record: Callable[..., Run], host: ComponentProvider, device_plugin: Callable[..., Run]
+    record: Callable[..., Run], host: ComponentsProvider, device_plugin: Callable[..., Run]
 ) -> None:
     """There they are written by hand: a pool's own are for programs in Python."""
     pool = {"instanceTypes": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4.0}}
@@ -346,7 +239,7 @@ def test_served_pools_are_taken_from_another_language(
 
 
 def test_what_is_wrong_is_said_to_another_language_too(
-    record: Callable[..., Run], host: ComponentProvider
+    record: Callable[..., Run], host: ComponentsProvider
 ) -> None:
     def program() -> None:
         inputs = {"clusterName": "demo", "subnetIds": ["subnet-0a"], "nodes": {"min": 5, "max": 1}}

@@ -20,8 +20,8 @@ RULES: tuple[AnyRule, ...] = (
     WORKLOADS_CAN_LAND,
     GPU_REQUESTS_WHOLE,
     ONE_SHARE_PER_CONTAINER,
-    BUDGETS_LET_NODES_GO,
     MPS_ONE_USER,
     GPU_WORKLOADS_KEEP_PODS,
+    BUDGETS_LET_NODES_GO,
 )
 """The rules of this theme, a module each."""

@@ -1,0 +1,1 @@
+"""The components for programs in other languages than Python, by Pulumi's provider protocol."""

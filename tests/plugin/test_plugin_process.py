@@ -1,0 +1,203 @@
+"""The plugin as the engine runs it: a process, asked over gRPC, whose resources are recorded."""
+
+from __future__ import annotations
+
+import json
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import grpc  # type: ignore[import-untyped]  # no stubs
+import pytest
+from plugin_driver import PROJECT, STACK, Deployment, Plugin
+
+import eks_gpushare
+from eks_gpushare.program.protobuf import empty_pb2
+from eks_gpushare.program.run import run_program
+from eks_gpushare.program.values import UNKNOWN, OutputValue, Secret, decode_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pulumi.runtime.proto import provider_pb2
+
+    from eks_gpushare.program.recording import Recording
+
+POOL: dict[str, Any] = {
+    "clusterName": "demo",
+    "clusterSubnetIds": ["subnet-0a1b2c3d4e5f60718", "subnet-0a1b2c3d4e5f60719"],
+    "pool": "gpu",
+    "instanceTypes": ["g6.2xlarge"],
+    "nodes": {"min": 1, "max": 3},
+    "rootVolumeGiB": 150,
+    "sharing": {"mode": "timeSlicing", "replicas": 4},
+}
+
+
+@pytest.fixture(scope="module")
+def plugin() -> Iterator[Plugin]:
+    running = Plugin()
+    yield running
+    assert running.close() in (0, -signal.SIGTERM)
+
+
+@pytest.fixture
+def deployment() -> Iterator[Deployment]:
+    running = Deployment()
+    yield running
+    running.close()
+
+
+def registered(recording: Recording) -> list[tuple[str, str, Any]]:
+    return sorted((each.type, each.name, each.inputs) for each in recording.resources)
+
+
+def test_it_says_who_it_is(plugin: Plugin) -> None:
+    schema = json.loads(plugin.schema())
+
+    assert plugin.version() == eks_gpushare.__version__
+    assert (schema["name"], schema["version"]) == ("eks-gpushare", eks_gpushare.__version__)
+
+
+def test_it_registers_what_a_python_program_registers(
+    plugin: Plugin, deployment: Deployment
+) -> None:
+    def program() -> None:
+        eks_gpushare.GpuPool(
+            "gpu",
+            {
+                "cluster_name": "demo",
+                "cluster_subnet_ids": POOL["clusterSubnetIds"],
+                "pool": "gpu",
+                "instance_types": ["g6.2xlarge"],
+                "nodes": {"min": 1, "max": 3},
+                "root_volume_gib": 150,
+                "sharing": {"mode": "timeSlicing", "replicas": 4},
+            },
+        )
+
+    config = {"aws:region": "us-west-2"}
+    alone = run_program(program, project=PROJECT, stack=STACK, config=config)
+    assert alone.error is None
+
+    answer = plugin.construct(deployment, "GpuPool", "gpu", POOL)
+
+    below = [each for each in registered(alone) if each[0] != "pulumi:pulumi:Stack"]
+    assert registered(deployment.recording) == below
+    pool = next(each for each in alone.resources if each.type == "eks-gpushare:index:GpuPool")
+    assert answer.urn == pool.urn
+    assert decode_properties(answer.state)["nodeSelector"] == {"eks-gpushare/pool": "gpu"}
+
+
+def test_names_that_are_known_later_are_taken(plugin: Plugin, deployment: Deployment) -> None:
+    late = {**POOL, "clusterName": UNKNOWN, "clusterSubnetIds": UNKNOWN}
+
+    plugin.construct(deployment, "GpuPool", "gpu", late)
+
+    group = next(each for each in deployment.recording.resources if "NodeGroup" in each.type)
+    assert group.inputs["clusterName"] in (UNKNOWN, OutputValue(UNKNOWN))
+
+
+def test_what_decides_is_refused_when_it_is_known_later(
+    plugin: Plugin, deployment: Deployment
+) -> None:
+    refusal = plugin.refused(
+        deployment, "GpuPool", {**POOL, "sharing": UNKNOWN, "instanceTypes": [UNKNOWN]}
+    )
+
+    assert set(refusal.errors) == {"sharing", "instanceTypes[0]"}
+    assert "An output is known too late" in refusal.errors["sharing"]
+    assert not deployment.recording.resources
+
+
+def test_every_wrong_input_is_named_as_the_program_wrote_it(
+    plugin: Plugin, deployment: Deployment
+) -> None:
+    refusal = plugin.refused(
+        deployment,
+        "GpuPool",
+        {
+            **POOL,
+            "instanceTyps": ["g6.2xlarge"],
+            "amiVersion": "latest",
+            "sharing": {"mode": "timeSlicing", "replicas": 1, "repplicas": 4},
+            "nodes": {"min": 3, "max": 1, "desierd": 2},
+            "root_volume_gib": 20,
+        },
+    )
+
+    assert refusal.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert set(refusal.errors) == {
+        "instanceTyps",
+        "amiVersion",
+        "sharing.replicas",
+        "sharing.repplicas",
+        "nodes.desierd",
+        "rootVolumeGiB",
+    }
+    assert refusal.message.startswith(f"GpuPool: {len(refusal.errors)} arguments are wrong:\n")
+    told = "\n".join((refusal.message, *refusal.errors.values()))
+    assert "_" not in told.replace("root_volume_gib", "")
+    assert not {"Traceback", "Exception", "File "} & set(told.split("\n"))
+    assert not deployment.recording.resources
+
+
+def test_inputs_of_no_shape_are_refused(plugin: Plugin, deployment: Deployment) -> None:
+    given = {"pool": 7, "instanceTypes": "g5.xlarge", "nodes": [], "sharing": "timeSlicing"}
+
+    refusal = plugin.refused(deployment, "GpuPool", {**POOL, **given})
+
+    assert set(refusal.errors) == set(given)
+
+
+def test_a_type_that_is_none_is_refused_with_those_there_are(
+    plugin: Plugin, deployment: Deployment
+) -> None:
+    refusal = plugin.refused(deployment, "GpuPol", {})
+
+    assert "eks-gpushare:index:GpuPool" in refusal.message
+
+
+def test_secrets_stay_secret(plugin: Plugin, deployment: Deployment) -> None:
+    plugin.construct(deployment, "GpuPool", "gpu", {**POOL, "clusterName": Secret("demo")})
+
+    group = next(each for each in deployment.recording.resources if "NodeGroup" in each.type)
+    given = group.inputs["clusterName"]
+    assert isinstance(given, Secret) or (isinstance(given, OutputValue) and given.secret)
+
+
+def test_two_components_are_made_at_once(plugin: Plugin, deployment: Deployment) -> None:
+    def make(name: str) -> provider_pb2.ConstructResponse:
+        return plugin.construct(deployment, "GpuPool", name, {**POOL, "pool": name})
+
+    def refuse(name: str) -> set[str]:
+        return set(
+            plugin.refused(deployment, "GpuPool", {**POOL, "pool": name, "replicas": 2}).errors
+        )
+
+    with ThreadPoolExecutor(8) as threads:
+        made = [threads.submit(make, f"pool-{n}") for n in range(4)]
+        refused = [threads.submit(refuse, f"wrong-{n}") for n in range(4)]
+
+    assert len({each.result().urn for each in made}) == 4
+    assert [each.result() for each in refused] == [{"replicas"}] * 4
+    pools = [each for each in deployment.recording.resources if each.type.endswith(":GpuPool")]
+    assert {each.name for each in pools} == {f"pool-{n}" for n in range(4)}
+
+
+def test_a_plugin_that_is_cancelled_answers_and_ends() -> None:
+    running = Plugin()
+    running.stub.Cancel(empty_pb2.Empty())
+
+    assert running.close() in (0, -signal.SIGTERM)
+    assert running.process.poll() is not None
+
+
+@pytest.mark.parametrize("kind", ["Network", "EksCluster", "SystemNodes"])
+def test_what_is_missing_is_said_of_every_component(
+    plugin: Plugin, deployment: Deployment, kind: str
+) -> None:
+    refusal = plugin.refused(deployment, kind, {})
+
+    assert refusal.errors
+    assert not any("_" in path for path in refusal.errors)

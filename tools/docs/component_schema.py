@@ -1,0 +1,264 @@
+"""Write the package's schema for other languages: what the analyzer sees, and what models know.
+
+    python tools/docs/component_schema.py
+
+The analyzer reads the typed dictionaries, whose annotations it takes only in part. The models that
+stand for them know more: which texts a key takes, and which types one that takes several.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import types
+import typing
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+
+from component_models import BLOCKS, COMPONENTS, SPECS
+from pulumi.provider.experimental.component import ComponentProvider
+from pydantic import BaseModel
+
+import eks_gpushare
+from eks_gpushare.config.schema import field_descriptions
+from eks_gpushare.plugin.names import python_name, schema_name
+from eks_gpushare.plugin.schema import FILE, NAME, NAMESPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Schema = dict[str, Any]
+
+_ANY = "pulumi.json#/Any"
+_REPOSITORY = "https://github.com/eks-gpushare/eks-gpushare"
+_SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_ENUM_NAMES = {
+    "ClusterAutoscalerExpander": "Expander",
+    "DisruptionBudgetReasons": "DisruptionReason",
+    "KarpenterPoolBlockCapacityTypes": "CapacityType",
+    "PoolCapacityType": "CapacityType",
+    "KarpenterPoolBlockConsolidationPolicy": "ConsolidationPolicy",
+    "PoolAmiFamily": "AmiFamily",
+    "PoolProvisioner": "Provisioner",
+    "PoolScaledBy": "ScaledBy",
+}
+"""What several types have in common, or would have a clumsy name; others are type and property."""
+_SECRET = ("kubeconfig",)
+"""Inputs that are credentials, whatever the program says of them."""
+
+
+def component_schema() -> Schema:
+    """The schema as the plugin serves it."""
+    analyzed = _analyzed()
+    schema = _Schema(analyzed)
+    for typed, kinds in BLOCKS:
+        schema.know(analyzed["types"].get(_token(typed.__name__)), typed.__name__, kinds)
+    for name in COMPONENTS:
+        schema.know(analyzed["resources"][_token(name)], name, (SPECS[name],))
+    return {**_package(analyzed), "resources": analyzed["resources"], "types": analyzed["types"]}
+
+
+def _analyzed() -> Schema:
+    with warnings.catch_warnings():
+        # The SDK leaves a file open while it looks for the version of another SDK.
+        warnings.simplefilter("ignore", ResourceWarning)
+        kinds = [getattr(eks_gpushare, name) for name in COMPONENTS]
+        host = ComponentProvider(kinds, NAME, NAMESPACE, eks_gpushare.__version__)
+    found: Schema = json.loads(host.schema or "")
+    for kind in (*found["resources"].values(), *found["types"].values()):
+        for block in ("properties", "inputProperties"):
+            if block in kind:
+                pairs = kind[block].items()
+                kind[block] = {_stack_file_key(key): _told(each) for key, each in pairs}
+        for block in ("required", "requiredInputs"):
+            if block in kind:
+                kind[block] = sorted(map(_stack_file_key, kind[block]))
+        if "description" in kind:
+            kind["description"] = _in_one_line(kind["description"])
+    return found
+
+
+def _stack_file_key(key: str) -> str:
+    """The SDK's `rootVolumeGib` is `rootVolumeGiB` in a stack file."""
+    return schema_name(re.sub(r"[A-Z]", lambda match: f"_{match[0].lower()}", key))
+
+
+def _told(prop: Schema) -> Schema:
+    """A property with its description once, and in one line."""
+    told = {key: each for key, each in prop.items() if key != "description"}
+    for inner in ("items", "additionalProperties"):
+        if isinstance(told.get(inner), dict):
+            told[inner] = {k: v for k, v in told[inner].items() if k != "description"}
+    if "description" not in prop:
+        return told
+    return {"description": _in_one_line(prop["description"]), **told}
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _token(name: str) -> str:
+    return f"{NAME}:index:{name}"
+
+
+def _package(analyzed: Schema) -> Schema:
+    return {
+        "name": NAME,
+        "displayName": NAME,
+        "version": analyzed["version"],
+        "namespace": NAMESPACE,
+        "description": "GPU sharing on Amazon EKS: pools, device plugin and autoscaler that agree.",
+        "keywords": ["pulumi", "eks", "gpu", "nvidia", "mig", "category/cloud", "kind/component"],
+        "homepage": _REPOSITORY,
+        "repository": _REPOSITORY,
+        "license": "Apache-2.0",
+        "language": {
+            **analyzed["language"],
+            "go": {**analyzed["language"]["go"], "generateResourceContainerTypes": True},
+        },
+        "dependencies": analyzed["dependencies"],
+    }
+
+
+class _Schema:
+    """What models know of the properties, written into an analyzed schema."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._types: Schema = schema["types"]
+        self._enums: dict[tuple[str, ...], str] = {}
+
+    def know(self, kind: Schema | None, name: str, models: Iterable[type[BaseModel]]) -> None:
+        """Add what the models of a type or component know of each of its properties."""
+        if kind is None:
+            return
+        properties = kind.get("inputProperties") or kind["properties"]
+        for key, prop in properties.items():
+            for found in _annotations(models, key):
+                self._add(prop, found, f"{name}{key[:1].upper()}{key[1:]}")
+            for text in _descriptions(models, key):  # of inherited keys the analyzer has none
+                prop.setdefault("description", _in_one_line(text))
+            if key in _SECRET:
+                prop["secret"] = True
+
+    def _add(self, prop: Schema, annotations: tuple[Any, ...], name: str) -> None:
+        kinds = tuple(dict.fromkeys(each for one in annotations for each in _alternatives(one)))
+        for inside in ("items", "additionalProperties"):
+            if inside in prop:
+                kinds = tuple(inner for each in kinds for inner in _values(each))
+                prop = prop[inside]
+        words = tuple(dict.fromkeys(word for each in kinds for word in _words(each)))
+        if prop.get("type") == "string" and len(words) > 1 and all(map(_words, kinds)):
+            del prop["type"]
+            prop["$ref"] = f"#/types/{self._enum(words, name)}"
+        elif prop.get("$ref") == _ANY and Any not in kinds:
+            described = [self._described(each) for each in kinds]
+            del prop["$ref"]
+            prop.update({"oneOf": described} if len(described) > 1 else described[0])
+
+    def _enum(self, words: tuple[str, ...], name: str) -> str:
+        if words not in self._enums:
+            token = self._enums[words] = _token(_ENUM_NAMES.get(name, name))
+            values = [{"name": _pascal(word), "value": word} for word in words]
+            self._types[token] = {"type": "string", "enum": values}
+        return self._enums[words]
+
+    def _described(self, annotation: Any) -> Schema:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            return {"$ref": f"#/types/{self._object(annotation)}", "plain": True}
+        origin, inner = get_origin(annotation), get_args(annotation)
+        if origin in (list, tuple):
+            return {"type": "array", "items": self._described(_bare(inner[0]))}
+        if origin is dict:
+            return {"type": "object", "additionalProperties": self._described(_bare(inner[1]))}
+        if _words(annotation):
+            return {"type": "string"}
+        if annotation not in _SIMPLE:
+            raise TypeError(f"no schema type for {annotation}")
+        return {"type": _SIMPLE[annotation]}
+
+    def _object(self, model: type[BaseModel]) -> str:
+        token = _token(model.__name__)
+        if token not in self._types:
+            texts = field_descriptions(model)
+            properties = {
+                info.alias or name: {
+                    "description": _in_one_line(texts[info.alias or name]),
+                    **self._described(_bare(info.annotation)),
+                    "plain": True,
+                }
+                for name, info in model.model_fields.items()
+            }
+            fields = model.model_fields.items()
+            required = sorted(info.alias or name for name, info in fields if info.is_required())
+            self._types[token] = {
+                "type": "object",
+                "description": _in_one_line(model.__doc__ or ""),
+                "properties": properties,
+                "required": required,
+            }
+        return token
+
+
+def _annotations(models: Iterable[type[BaseModel]], key: str) -> Iterator[tuple[Any, ...]]:
+    found = [
+        info.annotation
+        for model in models
+        for name, info in model.model_fields.items()
+        if (info.alias or schema_name(name)) == key
+    ]
+    if found:
+        yield tuple(found)
+
+
+def _bare(annotation: Any) -> Any:
+    """Without what pydantic alone reads."""
+    while get_origin(annotation) is typing.Annotated:
+        annotation = get_args(annotation)[0]
+    return annotation
+
+
+def _alternatives(annotation: Any) -> Iterator[Any]:
+    """The parts of a union, but for None."""
+    annotation = _bare(annotation)
+    if get_origin(annotation) in (typing.Union, types.UnionType):
+        for each in get_args(annotation):
+            yield from _alternatives(each)
+    elif annotation is not type(None):
+        yield annotation
+
+
+def _values(annotation: Any) -> Iterator[Any]:
+    """What a list or a mapping holds."""
+    inner = get_args(annotation)
+    for each in inner[1:] if get_origin(annotation) is dict else inner[:1]:
+        yield from _alternatives(each)
+
+
+def _descriptions(models: Iterable[type[BaseModel]], key: str) -> Iterator[str]:
+    for model in models:
+        texts = field_descriptions(model)
+        found = texts.get(key) or texts.get(python_name(key))
+        if found:
+            yield found
+
+
+def _words(annotation: Any) -> tuple[str, ...]:
+    """The texts that a `Literal` has; none for anything else."""
+    values = get_args(annotation) if get_origin(annotation) is Literal else ()
+    return values if all(isinstance(each, str) for each in values) else ()
+
+
+def _pascal(word: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[^A-Za-z0-9]+", word))
+
+
+def text() -> str:
+    """The schema as its file has it."""
+    return json.dumps(component_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for path in (FILE, Path(__file__).parents[2] / "docs" / "components.schema.json"):
+        path.write_text(text(), encoding="utf-8")
