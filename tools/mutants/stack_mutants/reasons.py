@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+IN_LAB = "runs in the lab"
+"""Class of those that the lab has tried."""
 REASONS: Mapping[str, str] = {
     "wish": "It is the only place that says so: another value is another wish.",
     "default": "What is dropped is what its reader goes by without it.",
@@ -17,6 +19,7 @@ REASONS: Mapping[str, str] = {
     "fails the update": "The update fails by it and says so: nodes do not join, or a chart that is "
     "waited for does not start.",
     "runs": "Everything runs; what is lost shows in rare events alone, such as interruptions.",
+    IN_LAB: "The lab has tried it: all pods run as without it.",
 }
 """Class of a reason to the reason."""
 
