@@ -103,6 +103,8 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     ("*/Release:*/values.awsRegion/*", "fails the update"),
     ("*/Release:*/values/with a runtime class", "fails the update"),
     ("*/Tag:*", "fails the update"),
+    # Without an address of their own, nodes in a public subnet reach nothing.
+    ("*/NodeGroup:*/subnetIds/of public", "fails the update"),
     ("*/Subnet:*/tags.kubernetes.io/role/internal-elb/drop", "runs"),
     ("*/PodDisruptionBudget:*/spec.selector.*", "runs"),
     ("*/EventRule:*/drop", "runs"),
