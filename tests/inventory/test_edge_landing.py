@@ -226,3 +226,13 @@ def test_taints_that_nodes_lose_once_they_are_ready_keep_no_workload_off() -> No
 
     assert codes(pool, sliced(), pods({GPU: 1})) == []
     assert codes(lasting, sliced(), pods({GPU: 1})) == ["GPU1111"]
+
+
+@pytest.mark.parametrize("name", ["gpus", "gup", "GPU", "gpu.share", "gpu-shared", "gpu.shraed"])
+def test_a_resource_that_is_meant_to_be_one_of_gpus_is_nowhere(name: str) -> None:
+    assert codes(FREE, sliced(), pods({f"nvidia.com/{name}": 1})) == ["GPU1110"]
+
+
+@pytest.mark.parametrize("name", ["pgpu", "vgpu", "gpumem", "gpucores", "hostdev", "rdma_shared_a"])
+def test_resources_of_other_plugins_are_left_alone(name: str) -> None:
+    assert codes(FREE, sliced(), pods({f"nvidia.com/{name}": 1})) == []

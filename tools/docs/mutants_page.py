@@ -149,7 +149,7 @@ Each condition of a rule is inverted in turn: a comparison, also at its border, 
 `or`, what a function answers, a switch, a number. The tests that run its line are to fail. What
 they do not notice is a case that no test has, or a condition that makes no difference.
 `python tools/mutants/invert.py --write` measures it anew, in minutes.
-
+{part}
 | module | inverted | not noticed |
 |---|---:|---:|
 """
@@ -158,7 +158,8 @@ they do not notice is a case that no test has, or a condition that makes no diff
 def _rules() -> list[str]:
     if not RULES.is_file():
         return []
-    results = json.loads(RULES.read_text(encoding="utf-8"))
+    document = json.loads(RULES.read_text(encoding="utf-8"))
+    results, share = document["modules"], document["share"]
     rows, left = [], []
     for module, result in results.items():
         name = module.removeprefix("policies/").removeprefix("components/")
@@ -168,7 +169,8 @@ def _rules() -> list[str]:
     tried = sum(each["tried"] for each in results.values())
     rows.append(f"| all | {tried} | {len(left)} |")
     head = ["", "### What no test notices", "", "| module | condition -> inverted |", "|---|---|"]
-    return [_OF_RULES + "\n".join(rows), *(head if left else []), *left]
+    part = "" if share == 1 else f"\nOf each module, one inversion of {share} was tried.\n"
+    return [_OF_RULES.format(part=part) + "\n".join(rows), *(head if left else []), *left]
 
 
 def _code(text: str) -> str:

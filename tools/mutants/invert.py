@@ -13,8 +13,12 @@ import sys
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from rule_mutants.trial import Trial
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).parent / "rules.json"
@@ -41,16 +45,18 @@ def main(words: list[str]) -> int:
     sys.path[:0] = [str(ROOT / part) for part in ("tools/mutants", "components", "policies")]
     from rule_mutants.trial import Trial
 
-    trial = Trial(_modules(options.modules), options.share)
+    def keep(trial: Trial) -> None:
+        if options.write:  # after each module, so that an interrupted run is not lost
+            results = {"share": options.share, "modules": _found(trial)}
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+    trial = Trial(_modules(options.modules), options.share, keep)
     tests = [str(ROOT / each) for each in options.tests if (ROOT / each).exists()]
     with redirect_stdout(sys.stderr):
         pytest.main(["-q", "-p", "no:cacheprovider", *tests], plugins=[trial])
     if trial.failed:
         print("left out, since they fail as it is:", *trial.failed, sep="\n  ", file=sys.stderr)
-    results = sorted(trial.results.items())
-    found = {_shown(name): asdict(result) for name, result in results if result.tried}
-    if options.write:
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    found = _found(trial)
     if options.json:
         print(json.dumps(found))
         return 1 if trial.failed else 0
@@ -59,6 +65,11 @@ def main(words: list[str]) -> int:
         print(f"{name}: {each['tried']} inverted, {len(left)} not noticed")
         print("".join(f"  {what}\n" for what in left), end="")
     return 1 if trial.failed else 0
+
+
+def _found(trial: Trial) -> dict[str, dict[str, Any]]:
+    results = sorted(trial.results.items())
+    return {_shown(name): asdict(result) for name, result in results if result.tried}
 
 
 def _shown(name: str) -> str:

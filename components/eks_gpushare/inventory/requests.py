@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.inventory.advertised import is_gpu_resource
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
+
+
+_KNOWN = ("gpu", "gpu.shared")
+_OTHERS = ("pgpu", "vgpu")
+"""Of KubeVirt's device plugin, for GPUs that are handed to virtual machines."""
+_ALIKE = 0.8
 
 
 class Request(NamedTuple):
@@ -37,6 +44,18 @@ class Request(NamedTuple):
         return self.limit if self.request is None else self.request
 
 
+def is_misspelt(name: str) -> bool:
+    """Whether a resource is none of GPUs, and meant to be one: `nvidia.com/gpus`."""
+    prefix, _, last = name.partition("/")
+    if prefix != "nvidia.com" or is_gpu_resource(name) or last in _OTHERS:
+        return False
+    small = last.lower()
+    return any(
+        sorted(small) == sorted(known) or SequenceMatcher(None, small, known).ratio() > _ALIKE
+        for known in _KNOWN
+    )
+
+
 def requests_of(workload: Workload) -> Iterator[Request]:
     """What the containers of a workload ask for of GPUs."""
     for where, container in containers(workload.spec):
@@ -45,7 +64,7 @@ def requests_of(workload: Workload) -> Iterator[Request]:
         # What is missing in a block that is not known may be there.
         absent = {part: UNKNOWN if each is UNKNOWN else None for part, each in given.items()}
         for name in dict.fromkeys([*limits, *requests]):
-            if is_gpu_resource(name):
+            if is_gpu_resource(name) or is_misspelt(name):
                 part = "limits" if name in limits else "requests"
                 yield Request(
                     name,

@@ -17,7 +17,7 @@ from rule_mutants.conditions import inversions
 from rule_mutants.swapping import forget_results, living, swap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import pytest
@@ -44,8 +44,11 @@ class Result:
 class Trial:
     """The plugin; `results` is there after the session."""
 
-    def __init__(self, modules: list[Path], share: int = 1) -> None:
-        self._modules, self._share = modules, share
+    def __init__(
+        self, modules: list[Path], share: int = 1, after: Callable[[Trial], None] | None = None
+    ) -> None:
+        """Take the modules, of how many inversions one is tried, and what follows each module."""
+        self._modules, self._share, self._after = modules, share, after
         self.results: dict[str, Result] = {}
         self.failed: list[str] = []
         """Tests that fail without any inversion; they are left out."""
@@ -68,6 +71,8 @@ class Trial:
                     kind = result.survived if verdict == _SURVIVED else result.untested
                     kind.append(inversion.what)
             print(f"{module.name}: {result.tried} inverted", file=sys.stderr, flush=True)
+            if self._after is not None:
+                self._after(self)
         return True
 
     def _run_once(

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _ON_RESOURCES = [each for each in POLICIES if isinstance(each, ResourceValidationPolicy)]
 _ON_STACKS = [each for each in POLICIES if isinstance(each, StackValidationPolicy)]
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a policy says."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+IN_LAB = "runs in the lab"
+"""Class of those that the lab has tried."""
 REASONS: Mapping[str, str] = {
     "wish": "It is the only place that says so: another value is another wish.",
     "default": "What is dropped is what its reader goes by without it.",
@@ -17,6 +19,7 @@ REASONS: Mapping[str, str] = {
     "fails the update": "The update fails by it and says so: nodes do not join, or a chart that is "
     "waited for does not start.",
     "runs": "Everything runs; what is lost shows in rare events alone, such as interruptions.",
+    IN_LAB: "The lab has tried it: all pods run as without it.",
 }
 """Class of a reason to the reason."""
 
@@ -42,6 +45,16 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     ("*/VpcEndpoint:*/drop", "wish"),
     ("*/Release:*karpenter*/values.replicas/to 1", "wish"),
     ("*/Service:*/spec/to the world", "wish"),
+    # Nothing else says that these pods need a GPU at all.
+    ("*/Deployment:*.resources.limits.nvidia.com/*/drop", "wish"),
+    ("*/Deployment:*.resources.limits.nvidia.com/*/to 0", "wish"),
+    ("*/NodePool:*/spec.limits.nvidia.com/gpu.shared/*", "wish"),
+    ("*/NodePool:*/spec.disruption.budgets/drop", "default"),
+    ("*/Release:*/values.settings.interruptionQueue/drop", "runs"),
+    ("*/Release:*/values.settings.interruptionQueue/to another", "fails the update"),
+    ("*/Release:*/values.autoscalingGroups.0.name/*", "fails the update"),
+    ("*/EC2NodeClass:*/spec.role/to Other", "fails the update"),
+    ("*/NodeOverlay:*/spec.requirements.0.key/other", "fails the update"),
     ("*/EC2NodeClass:*/spec.metadataOptions/drop", "default"),
     ("*/EC2NodeClass:*/spec.blockDeviceMappings/drop", "default"),
     ("*/Release:*/values.config.default/drop", "default"),
@@ -90,6 +103,8 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     ("*/Release:*/values.awsRegion/*", "fails the update"),
     ("*/Release:*/values/with a runtime class", "fails the update"),
     ("*/Tag:*", "fails the update"),
+    # Without an address of their own, nodes in a public subnet reach nothing.
+    ("*/NodeGroup:*/subnetIds/of public", "fails the update"),
     ("*/Subnet:*/tags.kubernetes.io/role/internal-elb/drop", "runs"),
     ("*/PodDisruptionBudget:*/spec.selector.*", "runs"),
     ("*/EventRule:*/drop", "runs"),

@@ -10,7 +10,7 @@ from stack_mutants import by_lint
 from stack_mutants.by_policy import heard
 from stack_mutants.edges import EDGES
 from stack_mutants.mutant import mutants, spread
-from stack_mutants.reasons import reason_of
+from stack_mutants.reasons import IN_LAB, reason_of
 from stack_mutants.recordings import stacks
 from stack_mutants.stack_files import spread_files, wrong_files
 
@@ -60,6 +60,8 @@ def row_of(mutant: Mutant, in_lab: Mapping[str, list[str]]) -> Row:
     if not by and (said := in_lab.get(mutant.name)):
         by["lab"] = tuple(said)
     reason = "" if by else reason_of(mutant.name)
+    if not by and not reason and mutant.name in in_lab:
+        reason = IN_LAB
     return Row(mutant.name, edge, mutant.way.name, mutant.stakes, by, reason)
 
 
