@@ -95,6 +95,7 @@ def clone(tmp_path: Path) -> Path:
         shutil.copy(ROOT / name, tmp_path / name)
     for name in ("stacks", "policies"):
         shutil.copytree(ROOT / name, tmp_path / name)
+    (tmp_path / "examples").symlink_to(ROOT / "examples", target_is_directory=True)
     return tmp_path
 
 
