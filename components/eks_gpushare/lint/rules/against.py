@@ -46,3 +46,10 @@ SHARES_UNREACHED = Rule(
     "The node is full before its shares are: some of the GPU that is paid for stays unused.",
     _RESOURCES,
 )
+THIN_SHARES = Rule(
+    "GPU1208",
+    "info",
+    "A share comes with a CPU and some memory of the node.",
+    "CPU or memory runs out before the shares do, so the last shares are paid for and not used.",
+    "https://karpenter.sh/docs/reference/instance-types/",
+)
