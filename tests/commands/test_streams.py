@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 STACK = str(ROOT / "stacks" / "Pulumi.time-slicing.yaml")
+MANIFEST = str(ROOT / "examples" / "lint" / "GPU1110" / "good.yaml")
 SECONDS = 60
 
 COMMANDS = {
@@ -35,6 +36,8 @@ COMMANDS = {
     "mig profiles": ["mig", "profiles", "A100-40GB"],
     "mig layouts": ["mig", "layouts", "A100-40GB"],
     "mig check": ["mig", "check", "A100-40GB", "3g.20gb=1", "1g.5gb=9"],
+    "lint": ["lint", MANIFEST],
+    "lint --json": ["lint", "--json", MANIFEST],
     "schema": ["schema"],
     "findings": ["findings"],
     "findings one": ["findings", "GPU201"],

@@ -28,7 +28,7 @@ MIG_CONFIG_LABEL = "nvidia.com/mig.config"
 """Names what MIG manager makes of a node's GPUs."""
 CONFIG_KEY = "config.yaml"
 """Key of MIG manager's ConfigMap."""
-_OF_NVIDIA = re.compile(r"all-(balanced|disabled|enabled|\d+g\.)")
+_OF_NVIDIA = re.compile(r"all-(balanced|disabled|enabled|[0-9]+g\.)")
 """What names of the layouts begin with that come with MIG manager."""
 _BOOT = re.compile(r'MIG_LAYOUT="?([^"\n]*)')
 _BY_HAND = re.compile(r"nvidia-smi\s+mig|nvidia-mig-parted")

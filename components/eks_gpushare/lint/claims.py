@@ -37,7 +37,7 @@ _TIME_SLICING: Final = re.compile(
     r"time[- ]?slic|\breplicas?\b|virtual GPU|\bvGPUs?\b|oversubscri|timeSlicing", re.IGNORECASE
 )
 _OTHER_WAYS: Final = re.compile(
-    r"\bMIG\b|\bMPS\b|multi-instance|multi-process|\d+g\.\d+gb", re.IGNORECASE
+    r"\bMIG\b|\bMPS\b|multi-instance|multi-process|[0-9]+g\.[0-9]+gb", re.IGNORECASE
 )
 _TAKEN_BACK: Final = re.compile(
     r"\b(?:not?|none|nor|never|neither|without|cannot|can't|doesn't|don't|isn't|won't|aren't|instead|"
@@ -46,51 +46,55 @@ _TAKEN_BACK: Final = re.compile(
 )
 _OF_MEASURE: Final = re.compile(
     r"\b(?:utili[sz]ation|utili[sz]ed|busy|cost|costs|saving|savings|save|cheaper|faster|slower|"
-    r"throughput|latency|overhead|discount|threshold|alert|reduc\w+|increas\w+|improv\w+)\b",
+    r"throughput|latency|overhead|discount|threshold|alert|reduc[a-z0-9]+|increas[a-z0-9]+|improv[a-z0-9]+)\b",
     re.IGNORECASE,
 )
-_PERCENT: Final = re.compile(r"(?<![\d.])(\d{1,2}(?:\.\d+)?)[ ]?(?:%|percent\b|per cent\b)")
+_PERCENT: Final = re.compile(r"(?<![0-9.])([0-9]{1,2}(?:\.[0-9]+)?)[ ]?(?:%|percent\b|per cent\b)")
 _NUMBER: Final = re.compile(
-    r"(?<![\d.%-])(\d{1,3})(?![\d%]|\.\d|[ ]?(?:%|percent|per cent|GB|Gi|MB))"
+    r"(?<![0-9.%-])([0-9]{1,3})(?![0-9%]|\.[0-9]|[ ]?(?:%|percent|per cent|GB|Gi|MB))"
 )
 _WORDS: Final = {"two": 2, "three": 3, "four": 4, "five": 5, "eight": 8, "ten": 10, "twenty": 20}
 _FRACTION: Final = re.compile(
     r"(?:\b(?:a|one)[ -](?:half|third|quarter|fourth|fifth|eighth|tenth)|\bhalf|"
-    r"(?<![\d/.])1/\d{1,2})"
+    r"(?<![0-9/.])1/[0-9]{1,2})"
     r"(?: of)? (?:the |a |its |one |that )?(?:physical |whole |total |single )?"
     r"(?:GPU|compute|memory|VRAM|card|device|SMs?\b)",
     re.IGNORECASE,
 )
 _MEMORY_EACH: Final = re.compile(
-    r"\b(?:each|every|per|a) (?:\w+[ -]){0,2}(?:pod|replica|workload|container|user|tenant|slice|"
-    r"virtual GPU|vGPU|share|notebook)s?\b.{0,30}?\b(?:gets?|has|have|receives?|is guaranteed|"
-    r"is allocated|is limited to|is given|owns)\b.{0,20}?\b\d+(?:\.\d+)? ?(?:GB|GiB|G)\b"
+    r"\b(?:each|every|per|a) (?:[a-z0-9]+[ -]){0,2}"
+    r"(?:pod|replica|workload|container|user|tenant|slice|virtual GPU|vGPU|share|notebook)s?\b"
+    r".{0,30}?\b(?:gets?|has|have|receives?|is guaranteed|"
+    r"is allocated|is limited to|is given|owns)\b.{0,20}?\b[0-9]+(?:\.[0-9]+)? ?(?:GB|GiB|G)\b"
     r".{0,20}?(?:memory|VRAM|GPU)",
     re.IGNORECASE,
 )
 _OUTRIGHT: Final = re.compile(
-    r"\b((?:each|every|one|a|per) (?:\w+[ -]){0,2}?(?:pod|replica|workload|container|user|tenant|"
-    r"virtual GPU|vGPU|share|notebook|job|client))\b(?:(?![.;,]).){0,40}?\b(?:gets?|has|have|owns?|"
+    r"\b((?:each|every|one|a|per) (?:[a-z0-9]+[ -]){0,2}?"
+    r"(?:pod|replica|workload|container|user|tenant|virtual GPU|vGPU|share|notebook|job|"
+    r"client))\b(?:(?![.;,]).){0,40}?\b(?:gets?|has|have|owns?|"
     r"is|equals?|receives?|is worth|is given|gives)\b(?:(?![.;,]).){0,25}?"
-    r"(?<![\d.])(\d{1,2}(?:\.\d+)? ?(?:%|percent\b|per cent\b)) of (?:the|a|its|one|each) "
-    r"(?:\w+ ){0,2}?(?:GPU|card|compute)",
+    r"(?<![0-9.])([0-9]{1,2}(?:\.[0-9]+)? ?(?:%|percent\b|per cent\b)) of (?:the|a|its|one|each) "
+    r"(?:[a-z0-9]+ ){0,2}?(?:GPU|card|compute)",
     re.IGNORECASE,
 )
 """A sentence that gives somebody a percentage of a GPU, whatever the number of replicas."""
 _ALL: Final = re.compile(r"\b(?:up to|all of|entire|full|whole|at most)\b", re.IGNORECASE)
 _ISOLATION: Final = re.compile(
-    r"time[- ]?slic\w+ (?:\w+ ){0,3}?(?:provides?|guarantees?|ensures?|gives?|offers?|enforces?|"
+    r"time[- ]?slic[a-z0-9]+ (?:[a-z0-9]+ ){0,3}?"
+    r"(?:provides?|guarantees?|ensures?|gives?|offers?|enforces?|"
     r"isolates?)\b.{0,40}?(?:memory|fault|isolation|dedicated|guaranteed)",
     re.IGNORECASE,
 )
 _SCHEDULED: Final = re.compile(r"dedicated (?:GPU )?time", re.IGNORECASE)
 _HAS: Final = re.compile(
-    r"\b(?:gets?|owns?|has|have|receives?|gives?|equals?|equat\w+|equivalent|guarantee\w*|shares?|"
-    r"allocat\w+|means?|worth|each)\b[^.;]*$|=\s*$",
+    r"\b(?:gets?|owns?|has|have|receives?|gives?|equals?|equat[a-z0-9]+|equivalent|guarantee[a-z0-9]*|shares?|"
+    r"allocat[a-z0-9]+|means?|worth|each)\b[^.;]*$|=\s*$",
     re.IGNORECASE,
 )
 _PART_OF: Final = re.compile(
-    r"\s*(?:of (?:the |a |an |its |one |each |that )?(?:\w+ ){0,2}?(?:GPU|card|compute|resource|"
+    r"\s*(?:of (?:the |a |an |its |one |each |that )?(?:[a-z0-9]+ ){0,2}?"
+    r"(?:GPU|card|compute|resource|"
     r"memory|it\b|device)|allocat|share|slice|for each|each|per\b|GPU)",
     re.IGNORECASE,
 )
@@ -98,9 +102,9 @@ _NO_MORE: Final = re.compile(
     r",? (?:and |but )?(?:never|no|not|nothing) (?:any )?(?:more|less)\b", re.IGNORECASE
 )
 _REPLICAS: Final = re.compile(
-    r"(?:\b\d{1,3}|\b(?:two|three|four|five|eight|ten|twenty)) (?:[\w-]+ ){0,2}?"
+    r"(?:\b[0-9]{1,3}|\b(?:two|three|four|five|eight|ten|twenty)) (?:[a-z0-9-]+ ){0,2}?"
     r"(?:replicas|virtual GPUs|vGPUs|slices|shares)"
-    r"|replicas[`\"']?[:=]? (?:to |is |of )?\d{1,3}",
+    r"|replicas[`\"']?[:=]? (?:to |is |of )?[0-9]{1,3}",
     re.IGNORECASE,
 )
 _NEAR: Final = 60
@@ -193,17 +197,21 @@ def _numbers(text: str) -> list[int]:
 
 
 _TYPE: Final = re.compile(
-    r"\b([a-z]{1,3}\d[a-z0-9-]{0,8})\.(\d{0,3}xl(?:arge)?|metal)\b", re.IGNORECASE
+    r"\b([a-z]{1,3}[0-9][a-z0-9-]{0,8})\.([0-9]{0,3}xl(?:arge)?|metal)\b", re.IGNORECASE
 )
 _PROFILE: Final = re.compile(
-    r"(?<![\w.-])(\d)g\.(\d{1,3})gb(?:\+(me(?:\.all)?|gfx))?(?![\w+])", re.IGNORECASE
+    r"(?<![A-Za-z0-9_.-])([0-9])g\.([0-9]{1,3})gb(?:\+(me(?:\.all)?|gfx))?(?![A-Za-z0-9_+])",
+    re.IGNORECASE,
 )
 _MODELS: Final = re.compile(r"\b(A100|A30|H100|H200|B200|B300|GB200|A10G?|T4|V100|L4|L40S?)\b(?!-)")
 _PODS_OF: Final = re.compile(
-    r"(?<![\d.-])(\d{1,3}) (?:\w+ ){0,2}?(?:with|of|at|x) (?:a )?(\d{1,3}) ?GB\b", re.IGNORECASE
+    r"(?<![0-9.-])([0-9]{1,3}) (?:[a-z0-9]+ ){0,2}?(?:with|of|at|x) (?:a )?([0-9]{1,3}) ?GB\b",
+    re.IGNORECASE,
 )
 _COUNT_OF_PROFILE: Final = re.compile(
-    r"(?<![\d.*/-])(\d{1,3})(?:[ ]?[x\u00d7])? +(?:`|\")?(\d)g\.(\d{1,3})gb(?![\w+])", re.IGNORECASE
+    r"(?<![0-9.*/-])([0-9]{1,3})(?:[ ]?[x\u00d7])? +(?:`|\")?"
+    r"([0-9])g\.([0-9]{1,3})gb(?![A-Za-z0-9_+])",
+    re.IGNORECASE,
 )
 
 
@@ -351,7 +359,7 @@ _SINGLE: Final = re.compile(
     r"\bsingle[\s*_`\"']+(?:MIG[\s]+)?strategy|strategy[\s=:`\"']+single\b", re.IGNORECASE
 )
 _MIXED: Final = re.compile(r"\bmixed\b", re.IGNORECASE)
-_MIG_RESOURCE: Final = re.compile(r"nvidia\.com/mig-(\d+g\.\d+gb)")
+_MIG_RESOURCE: Final = re.compile(r"nvidia\.com/mig-([0-9]+g\.[0-9]+gb)")
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+(.*)")
 
 

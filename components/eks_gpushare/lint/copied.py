@@ -7,7 +7,7 @@ from typing import Final
 
 _ARROWS: Final = re.compile(r"^([ \t]*)[\u25b6\u25b8\u25ba\u25bc\u25be][ \t]", re.MULTILINE)
 """By which a page folds a part."""
-_TEXT_FOLLOWS: Final = re.compile(r"^(?P<indent> *)[\w.\"'/-]+:[ \t]+[|>][-+]?[ \t]*$")
+_TEXT_FOLLOWS: Final = re.compile(r"^(?P<indent> *)[A-Za-z0-9_.\"'/-]+:[ \t]+[|>][-+]?[ \t]*$")
 
 
 def as_meant(text: str) -> str:

@@ -77,7 +77,7 @@ def _allowed(name: str, requirements: Iterable[Any]) -> bool:
 def _facts(found: InstanceType) -> dict[str, str]:
     """Karpenter's labels of a type, by what follows their prefix."""
     family, _, size = found.name.partition(".")
-    generation = "".join(each for each in family[1:3] if each.isdigit())[:1]
+    generation = "".join(each for each in family[1:3] if each.isascii() and each.isdigit())[:1]
     made = {
         "family": family,
         "size": size,
@@ -91,6 +91,10 @@ def _facts(found: InstanceType) -> dict[str, str]:
     if found.gpu is not None:
         made["gpu-name"] = found.gpu.model.lower().replace(" ", "-")
     return made
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
 
 
 def _fits(requirement: Any, facts: dict[str, str]) -> bool:
@@ -108,9 +112,9 @@ def _fits(requirement: Any, facts: dict[str, str]) -> bool:
         return have in values
     if operator == "NotIn":
         return have not in values
-    number = values[0] if values else ""
-    if operator in ("Gt", "Gte", "Lt", "Lte") and have.isdecimal() and str(number).isdecimal():
-        left, right = int(have), int(str(number))
+    number = str(values[0]) if values else ""
+    if operator in ("Gt", "Gte", "Lt", "Lte") and _is_number(have) and _is_number(number):
+        left, right = int(have), int(number)
         return {
             "Gt": left > right,
             "Gte": left >= right,

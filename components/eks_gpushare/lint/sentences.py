@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_ALONE: Final = re.compile(r"[ \t]*(?:[-*+•|#]|\d+[.)][ \t]|>)")
+_ALONE: Final = re.compile(r"[ \t]*(?:[-*+•|#]|[0-9]+[.)][ \t]|>)")
 _END: Final = re.compile(r"[.!?][\"')\]*_]*[ \t]+(?=[\"'(*_`]*[A-Z0-9])")
 _LONGEST: Final = 2000
 """Characters of what can be a sentence."""

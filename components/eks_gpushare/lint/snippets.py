@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.lint.document import Document
 
-_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_VARIABLE: Final = re.compile(r"\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z0-9_]+))")
 _EXPANDS: Final = re.compile(r"\$[A-Za-z_{(]|`")
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][^<>]*>")
 

@@ -48,7 +48,7 @@ _OWN_KEYS: Final = frozenset(
 )
 """Mappings whose keys are the user's own."""
 _PLAIN_LISTS: Final = frozenset(("command", "args", "values", "add", "drop"))
-_TYPE: Final = re.compile(r"kubernetes_([a-z_]+?)(?:_v\d+(?:(?:alpha|beta)\d+)?)?")
+_TYPE: Final = re.compile(r"kubernetes_([a-z_]+?)(?:_v[0-9]+(?:(?:alpha|beta)[0-9]+)?)?")
 
 
 def object_of(kind: str, given: Any) -> dict[str, Any] | None:

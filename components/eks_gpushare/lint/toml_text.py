@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
 
 _HEADER: Final = re.compile(r"[ \t]*\[\[?(?P<key>[^\[\]\n]+)\]\]?[ \t]*(?:#.*)?$")
-_ENTRY: Final = re.compile(r"[ \t]*(?P<key>(?:\"[^\"\n]*\"|'[^'\n]*'|[\w.-])+)[ \t]*=")
-_STEP: Final = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'|([\w-]+)")
+_ENTRY: Final = re.compile(r"[ \t]*(?P<key>(?:\"[^\"\n]*\"|'[^'\n]*'|[A-Za-z0-9_.-])+)[ \t]*=")
+_STEP: Final = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'|([A-Za-z0-9_-]+)")
 
 
 def places(text: str, line: int = 1, column: int = 1) -> dict[FieldPath, Position]:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grpc  # type: ignore[import-untyped]  # no stubs
-from google.rpc import status_pb2  # type: ignore[import-untyped]  # no stubs
 from pulumi.runtime.proto import (
     engine_pb2_grpc,
     errors_pb2,
     provider_pb2,
     provider_pb2_grpc,
     resource_pb2_grpc,
+    status_pb2,
 )
 
 from eks_gpushare.program.engine import Engine

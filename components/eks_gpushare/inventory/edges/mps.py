@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
 from eks_gpushare.catalog.gpus import mps_client_limit
+from eks_gpushare.catalog.versions import device_plugin_source
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
@@ -55,7 +56,7 @@ TOO_MANY_CLIENTS = Rule(
     "error",
     "A GPU is shared by as many as MPS takes at most.",
     "The control daemon stops with `invalid MPS configuration`, and the node advertises nothing.",
-    "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/cmd/mps-control-daemon/mps/device.go",
+    device_plugin_source("cmd/mps-control-daemon/mps/device.go"),
 )
 SHARED_MEMORY = Rule(
     "GPU1174",

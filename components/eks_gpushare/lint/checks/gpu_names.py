@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 _OF_NVIDIA: Final = re.compile(r"nvidia(?:\.com)?/", re.IGNORECASE)
 _MIG: Final = re.compile(
-    r"nvidia\.com/mig-(?:\d+c\.)?\d+g\.\d+gb(?:[.-](?:me|gfx|all))*(?:\.shared)?"
+    r"nvidia\.com/mig-(?:[0-9]+c\.)?[0-9]+g\.[0-9]+gb(?:[.-](?:me|gfx|all))*(?:\.shared)?"
 )
-_PROFILE: Final = re.compile(r"(\d+)g[-_. ]?(\d+)gb", re.IGNORECASE)
+_PROFILE: Final = re.compile(r"([0-9]+)g[-_. ]?([0-9]+)gb", re.IGNORECASE)
 _ONCE: Final = "alpha.kubernetes.io/nvidia-gpu"
 """What GPUs were called up to Kubernetes 1.10."""
 _MEANT: Final = {
     **dict.fromkeys(("gpu", "gpus"), GPU),
     **dict.fromkeys(("gpushared", "gpushare", "sharedgpu"), GPU + SHARED_SUFFIX),
 }
-_LABELS: Final = re.compile(r"nvidia\.com/(?:gpu|gpu\.shared|mig-\d+g\.\d+gb(?:\.shared)?)")
+_LABELS: Final = re.compile(r"nvidia\.com/(?:gpu|gpu\.shared|mig-[0-9]+g\.[0-9]+gb(?:\.shared)?)")
 _WANTING: Final = ("In", "Exists", "Gt", "Lt")
 _TERMS: Final = (
     "affinity",

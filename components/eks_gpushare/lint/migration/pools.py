@@ -65,7 +65,9 @@ def pool_of(nodes: Nodes, shares: Shares, moved: Moved) -> None:
 def free_name(given: Any, moved: Moved) -> str:
     """A name for a pool, as stack files have them, that no other has."""
     plain = re.sub(r"[^a-z0-9]+", "-", str(given).lower()).strip("-") if given != UNKNOWN else ""
-    name = base = plain[:40].strip("-") if plain[:1].isalpha() else f"gpu-{plain[:36]}".strip("-")
+    name = base = (
+        plain[:40].strip("-") if "a" <= plain[:1] <= "z" else f"gpu-{plain[:36]}".strip("-")
+    )
     number = 2
     while name in moved.pools:
         name = f"{base}-{number}"

@@ -32,12 +32,12 @@ _DATA: Final = frozenset(("yaml", "yml", "json", "jsonc"))
 _TOOL: Final = re.compile(
     rf"[ \t]*(?:[$%#][ \t]+)?(?:sudo[ \t]+)?(?:{'|'.join(TOOLS)}|cat(?=[ \t]+(?:<<|>)))(?:[ \t]|$)"
 )
-_KEY: Final = re.compile(r"[\w.\"'/-]+:(?:[ \t]|$)")
+_KEY: Final = re.compile(r"[A-Za-z0-9_.\"'/-]+:(?:[ \t]|$)")
 _PLAN: Final = re.compile(r"[ \t]*multiTenantGpu:[ \t]*$")
 _PLAN_KEY: Final = re.compile(
     r"[ \t]*(?P<key>instanceType|timeSlicingReplicas|migProfile):[ \t]*(?P<value>[^\s#]+)"
 )
-_PART: Final = re.compile(r"(?:[ \t]|-[ \t]|---|#|[\w.\"'/-]+:(?:[ \t]|$)|[\]}])")
+_PART: Final = re.compile(r"(?:[ \t]|-[ \t]|---|#|[A-Za-z0-9_.\"'/-]+:(?:[ \t]|$)|[\]}])")
 
 
 class Block(NamedTuple):
@@ -104,7 +104,7 @@ def _take_data(block: Block, said: Said) -> None:
 def _comments(block: Block) -> Iterator[Block]:
     """Lines of YAML or commands with a comment, which are prose as well."""
     for number, line in enumerate(block.text.splitlines(), block.line):
-        if re.search(r"(?:^|\s)#\s*\w", line):
+        if re.search(r"(?:^|\s)#\s*[A-Za-z0-9_]", line):
             yield Block("prose", line, number)
 
 
@@ -143,7 +143,7 @@ def blocks(text: str) -> Iterator[Block]:
     ends: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
         word = line.strip()
-        if word.replace("_", "").replace("-", "").isalnum():
+        if word.isascii() and word.replace("_", "").replace("-", "").isalnum():
             ends.setdefault(word, []).append(number)
     prose: list[str] = []
     at = begin = 0
@@ -225,7 +225,7 @@ def _end_of_command(lines: list[str], at: int, ends: Mapping[str, Sequence[int]]
     while end + 1 < len(lines) and lines[end].rstrip().endswith("\\"):
         end += 1
     end += 1
-    waits = re.search(r"<<-?[ \t]*['\"\\]?([\w.-]+)", "\n".join(lines[at:end]))
+    waits = re.search(r"<<-?[ \t]*['\"\\]?([A-Za-z0-9_.-]+)", "\n".join(lines[at:end]))
     if waits is None:
         return end
     stops = ends.get(waits[1], ())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TOP: Final = "mig-configs"
 _KEYS: Final = ("device-filter", "devices", "mig-enabled", "mig-devices")
 _PROFILE: Final = re.compile(
-    r"(?:(\d+)c\.)?(\d+)g\.(\d+)gb((?:[+.-](?:me|gfx)(?:[.,]all)?)*)", re.IGNORECASE
+    r"(?:([0-9]+)c\.)?([0-9]+)g\.([0-9]+)gb((?:[+.-](?:me|gfx)(?:[.,]all)?)*)", re.IGNORECASE
 )
 _FILTER: Final = re.compile(r"0x[0-9a-f]{1,8}|[0-9]{1,10}", re.IGNORECASE)
 _NVIDIA: Final = 0x10DE
@@ -191,7 +191,7 @@ class _Config:
             fix = f"Did you mean {close}?" if close else "Write one such as 1g.5gb."
             edits = _renamed((*at, each), close if close not in counts else None)
             yield self._problem(rules.REFUSED, (*at, each), message, fix, edits)
-        split = any(re.match(r"\d+c\.", each) for each in counts)
+        split = any(re.match(r"[0-9]+c\.", each) for each in counts)
         if wrong or split or not models or not counts or not _ELSEWHERE.isdisjoint(counts):
             return
         named = {_usual(each): count for each, count in counts.items()}

@@ -29,7 +29,7 @@ class StackFileReader:
             return False
         config = value.get("config")
         keys = config if isinstance(config, dict) else ()
-        is_stack = any(re.fullmatch(r"[a-z][\w-]*:[\w-]+", key) for key in keys)
+        is_stack = any(re.fullmatch(r"[a-z][A-Za-z0-9_-]*:[A-Za-z0-9_-]+", key) for key in keys)
         return is_stack or _FILE.fullmatch(PurePath(document.file).name) is not None
 
     def read(self, document: Document) -> Read:

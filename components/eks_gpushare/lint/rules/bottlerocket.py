@@ -57,7 +57,7 @@ _KEYS: Final[Mapping[str, Any]] = {
 }
 _NOUNS: Final = {bool: "true or false", int: "a whole number"}
 _LEAST: Final = 2
-_COUNT: Final = re.compile(r"[1-9]\d?")
+_COUNT: Final = re.compile(r"[1-9][0-9]?")
 _PARTS: Final = (1, 2, 3, 4, 7)
 
 

@@ -49,7 +49,7 @@ INTEGRATIONS: Final = "x-internal-integrations"
 GPU: Final = "multiTenantGpu"
 CAPABILITIES: Final = "x-omnistrate-capabilities"
 _KEYS: Final = ("instanceType", "timeSlicingReplicas", "migProfile")
-_PROFILE: Final = re.compile(r"\d+g\.\d+gb(?:\+[a-z.]+)?")
+_PROFILE: Final = re.compile(r"[0-9]+g\.[0-9]+gb(?:\+[a-z.]+)?")
 _PERCENT: Final = 100
 
 

@@ -5,10 +5,11 @@ Source: `api/config/v1` of NVIDIA/k8s-device-plugin, at the version in `catalog.
 
 from __future__ import annotations
 
+from eks_gpushare.catalog.versions import device_plugin_source
 from eks_gpushare.findings.rule import Rule
 
 _README = "https://github.com/NVIDIA/k8s-device-plugin#"
-_CONFIG = "https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/api/config/v1"
+_CONFIG = "api/config/v1"
 
 IGNORED = Rule(
     "GPU1020",
@@ -22,21 +23,21 @@ REFUSED = Rule(
     "error",
     "A device plugin's configuration is one that the plugin starts with.",
     "It stops at a value that it cannot read, and restarts for ever; the node has no GPUs then.",
-    f"{_CONFIG}/replicas.go",
+    device_plugin_source(f"{_CONFIG}/replicas.go"),
 )
 RESET = Rule(
     "GPU1022",
     "warning",
     "A device plugin's configuration sets nothing that the plugin takes back.",
     "It says so in its log alone and goes on with the default: all devices, the usual name.",
-    f"{_CONFIG}/config.go",
+    device_plugin_source(f"{_CONFIG}/config.go"),
 )
 BOTH = Rule(
     "GPU1023",
     "error",
     "A configuration shares GPUs by time slicing or by MPS, not by both.",
     "Of both the plugin takes MPS without a word.",
-    f"{_CONFIG}/sharing.go",
+    device_plugin_source(f"{_CONFIG}/sharing.go"),
 )
 NO_VERSION = Rule(
     "GPU1024",

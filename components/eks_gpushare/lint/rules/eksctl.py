@@ -182,7 +182,7 @@ def _image(
     if at(group, "amiFamily") != "AmazonLinux2" or own or not _has_gpus(group):
         return
     numbers = str(version).split(".")
-    known = len(numbers) > 1 and all(each.isdecimal() for each in numbers[:2])
+    known = len(numbers) > 1 and all(each.isascii() and each.isdecimal() for each in numbers[:2])
     if known and tuple(int(each) for each in numbers[:2]) <= _LAST_AL2:
         return
     yield Problem(

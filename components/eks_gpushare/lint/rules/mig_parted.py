@@ -5,6 +5,7 @@ Source: `api/spec/v1/spec.go` of NVIDIA/mig-parted, at the version in `catalog.v
 
 from __future__ import annotations
 
+from eks_gpushare.catalog.versions import mig_parted_source
 from eks_gpushare.findings.rule import Rule
 
 REFUSED = Rule(
@@ -12,7 +13,7 @@ REFUSED = Rule(
     "error",
     "A MIG configuration is one that mig-parted takes.",
     "It refuses the whole file, and no node gets a layout.",
-    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/api/spec/v1/spec.go",
+    mig_parted_source("api/spec/v1/spec.go"),
 )
 NO_PROFILE = Rule(
     "GPU1031",
@@ -33,5 +34,5 @@ NO_FILTER = Rule(
     "error",
     "A device filter is a PCI device id of a GPU, with the vendor: 0x20B010DE.",
     "Any other matches no GPU, and the node is left as it was without an error.",
-    "https://github.com/NVIDIA/mig-parted/blob/v0.15.0/pkg/types/device.go",
+    mig_parted_source("pkg/types/device.go"),
 )

@@ -93,7 +93,7 @@ def chart_name(reference: str) -> str:
     if name.endswith(".tgz"):
         name = name.removesuffix(".tgz")
         stem, dash, version = name.rpartition("-")
-        name = stem if dash and version.lstrip("v")[:1].isdecimal() else name
+        name = stem if dash and "0" <= version.lstrip("v")[:1] <= "9" else name
     return name
 
 

@@ -129,7 +129,7 @@ def _path(key: str) -> tuple[str | int, ...] | None:
         elif char == "[":
             end = key.find("]", at)
             inner = key[at + 1 : end] if end > 0 else ""
-            if not inner.isdecimal() or len(inner) > len(str(_MOST_INDEX)):
+            if not (inner.isascii() and inner.isdecimal()) or len(inner) > len(str(_MOST_INDEX)):
                 return None
             if word:
                 steps.append(word)

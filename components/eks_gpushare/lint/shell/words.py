@@ -23,8 +23,10 @@ GAP: Final = "\ue000"
 """Stands in a word for what is not known."""
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)\+?=(?P<value>.*)", re.DOTALL)
-_PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w. /'-]{0,60}>(?![<>])")
-_HEREDOC: Final = re.compile(r"<<(?P<dash>-?)[ \t]*(?P<word>'[^'\n]*'|\"[^\"\n]*\"|\\?[\w.-]+)")
+_PLACEHOLDER: Final = re.compile(r"<[A-Za-z][A-Za-z0-9_. /'-]{0,60}>(?![<>])")
+_HEREDOC: Final = re.compile(
+    r"<<(?P<dash>-?)[ \t]*(?P<word>'[^'\n]*'|\"[^\"\n]*\"|\\?[A-Za-z0-9_.-]+)"
+)
 _BLANK: Final = re.compile(r"[ \t\r]+")
 _ORDINARY: Final = re.compile(r"[^ \t\r\n;&|()<>\\'\"$`]+")
 _QUOTED: Final = re.compile(r"[^\"\\$`]+")
