@@ -7,7 +7,6 @@ import pytest
 
 from eks_gpushare.lint.all_rules import lint_rules
 
-
 ROOM = "GPU1208"
 """Told of most nodes with ten shares of a GPU, as a note: what comes with each."""
 
