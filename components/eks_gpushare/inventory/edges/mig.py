@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.edges.configs import KEY_MISSING, MAP_MISSING
+from eks_gpushare.inventory.edges.configs import KEY_MISSING, MAP_MISSING, NO_YAML, not_yaml
 from eks_gpushare.inventory.items import ConfigMap, Nodes
 from eks_gpushare.inventory.mig_states import (
     CONFIG_KEY,
@@ -199,7 +199,7 @@ def _labelled(nodes: Nodes, by_hand: Nodes) -> Nodes:
     return replace(nodes, labels={**own, **more})
 
 
-@edge(NOBODY_APPLIES, MAP_MISSING, KEY_MISSING)
+@edge(NOBODY_APPLIES, MAP_MISSING, KEY_MISSING, NO_YAML)
 def managers(inventory: Inventory) -> Iterator[Judgement]:
     """MIG manager itself, and the ConfigMap that it is given."""
     for cluster in inventory.clusters():
@@ -253,3 +253,11 @@ def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
         message = f"{at_start(here[0].source.name)} has the keys {keys}; MIG manager reads one."
         fix = f"Call it {CONFIG_KEY}."
         yield Problem(KEY_MISSING, here[0].source, ("data",), message, fix)
+    elif (
+        here
+        and isinstance(given := at(here[0].data, CONFIG_KEY), str)
+        and (wrong := not_yaml(given))
+    ):
+        message = f"The MIG layouts of {here[0].source.name} are no YAML: {wrong}."
+        fix = "Correct the text; `nvidia-mig-parted assert` reads it as MIG manager does."
+        yield Problem(NO_YAML, here[0].source, ("data", CONFIG_KEY), message, fix)
