@@ -17,6 +17,7 @@ from eks_gpushare.inventory.wording import at_start
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -118,8 +119,13 @@ def _target(
         ("spec", "scaleTargetRef", "kind" if near and near[0].kind != kind else "name"),
         f"{at_start(pointer.source.name)} scales the {kind} {name}, which is not there: {but}.",
         "Name the workload by its kind and name, and stand in its namespace.",
-        "warning" if may_be_more else None,
+        _severity(near, kind) if may_be_more else None,
     )
+
+
+def _severity(near: Sequence[Workload], kind: Any) -> Severity:
+    """Of what may stand elsewhere: one of that kind is more likely to than another of its name."""
+    return "warning" if near[0].kind != kind else "info"
 
 
 def _listed(workloads: Sequence[Workload], pointer: Pointer) -> str:
@@ -264,11 +270,10 @@ def _selects_none(
 def _ports(pointer: Pointer, matched: Sequence[Workload]) -> Iterator[Problem]:
     named: set[Any] = set()
     for workload in matched:
+        if has_unknown([at(workload.spec, key) for key in ("containers", "initContainers")]):
+            return
         for _, container in containers(workload.spec):
-            ports = at(container, "ports")
-            if has_unknown(ports) or container is UNKNOWN or workload.spec is UNKNOWN:
-                return
-            named |= {text(at(each, "name")) for each in items(ports)}
+            named |= {text(at(each, "name")) for each in items(at(container, "ports"))}
     for index, each in enumerate(items(at(pointer.spec, "ports"))):
         wanted = at(each, "targetPort")
         if isinstance(wanted, str) and not wanted.isdecimal() and wanted not in named:
