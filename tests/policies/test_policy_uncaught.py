@@ -308,3 +308,48 @@ def test_karpenter_reads_what_is_made_for_it(
     found = said("karpenter-settings-agree", [(RELEASE, "karpenter", chart), *beside])
 
     assert [says in each for each in found] == ([True] if says else [])
+
+
+# --- faults of GPUs -----------------------------------------------------------------------------
+
+ADDON = "aws:eks/addon:Addon"
+ANY_GPU_TAINT = '[{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]'
+
+
+def agent(configuration: Any, addon: str = "eks-node-monitoring-agent") -> Made:
+    given = {} if configuration is None else {"configurationValues": configuration}
+    return ADDON, "agent", {"addonName": addon, "clusterName": "demo", **given}
+
+
+def tainted(instance_type: str = "g5.xlarge", effect: str = "NO_SCHEDULE") -> Made:
+    taints = [{"key": "nvidia.com/gpu", "value": "true", "effect": effect}]
+    return NODE_GROUP, "gpu", {**GROUP, "instanceTypes": [instance_type], "taints": taints}
+
+
+@pytest.mark.parametrize(
+    ("made", "is_wrong"),
+    [
+        ([agent(f'{{"dcgmAgent": {{"tolerations": {ANY_GPU_TAINT}}}}}'), tainted()], False),
+        ([agent(f"dcgmAgent:\n  tolerations: {ANY_GPU_TAINT}\n"), tainted()], False),
+        ([agent('{"dcgmAgent": {"tolerations": [{"operator": "Exists"}]}}'), tainted()], False),
+        ([agent(None), (NODE_GROUP, "gpu", GROUP)], False),
+        ([agent(None), tainted("m5.large")], False),
+        ([agent(None), tainted("g5g.xlarge")], False),
+        ([agent(None), tainted(effect="PREFER_NO_SCHEDULE")], False),
+        ([agent(None, "coredns"), tainted()], False),
+        ([tainted()], False),
+        ([agent(None), tainted()], True),
+        ([agent(""), tainted()], True),
+        ([agent("{}"), tainted()], True),
+        ([agent('{"dcgmAgent": {"tolerations": [{"key": "other"}]}}'), tainted()], True),
+        ([agent(f'{{"nodeAgent": {{"tolerations": {ANY_GPU_TAINT}}}}}'), tainted()], True),
+    ],
+)
+def test_eks_looks_for_faults_on_gpu_nodes(
+    said: Callable[[str, list[Made]], list[str]], made: list[Made], *, is_wrong: bool
+) -> None:
+    found = said("gpu-faults-seen", made)
+
+    assert ["taint nvidia.com/gpu=true:NoSchedule of" in each for each in found] == (
+        [True] if is_wrong else []
+    )

@@ -99,7 +99,7 @@ def undone(inventory: Inventory) -> Iterator[Judgement]:
             said: set[int] = set()
             for offer in offers(inventory, cluster).every:
                 nodes = offer.kind.nodes
-                if offer.mig.by != "boot" or not offer.mig.instances or id(nodes) in said:
+                if offer.mig.by != "boot" or offer.mig.instances == {} or id(nodes) in said:
                     continue
                 said.add(id(nodes))
                 if without_operands(nodes):
