@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.catalog.chart_releases import Ability
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
@@ -112,11 +113,13 @@ def _readable(inventory: Inventory, configs: Configs) -> Iterator[Problem]:
             continue
         release = configs.release
         found = find_map(inventory, release, configs.map_name) if configs.map_name else None
+        source = release.source
+        place: FieldPath = ("data", key)
         if found is not None:
-            source, place = found.source, ("data", key)
+            source = found.source
         else:
             inner = "data" if chart_of(release.chart) == OPERATOR_CHART else "map"
-            source, place = release.source, value_place(release, (*config_paths(release), inner))
+            place = value_place(release, (*config_paths(release), inner))
         yield Problem(
             NO_YAML,
             source,
