@@ -52,6 +52,34 @@ def mounting(name: str) -> Item:
 
 
 BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
+    "no YAML": ("GPU1125", (POOL, named(), config_map("sharing", {"a": "version: [v1"}))),
+    "no YAML in the values": ("GPU1125", (POOL, plugin({"config": {"map": {"a": "a: {"}}}))),
+    "a chart before configurations": (
+        "GPU1126",
+        (
+            POOL,
+            plugin({"config": {"name": "sharing"}}, version="0.11.0"),
+            config_map("sharing", {"a": SLICES}),
+        ),
+    ),
+    "a chart before MPS": (
+        "GPU1126",
+        (
+            nodes(labels={**PRESENT, "nvidia.com/mps.capable": "true"}),
+            plugin({"config": {"name": "sharing"}}, version="v0.14.5"),
+            config_map("sharing", {"a": SLICES.replace("timeSlicing", "mps")}),
+        ),
+    ),
+    "an operator before configurations": (
+        "GPU1126",
+        (
+            POOL,
+            operator(
+                {"devicePlugin": {"config": {"name": "sharing", "default": "a"}}}, version="v1.10.1"
+            ),
+            config_map("sharing", {"a": SLICES}),
+        ),
+    ),
     "no ConfigMap": ("GPU1120", (POOL, named())),
     "another name": ("GPU1120", (POOL, named(), config_map("shares", {"a": "version: v1"}))),
     "another namespace": (
@@ -98,6 +126,17 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
     "a label that nothing looks at": ("GPU1124", (labelled("a"), plugin())),
 }
 RIGHT: dict[str, tuple[Item, ...]] = {
+    "the first chart with configurations": (
+        POOL,
+        plugin({"config": {"name": "sharing"}}, version="0.12.0"),
+        config_map("sharing", {"a": SLICES}),
+    ),
+    "an old chart without them": (POOL, plugin(version="0.9.0")),
+    "a range of versions": (
+        POOL,
+        plugin({"config": {"name": "sharing"}}, version=">=0.9.0"),
+        config_map("sharing", {"a": SLICES}),
+    ),
     "one key": (POOL, named(), config_map("sharing", {"a": SLICES})),
     "a key called default": (POOL, named(), config_map("sharing", {**TWO, "default": SLICES})),
     "a default": (POOL, named(default="a"), config_map("sharing", TWO)),

@@ -45,6 +45,18 @@ SINGLE = plugin({"migStrategy": "single"})
 OF_PLUGIN = plugin({"migStrategy": "mixed"})
 
 BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
+    "a boot beside a MIG manager": ("GPU1135", (booted("0=9:0,9:4 *=19:0"), operator(MIXED))),
+    "a boot beside one with a default": (
+        "GPU1135",
+        (
+            booted("0=9:0,9:4 *=19:0"),
+            operator({**MIXED, "migManager": {"config": {"default": "all-disabled"}}}),
+        ),
+    ),
+    "layouts that are no YAML": (
+        "GPU1125",
+        (cut("half"), *own(half=HALF)[:-1], config_map("layouts", {"config.yaml": "a: ["})),
+    ),
     "T4": ("GPU1130", (cut("all-1g.5gb", "g4dn.xlarge"), operator(MIXED))),
     "A10G": ("GPU1130", (cut("all-balanced", "g5.xlarge"), operator(MIXED))),
     "a profile of the board with 80 GB": (
@@ -109,6 +121,14 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
     ),
 }
 RIGHT: dict[str, tuple[Item, ...]] = {
+    "a boot beside a MIG manager without a default": (
+        booted("0=9:0,9:4 *=19:0"),
+        operator({**MIXED, "migManager": {"config": {"default": ""}}}),
+    ),
+    "a boot beside one that is off": (
+        booted("0=9:0,9:4 *=19:0"),
+        operator({**MIXED, "migManager": {"enabled": False}}),
+    ),
     "a named layout": (cut("all-1g.5gb"), operator(MIXED)),
     "balanced under mixed": (cut("all-balanced"), operator(MIXED)),
     "one profile under single": (cut("all-2g.10gb"), operator()),

@@ -154,7 +154,9 @@ RIGHT: list[dict[str, Any]] = [
         "consolidationPolicy": "Balanced", "consolidateAfter": "1m", "budgets": [{"nodes": "1"}]
     }),
     merged(POOL, spec__limits=..., spec__replicas=2),
-    merged(POOL, spec__limits=..., **{REQUIREMENTS: []}),
+    # Of a pool that is for anything, and does not say that it is for GPUs.
+    merged(POOL, spec__limits=..., spec__template__metadata__labels={"team": "research"},
+           **{REQUIREMENTS: []}),
     merged(POOL, spec__disruption={"budgets": [{"nodes": "10%"}], "consolidateAfter": "Never"}),
     merged(POOL, spec__template__metadata__labels={"nvidia.com/mig.config": "all-1g.5gb"}),
     merged(POOL, **{TAINTS: [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]}),
@@ -289,3 +291,49 @@ def test_what_is_certain_has_an_edit() -> None:
         Edit("set", (*place, "value"), "true"),
         Edit("set", (*place, "effect"), "NoSchedule"),
     ]
+
+
+MARKS = ("nvidia.com/gpu.present", "nvidia.com/device-plugin.config", "nvidia.com/mig.config")
+ARCH = {"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}
+CAPACITY = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}
+FAMILY = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["g6"]}
+
+
+@pytest.mark.parametrize(
+    ("requirements", "expected"),
+    [
+        ([], ["GPU1084"]),
+        ([CAPACITY, ARCH], ["GPU1084"]),
+        ([FAMILY], []),
+        ([{"key": "node.kubernetes.io/instance-type", "operator": "Exists"}], []),
+        ([{"key": UNKNOWN, "operator": "In", "values": ["g5.xlarge"]}], []),
+        ([UNKNOWN], []),
+    ],
+)
+def test_a_pool_for_gpus_launches_nodes_with_gpus(requirements: Any, expected: list[str]) -> None:
+    for mark in MARKS:
+        pool = merged(
+            POOL, spec__template__metadata__labels={mark: "x"}, **{REQUIREMENTS: requirements}
+        )
+
+        assert [each for each in ids(read_with(KARPENTER, pool)) if each in _TYPES] == expected
+
+
+_TYPES = ("GPU1084", "GPU1085")
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (ARCH, ["GPU1085"]),
+        (FAMILY, ["GPU1085"]),
+        ({**ARCH, "values": ["arm64", "amd64"]}, []),
+        ({**ARCH, "operator": "NotIn"}, []),
+        ({**ARCH, "values": UNKNOWN}, []),
+        ({**ARCH, "values": [UNKNOWN]}, []),
+    ],
+)
+def test_requirements_leave_a_type_that_they_name(more: Any, expected: list[str]) -> None:
+    found = ids(read_with(KARPENTER, required(more)))
+
+    assert [each for each in found if each in _TYPES] == expected

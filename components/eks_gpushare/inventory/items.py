@@ -163,5 +163,20 @@ class DeviceClaim:
     cluster: str = ""
 
 
-Item: TypeAlias = Nodes | Overlay | Release | ConfigMap | Workload | Quota | Namespace | DeviceClaim
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
+    """What names pods, or the workload that makes them: a scaler, a Service, a budget."""
+
+    source: Source
+    kind: str
+    """`ScaledObject`, `HorizontalPodAutoscaler`, `Service` or `PodDisruptionBudget`."""
+    name: Maybe[str]
+    namespace: Maybe[str] = "default"
+    spec: Maybe[Mapping[str, Any]] = field(default_factory=dict)
+    cluster: str = ""
+
+
+Item: TypeAlias = (
+    Nodes | Overlay | Release | ConfigMap | Workload | Quota | Namespace | DeviceClaim | Pointer
+)
 """Any item."""

@@ -105,8 +105,9 @@ def _fits(requirement: Any, facts: dict[str, str]) -> bool:
         have = facts.get(key.partition("instance-")[2])
     else:
         return True
-    values = [text(value) for value in items(at(requirement, "values"))]
-    if have is None or UNKNOWN in values:
+    given = at(requirement, "values")
+    values = [text(value) for value in items(given)]
+    if have is None or given is UNKNOWN or UNKNOWN in values:
         return True
     if operator == "In":
         return have in values

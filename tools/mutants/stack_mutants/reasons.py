@@ -56,7 +56,6 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     ("*/EC2NodeClass:*/spec.role/to Other", "fails the update"),
     ("*/NodeOverlay:*/spec.requirements.0.key/other", "fails the update"),
     ("*/EC2NodeClass:*/spec.metadataOptions/drop", "default"),
-    ("*/EC2NodeClass:*/spec.blockDeviceMappings/drop", "default"),
     ("*/Release:*/values.config.default/drop", "default"),
     ("*/Addon:*/addonVersion/drop", "default"),
     ("*/Deployment:*/spec.template.spec.tolerations.0.key/other", "made up for"),
@@ -106,12 +105,23 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     # Without an address of their own, nodes in a public subnet reach nothing.
     ("*/NodeGroup:*/subnetIds/of public", "fails the update"),
     ("*/Subnet:*/tags.kubernetes.io/role/internal-elb/drop", "runs"),
-    ("*/PodDisruptionBudget:*/spec.selector.*", "runs"),
     ("*/EventRule:*/drop", "runs"),
     ("*/QueuePolicy:*/drop", "runs"),
     ("*/Release:*/values.gfd.enabled/other", "runs"),
     ("*/Release:*/values.dcgmExporter.hostNetwork/other", "runs"),
     ("*/NodeGroup:*/labels.nvidia.com/gpu.deploy.operands/*", "runs"),
+    # Kubelet then does not wait for the driver, which it seldom has to.
+    ("karpenter-time-slicing/EC2NodeClass:*/spec.userData/drop", "runs"),
+    # MIG manager of nodes that nobody has labelled has nothing to do without a default.
+    ("*/Release:*gpu-operator*/values.migManager.enabled/other", "runs"),
+    # Pools label their nodes themselves, so NFD adds only what nothing here asks for.
+    ("*/Release:*device-plugin*/values.nfd.worker.tolerations.0.key/*", "runs"),
+    ("*/Release:*device-plugin*/values.nfd.worker.affinity.*/to another", "runs"),
+    # The operator takes its assets' own tolerations where it has none: those of nvidia.com/gpu.
+    ("*/Release:*gpu-operator*/values.daemonsets.tolerations/*", "default"),
+    # Helm does not take over a ConfigMap of that name which it has not made.
+    ("*/Release:*/values.devicePlugin.config.create/other", "fails the update"),
+    ("*/Subnet:*/cidrBlock/*", "refused"),  # it lies within that of another
 )
 """Pattern of names to class; the first that fits counts."""
 

@@ -17,6 +17,7 @@ from eks_gpushare.inventory.edges import (
     landing,
     mig,
     mps,
+    pointers,
     promises,
     quotas,
     tenants,
@@ -29,6 +30,6 @@ if TYPE_CHECKING:
 
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mig, promises),
-    *(quotas, tenants, mps, drivers, engines, budgets, unseen),
+    *(quotas, tenants, mps, drivers, engines, budgets, pointers, unseen),
 )
 """Every check."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.advertised import Offer, offers
+from eks_gpushare.inventory.landings import places
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, gpu_workloads
@@ -138,7 +139,9 @@ def _several(workload: Workload, request: Request, every: Sequence[Offer]) -> It
 def _too_many(
     workload: Workload, resource: str, requests: Sequence[Request], every: Sequence[Offer]
 ) -> Iterator[Problem]:
-    having = [offer for offer in every if offer.has(resource) is not False]
+    # Of nodes that the pods may be on; what keeps them off all others is said elsewhere.
+    found = places(workload, requests, every)
+    having = [each.offer for each in found if each.landing.lands is not False]
     counts = [None if each.resources is None else each.resources.get(resource) for each in having]
     known = [count for count in counts if count is not None]
     if not having or len(known) < len(having):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
+from eks_gpushare.catalog.chart_releases import chart_history, parse_version
+from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.advertised import serving
 from eks_gpushare.inventory.daemons import daemons
@@ -26,6 +28,8 @@ from eks_gpushare.sharing.labels import CONFIG_LABEL
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from eks_gpushare.catalog.chart_releases import Ability
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
@@ -72,6 +76,103 @@ LABEL_UNREAD = Rule(
     "Without a ConfigMap nothing looks at the label, and GPUs are not shared.",
     _MANAGER,
 )
+NO_YAML = Rule(
+    "GPU1125",
+    "error",
+    "A configuration that a chart's values name is YAML.",
+    "The device plugin or MIG manager stops at it, and its pod restarts for ever: no GPU is shared "
+    "or cut.",
+    _MANAGER,
+)
+OLD_CHART = Rule(
+    "GPU1126",
+    "error",
+    "The version of a chart of NVIDIA's can do what its values and configurations ask for.",
+    "Templates of an older chart do not read the value, and an older program drops what it does "
+    "not know: the GPUs are not shared, and nothing says so.",
+    "https://github.com/NVIDIA/k8s-device-plugin/releases",
+)
+
+
+@edge(NO_YAML, OLD_CHART)
+def configurations(inventory: Inventory) -> Iterator[Judgement]:
+    """Each text that a release reads, and what it takes of the chart's version."""
+    for cluster in inventory.clusters():
+        for release in inventory.of(Release, cluster):
+            if chart_of(release.chart) not in (PLUGIN_CHART, OPERATOR_CHART):
+                continue
+            configs = configs_of(inventory, release)
+            if configs is not None and configs.is_there:
+                yield from _readable(inventory, configs)
+                yield from _old(configs)
+
+
+def _readable(inventory: Inventory, configs: Configs) -> Iterator[Problem]:
+    for key, given in pairs(configs.documents):
+        if not isinstance(given, str) or (wrong := not_yaml(given)) is None:
+            continue
+        release = configs.release
+        found = find_map(inventory, release, configs.map_name) if configs.map_name else None
+        source = release.source
+        place: FieldPath = ("data", key)
+        if found is not None:
+            source = found.source
+        else:
+            inner = "data" if chart_of(release.chart) == OPERATOR_CHART else "map"
+            place = value_place(release, (*config_paths(release), inner))
+        yield Problem(
+            NO_YAML,
+            source,
+            place,
+            f"The configuration {key} of {source.name} is no YAML: {wrong}.",
+            "Correct the text; `eks-gpushare lint` reads it as the device plugin does.",
+        )
+
+
+def not_yaml(given: str) -> str | None:
+    """What a parser says of the first document of a text, None if it reads it."""
+    import yaml
+
+    try:
+        next(iter(yaml.safe_load_all(given)), None)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        said = getattr(error, "problem", None) or type(error).__name__
+        return f"{said}, in line {mark.line + 1}" if mark is not None else str(said)
+    return None
+
+
+def _old(configs: Configs) -> Iterator[Problem]:
+    release = configs.release
+    chart = chart_of(release.chart) or ""
+    history = chart_history(chart)
+    version = None if release.version is UNKNOWN else parse_version(str(release.version))
+    if history is None or version is None:
+        return
+    wanted: list[tuple[Ability, str]] = [("config", "configurations by ConfigMap")]
+    texts = [str(each) for _, each in pairs(configs.documents) if isinstance(each, str)]
+    if any(_shares_by_mps(each) for each in texts):
+        wanted.append(("mps", "sharing by MPS"))
+    for ability, what in wanted:
+        since = history.since[ability]
+        if version < (parse_version(since) or version):
+            yield Problem(
+                OLD_CHART,
+                release.source,
+                (),
+                f"{at_start(release.source.name)} is of version {release.version} of {chart}, and "
+                f"{what} came with {since}.",
+                f"Take {since} or later; {history.newest} is the newest that is known.",
+            )
+            return
+
+
+def _shares_by_mps(given: str) -> bool:
+    """Whether a configuration shares GPUs by MPS."""
+    try:
+        return device_plugin_config(given).sharing == "mps"
+    except DocumentError:
+        return False
 
 
 @edge(MAP_MISSING, KEY_MISSING, NO_KEY, LABEL_UNREAD)

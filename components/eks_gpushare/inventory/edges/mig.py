@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.mig import ALL_DISABLED
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.edges.configs import KEY_MISSING, MAP_MISSING
+from eks_gpushare.inventory.edges.configs import KEY_MISSING, MAP_MISSING, NO_YAML, not_yaml
 from eks_gpushare.inventory.items import ConfigMap, Nodes
 from eks_gpushare.inventory.mig_states import (
     CONFIG_KEY,
@@ -16,12 +17,12 @@ from eks_gpushare.inventory.mig_states import (
     mig_managers,
     mig_state,
 )
-from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes
+from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, text
+from eks_gpushare.inventory.values import at, holds, text
 from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.resources import mig_resource
 
@@ -77,6 +78,46 @@ NO_STRATEGY = Rule(
     "of them finds no device to compute on.",
     "https://github.com/NVIDIA/k8s-device-plugin#configuration-option-details",
 )
+UNDONE = Rule(
+    "GPU1135",
+    "error",
+    "MIG manager leaves GPUs alone that nodes cut at boot.",
+    "The GPU Operator gives nodes without the label its default, all-disabled, and MIG manager "
+    "then takes the MIG devices away: the node advertises whole GPUs, and its pods wait.",
+    _OPERATOR,
+)
+
+
+@edge(UNDONE)
+def undone(inventory: Inventory) -> Iterator[Judgement]:
+    """Layouts of a boot beside a MIG manager that has a default."""
+    for cluster in inventory.clusters():
+        for release in mig_managers(inventory, cluster):
+            given = at(release.values, "migManager", "config", "default")
+            if holds(release.values, "migManager", "config", "default") and not given:
+                continue
+            said: set[int] = set()
+            for offer in offers(inventory, cluster).every:
+                nodes = offer.kind.nodes
+                if offer.mig.by != "boot" or offer.mig.instances == {} or id(nodes) in said:
+                    continue
+                said.add(id(nodes))
+                if without_operands(nodes):
+                    continue
+                place = value_place(release, ("migManager", "config", "default"))
+                if given is UNKNOWN:
+                    what = f"MIG manager's default of {release.source.name}"
+                    yield NotSeen(UNDONE, release.source, what)
+                    break
+                yield Problem(
+                    UNDONE,
+                    release.source,
+                    place,
+                    f"{at_start(nodes.source.name)} cuts its GPUs at boot, and MIG manager of "
+                    f"{release.source.name} has the default {given or ALL_DISABLED} for nodes "
+                    f"without the label {MIG_CONFIG_LABEL}.",
+                    'Set `migManager.config.default: ""`, or `migManager.enabled: false`.',
+                )
 
 
 @edge(CANNOT, NO_LAYOUT, NOT_UNIFORM, NO_STRATEGY)
@@ -199,7 +240,7 @@ def _labelled(nodes: Nodes, by_hand: Nodes) -> Nodes:
     return replace(nodes, labels={**own, **more})
 
 
-@edge(NOBODY_APPLIES, MAP_MISSING, KEY_MISSING)
+@edge(NOBODY_APPLIES, MAP_MISSING, KEY_MISSING, NO_YAML)
 def managers(inventory: Inventory) -> Iterator[Judgement]:
     """MIG manager itself, and the ConfigMap that it is given."""
     for cluster in inventory.clusters():
@@ -253,3 +294,11 @@ def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
         message = f"{at_start(here[0].source.name)} has the keys {keys}; MIG manager reads one."
         fix = f"Call it {CONFIG_KEY}."
         yield Problem(KEY_MISSING, here[0].source, ("data",), message, fix)
+    elif (
+        here
+        and isinstance(given := at(here[0].data, CONFIG_KEY), str)
+        and (wrong := not_yaml(given))
+    ):
+        message = f"The MIG layouts of {here[0].source.name} are no YAML: {wrong}."
+        fix = "Correct the text; `nvidia-mig-parted assert` reads it as MIG manager does."
+        yield Problem(NO_YAML, here[0].source, ("data", CONFIG_KEY), message, fix)

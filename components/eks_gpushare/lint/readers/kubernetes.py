@@ -12,6 +12,7 @@ from eks_gpushare.inventory.items import (
     Namespace,
     Nodes,
     NodeTaint,
+    Pointer,
     Quota,
     Workload,
 )
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.document import Document
 
 _CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"))
+_POINTERS = frozenset(("ScaledObject", "HorizontalPodAutoscaler", "Service", "PodDisruptionBudget"))
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 _REQUESTS = "requests."
 
@@ -93,6 +95,9 @@ def _items(document: Document) -> Iterator[Item]:
     elif kind in _CLAIMS:
         spec = mapping(value.get("spec"))
         yield DeviceClaim(source=whence, kind=kind, name=name, namespace=space, spec=spec)
+    elif kind in _POINTERS and _is_of_pods(value):
+        spec = mapping(value.get("spec"))
+        yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
     else:
         for place in pod_places(kind, value):
             spec = at(value, *place.spec)
@@ -107,6 +112,12 @@ def _items(document: Document) -> Iterator[Item]:
                     spec=spec,
                     spec_path=place.spec,
                 )
+
+
+def _is_of_pods(value: Mapping[str, Any]) -> bool:
+    """Whether it is of the API that everybody means by its kind; Knative has Services too."""
+    group, _, _ = value["apiVersion"].rpartition("/")
+    return group in {"", "autoscaling", "keda.sh", "policy"}
 
 
 def _within(document: Document) -> Iterator[Document]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.instance_choice import chosen_types
 from eks_gpushare.lint.plain import at, items, mapping
 from eks_gpushare.sharing.labels import CONFIG_LABEL, OWNED_PREFIXES, PRESENT_LABEL
 
@@ -75,6 +76,22 @@ BUSY_CONSOLIDATION = Rule(
     "https://karpenter.sh/docs/concepts/disruption/#consolidation",
 )
 
+ANY_TYPE = Rule(
+    "GPU1084",
+    "warning",
+    "A pool that labels its nodes as ones with GPUs launches only such.",
+    "Its pods may start nodes without a GPU, which bear the label all the same: DaemonSets for "
+    "GPUs run there in vain, and so do pods that select it.",
+    _LABELS,
+)
+NO_TYPE = Rule(
+    "GPU1085",
+    "error",
+    "The requirements of a pool leave one of the instance types that they name.",
+    "Karpenter finds none that fits all of them, and launches nothing.",
+    f"{_NODE_POOLS}#spectemplatespecrequirements",
+)
+
 AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
 MIG_CONFIG: Final = "nvidia.com/mig.config"
 INPUT_LABELS: Final = (
@@ -108,10 +125,48 @@ def pool_rules(
     for index, each in enumerate(items(requirements)):
         place = ("spec", *template, "requirements", index)
         yield from _requirement(source, place, each, items(requirements), own_labels)
+    yield from _types(source, requirements, ("spec", *template, "requirements"), own_labels)
     yield from _limits(source, spec)
     yield from _startup_taints(source, spec, template)
     if at(spec, *template, "nodeClassRef", "group") == AUTO_MODE_GROUP:
         yield from _auto_mode(source, spec)
+
+
+def _types(
+    source: Source, requirements: Any, place: FieldPath, own_labels: Mapping[str, Any]
+) -> Iterator[Judgement]:
+    known = items(requirements)
+    if requirements is UNKNOWN or UNKNOWN in known:
+        return
+    keys = [at(each, "key") for each in known]
+    marks = [key for key in (PRESENT_LABEL, CONFIG_LABEL, MIG_CONFIG) if key in own_labels]
+    listed = [name for each in known if _names_types(each) for name in items(at(each, "values"))]
+    if listed and chosen_types(requirements) == ():
+        yield Problem(
+            NO_TYPE,
+            source,
+            place,
+            f"The requirements name {', '.join(map(str, listed))}, and leave none of them.",
+            "Take out the requirement that they do not fulfil, such as kubernetes.io/arch, or name "
+            "other types.",
+        )
+    # Labels that no type has are said by themselves.
+    elif marks and not any(
+        chooses_gpu_types(each) or (isinstance(key, str) and resource_name(key)) or key is UNKNOWN
+        for each, key in zip(known, keys, strict=True)
+    ):
+        yield Problem(
+            ANY_TYPE,
+            source,
+            place,
+            f"The pool gives its nodes the label {marks[0]}, and no requirement chooses instance "
+            "types: Karpenter may launch ones without a GPU.",
+            _INSTEAD,
+        )
+
+
+def _names_types(requirement: Any) -> bool:
+    return at(requirement, "key") in _TYPE_KEYS and at(requirement, "operator") == "In"
 
 
 def _requirement(

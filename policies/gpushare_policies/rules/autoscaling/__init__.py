@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare_policies.rules.autoscaling.autoscalers_bounded import AUTOSCALERS_BOUNDED
+from gpushare_policies.rules.autoscaling.autoscalers_have_targets import AUTOSCALERS_HAVE_TARGETS
 from gpushare_policies.rules.autoscaling.autoscalers_know_shares import AUTOSCALERS_KNOW_SHARES
+from gpushare_policies.rules.autoscaling.cluster_autoscaler_agrees import CLUSTER_AUTOSCALER_AGREES
 from gpushare_policies.rules.autoscaling.gpu_node_pools_tainted import GPU_NODE_POOLS_TAINTED
 from gpushare_policies.rules.autoscaling.gpu_pool_budgets import GPU_POOL_BUDGETS
 from gpushare_policies.rules.autoscaling.gpu_pools_not_consolidated import (
@@ -39,5 +41,7 @@ RULES: tuple[AnyRule, ...] = (
     NODE_POOLS_HAVE_CLASSES,
     KARPENTER_SETTINGS_AGREE,
     KARPENTER_NODES_MAY_JOIN,
+    AUTOSCALERS_HAVE_TARGETS,
+    CLUSTER_AUTOSCALER_AGREES,
 )
 """The rules of this theme, a module each."""

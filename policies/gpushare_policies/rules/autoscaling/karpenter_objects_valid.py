@@ -5,7 +5,7 @@ from __future__ import annotations
 from pulumi_policy import Severity
 
 from eks_gpushare.lint.rules.karpenter_images import REFUSED_ALIAS
-from eks_gpushare.lint.rules.karpenter_pools import AUTO_MODE, STARTUP_TAINT
+from eks_gpushare.lint.rules.karpenter_pools import AUTO_MODE, NO_TYPE, STARTUP_TAINT
 from eks_gpushare.lint.rules.karpenter_shapes import OVERLAY_SHAPE, REFUSED_VALUE, UNKNOWN_KEY
 from eks_gpushare.lint.rules.karpenter_versions import NO_SUCH_KIND, REMOVED_VERSION
 from gpushare_policies.reading import kinds
@@ -28,6 +28,7 @@ KARPENTER_OBJECTS_VALID = StackRule(
         REFUSED_VALUE,
         OVERLAY_SHAPE,
         STARTUP_TAINT,
+        NO_TYPE,
         AUTO_MODE,
         REFUSED_ALIAS,
         stack_file=_STACK_FILE,

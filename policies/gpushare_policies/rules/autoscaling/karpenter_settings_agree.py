@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity, StackValidationArgs
 
+from eks_gpushare.catalog.chart_releases import parse_version
+from eks_gpushare.catalog.karpenter_releases import SINCE_KUBERNETES, SINCE_OVERLAYS, SINCE_V1
 from eks_gpushare.inventory.items import Overlay, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.props import format_value, is_true, peek
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
+from gpushare_policies.reading.objects import objects_of
 from gpushare_policies.reading.plain import at
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.tokens import AWS_CLUSTER
@@ -39,7 +42,8 @@ def _settings(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]
             continue
         urn = urn_of(release.source)
         overlays = inventory.of(Overlay, release.cluster)
-        for said, fix in _wrong(release, len(overlays), names):
+        wrong = [*_wrong(release, len(overlays), names), *_too_old(release, args.resources)]
+        for said, fix in wrong:
             if fix:
                 yield f"{said} {Fix(_STACK_FILE, fix, fix).of(urn)}", urn
             else:
@@ -80,14 +84,53 @@ def _wrong(release: Release, overlays: int, names: Sequence[Any]) -> Iterator[tu
         )
 
 
+def _too_old(release: Release, resources: Sequence[PolicyResource]) -> Iterator[tuple[str, str]]:
+    """What is in this stack that a version of Karpenter does not know."""
+    if release.version is UNKNOWN or (version := parse_version(str(release.version))) is None:
+        return
+    for since, what in _needed(resources):
+        if version < (parse_version(since) or version):
+            yield (
+                (
+                    f"Karpenter of {release.source.name} is of version {release.version}, and "
+                    f"{what} need {since} or later. It must be, or it starts no node for them."
+                ),
+                f"Set the chart's version to {since} or later.",
+            )
+            return
+
+
+def _needed(resources: Sequence[PolicyResource]) -> Iterator[tuple[str, str]]:
+    """First version and what needs it, what needs the latest first."""
+    kinds_here = {
+        (found.kind.kind, found.version)
+        for each in resources
+        for found in objects_of(each.resource_type, each.props)
+        if found.kind.group in {"karpenter.sh", "karpenter.k8s.aws"}
+    }
+    versions = [peek(each.props, "version") for each in resources if _is_cluster(each)]
+    for version in versions:
+        if version in SINCE_KUBERNETES:
+            yield SINCE_KUBERNETES[version], f"clusters of Kubernetes {version}"
+    if any(kind == "NodeOverlay" for kind, _ in kinds_here):
+        yield SINCE_OVERLAYS, "the NodeOverlays of this stack"
+    if any(version == "v1" for _, version in kinds_here):
+        yield SINCE_V1, "the objects of version v1 of this stack"
+
+
+def _is_cluster(resource: PolicyResource) -> bool:
+    """Whether a resource is a cluster of EKS."""
+    return resource.resource_type == AWS_CLUSTER
+
+
 def _cluster_names(resources: Sequence[PolicyResource]) -> list[Any]:
-    found = [each for each in resources if each.resource_type == AWS_CLUSTER]
+    found = [each for each in resources if _is_cluster(each)]
     return [name if (name := peek(each.props, "name")) else UNKNOWN for each in found]
 
 
 KARPENTER_SETTINGS_AGREE = StackRule(
     "karpenter-settings-agree",
-    "Karpenter must know its cluster, and read the NodeOverlays that are made for it.",
+    "Karpenter must know its cluster, and be of a version that reads what is made for it.",
     check=_settings,
     applies_to=(*kinds.CHARTS, kinds.KARPENTER[1], AWS_CLUSTER),
     severity=Severity.HIGH,

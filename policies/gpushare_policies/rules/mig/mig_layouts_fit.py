@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.mig import CANNOT, NO_LAYOUT, NOBODY_APPLIES
+from eks_gpushare.inventory.edges.mig import CANNOT, NO_LAYOUT, NOBODY_APPLIES, UNDONE
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -14,14 +14,13 @@ _STACK_FILE = (
     "Set `pools.<pool>.sharing.layout` in the stack file; `eks-gpushare mig layouts TYPE` "
     "lists what fits."
 )
-_RAW = (
-    "Name a layout that the GPUs of the nodes can have, and run the MIG manager of gpu- operator."
-)
+_RAW = "Name a layout that the GPUs of the nodes can have, and run the MIG manager of gpu-operator."
 
 MIG_LAYOUTS_FIT = StackRule(
     "mig-layouts-fit",
-    "MIG layouts that nodes are to have must be there, fit on their GPUs, and be applied.",
-    check=edge_check(CANNOT, NO_LAYOUT, NOBODY_APPLIES, stack_file=_STACK_FILE),
+    "MIG layouts that nodes are to have must be there, fit on their GPUs, be applied, and be left "
+    "alone.",
+    check=edge_check(CANNOT, NO_LAYOUT, NOBODY_APPLIES, UNDONE, stack_file=_STACK_FILE),
     applies_to=(*kinds.NODES, *kinds.CHARTS, "kubernetes:core/v1:ConfigMap"),
     severity=Severity.HIGH,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

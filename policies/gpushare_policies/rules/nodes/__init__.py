@@ -20,6 +20,7 @@ from gpushare_policies.rules.nodes.launch_template_volumes_encrypted import (
     LAUNCH_TEMPLATE_VOLUMES_ENCRYPTED,
 )
 from gpushare_policies.rules.nodes.node_class_imdsv2 import NODE_CLASS_IMDSV2
+from gpushare_policies.rules.nodes.node_class_volume_size import NODE_CLASS_VOLUME_SIZE
 from gpushare_policies.rules.nodes.node_class_volumes_encrypted import NODE_CLASS_VOLUMES_ENCRYPTED
 from gpushare_policies.rules.nodes.node_repair_on import NODE_REPAIR_ON
 from gpushare_policies.rules.nodes.node_role_rights import NODE_ROLE_RIGHTS
@@ -53,5 +54,6 @@ RULES: tuple[AnyRule, ...] = (
     EFA_IN_ONE_ZONE,
     NODE_CLASS_IMDSV2,
     NODE_CLASS_VOLUMES_ENCRYPTED,
+    NODE_CLASS_VOLUME_SIZE,
 )
 """The rules of this theme, a module each."""

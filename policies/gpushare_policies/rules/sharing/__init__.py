@@ -8,6 +8,7 @@ from gpushare_policies.rules.sharing.chart_values_known import CHART_VALUES_KNOW
 from gpushare_policies.rules.sharing.device_plugin_config_valid import DEVICE_PLUGIN_CONFIG_VALID
 from gpushare_policies.rules.sharing.device_plugin_unprivileged import DEVICE_PLUGIN_UNPRIVILEGED
 from gpushare_policies.rules.sharing.driver_not_twice import DRIVER_NOT_TWICE
+from gpushare_policies.rules.sharing.gpu_faults_seen import GPU_FAULTS_SEEN
 from gpushare_policies.rules.sharing.gpu_monitoring_reaches_nodes import (
     GPU_MONITORING_REACHES_NODES,
 )
@@ -45,5 +46,6 @@ RULES: tuple[AnyRule, ...] = (
     SEVERAL_SHARES_REFUSED,
     DEVICE_PLUGIN_UNPRIVILEGED,
     CHART_VALUES_KNOWN,
+    GPU_FAULTS_SEEN,
 )
 """The rules of this theme, a module each."""

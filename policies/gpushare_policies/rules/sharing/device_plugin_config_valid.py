@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
+from eks_gpushare.inventory.edges.configs import NO_YAML, OLD_CHART
 from eks_gpushare.lint.rules.device_plugin import BOTH, IGNORED, NOT_WITH_MPS, REFUSED
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
@@ -17,7 +18,9 @@ DEVICE_PLUGIN_CONFIG_VALID = StackRule(
     "device-plugin-config-valid",
     "Configurations of the device plugin must be ones that it starts with, and hold no key "
     "that it ignores.",
-    check=edge_check(IGNORED, REFUSED, BOTH, NOT_WITH_MPS, stack_file=_STACK_FILE),
+    check=edge_check(
+        IGNORED, REFUSED, BOTH, NOT_WITH_MPS, NO_YAML, OLD_CHART, stack_file=_STACK_FILE
+    ),
     applies_to=(*kinds.CHARTS, "kubernetes:core/v1:ConfigMap"),
     severity=Severity.HIGH,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare_policies.rules.tenancy.roles_not_for_everybody import ROLES_NOT_FOR_EVERYBODY
 from gpushare_policies.rules.tenancy.roles_without_wildcards import ROLES_WITHOUT_WILDCARDS
 from gpushare_policies.rules.tenancy.service_accounts_not_admin import SERVICE_ACCOUNTS_NOT_ADMIN
 from gpushare_policies.rules.tenancy.tenant_namespaces_deny_traffic import (
@@ -29,5 +30,6 @@ RULES: tuple[AnyRule, ...] = (
     TENANT_NAMESPACES_DENY_TRAFFIC,
     TENANTS_SHARE_NO_GPU,
     VISIBLE_DEVICES_LEAK_CLOSED,
+    ROLES_NOT_FOR_EVERYBODY,
 )
 """The rules of this theme, a module each."""

@@ -10,6 +10,7 @@ from gpushare_policies.rules.workloads.gpu_workloads_keep_pods import GPU_WORKLO
 from gpushare_policies.rules.workloads.mps_one_user import MPS_ONE_USER
 from gpushare_policies.rules.workloads.one_share_per_container import ONE_SHARE_PER_CONTAINER
 from gpushare_policies.rules.workloads.pods_not_privileged import PODS_NOT_PRIVILEGED
+from gpushare_policies.rules.workloads.services_reach_pods import SERVICES_REACH_PODS
 from gpushare_policies.rules.workloads.workloads_can_land import WORKLOADS_CAN_LAND
 
 if TYPE_CHECKING:
@@ -23,5 +24,6 @@ RULES: tuple[AnyRule, ...] = (
     MPS_ONE_USER,
     GPU_WORKLOADS_KEEP_PODS,
     BUDGETS_LET_NODES_GO,
+    SERVICES_REACH_PODS,
 )
 """The rules of this theme, a module each."""

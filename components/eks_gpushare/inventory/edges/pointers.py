@@ -1,0 +1,288 @@
+"""Scalers, Services and budgets name pods that are there."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.items import Pointer, Release, Workload
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.wording import at_start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.findings.finding import Severity
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+NO_TARGET = Rule(
+    "GPU1191",
+    "error",
+    "The workload that an autoscaler names is there, of that kind and in its namespace.",
+    "KEDA and the HorizontalPodAutoscaler scale nothing: pods on GPUs stay as many as they are.",
+    "https://keda.sh/docs/2.18/reference/scaledobject-spec/#scaletargetref",
+)
+NO_PODS = Rule(
+    "GPU1192",
+    "warning",
+    "The selector of a Service or of a disruption budget matches pods.",
+    "A Service without pods refuses every connection; a budget without pods protects none.",
+    "https://kubernetes.io/docs/concepts/services-networking/service/",
+)
+NO_PORT = Rule(
+    "GPU1193",
+    "warning",
+    "A port that a Service names is one of its pods'.",
+    "The Service has no endpoint for a name that no container gives a port.",
+    "https://kubernetes.io/docs/concepts/services-networking/service/#field-spec-ports",
+)
+TRIGGERS = Rule(
+    "GPU1194",
+    "error",
+    "The triggers of a ScaledObject are queries, of the target's namespace, by the names that its "
+    "formula has.",
+    "KEDA gets no number, or that of other pods: it scales nothing, or the wrong way.",
+    "https://keda.sh/docs/2.18/concepts/scaling-deployments/#scaling-modifiers",
+)
+_BUILT_IN = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
+_SCALERS = ("ScaledObject", "HorizontalPodAutoscaler")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORDS = frozenset(
+    ("and", "or", "not", "in", "let", "nil", "true", "false", "matches", "contains", "if", "else")
+)
+"""Words of the formula's language that are no triggers: https://expr-lang.org (2026-11-22)."""
+_MATCHERS = re.compile(r"""\{((?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^{}"'])*)\}""")
+_MATCHER = re.compile(r'(\w+)\s*(=~|=)\s*(?:"([^"]*)"|\'([^\']*)\')')
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`[^`]*`')
+_OPENING = {")": "(", "]": "[", "}": "{"}
+
+
+@edge(NO_TARGET, NO_PODS, NO_PORT, TRIGGERS)
+def pointers(inventory: Inventory) -> Iterator[Judgement]:
+    """Each against the workloads of its cluster and namespace."""
+    for cluster in inventory.clusters():
+        workloads = inventory.of(Workload, cluster)
+        spaces = {each.namespace for each in inventory.of(Release, cluster)}
+        for pointer in inventory.of(Pointer, cluster):
+            if pointer.spec is UNKNOWN:
+                rule = NO_TARGET if pointer.kind in _SCALERS else NO_PODS
+                yield NotSeen(rule, pointer.source, f"what {pointer.source.name} names")
+                continue
+            # A chart of the namespace may make the pods, or the workload.
+            may_be_more = not inventory.complete or UNKNOWN in spaces or pointer.namespace in spaces
+            if pointer.kind in _SCALERS:
+                yield from _target(pointer, workloads, may_be_more=may_be_more)
+                yield from _triggers(pointer)
+            else:
+                yield from _pods(pointer, workloads, may_be_more=may_be_more)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two may be the same."""
+    return UNKNOWN in (one, other) or one == other
+
+
+def _target(
+    pointer: Pointer, workloads: Sequence[Workload], *, may_be_more: bool
+) -> Iterator[Judgement]:
+    reference = at(pointer.spec, "scaleTargetRef")
+    kind = text(at(reference, "kind"))
+    if kind == "" and pointer.kind == "ScaledObject":
+        kind = "Deployment"  # KEDA's default
+    name = at(reference, "name")
+    if UNKNOWN in (kind, name):
+        yield NotSeen(NO_TARGET, pointer.source, f"the target of {pointer.source.name}")
+        return
+    if name is None or kind not in _BUILT_IN:
+        return
+    alike = [each for each in workloads if each.kind in _BUILT_IN and _same(each.name, name)]
+    if any(each.kind == kind and _same(each.namespace, pointer.namespace) for each in alike):
+        return
+    near = [each for each in alike if each.name is not UNKNOWN]
+    if may_be_more and not near:
+        return
+    if near and near[0].kind != kind:
+        but = f"{name} is a {near[0].kind}"
+    elif near:
+        but = f"{name} is in the namespace {near[0].namespace}, not in {pointer.namespace}"
+    else:
+        but = f"the workloads of {pointer.namespace} are {_listed(workloads, pointer)}"
+    yield Problem(
+        NO_TARGET,
+        pointer.source,
+        ("spec", "scaleTargetRef", "kind" if near and near[0].kind != kind else "name"),
+        f"{at_start(pointer.source.name)} scales the {kind} {name}, which is not there: {but}.",
+        "Name the workload by its kind and name, and stand in its namespace.",
+        _severity(near, kind) if may_be_more else None,
+    )
+
+
+def _severity(near: Sequence[Workload], kind: Any) -> Severity:
+    """Of what may stand elsewhere: one of that kind is more likely to than another of its name."""
+    return "warning" if near[0].kind != kind else "info"
+
+
+def _listed(workloads: Sequence[Workload], pointer: Pointer) -> str:
+    found = [
+        f"{each.kind} {each.name}" for each in workloads if each.namespace == pointer.namespace
+    ]
+    return ", ".join(found) or "none"
+
+
+def _triggers(pointer: Pointer) -> Iterator[Judgement]:
+    triggers = at(pointer.spec, "triggers")
+    if pointer.kind != "ScaledObject" or triggers is UNKNOWN:
+        return
+    target = text(at(pointer.spec, "scaleTargetRef", "name"))
+    for index, each in enumerate(items(triggers)):
+        query = at(each, "metadata", "query")
+        if at(each, "type") != "prometheus" or not isinstance(query, str):
+            continue
+        place = ("spec", "triggers", index, "metadata", "query")
+        if problem := unbalanced(query):
+            yield Problem(
+                TRIGGERS,
+                pointer.source,
+                place,
+                f"The query of trigger {index} of {pointer.source.name} is no PromQL: {problem}.",
+                "Close what is opened, and open what is closed.",
+            )
+        for space in sorted(_other_namespaces(query, str(target), pointer.namespace)):
+            yield Problem(
+                TRIGGERS,
+                pointer.source,
+                place,
+                f"The query of trigger {index} of {pointer.source.name} asks for pods of {target} "
+                f"in the namespace {space}, and they are in {pointer.namespace}.",
+                f'Write namespace="{pointer.namespace}" in the query.',
+            )
+    yield from _formula(pointer, items(triggers))
+
+
+def unbalanced(query: str) -> str:
+    """What is wrong with the brackets of a PromQL query; no text if nothing is."""
+    opened: list[str] = []
+    bare = re.sub(r"#[^\n]*", "", _QUOTED.sub("", query))  # with comments
+    for each in bare:
+        if each in "([{":
+            opened.append(each)
+        elif each in _OPENING and (not opened or opened.pop() != _OPENING[each]):
+            return f"a {each} closes nothing"
+    return f"a {opened[-1]} is not closed" if opened else ""
+
+
+def _other_namespaces(query: str, target: str, own: Any) -> set[str]:
+    """Namespaces in which a query looks for pods of the target, and which are not its own."""
+    found: set[str] = set()
+    for selector in _MATCHERS.findall(query):
+        given = {
+            key.removeprefix("exported_"): (how, one or other)
+            for key, how, one, other in _MATCHER.findall(selector)
+        }
+        how, space = given.get("namespace", ("", ""))
+        _, pod = given.get("pod", ("", ""))
+        is_other = how == "=" and bool(space) and own is not UNKNOWN and space != own
+        if is_other and target and (pod == target or pod.startswith(f"{target}-")):
+            found.add(space)
+    return found
+
+
+def _formula(pointer: Pointer, triggers: Sequence[Any]) -> Iterator[Problem]:
+    modifiers = at(pointer.spec, "advanced", "scalingModifiers")
+    formula = at(modifiers, "formula")
+    if not isinstance(formula, str) or has_unknown([at(each, "name") for each in triggers]):
+        return
+    named = {str(at(each, "name")) for each in triggers}
+    bare = _QUOTED.sub("", formula)
+    used = {
+        each.group()
+        for each in _NAME.finditer(bare)
+        if not bare[each.end() :].lstrip().startswith("(")  # of a function
+        and not (each.start() and bare[each.start() - 1] in ".$0123456789")
+    }
+    for name in sorted(used - named - _WORDS):
+        yield Problem(
+            TRIGGERS,
+            pointer.source,
+            ("spec", "advanced", "scalingModifiers", "formula"),
+            f"The formula of {pointer.source.name} has {name}, and its triggers are "
+            f"{', '.join(sorted(named - {'None'})) or 'without names'}.",
+            "Give a trigger that name, or correct the formula.",
+        )
+
+
+def _pods(
+    pointer: Pointer, workloads: Sequence[Workload], *, may_be_more: bool
+) -> Iterator[Judgement]:
+    of_service = pointer.kind == "Service"
+    path = ("selector",) if of_service else ("selector", "matchLabels")
+    selector = at(pointer.spec, *path)
+    if has_unknown(selector):
+        yield NotSeen(NO_PODS, pointer.source, f"the selector of {pointer.source.name}")
+        return
+    if not pairs(selector) or at(pointer.spec, "selector", "matchExpressions"):
+        return
+    here = [each for each in workloads if _same(each.namespace, pointer.namespace)]
+    matched = [each for each in here if _may_match(selector, each)]
+    if not matched:
+        # What bears its name is what it means, whatever else there may be.
+        near = [each for each in here if each.name not in ("", UNKNOWN, None)]
+        near = [each for each in near if each.name == pointer.name]
+        if near or (here and not may_be_more):
+            yield _selects_none(pointer, path, selector, near)
+    elif of_service:
+        yield from _ports(pointer, matched)
+
+
+def _may_match(selector: Any, workload: Workload) -> bool:
+    labels = workload.labels
+    if labels is UNKNOWN:
+        return True
+    return all(
+        key in labels and _same(text(labels[key]), text(value)) for key, value in pairs(selector)
+    )
+
+
+def _selects_none(
+    pointer: Pointer, path: tuple[str, ...], selector: Any, near: Sequence[Workload]
+) -> Problem:
+    wanted = ", ".join(f"{key}={text(value)}" for key, value in pairs(selector))
+    but = ""
+    if near:
+        have = ", ".join(f"{key}={text(value)}" for key, value in pairs(near[0].labels)) or "none"
+        but = f" Those of {near[0].source.name} have {have}."
+    return Problem(
+        NO_PODS,
+        pointer.source,
+        ("spec", *path),
+        f"{at_start(pointer.source.name)} selects pods with {wanted}, and no workload of its "
+        f"namespace has such.{but}",
+        "Select labels that the pods have.",
+    )
+
+
+def _ports(pointer: Pointer, matched: Sequence[Workload]) -> Iterator[Problem]:
+    named: set[Any] = set()
+    for workload in matched:
+        if has_unknown([at(workload.spec, key) for key in ("containers", "initContainers")]):
+            return
+        for _, container in containers(workload.spec):
+            named |= {text(at(each, "name")) for each in items(at(container, "ports"))}
+    for index, each in enumerate(items(at(pointer.spec, "ports"))):
+        wanted = at(each, "targetPort")
+        if isinstance(wanted, str) and not wanted.isdecimal() and wanted not in named:
+            known = ", ".join(sorted(str(name) for name in named if name)) or "none"
+            yield Problem(
+                NO_PORT,
+                pointer.source,
+                ("spec", "ports", index, "targetPort"),
+                f"{at_start(pointer.source.name)} sends to the port {wanted} of its pods, whose "
+                f"ports have the names {known}.",
+                "Name one of those, or give the container's port that name.",
+            )

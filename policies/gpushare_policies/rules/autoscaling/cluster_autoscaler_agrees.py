@@ -1,0 +1,122 @@
+"""The Cluster Autoscaler knows the sizes of its groups, and the scheduler of its cluster."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
+
+from eks_gpushare.catalog.chart_daemonsets import chart_of
+from eks_gpushare.inventory.items import Nodes, Release
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.props import peek
+from gpushare_policies.reading import kinds
+from gpushare_policies.reading.blanks import refuse_blanks
+from gpushare_policies.reading.inventory import program_of, urn_of
+from gpushare_policies.reading.plain import at, count, mappings, text
+from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.tokens import AWS_CLUSTER, NODE_GROUP
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_STACK_FILE = (
+    "The autoscaler of a stack file has them from the pools: remove what overrides them under "
+    "`charts.cluster-autoscaler.values`."
+)
+_SIZES = "Set `values.autoscalingGroups[].minSize` and `maxSize` to those of the node group."
+_IMAGE = "Set `values.image.tag` to a version of the cluster's minor version."
+_MINOR = re.compile(r"v?(1\.[0-9]+)(\..*)?")
+_SUFFIX = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|-[0-9a-f]{8}")
+"""What EKS adds to the name of a node group for its Auto Scaling group."""
+_KEYS = ("minSize", "maxSize")
+
+
+def _agreeing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    refuse_blanks(args)
+    inventory = program_of(args.resources).inventory
+    clusters = [each for each in args.resources if each.resource_type == AWS_CLUSTER]
+    versions = {peek(each.props, "version") for each in clusters}
+    for release in inventory.of(Release):
+        if (chart_of(release.chart) or release.chart) != "cluster-autoscaler":
+            continue
+        urn = urn_of(release.source)
+        groups = [
+            each
+            for each in inventory.of(Nodes, release.cluster)
+            if each.provisioner in {"managed", "selfManaged"}
+        ]
+        for said in (*_sizes(release, groups), *_image(release, versions)):
+            if isinstance(said, Unjudged):
+                yield said
+            else:
+                message, fix = said
+                yield f"{message} {Fix(_STACK_FILE, fix, fix).of(urn)}", urn
+
+
+def _sizes(release: Release, groups: Sequence[Nodes]) -> Iterator[tuple[str, str] | Unjudged]:
+    listed = at(release.values, "autoscalingGroups")
+    if listed is UNKNOWN:
+        yield Unjudged(f"the groups of {release.source.name}")
+    for _, given in mappings(listed):
+        name = text(given.get("name"))
+        found = _group(name, groups)
+        if found is None:
+            # EKS makes up the name; of groups that are there already nothing is known here.
+            if name is UNKNOWN and groups:
+                yield Unjudged(f"the name of a group of {release.source.name}")
+            continue
+        for key, own in zip(_KEYS, (found.least, found.most), strict=True):
+            said: Any = count(given.get(key))
+            if UNKNOWN in (said, own):
+                yield Unjudged(f"{key} of {name} in {release.source.name}")
+            elif None not in (said, own) and said != own:
+                yield (
+                    (
+                        f"The autoscaler of {release.source.name} takes {key} of the group {name} "
+                        f"for {said}, and {found.source.name} has {own}. They must be the same, or "
+                        f"the one ends where the other goes on: pods wait though nodes are "
+                        f"allowed, or the autoscaler tries in vain."
+                    ),
+                    _SIZES,
+                )
+
+
+def _group(name: Any, groups: Sequence[Nodes]) -> Nodes | None:
+    """The nodes of an Auto Scaling group, which EKS names `eks-<node group>-<id>`."""
+    if name is UNKNOWN:
+        return None
+    bare = _SUFFIX.sub("", name.removeprefix("eks-")) if name.startswith("eks-") else name
+    whole = [each for each in groups if each.name in {name, bare}]
+    return whole[0] if len(whole) == 1 else None
+
+
+def _image(release: Release, versions: set[Any]) -> Iterator[tuple[str, str] | Unjudged]:
+    tag = text(at(release.values, "image", "tag"))
+    known = {str(each) for each in versions if isinstance(each, str) and each}
+    if tag is UNKNOWN:
+        yield Unjudged(f"the image of {release.source.name}")
+    elif tag and len(known) == 1 and (minor := _MINOR.fullmatch(tag)):
+        (version,) = known
+        if minor[1] != version:
+            yield (
+                (
+                    f"The autoscaler of {release.source.name} is {tag}, and its cluster of "
+                    f"Kubernetes {version}. It must be of that minor version, for it simulates the "
+                    f"scheduler of one."
+                ),
+                _IMAGE,
+            )
+
+
+CLUSTER_AUTOSCALER_AGREES = StackRule(
+    "cluster-autoscaler-agrees",
+    "The Cluster Autoscaler must be of its cluster's version, and know its groups' sizes.",
+    check=_agreeing,
+    applies_to=(*kinds.CHARTS, NODE_GROUP, AWS_CLUSTER),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.MEDIUM,
+    fix=Fix(_STACK_FILE, f"{_SIZES} {_IMAGE}", f"{_SIZES} {_IMAGE}"),
+)

@@ -1,0 +1,114 @@
+"""What takes the startup taint off nodes with MIG has the right to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import Severity, StackValidationArgs
+
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.blanks import refuse_blanks
+from gpushare_policies.reading.objects import Kind, pod_templates
+from gpushare_policies.reading.plain import at, holds_unknown, items, mappings, text
+from gpushare_policies.reading.program_objects import Placed, objects_in
+from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.words import Fix, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_RBAC = "rbac.authorization.k8s.io"
+_ROLE, _BINDING = Kind(_RBAC, "ClusterRole"), Kind(_RBAC, "ClusterRoleBinding")
+_DEPLOYMENT = Kind("apps", "Deployment")
+_PROGRAM = "mig_taint_remover.py"
+_VERBS = ("list", "patch", "watch")
+"""What the program asks of nodes: it watches them, and takes the taint off by a patch."""
+_STACK_FILE = "A stack file's pools bring them: remove what changes them, such as a transform."
+_RAW = (
+    "Bind the service account to a ClusterRole with the verbs list, patch and watch on nodes, by a "
+    "ClusterRoleBinding."
+)
+_RIGHTS = Fix(_STACK_FILE, _RAW, _RAW)
+
+
+def _taken_off(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    refuse_blanks(args)
+    found = [*objects_in(args.resources, (_DEPLOYMENT, _ROLE, _BINDING))]
+    for each in found:
+        if each.object.kind == _DEPLOYMENT and (account := _account(each)) is not None:
+            yield from _judged(each, account, [o for o in found if o.cluster == each.cluster])
+
+
+def _account(placed: Placed) -> Any:
+    """The service account of the program's pods; None if it is another program."""
+    for template in pod_templates(placed.object):
+        for _, container in mappings(at(template.spec, "containers")):
+            words = [*items(at(container, "command")), *items(at(container, "args"))]
+            if any(str(word).rpartition("/")[2] == _PROGRAM for word in words):
+                return text(at(template.spec, "serviceAccountName"), "default")
+    return None
+
+
+def _judged(
+    remover: Placed, account: Any, found: Sequence[Placed]
+) -> Iterator[tuple[str, str] | Unjudged]:
+    bindings = [each for each in found if each.object.kind == _BINDING]
+    roles = {each.object.name: each for each in found if each.object.kind == _ROLE}
+    if UNKNOWN in (account, remover.namespace) or any(
+        holds_unknown([at(each.object.body, key) for key in ("roleRef", "subjects")])
+        for each in bindings
+    ):
+        yield Unjudged(f"the rights of {name_of(remover.urn)}")
+        return
+    bound = [
+        roles[name]
+        for each in bindings
+        if _binds(each, account, remover.namespace)
+        and (name := at(each.object.body, "roleRef", "name")) in roles
+    ]
+    rules = [rule for role in bound for rule in items(at(role.object.body, "rules"))]
+    if holds_unknown(rules) or any(at(each.object.body, "rules") is UNKNOWN for each in bound):
+        yield Unjudged(f"the rights of {name_of(remover.urn)}")
+        return
+    lacking = [verb for verb in _VERBS if not any(_allows(rule, verb) for rule in rules)]
+    if lacking:
+        yield (
+            (
+                f"The service account {account} of {name_of(remover.urn)} may not "
+                f"{', '.join(lacking)} nodes. It must, or the startup taint stays on every node "
+                f"with MIG, and no pod ever runs there. {_RIGHTS.of(remover.urn)}"
+            ),
+            remover.urn,
+        )
+
+
+def _binds(binding: Placed, account: str, namespace: Any) -> bool:
+    if at(binding.object.body, "roleRef", "kind") != "ClusterRole":
+        return False
+    return any(
+        each.get("kind") == "ServiceAccount"
+        and each.get("name") == account
+        and each.get("namespace") == namespace
+        for _, each in mappings(at(binding.object.body, "subjects"))
+    )
+
+
+def _allows(rule: Any, verb: str) -> bool:
+    wanted = (("apiGroups", ""), ("resources", "nodes"), ("verbs", verb))
+    if items(at(rule, "resourceNames")):
+        return False
+    return all({one, "*"} & set(map(str, items(at(rule, key)))) for key, one in wanted)
+
+
+MIG_TAINT_TAKEN_OFF = StackRule(
+    "mig-taint-taken-off",
+    "What takes the startup taint off nodes with MIG must have the right to.",
+    check=_taken_off,
+    applies_to=(
+        "kubernetes:apps/v1:Deployment",
+        f"kubernetes:{_RBAC}/v1:ClusterRole",
+        f"kubernetes:{_RBAC}/v1:ClusterRoleBinding",
+    ),
+    severity=Severity.HIGH,
+    fix=_RIGHTS,
+)

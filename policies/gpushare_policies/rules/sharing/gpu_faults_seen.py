@@ -1,0 +1,118 @@
+"""What finds faults of GPUs for EKS runs on the nodes that have them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
+
+from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.nodes import gpu_nodes
+from eks_gpushare.inventory.scheduling import is_tolerated, keeping_off, lasting
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading import kinds
+from gpushare_policies.reading.blanks import refuse_blanks
+from gpushare_policies.reading.inventory import at_top, program_of
+from gpushare_policies.reading.plain import at, holds_unknown, text
+from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.words import Fix, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pulumi_policy import PolicyResource
+
+    from eks_gpushare.inventory.inventory import Inventory
+
+_ADDON = "aws:eks/addon:Addon"
+_AGENT = "eks-node-monitoring-agent"
+_ENGINE_ARCH = "amd64"
+"""The add-on's DCGM has no image for others.
+
+https://github.com/aws/eks-node-monitoring-agent/tree/main/charts (2026-11-22)
+"""
+_STACK_FILE = (
+    "The add-on of a stack file tolerates the taints of all pools: remove what overrides its "
+    "configuration, such as a transform."
+)
+_RAW = (
+    "Set `dcgmAgent.tolerations` in the add-on's `configurationValues` to tolerate the taints of "
+    "the GPU nodes."
+)
+_TOLERATED = Fix(_STACK_FILE, _RAW, _RAW)
+
+
+def _seen(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    refuse_blanks(args)
+    agents = [each for each in args.resources if _is_agent(each)]
+    if not agents:
+        return
+    inventory = program_of(args.resources).inventory
+    own = {each.cluster for each in inventory.of(Nodes)}
+    for agent in agents:
+        tolerations = _tolerations(agent)
+        if holds_unknown(tolerations):
+            yield Unjudged(f"the configuration of {name_of(agent.urn)}")
+            continue
+        if len(own) > 1:  # an add-on says by name of which it is, and nodes by provider
+            yield Unjudged(f"which of the clusters {name_of(agent.urn)} is of")
+            continue
+        for cluster in own:
+            yield from _judged(agent, tolerations, inventory, cluster)
+
+
+def _is_agent(resource: PolicyResource) -> bool:
+    return resource.resource_type == _ADDON and at_top(resource.props, "addonName") == _AGENT
+
+
+def _tolerations(agent: PolicyResource) -> Any:
+    """Those of its DCGM, which has none by default; `UNKNOWN` where they cannot be read."""
+    given = text(at_top(agent.props, "configurationValues"))
+    if given is UNKNOWN or given == "":
+        return [] if given == "" else UNKNOWN
+    try:
+        values = json.loads(given)
+    except ValueError:
+        import yaml  # which EKS takes too
+
+        try:
+            values = yaml.safe_load(given)
+        except yaml.YAMLError:
+            return UNKNOWN
+    return at(values, "dcgmAgent", "tolerations") or []
+
+
+def _judged(
+    agent: PolicyResource, tolerations: Any, inventory: Inventory, cluster: str
+) -> Iterator[tuple[str, str]]:
+    said: set[int] = set()
+    for kind in gpu_nodes(inventory, cluster):
+        nodes = kind.nodes
+        is_other = kind.type is None or kind.type.arch != _ENGINE_ARCH
+        taints = lasting(nodes.taints)
+        if id(nodes) in said or is_other or taints is UNKNOWN or nodes.provisioner == "autoMode":
+            continue
+        for taint in keeping_off(taints):
+            if is_tolerated(taint, tolerations) is False:
+                said.add(id(nodes))
+                yield (
+                    (
+                        f"DCGM of the add-on {name_of(agent.urn)} does not tolerate the taint "
+                        f"{taint} of {nodes.source.name}. It must, or faults of these GPUs are "
+                        f"not found and their nodes not replaced. {_TOLERATED.of(agent.urn)}"
+                    ),
+                    agent.urn,
+                )
+                break
+
+
+GPU_FAULTS_SEEN = StackRule(
+    "gpu-faults-seen",
+    "EKS's node monitoring must run on every GPU node, whatever its taints.",
+    check=_seen,
+    applies_to=(_ADDON, *kinds.NODES),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.MEDIUM,
+    fix=_TOLERATED,
+)

@@ -1,0 +1,31 @@
+"""Services and disruption budgets are of pods that are there."""
+
+from __future__ import annotations
+
+from pulumi_policy import EnforcementLevel, Severity
+
+from eks_gpushare.inventory.edges.pointers import NO_PODS, NO_PORT
+from gpushare_policies.reading import kinds
+from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.rule import StackRule
+from gpushare_policies.words import Fix
+
+_STACK_FILE = (
+    "The Service and the budget of a stack file's workload select its pods: remove what changes "
+    "that, such as a transform."
+)
+_RAW = "Select labels that the pods have, and a port that one of their containers names."
+
+SERVICES_REACH_PODS = StackRule(
+    "services-reach-pods",
+    "Services and disruption budgets must select pods that are there.",
+    check=edge_check(NO_PODS, NO_PORT, stack_file=_STACK_FILE, severities=FINDINGS),
+    applies_to=(
+        "kubernetes:core/v1:Service",
+        "kubernetes:policy/v1:PodDisruptionBudget",
+        *kinds.WORKLOADS,
+    ),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.MEDIUM,
+    fix=Fix(_STACK_FILE, _RAW, _RAW),
+)

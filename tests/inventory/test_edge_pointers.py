@@ -1,0 +1,174 @@
+"""Scalers, Services and budgets name what is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from inventory_of import chart, codes, nodes, problems
+
+from eks_gpushare.inventory.edges.pointers import NO_PODS, NO_PORT, NO_TARGET, TRIGGERS, unbalanced
+from eks_gpushare.inventory.items import Pointer, Workload
+from eks_gpushare.inventory.source import UNKNOWN, Source
+
+if TYPE_CHECKING:
+    from eks_gpushare.inventory.items import Item
+
+LABELS = {"app": "model"}
+QUERY = 'avg(DCGM_FI_DEV_GPU_UTIL{namespace="default",pod=~"model-[a-z0-9]{5}"}) or vector(0)'
+
+
+def work(kind: str = "Deployment", name: Any = "model", **more: Any) -> Workload:
+    container = {"name": "main", "image": "busybox:1.37", "ports": [{"name": "http"}]}
+    more.setdefault("labels", LABELS)
+    more.setdefault("spec", {"containers": [container]})
+    return Workload(source=Source(f"the {kind} {name}"), kind=kind, name=name, **more)
+
+
+def pointer(kind: str, spec: Any, name: str = "model", **more: Any) -> Pointer:
+    return Pointer(source=Source(f"the {kind} {name}"), kind=kind, name=name, spec=spec, **more)
+
+
+def scaler(name: Any = "model", query: str = QUERY, formula: str = "", **more: Any) -> Pointer:
+    spec: dict[str, Any] = {
+        "scaleTargetRef": {"name": name, **more.pop("reference", {})},
+        "triggers": [
+            {"type": "prometheus", "name": "busy", "metadata": {"query": query}},
+            {"type": "cron", "name": "hours", "metadata": {}},
+        ],
+    }
+    if formula:
+        spec["advanced"] = {"scalingModifiers": {"formula": formula}}
+    return pointer("ScaledObject", spec, **more)
+
+
+def hpa(kind: str = "Deployment", name: str = "model") -> Pointer:
+    reference = {"apiVersion": "apps/v1", "kind": kind, "name": name}
+    return pointer("HorizontalPodAutoscaler", {"scaleTargetRef": reference})
+
+
+def service(selector: Any = None, port: Any = "http", **more: Any) -> Pointer:
+    spec = {"selector": LABELS if selector is None else selector}
+    return pointer("Service", {**spec, "ports": [{"port": 80, "targetPort": port}]}, **more)
+
+
+def budget(labels: Any, **more: Any) -> Pointer:
+    return pointer("PodDisruptionBudget", {"selector": {"matchLabels": labels, **more}})
+
+
+def other(query: str) -> Pointer:
+    return scaler(query=query)
+
+
+BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
+    "a target of another name": ("GPU1191", (work(), scaler("models"))),
+    "a target of another kind": ("GPU1191", (work("StatefulSet"), scaler())),
+    "a target in another namespace": ("GPU1191", (work(namespace="models"), scaler())),
+    "an HPA's target": ("GPU1191", (work(), hpa("StatefulSet"))),
+    "no workload at all": ("GPU1191", (nodes("m5.large"), hpa())),
+    "a Service of other labels": ("GPU1192", (work(), service({"app": "modle"}))),
+    "a Service of one label more": ("GPU1192", (work(), service({**LABELS, "tier": "web"}))),
+    "a Service of another namespace": (
+        "GPU1192",
+        (work(namespace="a"), work(name="b", labels={}), service()),
+    ),
+    "a budget of other labels": ("GPU1192", (work(), budget({"app": "other"}))),
+    "a port of no container": ("GPU1193", (work(), service(port="web"))),
+    "another namespace in a query": ("GPU1194", (work(), other(QUERY.replace("default", "prod")))),
+    "of pods that are exported": (
+        "GPU1194",
+        (work(), other('sum(up{exported_namespace="prod", exported_pod=~"model-.+"})')),
+    ),
+    "a bracket that is not closed": ("GPU1194", (work(), other("sum(rate(up[1m])"))),
+    "a bracket too many": ("GPU1194", (work(), other("sum(up))"))),
+    "brackets that cross": ("GPU1194", (work(), other("sum(rate(up[1m)])"))),
+    "a formula with a trigger that is not there": ("GPU1194", (work(), scaler(formula="load + 1"))),
+}
+RIGHT: dict[str, tuple[Item, ...]] = {
+    "by its name": (work(), scaler()),
+    "by kind and name": (work("StatefulSet"), scaler(reference={"kind": "StatefulSet"})),
+    "somebody's own kind": (scaler(reference={"kind": "InferenceService", "apiVersion": "a/v1"}),),
+    "a chart may make it": (chart("model", namespace="default"), scaler(), service(), hpa()),
+    "all of it": (work(), scaler(formula="busy > 0 ? max([hours, 2]) : 0"), hpa(), service()),
+    "a port by number": (work(), service(port=8080), service(port="8080")),
+    "no port named": (work(), service(port=None)),
+    "a Service without a selector": (work(), service({})),
+    "labels of several": (work(labels={**LABELS, "tier": "web"}), service(), budget(LABELS)),
+    "expressions": (work(), budget({"app": "other"}, matchExpressions=[{"key": "a"}])),
+    "a query of other pods": (work(), other('sum(up{namespace="ingress",pod=~"nginx-.*"})')),
+    "brackets in texts": (work(), other('sum(up{pod=~"a(b|c"}) # (')),
+    "words and functions of the language": (
+        work(),
+        scaler(formula='not (busy > 1e3 and hours in [1, 2]) ? ceil(busy / 2) : "busy" == "x"'),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_points_nowhere_is_found(case: str) -> None:
+    code, items = BROKEN[case]
+
+    assert codes(*items) == [code]
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_what_is_there_is_not(case: str) -> None:
+    assert codes(*RIGHT[case]) == []
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((scaler(),), []),
+        ((work("StatefulSet"), scaler()), ["warning"]),
+        ((work(namespace="models"), scaler()), ["info"]),
+        ((work(name="other", labels={"app": "x"}), service()), []),
+        ((work(), service({"app": "x"})), [None]),
+    ],
+)
+def test_of_files_only_what_is_near_is_said(items: tuple[Item, ...], expected: list[Any]) -> None:
+    assert [each.severity for each in problems(*items, complete=False)] == expected
+
+
+@pytest.mark.parametrize(
+    ("items", "code"),
+    [
+        ((work(), pointer("ScaledObject", UNKNOWN)), NO_TARGET.id),
+        ((work(), pointer("Service", UNKNOWN)), NO_PODS.id),
+        ((work(), scaler(UNKNOWN)), NO_TARGET.id),
+        ((work(), service({"app": UNKNOWN})), NO_PODS.id),
+    ],
+)
+def test_what_is_not_known_is_said(items: tuple[Item, ...], code: str) -> None:
+    assert codes(*items) == [f"?{code}"]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        (work(name=UNKNOWN), scaler("models")),
+        (work(namespace=UNKNOWN), scaler()),
+        (work(labels=UNKNOWN), service({"app": "x"})),
+        (work(spec=UNKNOWN), service(port="web")),
+        (chart("model", namespace=UNKNOWN), scaler("models")),
+    ],
+)
+def test_what_may_be_there_is_not_missed(items: tuple[Item, ...]) -> None:
+    assert not {NO_TARGET.id, NO_PODS.id, NO_PORT.id} & set(codes(*items))
+
+
+def test_messages_say_what_is_there() -> None:
+    kind, name = problems(work("StatefulSet"), scaler()), problems(work(), scaler("models"))
+    space = problems(work(namespace="models"), scaler())
+
+    assert "model is a StatefulSet" in kind[0].message
+    assert "the workloads of default are Deployment model" in name[0].message
+    assert "in the namespace models, not in default" in space[0].message
+    assert [each.path[-1] for each in (*kind, *name)] == ["kind", "name"]
+    assert problems(work(), scaler(formula="load"))[0].rule is TRIGGERS
+
+
+def test_brackets_of_queries() -> None:
+    assert unbalanced("sum(rate(x[5m]))") == ""
+    assert unbalanced("sum(x") == "a ( is not closed"
+    assert unbalanced("x]") == "a ] closes nothing"
