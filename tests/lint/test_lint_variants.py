@@ -26,7 +26,8 @@ SCRIPT = "helm upgrade -i nvdp nvdp/nvidia-device-plugin -n %s -f values.yaml\n"
 def found(**files: str) -> set[tuple[str, str]]:
     named = {name.replace("_", "."): text for name, text in files.items()}
     reports = lint_files(GivenFile(name, text) for name, text in named.items())
-    return {(report.file, each.code) for report in reports for each in report.findings}
+    told = {(report.file, each.code) for report in reports for each in report.findings}
+    return {(file, code) for file, code in told if code != "GPU1208"}  # what comes with a share
 
 
 def test_a_map_that_one_of_two_values_names_is_named() -> None:

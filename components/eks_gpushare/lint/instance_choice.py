@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.source import UNKNOWN, Unknown
-from eks_gpushare.lint.plain import at, items, text
+from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.plain import items, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN, Unknown
+from eks_gpushare.inventory.values import at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,20 +32,6 @@ def mapping(value: Any) -> dict[str, Any]:
 def items(value: Any) -> list[Any]:
     """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
-
-
-def at(value: Any, *path: str | int) -> Any:
-    """What stands at a place; None where nothing does, UNKNOWN below what is not known."""
-    for step in path:
-        if value is UNKNOWN:
-            return Unknown.UNKNOWN
-        if isinstance(value, dict) and isinstance(step, str):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
 
 
 def text(value: Any, otherwise: str = "") -> Maybe[str]:

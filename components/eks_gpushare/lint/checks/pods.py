@@ -9,8 +9,9 @@ from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint import pod_fields as fields
-from eks_gpushare.lint.readers.values import at, mappings
+from eks_gpushare.lint.readers.values import mappings
 from eks_gpushare.lint.readers.words import close_to, plain, shown
 from eks_gpushare.lint.rules.kubernetes import (
     BAD_TOLERATION,

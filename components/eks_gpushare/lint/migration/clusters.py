@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.migration.pools import sizes
-from eks_gpushare.lint.plain import at, items, mapping, text
+from eks_gpushare.lint.plain import items, mapping, text
 from eks_gpushare.lint.rules.eksctl import MANAGED, SELF_MANAGED
 
 if TYPE_CHECKING:

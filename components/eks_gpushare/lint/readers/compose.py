@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.document import Read
-from eks_gpushare.lint.plain import at, text
+from eks_gpushare.lint.plain import text
 from eks_gpushare.lint.readers.eksctl import retired
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS, plan_rules
 

@@ -8,8 +8,9 @@ from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.document import Read
-from eks_gpushare.lint.plain import at, items, labels, mapping, taints, text, whole
+from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.lint.retired import retired_words
 from eks_gpushare.lint.rules.claims import RETIRED_TYPE
 from eks_gpushare.lint.rules.eksctl import MANAGED, SELF_MANAGED, cluster_config

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.charts import OPERATOR, chart_named, release, within_values
 from eks_gpushare.lint.document import Read
-from eks_gpushare.lint.readers.values import at, mappings, text
+from eks_gpushare.lint.readers.values import mappings, text
 from eks_gpushare.lint.texts import texts_within
 
 if TYPE_CHECKING:

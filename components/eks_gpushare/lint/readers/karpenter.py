@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import Nodes, Overlay
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.instance_choice import chosen_types
-from eks_gpushare.lint.plain import at, items, labels, mapping, taints, text, whole
+from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.lint.readers.eksctl import retired
 from eks_gpushare.lint.rules.karpenter_images import image_rules
 from eks_gpushare.lint.rules.karpenter_pools import AUTO_MODE_GROUP, gpu_pool_rules, pool_rules

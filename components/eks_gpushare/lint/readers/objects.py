@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.problem import Edit, Problem
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.pod_fields import ONLY_PODS
 from eks_gpushare.lint.readers.old_apis import ONLY_SPELLING, SERVED_NOW
-from eks_gpushare.lint.readers.values import at, mappings
+from eks_gpushare.lint.readers.values import mappings
 from eks_gpushare.lint.rules.kubernetes import COUNTS_NOTHING, GPU_FOR_ALL, NO_FIELD, OLD_API
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.readers.values import at, mapping, walk, whole
+from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.readers.values import mapping, walk, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

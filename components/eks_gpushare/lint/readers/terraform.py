@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.document import Read
-from eks_gpushare.lint.plain import at, items, labels, mapping, taints, text, whole
+from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.lint.readers.eksctl import retired
 from eks_gpushare.lint.rules.nodes import owned_labels
 from eks_gpushare.lint.rules.terraform import node_group_rules

@@ -13,20 +13,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.source import Maybe
 
 
-def at(value: Any, *path: str | int) -> Any:
-    """The value at a path, None where there is none, `UNKNOWN` below one that is not known."""
-    for step in path:
-        if value is UNKNOWN:
-            return UNKNOWN
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
-
-
 def mapping(value: Any) -> Maybe[Mapping[str, Any]]:
     """A mapping; an empty one for anything else that is known."""
     return value if isinstance(value, dict) or value is UNKNOWN else {}

@@ -10,7 +10,8 @@ from eks_gpushare.catalog.gpus import MPS_CLIENTS
 from eks_gpushare.catalog.mig import mig_models
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.lint.plain import EFFECTS, at, items, mapping
+from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.plain import EFFECTS, items, mapping
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from eks_gpushare.catalog.mig import mig_model, why_no_mig
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.plain import at, mapping, whole
+from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.plain import mapping, whole
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from eks_gpushare.catalog.foreign_keys import eksctl_keys, unknown_keys
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Edit, Problem
-from eks_gpushare.lint.plain import EFFECTS, at, items, kubernetes_effect, mapping, whole
+from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.plain import EFFECTS, items, kubernetes_effect, mapping, whole
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.plain import at, items
+from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.plain import items
 from eks_gpushare.lint.rules.eksctl import AMAZON_LINUX_2
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.instance_choice import chosen_types
-from eks_gpushare.lint.plain import at, items, mapping
+from eks_gpushare.lint.plain import items, mapping
 from eks_gpushare.sharing.labels import CONFIG_LABEL, OWNED_PREFIXES, PRESENT_LABEL
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog.foreign_keys import karpenter_api_version
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.lint.plain import at, mapping
+from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.plain import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
