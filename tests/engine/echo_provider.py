@@ -8,6 +8,7 @@ real provider, which asks AWS in an update only.
 
 from __future__ import annotations
 
+import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -292,6 +293,13 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
 
     def GetPluginInfo(self, _request: object, _context: object) -> plugin_pb2.PluginInfo:
         return plugin_pb2.PluginInfo(version=self._version)
+
+    def GetSchema(self, _request: object, _context: object) -> provider_pb2.GetSchemaResponse:
+        """What packages generated from another schema need of this one: where its own ones are."""
+        base = f"github.com/pulumi/pulumi-{self._package}/sdk/v{self._version.partition('.')[0]}/go"
+        language = {"go": {"importBasePath": f"{base}/{self._package}"}}
+        schema = {"name": self._package, "version": self._version, "language": language}
+        return provider_pb2.GetSchemaResponse(schema=json.dumps(schema))
 
     def CheckConfig(
         self, request: provider_pb2.CheckRequest, _context: object

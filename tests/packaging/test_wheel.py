@@ -57,7 +57,12 @@ LAB = Distribution(ROOT / "components/eks_gpushare_lab", ROOT / "components/eks_
 BOTH = pytest.mark.parametrize("built", [LIBRARY, LAB], ids=lambda each: each.id)
 
 DATA = {
-    "eks_gpushare": ("catalog/data/instances.json", "documents/data/", "in_cluster/data/"),
+    "eks_gpushare": (
+        "catalog/data/instances.json",
+        "documents/data/",
+        "in_cluster/data/",
+        "plugin/schema.json",
+    ),
     "eks_gpushare_lab": (
         "binaries/go/etcd/go.mod",
         "binaries/go/etcd/go.sum",

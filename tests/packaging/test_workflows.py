@@ -12,7 +12,11 @@ import yaml
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 PINNED = [*WORKFLOWS, *sorted((ROOT / "examples/ci").glob("*.yml"))]
-WRITES = {("release", "attest"): {"id-token", "attestations"}, ("release", "publish"): {"id-token"}}
+WRITES = {
+    ("release", "attest"): {"id-token", "attestations"},
+    ("release", "publish"): {"id-token"},
+    ("release", "archives"): {"contents"},
+}
 """Jobs that may do more than read the repository."""
 
 each_workflow = pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)

@@ -114,6 +114,8 @@ def _package(analyzed: Schema) -> Schema:
         "homepage": _REPOSITORY,
         "repository": _REPOSITORY,
         "license": "Apache-2.0",
+        # Without it the package for Go has no go.mod, and its parts import what is not there.
+        "meta": {"supportPack": True},
         "language": {
             **analyzed["language"],
             "go": {**analyzed["language"]["go"], "generateResourceContainerTypes": True},
