@@ -53,6 +53,7 @@ class _SharedServicer(_PolicyAnalyzerServicer):
         self._names = name, version
         self._policies = policies
         self._read: Any = None
+        self._repairs = True  # until it is configured
         self._on_resources = [
             each
             for each in policies
@@ -123,9 +124,15 @@ class _SharedServicer(_PolicyAnalyzerServicer):
                 self._ask(policy, args, response)
         return response
 
+    def Configure(self, request: Any, _context: Any) -> Any:
+        answer = super().Configure(request, None)  # type: ignore[no-untyped-call]
+        levels = map(self._get_enforcement_level, self._policies)
+        self._repairs = EnforcementLevel.REMEDIATE in levels
+        return answer
+
     def Remediate(self, request: Any, _context: Any) -> Any:
         """What the policies that repair would repair."""
-        if EnforcementLevel.REMEDIATE not in map(self._get_enforcement_level, self._policies):
+        if not self._repairs:
             return analyzer_pb2.RemediateResponse()
         return super().Remediate(request, None)  # type: ignore[no-untyped-call]
 
