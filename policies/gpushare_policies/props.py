@@ -31,7 +31,8 @@ def read(props: Any, *path: str) -> Any:
     """
     value = props
     for key in path:
-        if not isinstance(value, Mapping) or all(key != known for known in value):
+        # Asked of the mapping itself, `in` would read the value.
+        if not isinstance(value, Mapping) or key not in iter(value):
             return None
         value = value[key]
     return value

@@ -1,7 +1,8 @@
 """The pack by the engine, in-process, and both of them over a state: the same verdicts.
 
 Sixty programs of others are one program here, so one preview holds them all. Of the stacks one is
-previewed always, and each of them with EKS_GPUSHARE_TEST_ENGINE_ALL=1. What differs by its nature:
+previewed always, and each of them with EKS_GPUSHARE_TEST_ENGINE_ALL=1, which also breaks each of
+them in many places at once and judges the state. What differs by its nature:
 
 * The engine judges a state's encrypted values as the text `[secret]`; here they are not judged. So
   the states of this test show their secrets, but for the test of just that.
@@ -22,6 +23,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
+from stack_mutants.mutant import broken_at_once
+from stack_mutants.recordings import recorded as of_stack
+from stack_mutants.recordings import stacks
+from stack_mutants.table import tried
 from tests.policies.exported import state_of
 
 from eks_gpushare.program.analyzer import run_pack
@@ -160,6 +165,23 @@ def test_a_stack_has_one_verdict_in_every_way(project: Project, stack: Path) -> 
     assert judged(previews) == judged(planned)
     assert previews - judged(previews) >= planned - judged(planned)
     assert analyzed(project, file, ADVISORY) == made
+
+
+@pytest.mark.skipif(not ALL, reason="EKS_GPUSHARE_TEST_ENGINE_ALL=1 breaks every stack")
+@pytest.mark.parametrize("stack", stacks())
+def test_a_broken_stack_has_one_verdict_in_every_way(project: Project, stack: str) -> None:
+    """As much of it broken at once as does not stand in one resource."""
+    with_pack(project)
+    project.init(f"broken-{stack}", CONFIG)
+    whole = of_stack(stack, preview=False)
+    broken = broken_at_once([each for each in tried() if each.stack == stack], preview=False)
+
+    right = ours(project, read_state(exported(project, whole)).recording, ADVISORY)
+    file = exported(project, broken)
+    wrong = ours(project, read_state(file).recording, ADVISORY)
+
+    assert len(wrong) > len(right)
+    assert analyzed(project, file, ADVISORY) == wrong
 
 
 def judged(verdicts: set[Verdict]) -> set[Verdict]:

@@ -67,9 +67,7 @@ def merged(
 
     `info` is the pack's own description. Raises `PolicyConfigError` with everything that is wrong.
     """
-    schemas = {
-        policy.name: decode_properties(policy.configSchema.properties) for policy in info.policies
-    }
+    schemas = _schemas(info)
     entries = {
         policy.name: _Entry(policy.enforcementLevel, _defaults(schemas[policy.name]))
         for policy in info.policies
@@ -92,6 +90,19 @@ def merged(
         )
         for name, entry in entries.items()
     }
+
+
+def _schemas(info: analyzer_pb2.AnalyzerInfo) -> dict[str, dict[str, Any]]:
+    """The settings of each policy; many have the same, which are read once."""
+    read: dict[bytes, dict[str, Any]] = {}
+    found = {}
+    for policy in info.policies:
+        given = policy.configSchema.properties
+        key = given.SerializeToString(deterministic=True)
+        if key not in read:
+            read[key] = decode_properties(given)
+        found[policy.name] = read[key]
+    return found
 
 
 def _defaults(schema: Mapping[str, Any]) -> dict[str, Any]:

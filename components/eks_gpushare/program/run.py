@@ -26,7 +26,7 @@ from pulumi.runtime.stack import run_in_stack
 from eks_gpushare.program.endings import ProcessEndedError, kept_alive, own_signals
 from eks_gpushare.program.engine import Engine
 from eks_gpushare.program.fakes import Fakes, default_fakes
-from eks_gpushare.program.isolation import calm_collector, isolated
+from eks_gpushare.program.isolation import calm_collector, isolated, quick_positions
 from eks_gpushare.program.lean_packages import lean_packages
 from eks_gpushare.program.monitor import Monitor
 from eks_gpushare.program.recording import ProgramError, Recording
@@ -127,7 +127,7 @@ def _guarded(body: Callable[[], None], directory: Path | None) -> BaseException 
         _RUNNING.set(True)
         with own_signals(), kept_alive() as tried:
             try:
-                with isolated(directory), calm_collector(), lean_packages():
+                with isolated(directory), calm_collector(), lean_packages(), quick_positions():
                     body()
             except BaseException as error:  # noqa: BLE001  (handed to the caller or raised there)
                 raised.append(error)

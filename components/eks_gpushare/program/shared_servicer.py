@@ -9,6 +9,7 @@ reading, as if for one policy that keeps what it gets.
 from __future__ import annotations
 
 import asyncio
+from functools import lru_cache
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ from pulumi_policy import (
 )
 from pulumi_policy.policy import _NotApplicableError, _PolicyAnalyzerServicer
 from pulumi_policy.proxy import UnknownValueError
+
+from eks_gpushare.program.protobuf import empty_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +45,13 @@ def servicer_of(
     return made(name, version, list(policies), level, dict(initial_config or {}) or None)
 
 
+@lru_cache(maxsize=4)
+def _described(name: str, version: str, policies: tuple[Policy, ...], level: Any) -> Any:
+    """What a pack says of itself, once for all that it is to judge in one process."""
+    servicer: Any = _PolicyAnalyzerServicer(name, version, list(policies), level, None)
+    return servicer.GetAnalyzerInfo(empty_pb2.Empty(), None)
+
+
 class _SharedServicer(_PolicyAnalyzerServicer):
     """The SDK's, but for reading."""
 
@@ -52,7 +62,9 @@ class _SharedServicer(_PolicyAnalyzerServicer):
         self._pack = f"{name}@v{version}"
         self._names = name, version
         self._policies = policies
+        self._described_by = None if initial_config else (tuple(policies), level)
         self._read: Any = None
+        self._repairs = True  # until it is configured
         self._on_resources = [
             each
             for each in policies
@@ -123,9 +135,21 @@ class _SharedServicer(_PolicyAnalyzerServicer):
                 self._ask(policy, args, response)
         return response
 
+    def GetAnalyzerInfo(self, request: Any, _context: Any) -> Any:
+        """What the pack says of itself; whoever asks only reads it."""
+        if self._described_by is None:
+            return super().GetAnalyzerInfo(request, None)  # type: ignore[no-untyped-call]
+        return _described(*self._names, *self._described_by)
+
+    def Configure(self, request: Any, _context: Any) -> Any:
+        answer = super().Configure(request, None)  # type: ignore[no-untyped-call]
+        levels = map(self._get_enforcement_level, self._policies)
+        self._repairs = EnforcementLevel.REMEDIATE in levels
+        return answer
+
     def Remediate(self, request: Any, _context: Any) -> Any:
         """What the policies that repair would repair."""
-        if EnforcementLevel.REMEDIATE not in map(self._get_enforcement_level, self._policies):
+        if not self._repairs:
             return analyzer_pb2.RemediateResponse()
         return super().Remediate(request, None)  # type: ignore[no-untyped-call]
 

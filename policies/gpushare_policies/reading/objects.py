@@ -86,7 +86,22 @@ def objects_of(token: str, props: Any) -> Iterator[KubernetesObject]:
         for index, each in mappings(listed):
             yield _listed(kind, version, each, ("items", index))
         return
-    yield KubernetesObject(kind, version, plain(props), patch=wrapped == _PATCH)
+    yield KubernetesObject(kind, version, _body_of(props), patch=wrapped == _PATCH)
+
+
+_MOST = 2048
+_bodies: dict[int, tuple[Any, Any]] = {}
+"""The latest properties as plain values: each rule on objects asks for those of the same ones."""
+
+
+def _body_of(props: Any) -> Any:
+    known = _bodies.get(id(props))
+    if known is not None and known[0] is props:  # which is kept, so nothing else has its number
+        return known[1]
+    if len(_bodies) >= _MOST:
+        _bodies.clear()
+    _bodies[id(props)] = props, (body := plain(props))
+    return body
 
 
 def _listed(kind: Kind, version: str, body: Mapping[str, Any], path: FieldPath) -> KubernetesObject:

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 def plain(value: Any) -> Any:
     """A value out of properties as YAML would give it: whole numbers are integers."""
+    if value is None or isinstance(value, str | bool):  # most are
+        return value
     if isinstance(value, Mapping):
         return {str(key): item_of(value, key) for key in value}
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
         return [item_of(value, index) for index in range(len(value))]
     if isinstance(value, float) and value.is_integer():
         return int(value)

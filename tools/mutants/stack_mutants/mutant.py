@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from stack_mutants.edge import Edge, Stakes, Whole
@@ -126,6 +127,35 @@ def spread(all_mutants: Iterable[Mutant], most: int) -> list[Mutant]:
                 taken.append(mutant)
         chosen += taken
     return sorted(chosen, key=lambda each: each.name)
+
+
+def of_all_stacks(some: Iterable[Mutant], most: int) -> list[Mutant]:
+    """So many of them at most, from every stack about as many, chosen by names alone."""
+    by_stack: dict[str, list[Mutant]] = defaultdict(list)
+    for mutant in sorted(some, key=lambda each: rank(each.name)):
+        by_stack[mutant.stack].append(mutant)
+    in_turn = chain.from_iterable(zip_longest(*(by_stack[name] for name in sorted(by_stack))))
+    chosen = islice((each for each in in_turn if each is not None), most)
+    return sorted(chosen, key=lambda each: each.name)
+
+
+def broken_at_once(some: Iterable[Mutant], *, preview: bool) -> Recording:
+    """One recording with all those mutants of a stack that do not break the same resource.
+
+    Raises:
+        ValueError: If there is none, or they are of several stacks.
+    """
+    chosen = sorted(some, key=lambda each: rank(each.name))
+    (stack,) = {each.stack for each in chosen}
+    whole = recorded(stack, preview=preview)
+    new: dict[str, Resource] = {}
+    for mutant in chosen:
+        if mutant.urn in new or isinstance(mutant.way, Whole):
+            continue
+        broken = mutant.recording(preview=preview)
+        if broken is not None and broken[1] is not None:
+            new[mutant.urn] = broken[1]
+    return with_resources(whole, [new.get(each.urn, each) for each in whole.resources])
 
 
 def rank(text: str) -> str:

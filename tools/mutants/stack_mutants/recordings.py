@@ -7,10 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.program.preview import record
+from eks_gpushare.program.project import find_project
 from eks_gpushare.program.recording import Resource
-from eks_gpushare.program.run import run_program
-from eks_gpushare.program.stack_config import read_stack_config
 from eks_gpushare.program.values import to_json
+from eks_gpushare.stack_file.check import check_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,13 +35,8 @@ def stacks() -> list[str]:
 @cache
 def recorded(stack: str, *, preview: bool) -> Recording:
     """What a stack's program registers, and beside it a Deployment for each pool."""
-    recording = run_program(
-        ROOT,
-        project="eks-gpushare",
-        stack=stack,
-        config=dict(read_stack_config(stack_file(stack)).values),
-        preview=preview,
-    )
+    report = check_file(stack_file(stack))
+    recording = record(find_project(ROOT), report, stack, known=not preview)
     if recording.error is not None:
         raise RuntimeError(f"{stack}: {recording.error}")
     return with_resources(recording, [*recording.resources, *_workloads(recording)])

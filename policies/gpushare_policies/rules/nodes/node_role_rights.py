@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
@@ -53,53 +54,83 @@ _OF_NODES = re.compile(r".*:policy/AmazonEKSWorkerNode(Minimal)?Policy")
 """What a role of nodes has and no other needs."""
 
 
-def _roles(resources: Sequence[PolicyResource]) -> Iterator[PolicyResource]:
-    """The roles of nodes: a node group names them, or they have the policy of nodes."""
-    groups = [resource for resource in resources if resource.resource_type == NODE_GROUP]
-    named = {
-        role.urn for group in groups for role in group.property_dependencies.get("nodeRoleArn", [])
-    }
-    arns = {peek(group.props, "nodeRoleArn") for group in groups} - {None}
-    for role in resources:
-        if role.resource_type == ROLE and (
-            role.urn in named
-            or peek(role.props, "arn") in arns
-            or any(_OF_NODES.fullmatch(arn) for arn, _ in _policies(role, resources))
-        ):
-            yield role
+class _Attachment:
+    """A resource that gives roles policies; each of its properties is read once for all roles.
+
+    What cannot be read is refused anew each time, so that every role hears of it.
+    """
+
+    def __init__(self, resource: PolicyResource) -> None:
+        self.resource = resource
+        self._key = _NAMING[resource.resource_type]
+
+    @cached_property
+    def arns(self) -> list[str]:
+        """The policies that the roles get."""
+        props = self.resource.props
+        if self.resource.resource_type == ROLE_ATTACHMENTS:
+            return [str(arn) for arn in each(peek(props, "policyArns"))]
+        return [str(peek(props, "policyArn") or "")]
+
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """The URNs of the roles that its property comes from."""
+        return _used(self.resource, self._key)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The roles as they are named."""
+        return _named(self.resource, self._key)
 
 
-def _policies(
-    role: PolicyResource, resources: Sequence[PolicyResource]
-) -> Iterator[tuple[str, PolicyResource]]:
-    """The managed policies of a role, with the resource that attaches each."""
-    for arn in each(peek(role.props, "managedPolicyArns")):
-        yield str(arn), role
-    for resource in resources:
-        if resource.resource_type in (ROLE_ATTACHMENT, ROLE_ATTACHMENTS, POLICY_ATTACHMENT):
-            key, arns = _attached(resource)
-            if _is_of(resource, key, role):
-                yield from ((arn, resource) for arn in arns)
+_NAMING = {ROLE_ATTACHMENT: "role", ROLE_ATTACHMENTS: "roleName", POLICY_ATTACHMENT: "roles"}
+"""The property that names the roles."""
 
 
-def _names(role: PolicyResource) -> set[str]:
-    return {str(value) for key in ("name", "id", "arn") if (value := peek(role.props, key))}
+class _Stack:
+    """The resources of a stack, and those that give roles policies."""
+
+    def __init__(self, resources: Sequence[PolicyResource]) -> None:
+        self.resources = resources
+        self.attachments = [_Attachment(one) for one in resources if one.resource_type in _NAMING]
+        self.inline = [one for one in resources if one.resource_type == ROLE_POLICY]
+
+    def roles(self) -> Iterator[PolicyResource]:
+        """The roles of nodes: a node group names them, or they have the policy of nodes."""
+        groups = [one for one in self.resources if one.resource_type == NODE_GROUP]
+        named = {urn for group in groups for urn in _used(group, "nodeRoleArn")}
+        arns = {peek(group.props, "nodeRoleArn") for group in groups} - {None}
+        for role in self.resources:
+            if role.resource_type == ROLE and (
+                role.urn in named
+                or peek(role.props, "arn") in arns
+                or any(_OF_NODES.fullmatch(arn) for arn, _ in self.policies(role))
+            ):
+                yield role
+
+    def policies(self, role: PolicyResource) -> Iterator[tuple[str, PolicyResource]]:
+        """The managed policies of a role, with the resource that attaches each."""
+        for arn in each(peek(role.props, "managedPolicyArns")):
+            yield str(arn), role
+        names = _names(role)
+        for attachment in self.attachments:
+            arns = attachment.arns
+            if role.urn in attachment.used or attachment.names & names:
+                yield from ((arn, attachment.resource) for arn in arns)
 
 
-def _attached(resource: PolicyResource) -> tuple[str, list[str]]:
-    """The property that names roles, and the policies they get."""
-    if resource.resource_type == ROLE_ATTACHMENT:
-        return "role", [str(peek(resource.props, "policyArn") or "")]
-    if resource.resource_type == ROLE_ATTACHMENTS:
-        return "roleName", [str(arn) for arn in each(peek(resource.props, "policyArns"))]
-    return "roles", [str(peek(resource.props, "policyArn") or "")]
+def _names(role: PolicyResource) -> frozenset[str]:
+    return frozenset(
+        str(value) for key in ("name", "id", "arn") if (value := peek(role.props, key))
+    )
 
 
-def _is_of(resource: PolicyResource, key: str, role: PolicyResource) -> bool:
-    used = resource.property_dependencies.get(key, [])
-    if any(found.urn == role.urn for found in used):
-        return True
-    return bool({str(name) for name in each(peek(resource.props, key))} & _names(role))
+def _used(resource: PolicyResource, key: str) -> frozenset[str]:
+    return frozenset(found.urn for found in resource.property_dependencies.get(key, []))
+
+
+def _named(resource: PolicyResource, key: str) -> frozenset[str]:
+    return frozenset(str(name) for name in each(peek(resource.props, key)))
 
 
 def allows_everything(document: Any) -> bool:
@@ -117,23 +148,19 @@ def allows_everything(document: Any) -> bool:
     )
 
 
-def _judge(
-    role: PolicyResource, resources: Sequence[PolicyResource]
-) -> Iterator[tuple[str, str] | Unjudged]:
-    for arn, resource in _policies(role, resources):
+def _judge(role: PolicyResource, stack: _Stack) -> Iterator[tuple[str, str] | Unjudged]:
+    for arn, resource in stack.policies(role):
         if too_much(arn):
             yield _message(role, arn, resource.urn), resource.urn
         elif ":aws:policy/" not in arn:
-            yield from _own(role, arn, resource, resources)
+            yield from _own(role, arn, resource, stack.resources)
     what = "an inline policy that allows everything"
     for inline in each(peek(role.props, "inlinePolicies")):
         if allows_everything(peek(inline, "policy")):
             yield _message(role, what, role.urn), role.urn
-    for resource in resources:
-        if (
-            resource.resource_type == ROLE_POLICY
-            and allows_everything(peek(resource.props, "policy"))
-            and _is_of(resource, "role", role)
+    for resource in stack.inline:
+        if allows_everything(peek(resource.props, "policy")) and (
+            role.urn in _used(resource, "role") or _named(resource, "role") & _names(role)
         ):
             yield _message(role, what, resource.urn), resource.urn
 
@@ -170,7 +197,8 @@ def _message(role: PolicyResource, what: str, urn: str) -> str:
 
 
 def _rights(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
-    yield from over_each(_roles(args.resources), lambda role: _judge(role, args.resources))
+    stack = _Stack(args.resources)
+    yield from over_each(stack.roles(), lambda role: _judge(role, stack))
 
 
 NODE_ROLE_RIGHTS = StackRule(
