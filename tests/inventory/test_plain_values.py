@@ -1,0 +1,116 @@
+"""Looking into values of which parts are missing, of another kind, or not known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import (
+    at,
+    every,
+    has_unknown,
+    holds,
+    items,
+    pairs,
+    some,
+    switch,
+    text,
+)
+
+VALUE = {"a": {"b": [1, {"c": None}, "x"]}, "later": UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ((), VALUE),
+        (("a", "b", 0), 1),
+        (("a", "b", 2), "x"),
+        (("a", "b", 3), None),
+        (("a", "b", "0"), None),
+        (("a", "b", 2, 0), None),  # a text is no list
+        (("a", "b", 0, "c"), None),
+        (("a", "b", 1, "c"), None),
+        (("a", "none", "c"), None),
+        (("later",), UNKNOWN),
+        (("later", "c"), UNKNOWN),
+    ],
+)
+def test_a_path_leads_to_a_value(path: tuple[Any, ...], found: Any) -> None:
+    assert at(VALUE, *path) == found
+
+
+def test_a_tuple_is_a_list() -> None:
+    assert at((1, 2), 1) == 2
+    assert items((1, 2)) == [1, 2]
+    assert items("ab") == items({"a": 1}) == items(None) == []
+
+
+def test_a_key_with_null_is_written() -> None:
+    value = {"a": {"b": None}, "c": "b"}
+
+    assert holds(value, "a", "b")
+    assert not holds(value, "a", "c")
+    assert not holds(value, "c", "b")
+    assert not holds(UNKNOWN, "b")
+
+
+def test_keys_become_texts() -> None:
+    assert pairs({1: "a"}) == [("1", "a")]
+    assert pairs([1]) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(True, "true"), (False, "false"), (None, ""), (0, "0"), ("x", "x"), (UNKNOWN, UNKNOWN)],
+)
+def test_scalars_are_texts(value: Any, written: Any) -> None:
+    assert text(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "on"),
+    [("false", True), ("", False), (None, False), (False, False), (True, True), (UNKNOWN, UNKNOWN)],
+)
+def test_any_text_is_a_switch_that_is_on(value: Any, on: Any) -> None:
+    assert switch(value) is on
+
+
+@pytest.mark.parametrize(
+    ("value", "hidden"),
+    [
+        (UNKNOWN, True),
+        ({UNKNOWN: 1}, True),
+        ({"a": [1, (UNKNOWN,)]}, True),
+        ({"a": [1, (2,)]}, False),
+        ([UNKNOWN], True),
+        ([1], False),
+        ("x", False),
+    ],
+)
+def test_an_unknown_part_is_seen(value: Any, hidden: bool) -> None:
+    assert has_unknown(value) is hidden
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "all_", "one"),
+    [
+        ([], True, False),
+        ([True, True], True, True),
+        ([True, False], False, True),
+        ([False, False], False, False),
+        ([None, True], None, True),
+        ([True, None], None, True),
+        ([None, False], False, None),
+        ([False, None], False, None),
+        ([None, None, True], None, True),
+        ([None, None, False], False, None),
+    ],
+)
+def test_verdicts_together(
+    verdicts: list[bool | None], all_: bool | None, one: bool | None
+) -> None:
+    assert every(verdicts) is all_
+    assert some(verdicts) is one
