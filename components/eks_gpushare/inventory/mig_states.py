@@ -185,7 +185,7 @@ def mig_configs(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] |
     """The layouts of MIG manager's ConfigMap by name; None where it makes its own list."""
     for release in mig_managers(inventory, cluster):
         block = at(release.values, "migManager", "config")
-        if release.values is UNKNOWN or block is UNKNOWN:
+        if block is UNKNOWN:
             return UNKNOWN
         given = at(block, "data")
         name = text(at(block, "name"))
