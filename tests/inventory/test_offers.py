@@ -547,7 +547,7 @@ def test_mig_manager_is_on_by_default(values: Any, is_on: bool) -> None:
     assert bool(mig_managers(inventory(plugin(), operator(values)), "")) is is_on
 
 
-LAYOUTS = {"mig-configs": {"own": []}}
+LAYOUTS: dict[str, Any] = {"mig-configs": {"own": []}}
 
 
 @pytest.mark.parametrize(

@@ -256,7 +256,7 @@ TAINT = {"key": "a", "value": "b", "effect": "NO_SCHEDULE"}
         (NODE_GROUP_V2, {"taints": {"a": "x"}}, None, "taints", (("a", "", ""),)),
     ],
 )
-def test_node_groups_are_read(  # noqa: PLR0913  (a table of five columns)
+def test_node_groups_are_read(
     resource: Make, token: str, props: dict[str, Any], template: Any, part: str, value: Any
 ) -> None:
     uses = {}
@@ -486,7 +486,7 @@ def test_objects_without_properties_are_yet_to_be_shown(
 ) -> None:
     args = StackValidationArgs([resource(token, "x", props)], None)
     said: list[Any] = []
-    args.not_applicable = said.append  # type: ignore[method-assign]
+    args.not_applicable = said.append  # type: ignore[method-assign,assignment]
     refuse_blanks(args)
 
     assert bool(said) is refused

@@ -184,7 +184,7 @@ def _is_for(given: Any, instance_type: InstanceType) -> bool:
 def mig_configs(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] | None]:
     """The layouts of MIG manager's ConfigMap by name; None where it makes its own list."""
     for release in mig_managers(inventory, cluster):
-        block = at(release.values, "migManager", "config")
+        block: Maybe[Any] = at(release.values, "migManager", "config")
         if block is UNKNOWN:
             return UNKNOWN
         given = at(block, "data")
