@@ -158,6 +158,9 @@ def test_resources_of_gpus_by_name() -> None:
     assert [is_misspelt(each) for each in found] == [False, False, False, True, False]
     assert not is_misspelt("example.com/gpus")
     assert is_misspelt("nvidia.com/upg")
+    assert is_misspelt("nvidia.com/gpu.share")
+    assert not is_misspelt("nvidia.com/hostdev")
+    assert not is_misspelt("nvidia.com/gp")  # four fifths alike, and no more
 
 
 DOCUMENTS = {"a": sliced(2), "default": sliced(3)}
@@ -323,6 +326,8 @@ FILE = {"args": ["--config-file=/etc/own/c.yaml"]}
         (written(args=["--mig-strategy", "mixed"]), ("mixed", 0)),
         (written(args=["--mig-strategy"]), ("none", 0)),
         (written(args=["-mig-strategy=mixed", 5]), ("none", 0)),
+        (written(args=["xxmig-strategy=mixed"]), ("none", 0)),
+        (written(args=[UNKNOWN, "--mig-strategy=mixed"]), ("mixed", 0)),
         (written(command=["--mig-strategy=mixed"]), ("mixed", 0)),
         (written(env=[{"name": "MIG_STRATEGY", "value": "single"}]), ("single", 0)),
         (
@@ -351,7 +356,11 @@ FILE = {"args": ["--config-file=/etc/own/c.yaml"]}
                     "name": "v",
                     "configMap": {
                         "name": "own",
-                        "items": [{"key": "x", "path": "y"}, {"key": "k", "path": "c.yaml"}],
+                        "items": [
+                            {"key": "x", "path": "y"},
+                            {"key": "k", "path": "c.yaml"},
+                            {"key": "x", "path": "k"},
+                        ],
                     },
                 },
                 mounts=[MOUNT],
@@ -383,6 +392,7 @@ def parted(config: Any) -> Item:
 
 
 ALL = {"devices": "all", "mig-enabled": True, "mig-devices": {"1g.5gb": 7}}
+_PROFILES = "settings.kubelet-device-plugins.nvidia.mig.profile"
 ROCKET = nodes("p4d.24xlarge", ami="BOTTLEROCKET_x86_64_NVIDIA")
 
 
@@ -481,6 +491,23 @@ ROCKET = nodes("p4d.24xlarge", ami="BOTTLEROCKET_x86_64_NVIDIA")
             ("label", {}, 8, False, True),
         ),
         ((ROCKET,), ("bottlerocket", {"7g.40gb": 8}, 0, False, True)),
+        *(
+            (
+                (
+                    nodes(
+                        "p4d.24xlarge",
+                        ami="BOTTLEROCKET_x86_64_NVIDIA",
+                        user_data=f'[{_PROFILES}]\n"a100.40gb" = "{given}"',
+                    ),
+                ),
+                ("bottlerocket", {profile: count * 8}, 0, False, True),
+            )
+            for given, profile, count in (
+                ("3g.20gb", "3g.20gb", 2),
+                ("7", "1g.5gb", 7),
+                ("other", "7g.40gb", 1),
+            )
+        ),
         (
             (nodes(ami="BOTTLEROCKET_x86_64_NVIDIA"),),
             ("bottlerocket", {}, 1, False, True),
@@ -628,6 +655,49 @@ def test_values_go_over_what_a_chart_has(values: Any, part: str, expected: Any) 
     (found,) = (each for each in daemons(inventory(plugin(values)), "") if each.role == "plugin")
 
     assert found.spec[part] == expected
+
+
+def test_daemon_sets_written_out_run_programs() -> None:
+    other = pods(spec={"containers": [{"image": IMAGE}]})
+    found = daemons(inventory(daemon_set(IMAGE), daemon_set("app"), other), "")
+
+    assert [(each.role, each.chart, each.of_operator) for each in found] == [
+        ("plugin", None, False)
+    ]
+    assert found[0].place == ("spec", "template", "spec", "tolerations")
+
+
+def test_the_operators_operands_are_told_from_its_nfd() -> None:
+    found = daemons(inventory(operator(), plugin()), "")
+
+    assert {(each.chart, each.role): each.of_operator for each in found} == {
+        **dict.fromkeys((("gpu-operator", role) for role in _ROLES), True),
+        ("gpu-operator", "nfd"): False,
+        ("nvidia-device-plugin", "plugin"): False,
+        ("nvidia-device-plugin", "mps"): False,
+    }
+
+
+_ROLES = ("plugin", "discovery", "mps", "migManager", "exporter")
+
+
+@pytest.mark.parametrize(
+    ("release", "kept"),
+    [
+        (plugin({}), True),
+        (plugin({"tolerations": []}), False),
+        (plugin({"tolerations": [1]}), False),
+        (operator({}), True),
+        (operator({"daemonsets": {"tolerations": []}}), True),
+        (operator({"daemonsets": {"tolerations": [1]}}), False),
+    ],
+)
+def test_a_list_takes_the_place_of_the_charts_own(release: Release, kept: bool) -> None:
+    found = next(each for each in daemons(inventory(release), "") if each.role == "plugin")
+
+    assert (
+        {"key": GPU, "operator": "Exists", "effect": "NoSchedule"} in found.spec["tolerations"]
+    ) is kept
 
 
 def test_requests_say_what_is_not_known() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import (
@@ -150,7 +151,7 @@ def _affinity(given: Any, values: DaemonSetValues) -> Any:
     found = at(given, *values.affinity)
     if not values.default_terms or found is UNKNOWN:
         return found or {}
-    places = [(*values.affinity, *_TERMS[:depth]) for depth in range(len(_TERMS) + 1)]
+    places = accumulate(_TERMS, lambda above, key: (*above, key), initial=values.affinity)
     if any(holds(given, *path) and at(given, *path) is None for path in places):
         return {}  # null takes the chart's own away
     terms = at(found, *_TERMS)

@@ -184,8 +184,8 @@ def _is_for(given: Any, instance_type: InstanceType) -> bool:
 def mig_configs(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] | None]:
     """The layouts of MIG manager's ConfigMap by name; None where it makes its own list."""
     for release in mig_managers(inventory, cluster):
-        block = at(release.values, "migManager", "config")
-        if release.values is UNKNOWN or block is UNKNOWN:
+        block: Maybe[Any] = at(release.values, "migManager", "config")
+        if block is UNKNOWN:
             return UNKNOWN
         given = at(block, "data")
         name = text(at(block, "name"))

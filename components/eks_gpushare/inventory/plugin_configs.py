@@ -217,9 +217,8 @@ def _mounted(inventory: Inventory, workload: Workload, container: Any, path: str
         for volume in items(at(workload.spec, "volumes")):
             if at(volume, "name") != at(mount, "name"):
                 continue
-            for entry in items(at(volume, "configMap", "items")):
-                if at(entry, "path") == key:
-                    key = at(entry, "key")
+            entries = items(at(volume, "configMap", "items"))
+            key = next((at(each, "key") for each in entries if at(each, "path") == key), key)
             name = at(volume, "configMap", "name")
             found = next(
                 (each for each in inventory.of(ConfigMap, workload.cluster) if each.name == name),
