@@ -9,6 +9,7 @@ held against a stack has its file beside them: `against.yaml`, or `against-bad.y
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from eks_gpushare.lint.stack_side import read_stack
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.findings.rule import Rule
     from eks_gpushare.lint.report import FileReport
 
@@ -136,7 +138,13 @@ def _printed(code: str) -> str:
     for report in linted(code, "bad"):
         if report.found:
             out.write(f"{Path(report.file).name}:\n")
-            print_findings(
-                [(each.position, each.finding) for each in report.found], out, width=_WIDTH
-            )
-    return out.getvalue().replace(str(FOLDER / code) + "/", "")
+            shown = [(each.position, _within(each.finding, code)) for each in report.found]
+            print_findings(shown, out, width=_WIDTH)
+    return out.getvalue()
+
+
+def _within(found: Finding, code: str) -> Finding:
+    """A finding as told in the example's own folder, before its lines are broken."""
+    above = str(FOLDER / code) + "/"
+    message, fix = found.message.replace(above, ""), found.fix.replace(above, "")
+    return replace(found, message=message, fix=fix)

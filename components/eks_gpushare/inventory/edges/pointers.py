@@ -58,7 +58,7 @@ _WORDS = frozenset(
 )
 """Words of the formula's language that are no triggers: https://expr-lang.org (2026-11-22)."""
 _MATCHERS = re.compile(r"""\{((?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^{}"'])*)\}""")
-_MATCHER = re.compile(r'(\w+)\s*(=~|=)\s*(?:"([^"]*)"|\'([^\']*)\')')
+_MATCHER = re.compile(r'([A-Za-z0-9_]+)\s*(=~|=)\s*(?:"([^"]*)"|\'([^\']*)\')')
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`[^`]*`')
 _OPENING = {")": "(", "]": "[", "}": "{"}
 
@@ -276,7 +276,8 @@ def _ports(pointer: Pointer, matched: Sequence[Workload]) -> Iterator[Problem]:
             named |= {text(at(each, "name")) for each in items(at(container, "ports"))}
     for index, each in enumerate(items(at(pointer.spec, "ports"))):
         wanted = at(each, "targetPort")
-        if isinstance(wanted, str) and not wanted.isdecimal() and wanted not in named:
+        is_name = isinstance(wanted, str) and not (wanted.isascii() and wanted.isdecimal())
+        if is_name and wanted not in named:
             known = ", ".join(sorted(str(name) for name in named if name)) or "none"
             yield Problem(
                 NO_PORT,
