@@ -6,23 +6,17 @@ documents, aliases, merges, tags and keys of any kind, with scalars as those too
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml  # type: ignore[import-untyped,unused-ignore]  # its stubs are a separate package
 
 from eks_gpushare.lint.scalars import plain_scalar, tagged_scalar, templated
-from eks_gpushare.stack_file.yaml_problems import (
-    StopReadingError,
-    YamlProblem,
-    shorten,
-    syntax_problem,
-)
+from eks_gpushare.stack_file.yaml_events import EventReader
+from eks_gpushare.stack_file.yaml_problems import shorten
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
-
-Event: TypeAlias = Any
-"""PyYAML's events have no types."""
+    from eks_gpushare.stack_file.yaml_events import Event
 
 MAX_DEPTH: Final = 100
 """Most levels of nesting that are followed."""
@@ -71,7 +65,7 @@ _NO_CHILDREN: Final[dict[str | int, Entry]] = {}
 """Shared by all scalars and never written to."""
 
 
-class Composer:
+class Composer(EventReader):
     """Builds the node tree of one document; use each instance once.
 
     Args:
@@ -81,18 +75,10 @@ class Composer:
     """
 
     def __init__(self, text: str, line: int = 0, most: int = MAX_ITEMS) -> None:
-        self.problems: list[YamlProblem] = []
-        """What was found wrong and does not keep the text from being read."""
-        self._text = text
+        super().__init__(text, most_items=most, most_problems=MAX_PROBLEMS)
         self._line = line
-        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        self._next_event = loader(text).get_event
         self._depth = 0
-        self._most = most
-        self.items = 0
-        """How many keys and values were read."""
         self._anchors: dict[str, Node] = {}
-        self._path: list[str | int] = []
 
     def document(self) -> Node | None:
         """Read the text's one document; None if it holds none.
@@ -110,13 +96,6 @@ class Composer:
         if type(following) is not yaml.StreamEndEvent:  # behind `...`, which nobody writes
             self._stop("documents", following, "a second document starts here without ---")
         return root
-
-    def _event(self) -> Event:
-        try:
-            return self._next_event()
-        # Besides its own errors PyYAML lets those of chr() and int() through.
-        except (yaml.YAMLError, ValueError, OverflowError) as error:
-            raise StopReadingError(syntax_problem(self._text, error)) from None
 
     def _node(self, event: Event) -> Node:
         kind = type(event)
@@ -149,12 +128,6 @@ class Composer:
             self._stop("alias", event, f"the alias *{shorten(event.anchor)} {fault}")
         self._count(event, 1 + target.size)
         return target
-
-    def _count(self, event: Event, items: int) -> None:
-        self.items += items
-        if self.items > self._most:
-            message = f"more than {self._most:,} keys and values, with aliases written out"
-            self._stop("size", event, message)
 
     def _sequence(self, node: Node) -> int:
         values: list[Any] = node.value
@@ -218,18 +191,6 @@ class Composer:
             self._stop("merge", event, message, "name an anchored mapping: '<<: *anchor'")
         self._count(event, sum(source.size for source in sources))
         return sources
-
-    def _report(self, kind: str, event: Event, message: str, fix: str = "") -> None:
-        self.problems.append(self._problem(kind, event, message, fix))
-        if len(self.problems) >= MAX_PROBLEMS:
-            self._stop("size", event, "too many problems to list them all")
-
-    def _stop(self, kind: str, event: Event, message: str, fix: str = "") -> NoReturn:
-        raise StopReadingError(self._problem(kind, event, message, fix))
-
-    def _problem(self, kind: str, event: Event, message: str, fix: str) -> YamlProblem:
-        line, column = event.start_mark.line + 1, event.start_mark.column + 1
-        return YamlProblem(message, line, column, kind, tuple(self._path), fix)
 
 
 def find(root: Node, path: FieldPath) -> tuple[Entry | None, int]:

@@ -10,22 +10,15 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Final, TypeAlias
 
 import yaml  # type: ignore[import-untyped,unused-ignore]  # its stubs are a separate package
 
 from eks_gpushare.stack_file import scalars
-from eks_gpushare.stack_file.yaml_problems import (
-    StopReadingError,
-    YamlProblem,
-    shorten,
-    syntax_problem,
-)
+from eks_gpushare.stack_file.yaml_events import Event, EventReader
+from eks_gpushare.stack_file.yaml_problems import shorten
 
 Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
-Event: TypeAlias = Any
-"""PyYAML's events have no types."""
-
 MAX_DEPTH: Final = 100
 """Most levels of nesting that are followed."""
 
@@ -68,25 +61,18 @@ _NO_CHILDREN: Final[dict[str | int, tuple[int, Node]]] = {}
 """Shared by all scalars and never written to."""
 
 
-class Composer:
+class Composer(EventReader):
     """Builds the node tree of one text; use each instance once."""
 
     def __init__(self, text: str) -> None:
-        self.problems: list[YamlProblem] = []
-        """What was found wrong, in the order of finding."""
-
+        super().__init__(text, most_items=MAX_ITEMS, most_problems=MAX_PROBLEMS)
         self.usable = True
         """False once a problem leaves no value that the text could be said to have."""
 
-        self._text = text
-        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        self._next_event = loader(text).get_event
         self._depth = 0
         self._flow = 0
-        self._items = 0
         self._aliased = 0
         self._anchors: dict[str, Node] = {}
-        self._path: list[str | int] = []
 
     def document(self) -> Node | None:
         """Read the text's one document; None if it holds none."""
@@ -104,13 +90,6 @@ class Composer:
             message = "a second document starts here; the Pulumi engine reads only the first"
             self._report("documents", following, message, "keep one document per file")
         return root
-
-    def _event(self) -> Event:
-        try:
-            return self._next_event()
-        # Besides its own errors PyYAML lets those of chr() and int() through.
-        except (yaml.YAMLError, ValueError, OverflowError) as error:
-            raise StopReadingError(syntax_problem(self._text, error)) from None
 
     def _node(self, event: Event) -> Node:
         kind = type(event)
@@ -149,16 +128,10 @@ class Composer:
         self._aliased += target.size
         self._count(event, 1 + target.size)
         # The rule by which go-yaml v3 gives up on a document of this size.
-        if self._aliased > 100 and self._items > 1000 and self._aliased > 0.99 * self._items:  # noqa: PLR2004
+        if self._aliased > 100 and self.items > 1000 and self._aliased > 0.99 * self.items:  # noqa: PLR2004
             message = "aliases make up more than 99% of the document"
             self._stop("alias", event, message, "write the values out")
         return target
-
-    def _count(self, event: Event, items: int) -> None:
-        self._items += items
-        if self._items > MAX_ITEMS:
-            message = f"more than {MAX_ITEMS:,} keys and values, with aliases written out"
-            self._stop("size", event, message)
 
     def _sequence(self, node: Node) -> Value:
         values: list[Value] = []
@@ -309,18 +282,6 @@ class Composer:
     def _report_tag(self, event: Event, why: str) -> None:
         tag = shorten(str(event.tag).replace(scalars.TAG_PREFIX, "!!", 1))
         self._report("tag", event, f"the tag {tag} is not supported: {why}", "remove the tag")
-
-    def _report(self, kind: str, event: Event, message: str, fix: str = "") -> None:
-        self.problems.append(self._problem(kind, event, message, fix))
-        if len(self.problems) >= MAX_PROBLEMS:
-            self._stop("size", event, "too many problems to list them all")
-
-    def _stop(self, kind: str, event: Event, message: str, fix: str = "") -> NoReturn:
-        raise StopReadingError(self._problem(kind, event, message, fix))
-
-    def _problem(self, kind: str, event: Event, message: str, fix: str) -> YamlProblem:
-        line, column = event.start_mark.line + 1, event.start_mark.column + 1
-        return YamlProblem(message, line, column, kind, tuple(self._path), fix)
 
 
 def _is_plain(event: Event) -> bool:
