@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import some
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.plain import at
 from gpushare_policies.reading.program_objects import Placed, objects_in
-from gpushare_policies.rule import Setting
+from gpushare_policies.rule import Setting, Unjudged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from pulumi_policy import PolicyResource
+    from pulumi_policy import PolicyResource, StackValidationArgs
 
 _NAMESPACE = Kind("", "Namespace")
 
@@ -36,12 +37,38 @@ class TenantNamespace:
     labels: Any
     objects: list[KubernetesObject] = field(default_factory=list)
 
-    def of(self, *kinds: Kind) -> Iterator[KubernetesObject]:
-        """Its objects of some kinds."""
-        return (each for each in self.objects if each.kind in kinds)
+    @property
+    def shown(self) -> str:
+        """Its name, as messages have it."""
+        return "that is yet to be named" if self.name is UNKNOWN else str(self.name)
 
 
-def tenant_namespaces(
+def unprotected(
+    args: StackValidationArgs,
+    kinds: Sequence[Kind],
+    protects: Callable[[KubernetesObject], bool | None],
+    what: str,
+) -> Iterator[TenantNamespace | Unjudged]:
+    """The namespaces of tenants in which no object of some kinds does what one has to.
+
+    Args:
+        args: The stack.
+        kinds: Kinds of the objects.
+        protects: Whether one does; None where that is not known.
+        what: How messages call the objects: `the quotas`.
+    """
+    for space in _tenant_namespaces(args.resources, TENANT_LABEL.of(args), kinds):
+        if space.labels is UNKNOWN:
+            yield Unjudged(f"the labels of the namespace {space.shown}")
+            continue
+        verdict = some(map(protects, space.objects))
+        if verdict is None:
+            yield Unjudged(f"{what} of the namespace {space.shown}")
+        elif not verdict:
+            yield space
+
+
+def _tenant_namespaces(
     resources: Sequence[PolicyResource], label: str, kinds: Sequence[Kind]
 ) -> Iterator[TenantNamespace]:
     """The namespaces of tenants, with the objects of some kinds that are in them.

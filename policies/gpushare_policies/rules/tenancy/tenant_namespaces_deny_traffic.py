@@ -10,7 +10,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.plain import at, items
-from gpushare_policies.reading.tenants import TENANT_LABEL, tenant_namespaces
+from gpushare_policies.reading.tenants import TENANT_LABEL, unprotected
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.words import Fix
 
@@ -29,21 +29,14 @@ _DENIED = Fix(_MAKE_POLICY, _MAKE_POLICY, _MAKE_POLICY)
 
 def _policies(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
-    for space in tenant_namespaces(args.resources, TENANT_LABEL.of(args), (_POLICY,)):
-        name = "that is yet to be named" if space.name is UNKNOWN else str(space.name)
-        if space.labels is UNKNOWN:
-            yield Unjudged(f"the labels of the namespace {name}")
-            continue
-        verdicts = [_denies(each) for each in space.objects]
-        if True in verdicts:
-            continue
-        if None in verdicts:
-            yield Unjudged(f"the network policies of the namespace {name}")
+    for space in unprotected(args, (_POLICY,), _denies, "the network policies"):
+        if isinstance(space, Unjudged):
+            yield space
             continue
         yield (
             (
-                f"The namespace {name} belongs to a tenant and no NetworkPolicy denies traffic to "
-                f"all its pods. One must, or pods of other tenants reach its notebooks and "
+                f"The namespace {space.shown} belongs to a tenant and no NetworkPolicy denies "
+                f"traffic to all its pods. One must, or pods of other tenants reach its notebooks and "
                 f"servers. {_DENIED.of(space.urn)}"
             ),
             space.urn,

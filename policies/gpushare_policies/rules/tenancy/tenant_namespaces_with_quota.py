@@ -11,7 +11,7 @@ from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import is_gpu
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.plain import at
-from gpushare_policies.reading.tenants import TENANT_LABEL, tenant_namespaces
+from gpushare_policies.reading.tenants import TENANT_LABEL, unprotected
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.words import Fix
 
@@ -31,16 +31,9 @@ _WITH_QUOTA = Fix(_MAKE_QUOTA, _MAKE_QUOTA, _MAKE_QUOTA)
 
 def _quotas(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
-    label = TENANT_LABEL.of(args)
-    for space in tenant_namespaces(args.resources, label, (_QUOTA, _QUEUE)):
-        if space.labels is UNKNOWN:
-            yield Unjudged(f"the labels of the namespace {_shown(space.name)}")
-            continue
-        verdicts = [_limits_gpus(each) for each in space.objects]
-        if True in verdicts:
-            continue
-        if None in verdicts:
-            yield Unjudged(f"the quotas of the namespace {_shown(space.name)}")
+    for space in unprotected(args, (_QUOTA, _QUEUE), _limits_gpus, "the quotas"):
+        if isinstance(space, Unjudged):
+            yield space
             continue
         counting = sorted({key for each in space.objects for key in _useless(each)})
         useless = (
@@ -50,16 +43,12 @@ def _quotas(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         )
         yield (
             (
-                f"The namespace {_shown(space.name)} belongs to a tenant and has no quota of GPUs"
+                f"The namespace {space.shown} belongs to a tenant and has no quota of GPUs"
                 f"{useless}. It must have one, or one tenant takes all shares. "
                 f"{_WITH_QUOTA.of(space.urn)}"
             ),
             space.urn,
         )
-
-
-def _shown(name: object) -> str:
-    return "that is yet to be named" if name is UNKNOWN else str(name)
 
 
 def _limits_gpus(each: KubernetesObject) -> bool | None:
