@@ -10,6 +10,7 @@ from pulumi_policy import StackValidationArgs
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError, unknown_checking_proxy
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies import gpus
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
@@ -25,7 +26,7 @@ from gpushare_policies.reading.objects import (
     pod_templates,
 )
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import at, count, holds_unknown, items, plain, text
+from gpushare_policies.reading.plain import count, items, plain, text
 from gpushare_policies.tokens import (
     AWS_CLUSTER,
     LAUNCH_TEMPLATE,
@@ -91,7 +92,7 @@ def test_numbers_and_texts(value: Any, counted: Any, written: Any) -> None:
     ],
 )
 def test_what_is_not_known_is_seen_anywhere(value: Any, held: bool) -> None:
-    assert holds_unknown(value) is held
+    assert has_unknown(value) is held
 
 
 # --- GPU nodes -----------------------------------------------------------------------------------

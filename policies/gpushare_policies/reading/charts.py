@@ -21,7 +21,8 @@ from pulumi import FileAsset, StringAsset
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.documents.reading import read_bytes
 from eks_gpushare.inventory.source import UNKNOWN
-from gpushare_policies.reading.plain import at, item_of, items, mappings, text
+from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.plain import item_of, items, mappings, text
 from gpushare_policies.tokens import CHART_V4, RELEASE
 
 if TYPE_CHECKING:

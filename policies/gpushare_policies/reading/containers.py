@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.objects import POD_TEMPLATES, Kind, pod_templates
-from gpushare_policies.reading.plain import at, mappings, text
+from gpushare_policies.reading.plain import mappings, text
 from gpushare_policies.rule import Unjudged
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.readers import DOCUMENT_READERS
@@ -19,7 +20,7 @@ from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import Kind, KubernetesObject, objects_of
-from gpushare_policies.reading.plain import at, items, mappings, text
+from gpushare_policies.reading.plain import items, mappings, text
 from gpushare_policies.tokens import AWS_CLUSTER
 from gpushare_policies.words import name_of
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.instances import gpu_instance_types
 from eks_gpushare.inventory.source import UNKNOWN
-from gpushare_policies.reading.plain import at, items, mappings
+from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.plain import items, mappings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

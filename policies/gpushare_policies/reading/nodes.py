@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from gpushare_policies.reading.plain import at, count, item_of, items, mappings, text
+from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.plain import count, item_of, items, mappings, text
 from gpushare_policies.tokens import (
     LAUNCH_TEMPLATE,
     MANAGED_NODE_GROUP,

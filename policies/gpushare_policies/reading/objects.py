@@ -12,7 +12,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
-from gpushare_policies.reading.plain import at, item_of, mappings, plain, text
+from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.plain import item_of, mappings, plain, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

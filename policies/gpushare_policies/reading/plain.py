@@ -44,17 +44,6 @@ def is_mapping(value: Any) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, Mapping)
 
 
-def at(value: Any, *path: str) -> Any:
-    """The value at a path; None where there is none, `UNKNOWN` where it or its holder is."""
-    for key in path:
-        if value is UNKNOWN:
-            return UNKNOWN
-        if not isinstance(value, Mapping):
-            return None
-        value = value.get(key)
-    return value
-
-
 def items(value: Any) -> Sequence[Any]:
     """The items of a list; nothing for anything else, `UNKNOWN` among it."""
     return value if isinstance(value, list | tuple) else ()
@@ -82,12 +71,3 @@ def count(value: Any) -> Any:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def holds_unknown(value: Any) -> bool:
-    """Whether `UNKNOWN` is a value or stands anywhere in it."""
-    if value is UNKNOWN:
-        return True
-    if isinstance(value, Mapping):
-        return any(map(holds_unknown, value.values()))
-    return isinstance(value, list | tuple) and any(map(holds_unknown, value))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.documents.device_plugin import DocumentError, PluginConfig, plugin_config_of
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.texts import read_texts
 from gpushare_policies.reading.charts import EMBEDDED, chart_values, charts_of
 from gpushare_policies.reading.inventory import config_map_of
 from gpushare_policies.reading.objects import Kind, KubernetesObject
-from gpushare_policies.reading.plain import at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

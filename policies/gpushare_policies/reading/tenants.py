@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import some
+from eks_gpushare.inventory.values import at, some
 from gpushare_policies.reading.objects import Kind, KubernetesObject
-from gpushare_policies.reading.plain import at
 from gpushare_policies.reading.program_objects import Placed, objects_in
 from gpushare_policies.rule import Setting, Unjudged
 

@@ -10,11 +10,12 @@ from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 from eks_gpushare.catalog.chart_daemonsets import chart_of
 from eks_gpushare.inventory.items import Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.props import peek
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
-from gpushare_policies.reading.plain import at, count, mappings, text
+from gpushare_policies.reading.plain import count, mappings, text
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.tokens import AWS_CLUSTER, NODE_GROUP
 from gpushare_policies.words import Fix

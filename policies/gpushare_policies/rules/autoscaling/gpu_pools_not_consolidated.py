@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, PolicyComplianceFramework, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.karpenter import gives_gpus
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import at
 from gpushare_policies.rule import Rule, Unjudged
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL
 from gpushare_policies.words import Fix

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import at, items, mappings
+from gpushare_policies.reading.plain import items, mappings
 from gpushare_policies.rule import Rule, Unjudged, is_among, stacks
 from gpushare_policies.words import Fix
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.clusters import clusters_of
 from gpushare_policies.reading.objects import Kind, objects_of
-from gpushare_policies.reading.plain import at
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
 from gpushare_policies.tokens import AWS_CLUSTER

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.plain import at, text
+from gpushare_policies.reading.plain import text
 from gpushare_policies.reading.program_objects import Placed, objects_in
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.words import Fix

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind, pod_templates
-from gpushare_policies.reading.plain import at, holds_unknown, items, mappings, text
+from gpushare_policies.reading.plain import items, mappings, text
 from gpushare_policies.reading.program_objects import Placed, objects_in
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.words import Fix, name_of
@@ -55,7 +56,7 @@ def _judged(
     bindings = [each for each in found if each.object.kind == _BINDING]
     roles = {each.object.name: each for each in found if each.object.kind == _ROLE}
     if UNKNOWN in (account, remover.namespace) or any(
-        holds_unknown([at(each.object.body, key) for key in ("roleRef", "subjects")])
+        has_unknown([at(each.object.body, key) for key in ("roleRef", "subjects")])
         for each in bindings
     ):
         yield Unjudged(f"the rights of {name_of(remover.urn)}")
@@ -67,7 +68,7 @@ def _judged(
         and (name := at(each.object.body, "roleRef", "name")) in roles
     ]
     rules = [rule for role in bound for rule in items(at(role.object.body, "rules"))]
-    if holds_unknown(rules) or any(at(each.object.body, "rules") is UNKNOWN for each in bound):
+    if has_unknown(rules) or any(at(each.object.body, "rules") is UNKNOWN for each in bound):
         yield Unjudged(f"the rights of {name_of(remover.urn)}")
         return
     lacking = [verb for verb in _VERBS if not any(_allows(rule, verb) for rule in rules)]

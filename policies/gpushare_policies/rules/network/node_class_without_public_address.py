@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pulumi_policy import Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.props import is_true
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import at
 from gpushare_policies.rule import Rule, Unjudged, cis
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
 from gpushare_policies.words import Fix

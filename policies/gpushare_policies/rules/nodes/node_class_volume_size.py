@@ -8,11 +8,12 @@ from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.karpenter import gives_gpus
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.plain import at, holds_unknown, mappings
+from gpushare_policies.reading.plain import mappings
 from gpushare_policies.reading.program_objects import Placed, objects_in
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
@@ -56,7 +57,7 @@ def _volumes(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
 def _judged(placed: Placed, least: int, *, is_known: bool) -> Iterator[tuple[str, str] | Unjudged]:
     body, urn = placed.object.body, placed.urn
     given = at(body, "spec", "blockDeviceMappings")
-    if holds_unknown(given):
+    if has_unknown(given):
         yield Unjudged(f"the volumes of the EC2NodeClass {name_of(urn)}")
         return
     sizes = [_gib(at(each, "ebs", "volumeSize")) for _, each in mappings(given)]

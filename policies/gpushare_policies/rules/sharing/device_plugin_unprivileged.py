@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.charts import charts_of
-from gpushare_policies.reading.plain import at
 from gpushare_policies.rule import Rule, Unjudged, cis
 from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix

@@ -11,10 +11,11 @@ from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.scheduling import is_tolerated, keeping_off, lasting
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import at_top, program_of
-from gpushare_policies.reading.plain import at, holds_unknown, text
+from gpushare_policies.reading.plain import text
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.words import Fix, name_of
 
@@ -52,7 +53,7 @@ def _seen(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     own = {each.cluster for each in inventory.of(Nodes)}
     for agent in agents:
         tolerations = _tolerations(agent)
-        if holds_unknown(tolerations):
+        if has_unknown(tolerations):
             yield Unjudged(f"the configuration of {name_of(agent.urn)}")
             continue
         if len(own) > 1:  # an add-on says by name of which it is, and nodes by provider

@@ -9,10 +9,11 @@ from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.reading.nodes import NODE_TOKENS
-from gpushare_policies.reading.plain import at, text
+from gpushare_policies.reading.plain import text
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.tokens import CHART_V4, CONFIG_MAP, RELEASE
 from gpushare_policies.words import Fix

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.props import read, whole
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import at, count, item_of
+from gpushare_policies.reading.plain import count, item_of
 from gpushare_policies.reading.plugin_documents import (
     CONFIG_MAPS,
     PluginDocument,

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind, KubernetesObject
-from gpushare_policies.reading.plain import at, items
+from gpushare_policies.reading.plain import items
 from gpushare_policies.reading.tenants import TENANT_LABEL, unprotected
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.words import Fix
@@ -36,8 +37,8 @@ def _policies(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]
         yield (
             (
                 f"The namespace {space.shown} belongs to a tenant and no NetworkPolicy denies "
-                f"traffic to all its pods. One must, or pods of other tenants reach its notebooks and "
-                f"servers. {_DENIED.of(space.urn)}"
+                f"traffic to all its pods. One must, or pods of other tenants reach its notebooks "
+                f"and servers. {_DENIED.of(space.urn)}"
             ),
             space.urn,
         )

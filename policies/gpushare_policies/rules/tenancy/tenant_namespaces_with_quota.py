@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import is_gpu
 from gpushare_policies.reading.objects import Kind, KubernetesObject
-from gpushare_policies.reading.plain import at
 from gpushare_policies.reading.tenants import TENANT_LABEL, unprotected
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.words import Fix

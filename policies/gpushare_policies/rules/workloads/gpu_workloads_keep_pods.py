@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import gpu_amounts, pods_of
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.plain import at, count, items, mappings
+from gpushare_policies.reading.plain import count, items, mappings
 from gpushare_policies.reading.program_objects import Placed, objects_in
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.words import Fix

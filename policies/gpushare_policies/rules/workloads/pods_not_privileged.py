@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.containers import Container, Pod, on_pods, pods_of, unknown_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import at, items, mappings, text
+from gpushare_policies.reading.plain import items, mappings, text
 from gpushare_policies.rule import Rule, Setting, Unjudged, cis
 from gpushare_policies.words import Fix
 
