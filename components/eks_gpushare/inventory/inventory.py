@@ -27,7 +27,7 @@ class Inventory:
         return tuple(
             each
             for each in self.items
-            if isinstance(each, kind) and cluster in (None, getattr(each, "cluster", ""))
+            if cluster in (None, each.cluster) and isinstance(each, kind)
         )
 
     def clusters(self) -> tuple[str, ...]:

@@ -34,11 +34,26 @@ class NodeTaint(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nodes:
-    """Nodes that one declaration makes or describes: a node group, a NodePool, labelled nodes."""
+class Named:
+    """What every item has."""
 
     source: Source
     name: Maybe[str]
+    cluster: str = ""
+    """Items of one cluster have the same. Empty where only one is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Namespaced(Named):
+    """What an item within a namespace has."""
+
+    namespace: Maybe[str] = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes(Named):
+    """Nodes that one declaration makes or describes: a node group, a NodePool, labelled nodes."""
+
     provisioner: Provisioner
     instance_types: Maybe[tuple[str, ...]] = ()
     """Empty where nothing says which."""
@@ -63,60 +78,44 @@ class Nodes:
     """Extended resources of a node by instance type, where it is known by itself, as of a plan.
 
     None where it follows from the device plugin's configuration and the labels."""
-    cluster: str = ""
-    """Items of one cluster have the same. Empty where only one is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overlay:
+class Overlay(Named):
     """What Karpenter is told that nodes will have: a NodeOverlay."""
 
-    source: Source
-    name: Maybe[str]
     requirements: Maybe[tuple[Mapping[str, Any], ...]] = ()
     """As in `spec.requirements`."""
     capacity: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     weight: Maybe[int] = 0
-    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class Release(Namespaced):
     """A Helm chart with the values that it is installed with."""
 
-    source: Source
-    name: Maybe[str]
     chart: str
     """The chart's own name: `nvidia-device-plugin`, `gpu-operator`, `dcgm-exporter`, ..."""
     version: Maybe[str] = ""
-    namespace: Maybe[str] = "default"
     values: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """All values given, merged as Helm does it; not the chart's defaults."""
     paths: Mapping[tuple[str, ...], FieldPath] = field(default_factory=dict)
     """Where in the document a value stands, if not below `source.path` under its own path."""
-    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigMap:
+class ConfigMap(Namespaced):
     """A ConfigMap."""
 
-    source: Source
-    name: Maybe[str]
-    namespace: Maybe[str] = "default"
     data: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """Texts by key, `binaryData` decoded among them."""
-    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
+class Workload(Namespaced):
     """A pod, or something that makes pods from a template."""
 
-    source: Source
     kind: str
-    name: Maybe[str]
-    namespace: Maybe[str] = "default"
     replicas: Maybe[int | None] = 1
     """None where nodes or another controller decide, as with a DaemonSet."""
     labels: Maybe[Mapping[str, Any]] = field(default_factory=dict)
@@ -125,55 +124,39 @@ class Workload:
     """The pod's spec."""
     spec_path: FieldPath = ()
     """Its place below `source.path`: `("spec", "template", "spec")`."""
-    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quota:
+class Quota(Namespaced):
     """A ResourceQuota of a namespace, or the quota of a ClusterQueue."""
 
-    source: Source
     kind: str
-    name: Maybe[str]
-    namespace: Maybe[str] = "default"
     hard: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """Resource, without `requests.`, to quantity."""
-    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Namespace:
+class Namespace(Named):
     """A namespace with its labels."""
 
-    source: Source
-    name: Maybe[str]
     labels: Maybe[Mapping[str, Any]] = field(default_factory=dict)
-    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceClaim:
+class DeviceClaim(Namespaced):
     """A ResourceClaim, ResourceClaimTemplate or DeviceClass of dynamic resource allocation."""
 
-    source: Source
     kind: str
-    name: Maybe[str]
-    namespace: Maybe[str] = "default"
     spec: Maybe[Mapping[str, Any]] = field(default_factory=dict)
-    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pointer:
+class Pointer(Namespaced):
     """What names pods, or the workload that makes them: a scaler, a Service, a budget."""
 
-    source: Source
     kind: str
     """`ScaledObject`, `HorizontalPodAutoscaler`, `Service` or `PodDisruptionBudget`."""
-    name: Maybe[str]
-    namespace: Maybe[str] = "default"
     spec: Maybe[Mapping[str, Any]] = field(default_factory=dict)
-    cluster: str = ""
 
 
 Item: TypeAlias = (
