@@ -370,16 +370,15 @@ def test_an_error_in_a_program_points_at_the_line_of_its_author(
     ) in ran.err
 
 
-def test_a_program_that_is_not_python_is_refused(run: Run, other_program: Path) -> None:
-    (other_program / "Pulumi.yaml").write_text("name: mine\nruntime: nodejs\n")
+@pytest.mark.parametrize("runtime", ["", "runtime: 7", "runtime: {options: {}}", "runtime: a/b"])
+def test_a_program_of_no_runtime_is_refused(run: Run, other_program: Path, runtime: str) -> None:
+    (other_program / "Pulumi.yaml").write_text(f"name: mine\n{runtime}\n")
 
     ran = run("preview", "dev", cwd=other_program)
 
-    path = other_program / "Pulumi.yaml"
-    assert (ran.code, ran.err) == (
-        2,
-        f"eks-gpushare: {path} is the project of a nodejs program; Python is needed.\n",
-    )
+    assert ran.code == 2
+    assert f"{other_program / 'Pulumi.yaml'} has " in ran.err
+    assert "name one, such as python, nodejs, go or yaml." in ran.err
 
 
 def test_a_preview_leaves_no_files_behind(run: Run, other_program: Path) -> None:

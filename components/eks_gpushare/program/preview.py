@@ -12,17 +12,27 @@ from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.program.costs.stack import StackCost, cost_of
 from eks_gpushare.program.pools import pools_of
 from eks_gpushare.program.values import to_json
-from eks_gpushare.stack_file.check import Report, check_file
-from eks_gpushare.stack_file.project import Project, ProjectError, find_project, stack_name
+from eks_gpushare.stack_file.check import Report, check_file, check_stack_file
+from eks_gpushare.stack_file.file import stack_file_of
+from eks_gpushare.stack_file.project import (
+    PYTHON,
+    Project,
+    ProjectError,
+    find_project,
+    stack_name,
+)
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
     from eks_gpushare.program.edits import Edit
     from eks_gpushare.program.edits.pools import PoolChange
     from eks_gpushare.program.recording import Recording
+    from eks_gpushare.program.stack_config import StackConfig
 
 _LONGEST_NAME = 100
 """Characters that the name of a stack has at most."""
+_ONLY_STACK = "dev"
+"""How the stack is called of a program that has no stack files."""
 _OF_OUR_PROJECT = {shape_rules.NO_ENVIRONMENT.id, shape_rules.STRAY_KEY.id}
 
 
@@ -99,16 +109,39 @@ def locate(stack: str, program: str | None = None) -> tuple[Project, Path]:
 
 def _located(stack: str, program: str | None) -> tuple[Project, Path]:
     given = Path(stack)
+    if program is None and given.is_dir() and not _is_a_stack(stack):
+        project = find_project(given)
+        return project, _only_stack_file(project)
     is_path = given.is_file() or given.suffix in {".yaml", ".yml"} or len(given.parts) > 1
     start = Path(program) if program else given if is_path and given.exists() else Path.cwd()
     project = find_project(start)
     return project, given if is_path else project.stack_file(stack)
 
 
+def _is_a_stack(name: str) -> bool:
+    """Whether a name is a stack's here, for then it is no folder's."""
+    try:
+        find_project(Path.cwd()).stack_file(name)
+    except ProjectError:
+        return False
+    return True
+
+
+def _only_stack_file(project: Project) -> Path:
+    """The stack file of a program that is named alone: its only one, or one yet to be made."""
+    files = sorted(project.stacks.glob("Pulumi.*.yaml"))
+    if len(files) > 1:
+        names = ", ".join(stack_name(each) for each in files)
+        raise ProjectError(f"{project.stacks} has the stacks {names}: name one of them.")
+    return files[0] if files else project.stacks / f"Pulumi.{_ONLY_STACK}.yaml"
+
+
 def preview(
     project: Project, file: Path, *, known: bool = False, answers: str | None = None
 ) -> Preview:
-    """Check a stack file and, if it has no errors, run its program in this process.
+    """Check a stack file and, if it has no errors, run its program.
+
+    A Python program runs in this process, any other by its language host.
 
     Args:
         project: The program.
@@ -116,12 +149,12 @@ def preview(
         known: Make up what only an update tells, instead of keeping it unknown.
         answers: File with answers to what there are no fakes for. Default: none.
     """
-    report = check_file(file)
+    report = _checked(project, file)
     findings = tuple(_relevant(report, project))
     if not report.readable or has_errors(findings):
         return Preview(stack_name(file), project, report, findings, None)
     recording = record(project, report, stack_name(file), known=known, answers=answers)
-    region = _region(report)
+    region = _region(report, project)
     return Preview(
         stack_name(file),
         project,
@@ -133,8 +166,17 @@ def preview(
     )
 
 
-def _region(report: Report) -> str | None:
-    return report.stack_file.region if report.stack_file else None
+def _checked(project: Project, file: Path) -> Report:
+    """The check of a stack file; another project's may do without any."""
+    without = file == project.stacks / f"Pulumi.{_ONLY_STACK}.yaml" and not file.exists()
+    if project.name == PROJECT or not without or any(project.stacks.glob("Pulumi.*.yaml")):
+        return check_file(file)
+    return check_stack_file(stack_file_of("config: {}\n", str(file)))
+
+
+def _region(report: Report, project: Project) -> str | None:
+    of_stack = report.stack_file.region if report.stack_file else None
+    return of_stack or project.config.get("aws:region")
 
 
 def _relevant(report: Report, project: Project) -> tuple[Finding, ...]:
@@ -160,7 +202,8 @@ def compared(previewed: Preview, before: Path, answers: str | None = None) -> Pr
         raise ProjectError(f"{before} has errors, so nothing can be compared with it. {first}")
     if previewed.recording is None:
         return previewed
-    regions = _region(earlier), _region(previewed.report)
+    project = previewed.project
+    regions = _region(earlier, project), _region(previewed.report, project)
     old, new = earlier.environment, previewed.report.environment
     refused = check_edit(old, new, regions) if old and new else []
     # One stack name for both: what the fakes make up is made from it.
@@ -195,11 +238,22 @@ def record(
         ProjectError: If the answers cannot be used.
     """
     from eks_gpushare.program.fakes.answers import fakes_with
-    from eks_gpushare.program.run import run_program
-    from eks_gpushare.program.stack_config import StackConfig, stack_config_of
 
-    file = report.stack_file
-    config = stack_config_of(file.document, project=project.name) if file else StackConfig()
+    config = _config(project, report, stack)
+    fakes = fakes_with(answers) if answers else None
+    if project.language != PYTHON:
+        from eks_gpushare.program.language_host.run import run_hosted
+
+        return run_hosted(
+            project,
+            stack=stack,
+            config=config.values,
+            secret_keys=config.secret_keys,
+            preview=not known,
+            fakes=fakes,
+        )
+    from eks_gpushare.program.run import run_program
+
     return run_program(
         project.program,
         project=project.name,
@@ -207,5 +261,20 @@ def record(
         config=config.values,
         secret_keys=config.secret_keys,
         preview=not known,
-        fakes=fakes_with(answers) if answers else None,
+        fakes=fakes,
     )
+
+
+def _config(project: Project, report: Report, stack: str) -> StackConfig:
+    """The configuration of a stack, over that of all stacks of its project."""
+    from eks_gpushare.program.stack_config import StackConfig, stack_config_of
+
+    file = report.stack_file
+    own = stack_config_of(file.document, project=project.name) if file else StackConfig()
+    if missing := [key for key in project.required if key not in own.values]:
+        names = ", ".join(key.removeprefix(f"{project.name}:") for key in missing)
+        raise ProjectError(
+            f"The stack {stack} does not set {names}, which {project.directory / 'Pulumi.yaml'} "
+            f"requires. pulumi config set writes into {report.file}."
+        )
+    return StackConfig({**project.config, **own.values}, own.secret_keys)

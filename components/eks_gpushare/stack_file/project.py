@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.project import PROJECT
 from eks_gpushare.documents.reading import read_bytes, reason
 from eks_gpushare.stack_file.yaml import MAX_BYTES, read
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 _PROJECT_FILE = "Pulumi.yaml"
+PYTHON = "python"
+"""The runtime of programs that run in this process."""
+
+_RUNTIME = re.compile(r"[a-z][a-z0-9-]*")
 
 
 class ProjectError(Exception):
@@ -28,9 +35,19 @@ class Project:
     name: str
     """Name of the project, the namespace of its configuration."""
     program: Path
-    """Directory of `__main__.py`."""
+    """Directory of the program: of a Python program that of `__main__.py`."""
     stacks: Path
     """Directory of the stack files."""
+    language: str = PYTHON
+    """Name of the runtime: `python`, `nodejs`, `go`, `yaml`, ..."""
+    entry_point: str = "."
+    """What of the directory is run: `.`, or the file that `main` names."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the runtime."""
+    config: Mapping[str, str] = field(default_factory=dict)
+    """Configuration of all stacks, by full key, as the engine hands it to programs."""
+    required: tuple[str, ...] = ()
+    """Full keys that every stack has to have."""
 
     def stack_file(self, stack: str) -> Path:
         """The file of a stack given by its name.
@@ -50,7 +67,7 @@ def find_project(start: Path) -> Project:
     """The project that a directory or file belongs to: the nearest one upwards.
 
     Raises:
-        ProjectError: If there is none, or its `Pulumi.yaml` is not that of a Python program.
+        ProjectError: If there is none, or its `Pulumi.yaml` cannot be read.
     """
     at = start.resolve()
     for directory in (at, *at.parents) if at.is_dir() else at.parents:
@@ -73,17 +90,54 @@ def _project(directory: Path) -> Project:
         why = document.problems[0].message if document.problems else "it is no mapping"
         raise ProjectError(f"{path} cannot be read: {why}.")
     runtime = content.get("runtime")
+    options = runtime.get("options") if isinstance(runtime, dict) else None
     language = runtime.get("name") if isinstance(runtime, dict) else runtime
-    if language != "python":
-        raise ProjectError(f"{path} is the project of a {language} program; Python is needed.")
+    if not isinstance(language, str) or not _RUNTIME.fullmatch(language):
+        said = "has no runtime" if language is None else f"has the runtime {language!r}"
+        raise ProjectError(f"{path} {said}; name one, such as python, nodejs, go or yaml.")
     name, main, stacks = (content.get(key) for key in ("name", "main", "stackConfigDir"))
+    name = name if isinstance(name, str) else PROJECT
     program = directory / str(main) if isinstance(main, str) else directory
+    is_file = program.is_file()
+    config, required = _of_all_stacks(content.get("config"), name)
     return Project(
         directory,
-        name if isinstance(name, str) else PROJECT,
-        program.parent if program.is_file() else program,
+        name,
+        program.parent if is_file else program,
         directory / stacks if isinstance(stacks, str) else directory,
+        language,
+        program.name if is_file else ".",
+        options if isinstance(options, dict) else {},
+        config,
+        required,
     )
+
+
+def _of_all_stacks(declared: object, name: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """What a project gives to all its stacks, and what it wants of each.
+
+    pulumi/pulumi, pkg/workspace/config.go (mergeConfig) and sdk/go/common/workspace/project.go, at
+    v3.260.0, read 2026-11-22: a value that is no mapping stands for itself; a mapping declares the
+    key, with `value` or `default`. A key of the project's own that has neither is required.
+    """
+    config: dict[str, str] = {}
+    required: list[str] = []
+    for key, declaration in declared.items() if isinstance(declared, dict) else ():
+        full = str(key) if ":" in str(key) else f"{name}:{key}"
+        given = declaration if isinstance(declaration, dict) else {"value": declaration}
+        stated = (given.get(each) for each in ("default", "value"))
+        value = next((each for each in stated if each is not None), None)
+        if value is not None:
+            config[full] = _as_text(value)
+        elif full.startswith(f"{name}:"):
+            required.append(full)
+    return config, tuple(required)
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def stack_name(path: Path) -> str:

@@ -1,0 +1,1 @@
+"""Run programs of other languages than Python, by their language hosts, against our own monitor."""

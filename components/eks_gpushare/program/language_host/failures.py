@@ -1,0 +1,151 @@
+"""Why a program of another language stopped, in the words of who knows best.
+
+A refused registration is told by what refused it. What the program says of it then, or that its
+process ended, adds nothing. Else it is what the program logged, or the compiler printed; and where
+something is missing, also the command that mends it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from eks_gpushare.program.recording import ProgramError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from eks_gpushare.program.language_host.host import Outcome
+    from eks_gpushare.program.language_host.monitor import Failure
+    from eks_gpushare.program.recording import Recording
+    from eks_gpushare.stack_file.project import Project
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_HEADS = (
+    re.compile(r"Running program '.*' failed with an unhandled exception:\s*"),
+    re.compile(r"an unhandled error occurred: program failed:\s*"),
+    re.compile(r"error in compiling Go: (unable to run `go build`: )?", re.IGNORECASE),
+    re.compile(r"<ref \*[0-9]+> "),
+)
+_FRAME = re.compile(
+    r"^\s+at .*?\(?(?:file://)?(/[^()]*?):([0-9]+)(?::[0-9]+)?\)?( \{)?$", re.MULTILINE
+)
+_FIRST_FRAME = re.compile(r"\n\s+at ")
+_KIND = re.compile(r"(?:Uncaught )?([A-Z][A-Za-z]*(?:Error|Exception)): ")
+_PLACE = re.compile(r"^(?:\./)?([^\s:()]+\.[a-z]+)[:(]([0-9]+)(?:[:,][0-9]+)?\)?: ", re.MULTILINE)
+_ENDED = re.compile(r"[Pp]rogram exited with non-zero exit code: ([0-9]+)\.? ?")
+_MISSING_PACKAGES = re.compile(
+    r"Pulumi SDK has not been installed"
+    r"|Cannot find module '(?!\.)"
+    r"|Cannot find package '"
+    r"|no required module provides package"
+    r"|missing go\.sum entry"
+    r"|cannot find module providing package"
+    r"|replacement directory .* does not exist"
+    r"|updates to go\.mod needed",
+)
+_MISSING_TOOL = re.compile(
+    r"could not find (node|bun)\b|unable to find '(go|[\w./-]+)' executable"
+    r"|\b(mvn|gradle|java|sbt|jbang|dotnet)\b.*executable file not found",
+    re.ASCII,
+)
+_LINES = 30
+_TOOLS = {"node": "Node.js", "go": "Go", "dotnet": "the .NET SDK", "mvn": "Maven", "java": "Java"}
+
+
+def error_of(
+    outcome: Outcome,
+    recording: Recording,
+    failures: Sequence[Failure],
+    project: Project,
+    printed: Sequence[str],
+) -> ProgramError | None:
+    """Why a run failed; None if it did not.
+
+    Messages of the recording that say the same are taken out of it.
+
+    Args:
+        outcome: What the host says.
+        recording: Of the run.
+        failures: Registrations that were refused.
+        project: The program.
+        printed: What the host and the program printed on standard error.
+    """
+    if failures:
+        _take_errors(recording)
+        return _refused(failures)
+    if not outcome.failed:
+        return None
+    logged = _take_errors(recording)
+    said = "\n".join(dict.fromkeys(logged)) or _plain(outcome.error)
+    if _ENDED.fullmatch(said) or not said:
+        said = "\n".join(each for each in (_tail(printed), said) if each)
+    elif not logged and (more := _tail(printed)) and more not in said:
+        said = f"{said}\n{more}"
+    return _told(said or "The program stopped without saying why.", project)
+
+
+def _refused(failures: Sequence[Failure]) -> ProgramError:
+    """Refusals by their lines: programs send at once what does not depend on each other."""
+    first, *more = sorted(set(failures), key=lambda each: (each.source, each.urn))
+    text = "\n".join([first.text, *(_placed(each) for each in more)])
+    return ProgramError(first.type, text, first.source)
+
+
+def _placed(failure: Failure) -> str:
+    return f"{failure.source}: {failure.text}" if failure.source else failure.text
+
+
+def _take_errors(recording: Recording) -> list[str]:
+    errors = [each for each in recording.messages if each.severity == "error"]
+    recording.messages[:] = [each for each in recording.messages if each.severity != "error"]
+    return [_plain(each.text) for each in errors]
+
+
+def _told(said: str, project: Project) -> ProgramError:
+    text = said
+    for head in _HEADS:
+        text = head.sub("", text)
+    trace = text if _FRAME.search(text) else ""
+    source = _line(text, project.program)
+    text = _FIRST_FRAME.split(text, maxsplit=1)[0].strip()
+    kind = "RunError"
+    if (matched := _KIND.match(text)) and trace:
+        kind, text = matched[1], text[matched.end() :]
+    if remedy := _remedy(said, project):
+        text = f"{text}\n{remedy}"
+    return ProgramError(kind, text, source, trace)
+
+
+def _line(text: str, folder: Path) -> str:
+    """The innermost line of the program that a stack trace or a compiler names."""
+    for found in _FRAME.finditer(text):
+        path = found[1]
+        if path.startswith(f"{folder}/") and "/node_modules/" not in path:
+            return f"{path}:{found[2]}"
+    if _FRAME.search(text) is None and (place := _PLACE.search(text)):
+        path_of = folder / place[1]
+        if path_of.is_file():
+            return f"{path_of}:{place[2]}"
+    return ""
+
+
+def _remedy(said: str, project: Project) -> str:
+    if missing := _MISSING_TOOL.search(said):
+        tool = next(each for each in missing.groups() if each)
+        if "/" in tool or (project.options.get("binary") == tool):
+            return f"Pulumi.yaml names {tool} as the program's binary: build it first."
+        return f"Install {_TOOLS.get(tool, tool)}, or add the folder that holds {tool} to PATH."
+    if _MISSING_PACKAGES.search(said):
+        return f"Packages of the program are not there. In {project.directory}: pulumi install"
+    return ""
+
+
+def _tail(printed: Sequence[str]) -> str:
+    lines = [_plain(each).rstrip() for each in printed]
+    return "\n".join(lines[-_LINES:]).strip()
+
+
+def _plain(text: str) -> str:
+    return _COLOUR.sub("", text).strip()

@@ -1,0 +1,261 @@
+"""The recording monitor for programs in other processes."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote
+
+import grpc  # type: ignore[import-untyped]  # no stubs
+from pulumi.runtime.proto import resource_pb2
+
+from eks_gpushare.program.errors import PlanError
+from eks_gpushare.program.language_host.components import is_ours
+from eks_gpushare.program.language_host.processes import ProcessError
+from eks_gpushare.program.running.monitor import Monitor
+from eks_gpushare.program.values import (
+    UNKNOWN,
+    OutputValue,
+    Properties,
+    Secret,
+    decode_properties,
+    encode_properties,
+    is_unknown,
+    plain,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pulumi.runtime.proto import source_pb2
+
+    from eks_gpushare.program.fakes.fakes import Fakes
+    from eks_gpushare.program.language_host.components import Components
+    from eks_gpushare.program.protobuf import Message
+    from eks_gpushare.program.recording import Recording, Resource
+
+_OVER = "resource monitor shut down"
+"""What the engine answers when it has given up (source_eval.go); SDKs then end without a word."""
+_FOREIGN = {"node_modules", "sdks", "vendor", ".venv", "site-packages"}
+"""Folders within a program's that hold the code of others; `sdks` has what Pulumi generates."""
+_Answer = TypeVar("_Answer", bound="Message")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A registration that was refused."""
+
+    urn: str
+    type: str
+    """Name of the kind of error."""
+    text: str
+    source: str
+
+
+class HostedMonitor(Monitor):
+    """Records what a program in another process registers, and what the plugin makes for it.
+
+    The first refusal ends the run, as in the engine: the program is told that there is no monitor
+    any more, and what was refused is in `failures`.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        fakes: Fakes,
+        config: Mapping[str, str],
+        *,
+        program: Path,
+        components: Callable[[], Components],
+    ) -> None:
+        """Record into `recording`.
+
+        Args:
+            recording: Of the run.
+            fakes: Answer for providers.
+            config: The stack's.
+            program: Folder of the program, whose lines are the user's.
+            components: Give the plugin.
+        """
+        super().__init__(recording, fakes, config)
+        self.failures: list[Failure] = []
+        self._program, self._components = program, components
+        self._asked: dict[tuple[str, str, str], resource_pb2.RegisterResourceRequest] = {}
+        """What the program asked the plugin for, by parent, type and name."""
+        self._traces: dict[str, source_pb2.StackTrace] = {}
+        """The program's lines behind what the plugin registers, by URN."""
+        self._assuming = threading.Lock()
+
+    def assume(self, sentence: str) -> None:
+        """Note in the recording, once, something that was made up."""
+        with self._assuming:
+            super().assume(sentence)
+
+    def RegisterResource(
+        self, request: resource_pb2.RegisterResourceRequest, context: Any = None
+    ) -> resource_pb2.RegisterResourceResponse:
+        """Record a registration and answer it; a component of ours is made by the plugin."""
+
+        def answer() -> resource_pb2.RegisterResourceResponse:
+            if request.remote and is_ours(request.type):
+                return self._constructed(request)
+            return super(HostedMonitor, self).RegisterResource(request)
+
+        response = self._answered(answer, request, context)
+        _only_what_is_understood(response, request)
+        return response
+
+    def ReadResource(
+        self, request: resource_pb2.ReadResourceRequest, context: Any = None
+    ) -> resource_pb2.ReadResourceResponse:
+        """Record a resource that exists already and is only read."""
+        self._keep_own_frames(request)
+        return self._answered(
+            lambda: super(HostedMonitor, self).ReadResource(request), request, context
+        )
+
+    def Invoke(
+        self, request: resource_pb2.ResourceInvokeRequest, context: Any = None
+    ) -> resource_pb2.ResourceInvokeResponse:
+        """Answer a function call, such as a data source; a program may get over its failure."""
+        self._keep_own_frames(request)
+        return super().Invoke(request, context)
+
+    def _answered(self, answer: Callable[[], _Answer], request: Any, context: Any) -> _Answer:
+        """What a call gives; its failure ends the run."""
+        try:
+            return answer()
+        except Exception as error:
+            self._failed(error, request)
+            if context is None:
+                raise
+            context.abort(grpc.StatusCode.UNAVAILABLE, _OVER)
+            raise
+
+    def _failed(self, error: Exception, request: Any) -> None:
+        urn = self._urn(request.parent, request.type, request.name)
+        source = getattr(error, "source", "") or self._line(request)
+        if isinstance(error, grpc.RpcError):
+            if self.failures and error.code() is not grpc.StatusCode.INVALID_ARGUMENT:
+                return  # the plugin, whose own registration was refused before
+            refused = error.code() is grpc.StatusCode.INVALID_ARGUMENT
+            text = str(error.details() or error.code())
+            kind = "InputPropertiesError" if refused else "PluginError"
+        else:
+            text = str(error) or type(error).__name__
+            kind = "PlanError" if isinstance(error, PlanError | ProcessError) else "RunError"
+        self.failures.append(Failure(urn, kind, text, source))
+
+    # How a component is made.
+
+    def _constructed(
+        self, request: resource_pb2.RegisterResourceRequest
+    ) -> resource_pb2.RegisterResourceResponse:
+        """Have a component made: what is recorded is what the plugin registers.
+
+        pulumi/pulumi, pkg/resource/deploy/source_eval.go, at v3.260.0, read 2026-11-22.
+        """
+        self._keep_own_frames(request)
+        key = (request.parent, request.type, request.name)
+        self._asked[key] = resource_pb2.RegisterResourceRequest()
+        self._asked[key].CopyFrom(request)
+        self._inherit(request)
+        request = self.transforms.apply(request, self._parents)
+        self._hand_down_providers(request)
+        made = self._components().made(request)
+        state = decode_properties(made.state)
+        response = resource_pb2.RegisterResourceResponse(
+            urn=made.urn, object=encode_properties({key: _flat(state[key]) for key in state})
+        )
+        for name in {*state, *made.stateDependencies}:
+            urns = {*made.stateDependencies[name].urns, *_dependencies(state.get(name))}
+            response.propertyDependencies[name].urns.extend(sorted(urns))
+        return response
+
+    def _hand_down_providers(self, request: resource_pb2.RegisterResourceRequest) -> None:
+        parent = self._by_urn.get(request.parent)
+        if parent is not None and not parent.custom:
+            for package, urn in parent.providers.items():
+                if package not in request.providers:
+                    request.providers[package] = f"{urn}::id"
+
+    def _register(
+        self, request: resource_pb2.RegisterResourceRequest, *, assumed: bool = False
+    ) -> Resource:
+        self._keep_own_frames(request)
+        asked = self._asked.pop((request.parent, request.type, request.name), None)
+        if asked is not None and not request.remote:
+            request.transforms.extend(asked.transforms)
+            request.stackTrace.CopyFrom(asked.stackTrace)
+        elif not request.stackTrace.frames and request.parent in self._traces:
+            request.stackTrace.CopyFrom(self._traces[request.parent])
+        resource = super()._register(request, assumed=assumed)
+        if asked is not None or request.parent in self._traces:
+            self._traces[resource.urn] = request.stackTrace
+        return resource
+
+    # The user's lines.
+
+    def _keep_own_frames(self, request: Any) -> None:
+        """Leave out the frames of packages, of the runtime, and of the plugin."""
+        frames = [each for each in request.stackTrace.frames if self._is_own(each.pc.uri)]
+        del request.stackTrace.frames[:]
+        request.stackTrace.frames.extend(frames)
+        if not frames and self._is_own(request.sourcePosition.uri):
+            request.stackTrace.frames.add().pc.CopyFrom(request.sourcePosition)
+
+    def _is_own(self, uri: str) -> bool:
+        path = Path(unquote(uri.removeprefix("file://")))
+        if not uri or not path.is_relative_to(self._program):
+            return False
+        return not _FOREIGN & set(path.relative_to(self._program).parts)
+
+    def _line(self, request: Any) -> str:
+        frames = request.stackTrace.frames
+        if not frames:
+            return ""
+        position = frames[0].pc
+        return f"{unquote(position.uri.removeprefix('file://'))}:{position.line}"
+
+
+def _flat(value: Any) -> Any:
+    """A value as programs are answered: what it depends on is told beside it."""
+    if isinstance(value, OutputValue):
+        inner = _flat(value.value)
+        return Secret(inner) if value.secret else inner
+    if isinstance(value, dict):
+        return {key: _flat(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_flat(item) for item in value]
+    return value
+
+
+def _dependencies(value: Any) -> set[str]:
+    if isinstance(value, OutputValue):
+        return {*value.dependencies, *_dependencies(value.value)}
+    if isinstance(value, Secret):
+        return _dependencies(value.value)
+    if isinstance(value, dict):
+        return {urn for item in value.values() for urn in _dependencies(item)}
+    if isinstance(value, list):
+        return {urn for item in value for urn in _dependencies(item)}
+    return set()
+
+
+def _only_what_is_understood(
+    response: resource_pb2.RegisterResourceResponse, request: resource_pb2.RegisterResourceRequest
+) -> None:
+    """Leave out what an SDK says that it would not understand, as the engine does."""
+    if request.acceptSecrets and request.supportsPartialValues:
+        return
+    outputs: Properties = decode_properties(response.object)
+    if not request.supportsPartialValues:
+        outputs = {key: value for key, value in outputs.items() if not is_unknown(value)}
+    if not request.acceptSecrets:
+        outputs = {key: plain(value) for key, value in outputs.items()}
+    response.object.CopyFrom(encode_properties(outputs))
+
+
+__all__ = ["UNKNOWN", "Failure", "HostedMonitor"]

@@ -1,0 +1,55 @@
+"""A recording in an order that is the same in every run.
+
+Programs in other processes send at once what does not wait for each other, and it comes as it may.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eks_gpushare.program.recording import Recording, Resource
+
+
+def settle(recording: Recording) -> None:
+    """Put resources in order, and assumptions and calls by their text."""
+    recording.resources = ordered(recording.resources)
+    recording.assumptions.sort()
+    recording.calls.sort(key=lambda call: (call[0], repr(call[1])))
+
+
+def ordered(resources: Sequence[Resource]) -> list[Resource]:
+    """Resources after all that they need, and else as they stand in the program; then by URN."""
+    by_urn = {each.urn: each for each in resources}
+    missing: dict[str, int] = {}
+    needed_by: dict[str, list[str]] = {}
+    for each in resources:
+        needs = {need for need in _needs(each) if need in by_urn and need != each.urn}
+        missing[each.urn] = len(needs)
+        for need in needs:
+            needed_by.setdefault(need, []).append(each.urn)
+    ready = sorted(_place(by_urn[urn]) for urn, number in missing.items() if not number)
+    result: list[Resource] = []
+    while ready:
+        *_, urn = heappop(ready)
+        result.append(by_urn[urn])
+        for waiting in needed_by.get(urn, ()):
+            missing[waiting] -= 1
+            if not missing[waiting]:
+                heappush(ready, _place(by_urn[waiting]))
+    done = {each.urn for each in result}
+    return [*result, *(each for each in resources if each.urn not in done)]
+
+
+def _place(resource: Resource) -> tuple[str, int, str]:
+    file, _, line = resource.source.rpartition(":")
+    return file, int(line) if line.isascii() and line.isdecimal() else 0, resource.urn
+
+
+def _needs(resource: Resource) -> set[str]:
+    properties = (urn for urns in resource.property_dependencies.values() for urn in urns)
+    providers = (resource.provider, *resource.providers.values())
+    return {resource.parent, *resource.dependencies, *properties, *providers} - {""}
