@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.source import Maybe, Source
 
+PART_OF_POD = "part of a pod"
+"""The `kind` of a workload of which only some fields are shown, so that nothing can be concluded
+from those that are not."""
+
 Provisioner: TypeAlias = Literal["managed", "selfManaged", "karpenter", "autoMode", "byHand"]
 """Who makes nodes: EKS, an Auto Scaling group of one's own, Karpenter, EKS Auto Mode, a person."""
 

@@ -16,6 +16,7 @@ from eks_gpushare.lint.readers.karpenter import KarpenterReader
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
 from eks_gpushare.lint.readers.lists import ListReader
 from eks_gpushare.lint.readers.mig_parted import MigPartedReader
+from eks_gpushare.lint.readers.pod_parts import PodPartsReader
 from eks_gpushare.lint.readers.stack_files import StackFileReader
 from eks_gpushare.lint.readers.terraform import TerraformReader
 
@@ -34,5 +35,6 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     DevicePluginConfigReader(),
     MigPartedReader(),
     HelmValuesReader(),
+    PodPartsReader(),
 )
 """Of YAML and JSON, the particular before the general."""
