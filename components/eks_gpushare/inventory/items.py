@@ -78,6 +78,9 @@ class Nodes(Named):
     """Most nodes."""
     limits: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """What a NodePool limits, by resource."""
+    only_by_boot: frozenset[str] = frozenset()
+    """Labels, and taints as text, that the user data alone gives the nodes, so that who launches
+    them is not told."""
     advertised: Mapping[str, Mapping[str, int]] | None = None
     """Extended resources of a node by instance type, where it is known by itself, as of a plan.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.lint.readers.cloudformation import CloudFormationReader
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
@@ -30,6 +31,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     EksctlReader(),
     ComposeReader(),
     TerraformReader(),
+    CloudFormationReader(),
     KubernetesReader(),
     StackFileReader(),
     DevicePluginConfigReader(),

@@ -55,9 +55,7 @@ def _parts(value: Any) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
 
 
 def _is_selector(value: Any) -> bool:
-    return bool(pairs(value)) and not any(
-        isinstance(each, dict | list) for _, each in pairs(value)
-    )
+    return bool(pairs(value)) and not any(isinstance(each, dict | list) for _, each in pairs(value))
 
 
 def _is_affinity(value: Any) -> bool:
@@ -103,8 +101,9 @@ def _workload(document: Document, path: FieldPath, part: Mapping[str, Any]) -> W
         spec["containers"] = [{"name": "", "resources": part["resources"]}]
         document = replace(document, position=_of_container(document, path), editable=False)
     where = ".".join(str(each) for each in path if isinstance(each, str))
+    called = f"the part of a pod under {where}" if where else "the part of a pod"
     return Workload(
-        source=Source(f"the part of a pod under {where}" if where else "the part of a pod", document),
+        source=Source(called, document),
         kind=PART_OF_POD,
         name=UNKNOWN,
         namespace=UNKNOWN,
