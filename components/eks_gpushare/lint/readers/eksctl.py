@@ -16,7 +16,7 @@ from eks_gpushare.lint.readers.user_data import judge_user_data
 from eks_gpushare.lint.retired import retired_words
 from eks_gpushare.lint.rules.bottlerocket import bottlerocket_rules
 from eks_gpushare.lint.rules.claims import RETIRED_TYPE
-from eks_gpushare.lint.rules.eksctl import MANAGED, SELF_MANAGED, cluster_config
+from eks_gpushare.lint.rules.eksctl import DEFAULT_FAMILY, MANAGED, SELF_MANAGED, cluster_config
 from eks_gpushare.lint.rules.nodes import owned_labels
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _nodes(document: Document, kind: str, index: int, group: dict[str, Any]) -> 
             for key, count in tags.items()
             if key.startswith(_TEMPLATE_TAG)
         },
-        ami=text(at(group, "ami")) or text(at(group, "amiFamily")),
+        ami=text(at(group, "ami")) or text(at(group, "amiFamily")) or DEFAULT_FAMILY,
         user_data=_user_data(group),
         least=least if least is not None else wanted,
         most=most if most is not None else wanted,
