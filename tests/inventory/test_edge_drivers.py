@@ -48,6 +48,7 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
         "GPU1181",
         (nodes(ami="BOTTLEROCKET_x86_64", labels={"nvidia.com/gpu.deploy.operands": "false"}),),
     ),
+    "an AMI type that nobody names": ("GPU1182", (nodes(ami="", labels=PRESENT), plugin())),
 }
 RIGHT: dict[str, tuple[Item, ...]] = {
     "neither": (nodes(ami=AL2023), operator(driver=False, toolkit=False)),
@@ -59,7 +60,11 @@ RIGHT: dict[str, tuple[Item, ...]] = {
         nodes(ami="BOTTLEROCKET_x86_64_NVIDIA", labels={"nvidia.com/gpu.deploy.operands": "false"}),
         operator(),
     ),
-    "nodes without a GPU": (nodes("m5.large"), operator()),
+    "nodes without a GPU": (nodes("m5.large", ami=""), operator()),
+    "none named of one's own nodes": (
+        nodes(provisioner="selfManaged", ami="", labels=PRESENT),
+        plugin(),
+    ),
 }
 
 

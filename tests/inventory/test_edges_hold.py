@@ -70,7 +70,17 @@ def _with(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 SIGNS = "test_edge_configs: a label on nodes without a GPU"
 """Without their types, nodes with a label of NVIDIA's are taken to have GPUs."""
-FIXED = ("source", "cluster", "spec_path", "paths", "chart", "kind", "provisioner", "advertised")
+FIXED = (
+    "source",
+    "cluster",
+    "spec_path",
+    "paths",
+    "chart",
+    "kind",
+    "provisioner",
+    "advertised",
+    "only_by_boot",
+)
 """What readers give, whatever was written."""
 
 

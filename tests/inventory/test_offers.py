@@ -417,6 +417,14 @@ ROCKET = nodes("p4d.24xlarge", ami="BOTTLEROCKET_x86_64_NVIDIA")
         ),
         (
             (nodes("p4d.24xlarge", user_data="nvidia-smi  mig -cgi 19"),),
+            ("boot", {"1g.5gb": 8}, 0, False, True),
+        ),
+        (
+            (nodes("p4d.24xlarge", user_data="nvidia-smi mig -cgi 19,99"),),
+            ("boot", None, None, True, True),
+        ),
+        (
+            (nodes("p4d.24xlarge", user_data="if x; then nvidia-smi mig -cgi 19; fi"),),
             ("boot", None, None, False, True),
         ),
         (

@@ -371,6 +371,81 @@ def test_a_mistake_is_said_of_the_resource_that_makes_it(
     assert all(message.endswith((".", "?")) for _, message in found)
 
 
+def _pod_of(made: Program) -> dict[str, Any]:
+    spec: dict[str, Any] = made["app"][1]["spec"]["template"]["spec"]
+    return spec
+
+
+def misnamed(made: Program) -> None:
+    _pod_of(made)["containers"][0]["resources"] = {"limits": {"NVIDIA.com/GPU": 1.0}}
+
+
+def selected_by_resource(made: Program) -> None:
+    pod = _pod_of(made)
+    del pod["containers"][0]["resources"]
+    pod["nodeSelector"] = {"nvidia.com/gpu": "true"}
+
+
+def other_strategy(made: Program) -> None:
+    """In a cluster whose nodes are no part of the program."""
+    del made["nodes"], made["map"], made["quota"], made["cluster"]
+    _values(made)["migStrategy"] = "single"
+    del _values(made)["config"]
+    _pod_of(made)["containers"][0]["resources"] = {"limits": {"nvidia.com/mig-1g.10gb": 1.0}}
+
+
+def more_cpu_than_there_is(made: Program) -> None:
+    made["app"][1]["spec"]["replicas"] = 4.0
+    _pod_of(made)["containers"][0]["resources"]["requests"] = {"cpu": "1500m"}
+
+
+def untold_taint(made: Program) -> None:
+    metadata = {"name": "gpu"}
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "gpu"}
+    config = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    flags:\n"
+    flag = "    - --register-with-taints=team=ml:NoSchedule\n"
+    made["class"] = (
+        "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass",
+        {
+            "metadata": metadata,
+            "spec": {
+                "amiSelectorTerms": [{"alias": "al2023@v20260930"}],
+                "userData": f"{config}{flag}",
+            },
+        },
+    )
+    requirements = [
+        {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g6.xlarge"]}
+    ]
+    spec = {"nodeClassRef": reference, "requirements": requirements}
+    made["pool"] = (NODE_POOL, {"metadata": metadata, "spec": {"template": {"spec": spec}}})
+
+
+@pytest.mark.parametrize(
+    ("rule", "breaking", "name", "said"),
+    [
+        ("workloads-can-land", misnamed, "app", "which no device plugin gives out"),
+        ("workloads-can-land", selected_by_resource, "app", "which is the name of a resource"),
+        ("workloads-can-land", other_strategy, "app", "has the MIG strategy single"),
+        ("shares-within-reach", more_cpu_than_there_is, "app", "of cpu for pods"),
+        ("karpenter-pools-effective", untold_taint, "pool", "team=ml:NoSchedule"),
+    ],
+)
+def test_other_mistakes_that_a_rule_is_for(
+    rule: str,
+    breaking: Callable[[Program], None],
+    name: str,
+    said: str,
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    made = copy.deepcopy(program())
+    breaking(made)
+
+    found = judged(rule, made)
+
+    assert [each for each, message in found if said in message] == [name], found
+
+
 def test_each_check_of_the_inventory_is_some_rule_s() -> None:
     named = {rule.id for edge in EDGES for rule in edge.rules}
     # Of the closure the rule sharing-config-exists has its own, which needs no complete program.

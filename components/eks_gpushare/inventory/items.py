@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.source import Maybe, Source
 
+PART_OF_POD = "part of a pod"
+"""The `kind` of a workload of which only some fields are shown, so that nothing can be concluded
+from those that are not."""
+
 Provisioner: TypeAlias = Literal["managed", "selfManaged", "karpenter", "autoMode", "byHand"]
 """Who makes nodes: EKS, an Auto Scaling group of one's own, Karpenter, EKS Auto Mode, a person."""
 
@@ -74,6 +78,9 @@ class Nodes(Named):
     """Most nodes."""
     limits: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """What a NodePool limits, by resource."""
+    only_by_boot: frozenset[str] = frozenset()
+    """Labels, and taints as text, that the user data alone gives the nodes, so that who launches
+    them is not told."""
     advertised: Mapping[str, Mapping[str, int]] | None = None
     """Extended resources of a node by instance type, where it is known by itself, as of a plan.
 

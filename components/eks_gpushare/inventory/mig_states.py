@@ -12,8 +12,10 @@ from eks_gpushare.catalog.mig import ALL_DISABLED
 from eks_gpushare.config.sharing import MigGroup
 from eks_gpushare.inventory.bottlerocket import own_plugin, profile_of
 from eks_gpushare.inventory.items import ConfigMap, Release
+from eks_gpushare.inventory.mig_commands import devices_made
 from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import scripts
 from eks_gpushare.inventory.values import at, items, pairs, switch, text
 from eks_gpushare.sharing.mig.layout import ALL_ENABLED, LayoutError, LayoutProblem, node_layout
 
@@ -73,8 +75,9 @@ def mig_state(inventory: Inventory, kind: NodeKind) -> MigState:
     booted = _BOOT.search(kind.nodes.user_data)
     if booted is not None:
         return _of_boot(kind, booted[1])
-    if _BY_HAND.search(kind.nodes.user_data):
-        return MigState("boot", None, None)
+    script = scripts(kind.nodes.user_data)
+    if _BY_HAND.search(script):
+        return _of_commands(kind, script)
     return MigState("nobody", {}, kind.type.gpu_count if kind.type else None)
 
 
@@ -120,6 +123,16 @@ def _of_boot(kind: NodeKind, written: str) -> MigState:
             devices[profile] = devices.get(profile, 0) + 1
         per_gpu.append(devices)
     return _of_devices(kind, per_gpu, "boot", "")
+
+
+def _of_commands(kind: NodeKind, script: str) -> MigState:
+    """What commands of nvidia-smi make of the GPUs, where it does not hang on the machine."""
+    model = _model(kind.type)
+    if kind.type is None:
+        return MigState("boot", None, None)
+    numbers = {str(each.smi_id): each.name for each in (model.profiles.values() if model else ())}
+    found = devices_made(script, kind.type.gpu_count, numbers)
+    return MigState("boot", None, None) if found is None else _of_devices(kind, found, "boot", "")
 
 
 def _of_devices(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.inventory.advertised import is_gpu_resource
 from eks_gpushare.inventory.daemons import role_of
-from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
@@ -78,8 +78,13 @@ def requests_of(workload: Workload) -> Iterator[Request]:
 def gpu_workloads(
     inventory: Inventory, cluster: str
 ) -> Iterator[tuple[Workload, tuple[Request, ...]]]:
-    """The workloads of a cluster that ask for GPUs, but those that make GPUs known."""
+    """The workloads of a cluster that ask for GPUs, but those that make GPUs known.
+
+    Of what is only a part of a pod, where it may be cannot be told.
+    """
     for workload in inventory.of(Workload, cluster):
+        if workload.kind == PART_OF_POD:
+            continue
         found = tuple(requests_of(workload))
         if found and not (workload.kind == "DaemonSet" and role_of(workload.spec)):
             yield workload, found

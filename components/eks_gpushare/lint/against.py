@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
@@ -89,6 +89,8 @@ def judge_against(files: Inventory, stack: Stack) -> Iterator[Judgement]:
     wanted = [*_own_workloads(stack)]
     said: set[int] = set()
     for index, workload in enumerate(files.of(Workload)):
+        if workload.kind == PART_OF_POD:
+            continue
         demand = demand_of(workload.spec)
         if not demand.of_devices() or workload.replicas is None:
             continue

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
+from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
@@ -153,7 +154,7 @@ class Reading:
         found = list(self.judgements)
         chosen = [
             Inventory(each, complete)
-            for each in variants(together(with_classes(self.items, self.classes)))
+            for each in variants(together(booted(with_classes(self.items, self.classes))))
         ]
         for each in edges:
             try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml  # type: ignore[import-untyped,unused-ignore]  # its stubs are a separate package
 
-from eks_gpushare.lint.scalars import plain_scalar, tagged_scalar, templated
+from eks_gpushare.lint.scalars import function_of, plain_scalar, tagged_scalar, templated
 from eks_gpushare.stack_file.yaml_events import EventReader
 from eks_gpushare.stack_file.yaml_problems import shorten
 
@@ -60,6 +60,14 @@ class Node:
         self.size = 1
         self.children: dict[str | int, Entry] = _NO_CHILDREN
 
+    def wrapped(self, key: str, entry: Entry) -> Node:
+        """A mapping at the same place that has it as its one value."""
+        outer = Node.__new__(Node)
+        outer.span, outer.value, outer.style = self.span, {key: self.value}, None
+        outer.flow, outer.tag, outer.open = self.flow, None, False
+        outer.size, outer.children = self.size + 1, {key: entry}
+        return outer
+
 
 _NO_CHILDREN: Final[dict[str | int, Entry]] = {}
 """Shared by all scalars and never written to."""
@@ -106,7 +114,7 @@ class Composer(EventReader):
             node = Node(event, _scalar(event))
             if event.anchor:
                 self._anchors[event.anchor] = node
-            return node
+            return _of_function(node)
         node = Node(event, {} if kind is yaml.MappingStartEvent else [])
         if event.anchor:
             self._anchors[event.anchor] = node
@@ -119,7 +127,7 @@ class Composer(EventReader):
         node.span = node.span._replace(end=last)
         self._depth -= 1
         node.open = False
-        return node
+        return _of_function(node)
 
     def _alias(self, event: Event) -> Node:
         target = self._anchors.get(event.anchor)
@@ -193,6 +201,12 @@ class Composer(EventReader):
         return sources
 
 
+def _of_function(node: Node) -> Node:
+    """A value with the short form of one of CloudFormation's functions as its long form has it."""
+    function = function_of(node.tag)
+    return node if function is None else node.wrapped(function, Entry(node.span, node))
+
+
 def find(root: Node, path: FieldPath) -> tuple[Entry | None, int]:
     """The entry at a path or that of its nearest ancestor, and how many steps led to it."""
     found: Entry | None = None
@@ -207,7 +221,7 @@ def find(root: Node, path: FieldPath) -> tuple[Entry | None, int]:
 
 def _scalar(event: Event) -> Any:
     text: str = event.value
-    if templated(text):
+    if templated(text) and function_of(event.tag) is None:
         from eks_gpushare.inventory.source import UNKNOWN
 
         return UNKNOWN

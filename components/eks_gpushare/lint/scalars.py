@@ -17,6 +17,13 @@ _BOOLEANS: Final = {
     **{word: True for low in ("y", "yes", "on") for word in (low, low.title(), low.upper())},
     **{word: False for low in ("n", "no", "off") for word in (low, low.title(), low.upper())},
 }
+_FUNCTIONS: Final = frozenset(
+    (
+        *("And", "Base64", "Cidr", "Equals", "FindInMap", "GetAZs", "GetAtt", "If", "ImportValue"),
+        *("Join", "Length", "Not", "Or", "Select", "Split", "Sub", "ToJsonString", "Transform"),
+    )
+)
+"""https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html"""
 _TEMPLATE: Final = re.compile(r"\{\{.*?\}\}|\$\{[A-Za-z_][^{}\n]*\}")
 """What a template engine fills in: Helm, Jinja, Argo; envsubst, Flux."""
 
@@ -36,6 +43,14 @@ def tagged_scalar(tag: str, text: str) -> Any:
         return _BOOLEANS[text]
     scalar = scalars.resolve_tagged(name, text) if name in scalars.TAGS else None
     return text if scalar is None else scalar.value
+
+
+def function_of(tag: str | None) -> str | None:
+    """The long name of CloudFormation's function that a tag is short for."""
+    name = (tag or "").removeprefix("!")
+    if name in {"Ref", "Condition"}:
+        return name
+    return f"Fn::{name}" if name in _FUNCTIONS else None
 
 
 def templated(text: str) -> bool:

@@ -115,6 +115,20 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
     return read_texts(value, document.file, place=lambda _: at)
 
 
+def place_within(document: Document, path: FieldPath) -> Position | None:
+    """Where the first line of a text that is a literal block begins; None of any other."""
+    outer = document.text
+    if outer is None or outer.root is None:
+        return None
+    entry, depth = find(outer.root, (*document.at, *path))
+    if entry is None or depth < len(document.at) + len(path):
+        return None
+    block = _block(outer, entry.node) if isinstance(entry.node.value, str) else None
+    if block is None:
+        return None
+    return Position(*outer.in_file(block.line, block.indent))
+
+
 def _block(outer: YamlText, node: Node) -> Block | None:
     if node.style != "|":
         return None

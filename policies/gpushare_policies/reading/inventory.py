@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
@@ -116,7 +117,7 @@ class _Reader:
             self._with_class(number, cluster, name)
         # Into a cluster that was there before, others may have put what is not here.
         complete = any(each.resource_type == AWS_CLUSTER for each in self.resources)
-        return Program(Inventory(tuple(self.found), complete), tuple(self.judgements))
+        return Program(Inventory(tuple(booted(self.found)), complete), tuple(self.judgements))
 
     def _releases(
         self, resource: PolicyResource, charts: Sequence[Chart], cluster: str

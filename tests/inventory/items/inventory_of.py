@@ -36,6 +36,8 @@ def nodes(*types: str, taints: Any = (), **more: Any) -> Nodes:
     """A managed node group called gpu, of one g5.xlarge unless other types are named."""
     name = more.pop("name", "gpu")
     more.setdefault("provisioner", "managed")
+    if more["provisioner"] == "managed":
+        more.setdefault("ami", "AmazonLinux2023")
     return Nodes(
         source=Source(f"the node group {name}"),
         name=name,

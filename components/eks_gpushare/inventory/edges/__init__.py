@@ -22,6 +22,7 @@ from eks_gpushare.inventory.edges import (
     quotas,
     tenants,
     unseen,
+    untold,
 )
 from eks_gpushare.inventory.registry import edges_in
 
@@ -30,6 +31,6 @@ if TYPE_CHECKING:
 
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mig, promises),
-    *(quotas, tenants, mps, drivers, engines, budgets, pointers, unseen),
+    *(quotas, tenants, mps, drivers, engines, budgets, pointers, unseen, untold),
 )
 """Every check."""

@@ -39,6 +39,14 @@ NOWHERE = Rule(
     "Without one there is nothing to advertise: the device plugin finds no GPU and waits.",
     "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
 )
+UNNAMED = Rule(
+    "GPU1182",
+    "warning",
+    "A managed node group of types with GPUs names its AMI type.",
+    "EKS asks for one that goes with the GPUs, and nothing published says which it takes where "
+    "none is named: of the standard ones none has a driver.",
+    "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html",
+)
 _PARTS = ("driver", "toolkit")
 _WITH = re.compile(r"NVIDIA|AL2_x86_64_GPU|ACCELERATED", re.IGNORECASE)
 """AMI types of EKS, and families of eksctl, that say so by their name."""
@@ -55,7 +63,7 @@ _BY_TYPE = re.compile(
 """Aliases and families of Karpenter and eksctl, which take the variant for the instance type."""
 
 
-@edge(TWICE, NOWHERE)
+@edge(TWICE, NOWHERE, UNNAMED)
 def drivers(inventory: Inventory) -> Iterator[Judgement]:
     """Of nodes whose AMI is known."""
     for cluster in inventory.clusters():
@@ -72,6 +80,15 @@ def drivers(inventory: Inventory) -> Iterator[Judgement]:
         for kind in declared.values():
             nodes = kind.nodes
             brings = brings_driver(nodes)
+            if nodes.provisioner == "managed" and nodes.ami == "":
+                yield Problem(
+                    UNNAMED,
+                    nodes.source,
+                    (),
+                    f"{at_start(nodes.source.name)} has types with GPUs and names no AMI type, so "
+                    "it cannot be seen whether its nodes have a driver.",
+                    "Name the AMI type for NVIDIA, such as AL2023_x86_64_NVIDIA.",
+                )
             left_alone = without_operands(nodes)
             if operators and left_alone is None:
                 yield NotSeen(TWICE, nodes.source, f"the labels of {nodes.source.name}")
@@ -102,8 +119,9 @@ def brings_driver(nodes: Nodes) -> bool | None:
         return True
     if _WITHOUT.fullmatch(ami):
         return False
-    # EKS chooses by the instance type where nobody says; who makes the nodes by himself does not.
-    by_type = bool(_BY_TYPE.fullmatch(ami)) or (not ami and nodes.provisioner != "selfManaged")
+    # Karpenter and eksctl take the variant for the type. What EKS takes where a managed node group
+    # names none is written nowhere (November 2026); its API asks for one with GPU types.
+    by_type = bool(_BY_TYPE.fullmatch(ami)) or (not ami and nodes.provisioner == "karpenter")
     return True if by_type else None
 
 
@@ -125,7 +143,7 @@ def _twice(release: Release, nodes: Nodes, brings: bool | None) -> Iterator[Judg
     if not on or brings is False:
         return
     if brings is None:
-        if nodes.ami is UNKNOWN:
+        if nodes.ami is UNKNOWN or not nodes.ami:
             yield NotSeen(TWICE, nodes.source, f"the AMI of {nodes.source.name}")
         return
     places = [value_place(release, (part, "enabled")) for part in on]

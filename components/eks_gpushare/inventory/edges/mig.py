@@ -96,6 +96,7 @@ def undone(inventory: Inventory) -> Iterator[Judgement]:
             given = at(release.values, "migManager", "config", "default")
             if holds(release.values, "migManager", "config", "default") and not given:
                 continue
+            switched = at(release.values, "migManager", "enabled")
             said: set[int] = set()
             for offer in offers(inventory, cluster).every:
                 nodes = offer.kind.nodes
@@ -105,8 +106,9 @@ def undone(inventory: Inventory) -> Iterator[Judgement]:
                 if without_operands(nodes):
                     continue
                 place = value_place(release, ("migManager", "config", "default"))
-                if given is UNKNOWN:
-                    what = f"MIG manager's default of {release.source.name}"
+                if UNKNOWN in (given, switched):
+                    unseen = "default" if given is UNKNOWN else "switch"
+                    what = f"MIG manager's {unseen} of {release.source.name}"
                     yield NotSeen(UNDONE, release.source, what)
                     break
                 yield Problem(

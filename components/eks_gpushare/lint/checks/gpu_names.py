@@ -18,6 +18,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.lint.rules.gpu_names import NO_SUCH_RESOURCE, OTHER_STRATEGY, RESOURCE_AS_LABEL
+from eks_gpushare.lint.rules.karpenter_versions import never_existed
 from eks_gpushare.sharing.labels import PRESENT_LABEL
 from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX
 
@@ -87,15 +88,20 @@ def _misnamed(workload: Workload, path: FieldPath, name: str, meant: str) -> Pro
 
 @edge(RESOURCE_AS_LABEL)
 def resources_are_no_labels(inventory: Inventory) -> Iterator[Judgement]:
-    """Unless somebody gives nodes such a label; where nodes are given, others judge by them."""
+    """Unless somebody gives nodes such a label.
+
+    Where nodes are given, pods that ask for GPUs are judged by what those have.
+    """
     for cluster in inventory.clusters():
-        nodes = inventory.of(Nodes, cluster)
-        if any(each.provisioner != "byHand" for each in nodes):
+        nodes = [each for each in inventory.of(Nodes, cluster) if not _never_made(each)]
+        if any(each.labels is UNKNOWN for each in nodes):
             continue
-        given = {
-            key for each in nodes if each.labels is not UNKNOWN for key, _ in pairs(each.labels)
-        }
+        declared = any(each.provisioner != "byHand" for each in nodes)
+        judged = [each.source for each, _ in gpu_workloads(inventory, cluster)] if declared else []
+        given = {key for each in nodes for key, _ in pairs(each.labels)}
         for workload in inventory.of(Workload, cluster):
+            if any(workload.source is each for each in judged):
+                continue
             for path, key in _selected(workload.spec):
                 if _LABELS.fullmatch(key) and key not in given:
                     yield Problem(
@@ -106,6 +112,12 @@ def resources_are_no_labels(inventory: Inventory) -> Iterator[Judgement]:
                         "is the name of a resource; no node has it as a label.",
                         f"Select by {PRESENT_LABEL}, or by a label of the node group.",
                     )
+
+
+def _never_made(nodes: Nodes) -> bool:
+    """Whether it is of a kind that no version of Karpenter had, so that nothing makes its nodes."""
+    value = getattr(nodes.source.document, "value", None)
+    return isinstance(value, dict) and never_existed(value)
 
 
 def _selected(spec: Any) -> Iterator[tuple[FieldPath, str]]:

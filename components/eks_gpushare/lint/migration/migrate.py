@@ -11,7 +11,7 @@ import yaml  # type: ignore[import-untyped,unused-ignore]  # its stubs are a sep
 from eks_gpushare.catalog import ami_release, gpu_instance_types
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import Nodes, Overlay, Workload
+from eks_gpushare.inventory.items import PART_OF_POD, Nodes, Overlay, Workload
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.document import Document
@@ -94,7 +94,7 @@ def _take(inventory: Inventory, shares: Shares, moved: Moved) -> None:
         why = "The stack makes overlays of its own, from the pools' sharing."
         moved.leave(overlay.source, (), overlay.source.name, why)
     for workload in inventory.of(Workload):
-        if "nvidia.com/" in str(workload.spec):
+        if workload.kind != PART_OF_POD and "nvidia.com/" in str(workload.spec):
             why = (
                 "Keep it as a manifest: lint --against STACK FILE tells whether it runs on the "
                 "pools."

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.lint.readers.cloudformation import CloudFormationReader
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
@@ -16,6 +17,7 @@ from eks_gpushare.lint.readers.karpenter import KarpenterReader
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
 from eks_gpushare.lint.readers.lists import ListReader
 from eks_gpushare.lint.readers.mig_parted import MigPartedReader
+from eks_gpushare.lint.readers.pod_parts import PodPartsReader
 from eks_gpushare.lint.readers.stack_files import StackFileReader
 from eks_gpushare.lint.readers.terraform import TerraformReader
 
@@ -29,10 +31,12 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     EksctlReader(),
     ComposeReader(),
     TerraformReader(),
+    CloudFormationReader(),
     KubernetesReader(),
     StackFileReader(),
     DevicePluginConfigReader(),
     MigPartedReader(),
     HelmValuesReader(),
+    PodPartsReader(),
 )
 """Of YAML and JSON, the particular before the general."""

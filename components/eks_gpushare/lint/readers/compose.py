@@ -40,6 +40,7 @@ class ComposeReader:
             source=Source("the nodes of the service plan", document, (INTEGRATIONS, GPU)),
             name=text(at(value, "x-omnistrate-service-plan", "name")),
             provisioner="managed",
+            ami=UNKNOWN,  # the service chooses
             instance_types=types,
         )
         if name in gpu_instance_types():

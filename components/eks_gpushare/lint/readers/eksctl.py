@@ -5,20 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.documents.bottlerocket import bottlerocket_document
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
+from eks_gpushare.lint.readers.user_data import judge_user_data
 from eks_gpushare.lint.retired import retired_words
+from eks_gpushare.lint.rules.bottlerocket import bottlerocket_rules
 from eks_gpushare.lint.rules.claims import RETIRED_TYPE
-from eks_gpushare.lint.rules.eksctl import MANAGED, SELF_MANAGED, cluster_config
+from eks_gpushare.lint.rules.eksctl import DEFAULT_FAMILY, MANAGED, SELF_MANAGED, cluster_config
 from eks_gpushare.lint.rules.nodes import owned_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.lint.document import Document
@@ -48,7 +52,21 @@ class EksctlReader:
         for each in nodes:
             judgements += retired(each, _place_of_types(each))
             judgements += owned_labels(each.source, each.labels, ("labels",))
+            judgements += _of_boot(document, each.source.path)
         return Read(nodes, judgements)
+
+
+def _of_boot(document: Document, place: FieldPath) -> Iterator[Judgement]:
+    """What is wrong in what a node group's nodes are told at boot."""
+    group = at(document.value, *place)
+    command = at(group, "overrideBootstrapCommand")
+    yield from judge_user_data(document, (*place, "overrideBootstrapCommand"), command)
+    settings = at(group, "bottlerocket", "settings")
+    if isinstance(settings, dict):
+        source = Source("the settings of Bottlerocket", document, (*place, "bottlerocket"))
+        yield from bottlerocket_rules({"settings": settings}, source)
+        path = ("settings", "kubernetes", "node-labels")
+        yield from owned_labels(source, at({"settings": settings}, *path), path)
 
 
 def retired(nodes: Nodes, path: tuple[str | int, ...]) -> Iterator[Judgement]:
@@ -92,7 +110,7 @@ def _nodes(document: Document, kind: str, index: int, group: dict[str, Any]) -> 
             for key, count in tags.items()
             if key.startswith(_TEMPLATE_TAG)
         },
-        ami=text(at(group, "ami")) or text(at(group, "amiFamily")),
+        ami=text(at(group, "ami")) or text(at(group, "amiFamily")) or DEFAULT_FAMILY,
         user_data=_user_data(group),
         least=least if least is not None else wanted,
         most=most if most is not None else wanted,
@@ -126,12 +144,25 @@ def _taints(given: Any) -> Maybe[tuple[NodeTaint, ...]]:
 
 
 def _user_data(group: dict[str, Any]) -> Maybe[str]:
+    settings = at(group, "bottlerocket", "settings")
+    if isinstance(settings, dict) and settings:
+        return _as_text(settings)
     whole_command = at(group, "overrideBootstrapCommand")
     before = at(group, "preBootstrapCommands")
     parts = [*items(before), *([] if whole_command is None else [whole_command])]
     if UNKNOWN in (whole_command, before) or UNKNOWN in parts:
         return Unknown.UNKNOWN
     return "\n".join(str(text(each)) for each in parts)
+
+
+def _as_text(settings: dict[str, Any]) -> Maybe[str]:
+    """Settings as eksctl writes them into user data."""
+    if has_unknown(settings):
+        return Unknown.UNKNOWN
+    try:
+        return bottlerocket_document({}, settings)
+    except (TypeError, ValueError):  # null, which TOML has not
+        return Unknown.UNKNOWN
 
 
 def _place_of_types(nodes: Nodes) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.instance_choice import chosen_types
 from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.lint.readers.eksctl import retired
+from eks_gpushare.lint.readers.user_data import judge_user_data
 from eks_gpushare.lint.rules.karpenter_images import image_rules
 from eks_gpushare.lint.rules.karpenter_pools import AUTO_MODE_GROUP, gpu_pool_rules, pool_rules
 from eks_gpushare.lint.rules.karpenter_shapes import shape
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.lint.document import Document
 
+_USER_DATA: FieldPath = ("spec", "userData")
 _TEMPLATE: FieldPath = ("template", "spec")
 _OF_NODES = ("NodePool", "NodeClaim", "Provisioner", "Machine", "NodeTemplate")
 _NODE_CLASSES = ("EC2NodeClass", "AWSNodeTemplate")
@@ -64,6 +66,7 @@ class KarpenterReader:
             found.append(_overlay(source, name, spec))
         elif kind in _NODE_CLASSES:
             judgements += image_rules(source, spec)
+            judgements += judge_user_data(document, _USER_DATA, at(spec, "userData"))
         return Read(found, judgements)
 
 

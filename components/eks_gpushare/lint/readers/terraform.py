@@ -10,17 +10,20 @@ from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.launch_templates import with_template
 from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.lint.readers.eksctl import retired
+from eks_gpushare.lint.readers.user_data import judge_user_data
 from eks_gpushare.lint.rules.nodes import owned_labels
 from eks_gpushare.lint.rules.terraform import node_group_rules
 from eks_gpushare.lint.shell.helm import chart_name
 from eks_gpushare.lint.shell.set_values import put, settings
 from eks_gpushare.lint.terraform_objects import object_of
+from eks_gpushare.lint.terraform_templates import KIND, Templates
 from eks_gpushare.lint.texts import read_texts, texts_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
@@ -47,17 +50,23 @@ class TerraformReader:
     def read(self, document: Document) -> Read:
         """Its node groups, charts and objects, and what is wrong with them."""
         found: list[Item] = []
-        judgements: list[Judgement] = []
         inner: list[Document] = []
         unknown = _unknown(document.value)
-        for path, resource in _resources(document.value, _root(document.value)):
-            address = str(text(at(resource, "address")))
-            given = _with_unknown(at(resource, "values"), unknown.get(address))
+        resources = [
+            (path, each, address, _with_unknown(at(each, "values"), unknown.get(address)))
+            for path, each in _resources(document.value, _root(document.value))
+            for address in [str(text(at(each, "address")))]
+        ]
+        templates = Templates(document.value)
+        judgements = [*_templates(document, resources, templates)]
+        for path, resource, address, given in resources:
             place = (*path, "values")
             source = Source(address, document, place)
             kind = at(resource, "type")
             if kind == "aws_eks_node_group":
                 nodes = _node_group(source, given)
+                template = templates.used_by(address, at(given, "launch_template"))
+                nodes = nodes if template is None else with_template(nodes, template)
                 found.append(nodes)
                 judgements += node_group_rules(nodes, given)
                 judgements += retired(nodes, ("instance_types",))
@@ -77,6 +86,16 @@ class TerraformReader:
                 # Its keys are not those that stand there, so nothing can be written back.
                 inner.append(replace(document.inside(place, made), editable=False))
         return Read(found, judgements, inner)
+
+
+def _templates(
+    document: Document, resources: Iterable[tuple[FieldPath, Any, str, Any]], taken: Templates
+) -> Iterator[Judgement]:
+    """What is wrong in the user data of launch templates, all of which are taken."""
+    for path, resource, address, given in resources:
+        if at(resource, "type") == KIND:
+            data = taken.add(address, given).user_data
+            yield from judge_user_data(document, (*path, "values", "user_data"), data)
 
 
 def _root(value: Any) -> tuple[str, ...]:
@@ -120,14 +139,11 @@ def _with_unknown(given: Any, unknown: Any) -> Any:
 
 def _node_group(source: Source, given: Any) -> Nodes:
     types = at(given, "instance_types")
-    template = at(given, "launch_template")
     scaling = at(given, "scaling_config", 0)
     tags = mapping(at(given, "tags"))
     known: Maybe[tuple[str, ...]] = tuple(str(text(each)) for each in items(types))
-    if types is UNKNOWN or UNKNOWN in items(types) or (not known and template):
+    if types is UNKNOWN or UNKNOWN in items(types):
         known = UNKNOWN
-    own_image = bool(template) or template is UNKNOWN
-    ami = text(at(given, "ami_type"))
     return Nodes(
         source=source,
         name=text(at(given, "node_group_name") or at(given, "node_group_name_prefix")),
@@ -140,7 +156,7 @@ def _node_group(source: Source, given: Any) -> Nodes:
             for key, count in tags.items()
             if key.startswith(_TEMPLATE_TAG)
         },
-        ami=UNKNOWN if not ami and own_image else ami,
+        ami=text(at(given, "ami_type")),
         least=whole(at(scaling, "min_size")),
         most=whole(at(scaling, "max_size")),
     )

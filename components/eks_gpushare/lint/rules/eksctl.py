@@ -53,6 +53,12 @@ FROM_ZERO = Rule(
     "https://docs.aws.amazon.com/eks/latest/eksctl/general-nodegroups.html",
 )
 
+DEFAULT_FAMILY = "AmazonLinux2023"
+"""What eksctl takes where no family is named, its variant for GPUs with types that have them.
+
+https://docs.aws.amazon.com/eks/latest/eksctl/custom-ami-support.html, gpu-support.html beside it,
+November 2026.
+"""
 MANAGED: Final = "managedNodeGroups"
 SELF_MANAGED: Final = "nodeGroups"
 _LAST_AL2: Final = (1, 32)

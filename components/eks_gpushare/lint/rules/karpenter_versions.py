@@ -119,6 +119,12 @@ def removed_versions(value: Mapping[str, Any], source: Source) -> Iterator[Judge
     )
 
 
+def never_existed(value: Mapping[str, Any]) -> bool:
+    """Whether an object of Karpenter's groups is of a kind that none of its versions had."""
+    group, kind = karpenter_group(value), str(value.get("kind"))
+    return group is not None and kind not in _KINDS and (group, kind) not in _OLD_KINDS
+
+
 def _no_such_kind(value: Mapping[str, Any], source: Source, group: str, kind: str) -> Problem:
     became = _BECAME.get(kind)
     if kind in _ELSEWHERE:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.plain import EFFECTS, taints, whole
+from eks_gpushare.lint.rules.eksctl import DEFAULT_FAMILY
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.lint.shell.kubectl import bad_taint
 from eks_gpushare.lint.shell.words import GAP, known
@@ -75,7 +76,7 @@ def _eksctl(line: Line, at: Position, said: Said) -> None:
             instance_types=_types(types),
             labels=_labels(line.last("node-labels")),
             taints=_short_taints(given, source, said),
-            ami="" if family is None else family.value,
+            ami=DEFAULT_FAMILY if family is None else family.value,
             least=_number(line.last("nodes-min") or line.last("nodes")),
             most=_number(line.last("nodes-max") or line.last("nodes")),
         )
@@ -100,6 +101,7 @@ def _eksdemo(line: Line, at: Position, said: Said) -> None:
             name=name,
             provisioner="managed",
             instance_types=_types(types),
+            ami=UNKNOWN,  # eksdemo chooses
             least=_number(line.last("nodes")),
             most=_number(line.last("nodes")),
         )

@@ -6,6 +6,7 @@ from pulumi_policy import Severity
 
 from eks_gpushare.inventory.edges.amounts import TOO_MANY
 from eks_gpushare.inventory.edges.landing import ELSEWHERE, NOT_ADVERTISED, PODS_KEPT_OUT
+from eks_gpushare.lint.rules.gpu_names import NO_SUCH_RESOURCE, OTHER_STRATEGY, RESOURCE_AS_LABEL
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -20,7 +21,16 @@ _RAW = "Ask for a resource that a pool advertises, tolerate its taints, and sele
 WORKLOADS_CAN_LAND = StackRule(
     "workloads-can-land",
     "Pods must ask for GPU resources that a node they can be on advertises.",
-    check=edge_check(NOT_ADVERTISED, PODS_KEPT_OUT, ELSEWHERE, TOO_MANY, stack_file=_STACK_FILE),
+    check=edge_check(
+        NOT_ADVERTISED,
+        PODS_KEPT_OUT,
+        ELSEWHERE,
+        TOO_MANY,
+        NO_SUCH_RESOURCE,
+        RESOURCE_AS_LABEL,
+        OTHER_STRATEGY,
+        stack_file=_STACK_FILE,
+    ),
     applies_to=(*kinds.WORKLOADS, *kinds.NODES, *kinds.CHARTS),
     severity=Severity.HIGH,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

@@ -1,0 +1,37 @@
+"""Nodes with the labels and taints that their user data has the kubelet register them with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import registered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from eks_gpushare.inventory.items import Item
+
+
+def booted(found: Iterable[Item]) -> Iterator[Item]:
+    """The items, with nodes as they are once their kubelet has registered them."""
+    for item in found:
+        yield _booted(item) if isinstance(item, Nodes) and item.user_data else item
+
+
+def _booted(nodes: Nodes) -> Nodes:
+    more = registered(nodes.user_data)
+    labels, taints, only = nodes.labels, nodes.taints, set(nodes.only_by_boot)
+    if labels is not UNKNOWN and more.labels is not UNKNOWN:
+        new = {key: value for key, value in more.labels.items() if key not in labels}
+        only |= new.keys()
+        labels = {**new, **labels}
+    if taints is not UNKNOWN and more.taints is not UNKNOWN:
+        passing = () if nodes.startup_taints is UNKNOWN else nodes.startup_taints
+        known = {(each.key, each.effect) for each in (*taints, *passing)}
+        added = tuple(each for each in more.taints if (each.key, each.effect) not in known)
+        only |= {str(each) for each in added}
+        taints = (*taints, *added)
+    return replace(nodes, labels=labels, taints=taints, only_by_boot=frozenset(only))

@@ -1,0 +1,246 @@
+"""User data of nodes: its parts, and what they make of the node.
+
+Taken apart as cloud-init does, whose formats are in
+https://cloudinit.readthedocs.io/en/latest/explanation/format.html (read in November 2026); nodeadm
+of AL2023 takes the parts of type application/node.eks.aws, or a NodeConfig that stands alone
+(https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/examples/).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import tomllib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+
+from eks_gpushare.inventory.items import NodeTaint
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items, pairs, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.source import Maybe
+
+Kind: TypeAlias = Literal["shell", "nodeConfig", "bottlerocket", "cloudConfig", "other"]
+
+MOST_CHARACTERS: Final = 128 * 1024
+"""Longest user data that is looked at; EC2 takes 16 KB."""
+NODE_CONFIG_TYPE: Final = "application/node.eks.aws"
+
+_MIME: Final = re.compile(
+    r"\s*(?:MIME-Version|Content-Type|Content-Transfer-Encoding):", re.IGNORECASE
+)
+_BOUNDARY: Final = re.compile(r"boundary\s*=\s*(?:\"([^\"\n]+)\"|([^\s;]+))", re.IGNORECASE)
+_TYPE: Final = re.compile(r"content-type:\s*([^\s;]+)", re.IGNORECASE)
+_BASE64: Final = re.compile(r"content-transfer-encoding:\s*base64", re.IGNORECASE)
+_SETTINGS: Final = re.compile(r"(?:\[settings\b|settings\.)")
+_NODE_CONFIG: Final = re.compile(
+    r"^[\"'{ ]*apiVersion[\"']?:\s*[\"']?node\.eks\.aws/", re.MULTILINE
+)
+_HEADER: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*:|[ \t]+\S")
+_TYPES: Final[dict[str, Kind]] = {
+    NODE_CONFIG_TYPE: "nodeConfig",
+    "text/x-shellscript": "shell",
+    "text/x-shellscript-per-boot": "shell",
+    "text/x-shellscript-per-instance": "shell",
+    "text/x-shellscript-per-once": "shell",
+    "text/cloud-boothook": "shell",
+    "text/cloud-config": "cloudConfig",
+    "text/cloud-config-jsonp": "cloudConfig",
+}
+_LABELS: Final = re.compile(r"--node-labels(?:=|[ \t]+)[\"']?([^\s\"'\\]+)")
+_TAINTS: Final = re.compile(r"--register-with-taints(?:=|[ \t]+)[\"']?([^\s\"'\\]+)")
+_COMMENT: Final = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
+_FILLED_IN: Final = re.compile(r"\$|\{\{|`|<[A-Za-z]")
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_OF_BOTTLEROCKET: Final = ("settings", "kubernetes")
+
+
+class Part(NamedTuple):
+    """One part of user data."""
+
+    kind: Kind
+    text: str
+    line: int
+    """Lines of the user data before it."""
+    plain: bool = True
+    """Whether its lines stand there as they are, and not in base64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """What a kubelet registers its node with, as its user data says."""
+
+    labels: Maybe[dict[str, str]] = field(default_factory=dict)
+    taints: Maybe[tuple[NodeTaint, ...]] = ()
+
+
+def parts(given: str) -> Iterator[Part]:
+    """The parts of user data, that of none as one.
+
+    Args:
+        given: User data as the node gets it, decoded.
+    """
+    if len(given) > MOST_CHARACTERS:
+        return
+    if _MIME.match(given):
+        yield from _of_mime(given)
+    else:
+        yield from _by_content(given, 0)
+
+
+def _of_mime(given: str) -> Iterator[Part]:
+    lines = given.splitlines()
+    head, begin = _head(lines, 0)
+    found = _BOUNDARY.search(head)
+    if found is None:
+        yield from _part(head, lines[begin:], begin)
+        return
+    mark = f"--{found[1] or found[2]}"
+    starts = [at for at, line in enumerate(lines) if at >= begin and line.rstrip() == mark]
+    last = next((at for at, line in enumerate(lines) if line.rstrip() == f"{mark}--"), len(lines))
+    for start, end in zip(starts, [*starts[1:], last], strict=True):
+        inner, first = _head(lines, start + 1)
+        yield from _part(inner, lines[first:end], first)
+
+
+def _head(lines: list[str], start: int) -> tuple[str, int]:
+    """The header lines from one on, and the line at which the content begins."""
+    end = start
+    while end < len(lines) and not lines[end].strip() and end == 0:
+        end += 1  # before the first header, as a template leaves it
+        start = end
+    while end < len(lines) and lines[end].strip() and _HEADER.match(lines[end]):
+        end += 1
+    blank = end < len(lines) and not lines[end].strip()
+    return "\n".join(lines[start:end]), end + blank
+
+
+def _part(head: str, lines: list[str], line: int) -> Iterator[Part]:
+    content = "\n".join([*lines, ""])
+    plain = _BASE64.search(head) is None
+    if not plain:
+        try:
+            content = base64.b64decode("".join(content.split()), validate=True).decode()
+        except (binascii.Error, ValueError):
+            return
+    stated = _TYPE.search(head)
+    kind = _TYPES.get(stated[1].lower()) if stated else None
+    if kind is not None:
+        yield Part(kind, content, line, plain)
+    else:
+        yield from (each._replace(plain=plain) for each in _by_content(content, line))
+
+
+def _by_content(given: str, line: int) -> Iterator[Part]:
+    """Of a text without a type, by how it begins; a NodeConfig may follow on commands."""
+    first = next(
+        (each for each in given.splitlines() if each.strip() and not each.startswith("#")), ""
+    )
+    if given.lstrip().startswith("#cloud-config"):
+        yield Part("cloudConfig", given, line)
+    elif _SETTINGS.match(first.lstrip()):
+        yield Part("bottlerocket", given, line)
+    elif (found := _NODE_CONFIG.search(given)) is not None:
+        before = given[: found.start()]
+        if before.strip(" \t\r\n-"):
+            yield Part("shell", before, line)
+        yield Part("nodeConfig", given[found.start() :], line + before.count("\n"))
+    elif given.strip():
+        yield Part("shell" if given.lstrip().startswith("#!") else "other", given, line)
+
+
+def scripts(given: str) -> str:
+    """What of user data is run by a shell, without lines that are comments."""
+    found = []
+    for part in parts(given):
+        if part.kind in ("shell", "other"):
+            found.append(part.text)
+        elif part.kind == "cloudConfig":
+            read = _yaml(part.text)
+            for key in ("bootcmd", "runcmd"):
+                for each in items(at(read, key)):
+                    words = items(each)
+                    found.append(" ".join(map(str, words)) if words else str(text(each)))
+    return _COMMENT.sub("", "\n".join(found))
+
+
+def registered(given: Maybe[str]) -> Registered:
+    """The labels and taints that user data gives a node beside those that its pool has."""
+    if given is UNKNOWN:
+        return Registered()
+    labels: dict[str, str] = {}
+    taints: dict[NodeTaint, None] = {}
+    for part in parts(given):
+        if part.kind == "nodeConfig":
+            config = _yaml(part.text)
+            flags = "\n".join(str(text(each)) for _, each in kubelet_flags(config))
+            _of_flags(flags, labels, taints)
+            for each in items(at(config, *REGISTER)):
+                key, value, effect = (str(text(at(each, name))) for name in NodeTaint._fields)
+                if key and effect in _EFFECTS:
+                    taints[NodeTaint(key, value, effect)] = None
+        elif part.kind == "bottlerocket":
+            _of_settings(part.text, labels, taints)
+        elif part.kind == "cloudConfig":
+            _of_flags(scripts(part.text), labels, taints)
+        else:
+            _of_flags(_COMMENT.sub("", part.text), labels, taints)
+    return Registered(labels, tuple(taints))
+
+
+REGISTER: Final = ("spec", "kubelet", "config", "registerWithTaints")
+"""Where a NodeConfig has taints by themselves."""
+FLAGS: Final = ("spec", "kubelet", "flags")
+
+
+def kubelet_flags(config: Any) -> list[tuple[FieldPath, Any]]:
+    """The flags of a NodeConfig, each with its place."""
+    return [((*FLAGS, number), each) for number, each in enumerate(items(at(config, *FLAGS)))]
+
+
+def flag_labels(flag: str) -> dict[str, str]:
+    """The labels that a kubelet's flag or command line has."""
+    found: dict[str, str] = {}
+    _of_flags(flag, found, {})
+    return found
+
+
+def _of_flags(given: str, labels: dict[str, str], taints: dict[NodeTaint, None]) -> None:
+    for found in _LABELS.finditer(given):
+        for pair in found[1].split(","):
+            key, joined, value = pair.partition("=")
+            if joined and not _FILLED_IN.search(pair):
+                labels[key] = value
+    for found in _TAINTS.finditer(given):
+        for each in found[1].split(","):
+            pair, parted, effect = each.rpartition(":")
+            key, _, value = pair.partition("=")
+            if parted and key and effect in _EFFECTS and not _FILLED_IN.search(each):
+                taints[NodeTaint(key, value, effect)] = None
+
+
+def _of_settings(given: str, labels: dict[str, str], taints: dict[NodeTaint, None]) -> None:
+    try:
+        found = at(tomllib.loads(given), *_OF_BOTTLEROCKET)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return
+    labels |= {key: str(text(each)) for key, each in pairs(at(found, "node-labels"))}
+    for key, each in pairs(at(found, "node-taints")):
+        for short in items(each) or [each]:
+            value, _, effect = str(text(short)).rpartition(":")
+            if effect in _EFFECTS:
+                taints[NodeTaint(key, value, effect)] = None
+
+
+def _yaml(given: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(given)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None

@@ -1,0 +1,197 @@
+"""Templates of CloudFormation: node groups, their launch templates and user data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.launch_templates import OF_OTHERS, LaunchTemplate, decoded, with_template
+from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
+from eks_gpushare.lint.readers.eksctl import retired
+from eks_gpushare.lint.readers.user_data import judge_user_data
+from eks_gpushare.lint.rules.nodes import owned_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.lint.document import Document
+
+_NODE_GROUP: Final = "AWS::EKS::Nodegroup"
+_TEMPLATE: Final = "AWS::EC2::LaunchTemplate"
+_GROUP: Final = "AWS::AutoScaling::AutoScalingGroup"
+_PROMISE: Final = "k8s.io/cluster-autoscaler/node-template/resources/"
+_OF_CLUSTER: Final = ("kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/")
+_DATA: Final = ("Properties", "LaunchTemplateData")
+
+
+class CloudFormationReader:
+    """Reads what a template makes of nodes; what only a deployment tells is not known."""
+
+    name = "CloudFormation template"
+
+    def matches(self, document: Document) -> bool:
+        """Whether it has resources of AWS."""
+        value = document.value
+        return any(
+            str(at(each, "Type")).startswith("AWS::") for _, each in pairs(at(value, "Resources"))
+        )
+
+    def read(self, document: Document) -> Read:
+        """Its node groups and Auto Scaling groups of nodes, and what is wrong with them."""
+        found: list[Item] = []
+        judgements: list[Judgement] = []
+        resources = mapping(at(document.value, "Resources"))
+        templates = {
+            name: _template(each)
+            for name, each in resources.items()
+            if at(each, "Type") == _TEMPLATE
+        }
+        for name, each in resources.items():
+            kind, place = at(each, "Type"), ("Resources", name)
+            if kind == _TEMPLATE:
+                judgements += _judged(document, name, templates[name])
+                continue
+            if kind not in {_NODE_GROUP, _GROUP}:
+                continue
+            given = plain(at(each, "Properties"))
+            source = Source(
+                f"the {kind.rpartition(':')[2]} {name}", document, (*place, "Properties")
+            )
+            own = at(each, "Properties")
+            nodes = (
+                _node_group(source, name, given)
+                if kind == _NODE_GROUP
+                else _scaling_group(source, name, given)
+            )
+            if nodes is None:
+                continue
+            template = _used(own, templates)
+            nodes = nodes if template is None else with_template(nodes, template)
+            found.append(nodes)
+            judgements += retired(nodes, ("InstanceTypes",))
+            judgements += owned_labels(source, nodes.labels, ("Labels",))
+        return Read(found, judgements)
+
+
+def plain(value: Any) -> Any:
+    """A value without functions of CloudFormation: what they make is not known."""
+    if isinstance(value, list):
+        return [made for each in value if (made := plain(each)) is not None]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        ((key, inner),) = value.items()
+        if key in {"Ref", "Condition"} or key.startswith("Fn::"):
+            return _made_by(key, inner)
+    return {key: plain(each) for key, each in value.items()}
+
+
+def _made_by(function: str, argument: Any) -> Any:
+    if function == "Ref" and argument == "AWS::NoValue":
+        return None
+    if function == "Fn::Base64":
+        return plain(argument)
+    template = argument[0] if isinstance(argument, list) and argument else argument
+    if function == "Fn::Sub" and isinstance(template, str):
+        # Of a text of several lines the rest is known.
+        return template if "${" not in template or "\n" in template else UNKNOWN
+    return UNKNOWN
+
+
+def _user_data_place(name: str) -> FieldPath:
+    return ("Resources", name, *_DATA, "UserData")
+
+
+def _template(resource: Any) -> LaunchTemplate:
+    data = plain(at(resource, *_DATA))
+    return LaunchTemplate(
+        text(at(data, "ImageId")),
+        text(at(data, "InstanceType")),
+        decoded(at(data, "UserData")),
+    )
+
+
+def _judged(document: Document, name: str, template: LaunchTemplate) -> Iterator[Judgement]:
+    """What is wrong in the user data, whichever functions stand around it."""
+    place = _user_data_place(name)
+    for _ in range(3):  # Fn::Base64, Fn::Sub, its list
+        inner = at(document.value, *place)
+        if isinstance(inner, dict) and len(inner) == 1:
+            place = (*place, *inner)
+        elif isinstance(inner, list) and inner:
+            place = (*place, 0)
+    yield from judge_user_data(document, place, template.user_data)
+
+
+def _used(own: Any, templates: dict[str, LaunchTemplate]) -> LaunchTemplate | None:
+    """The launch template that a group names; None where it names none."""
+    given = at(own, "LaunchTemplate") or at(
+        own, "MixedInstancesPolicy", "LaunchTemplate", "LaunchTemplateSpecification"
+    )
+    if not given:
+        return None
+    for key in ("Id", "Name", "LaunchTemplateId", "LaunchTemplateName"):
+        named = at(given, key)
+        attribute = at(named, "Fn::GetAtt")
+        name = at(named, "Ref") or str(at(attribute, 0) or attribute).partition(".")[0]
+        if name in templates:
+            return templates[name]
+    return OF_OTHERS
+
+
+def _node_group(source: Source, name: str, given: Any) -> Nodes:
+    tags = mapping(at(given, "Tags"))
+    return Nodes(
+        source=source,
+        name=text(at(given, "NodegroupName")) or name,
+        provisioner="managed",
+        instance_types=_types(at(given, "InstanceTypes")),
+        labels=labels(at(given, "Labels")),
+        taints=taints([_lower(each) for each in items(at(given, "Taints"))])
+        if at(given, "Taints") is not UNKNOWN
+        else UNKNOWN,
+        promised=_promised(tags.items()),
+        ami=text(at(given, "AmiType")),
+        least=whole(at(given, "ScalingConfig", "MinSize")),
+        most=whole(at(given, "ScalingConfig", "MaxSize")),
+    )
+
+
+def _scaling_group(source: Source, name: str, given: Any) -> Nodes | None:
+    """The nodes of an Auto Scaling group; None of one whose tags name no cluster."""
+    tags = [(str(text(at(each, "Key"))), at(each, "Value")) for each in items(at(given, "Tags"))]
+    listed = items(at(given, "MixedInstancesPolicy", "LaunchTemplate", "Overrides"))
+    if not any(key.startswith(_OF_CLUSTER) for key, _ in tags):
+        return None
+    return Nodes(
+        source=source,
+        name=text(at(given, "AutoScalingGroupName")) or name,
+        provisioner="selfManaged",
+        instance_types=_types([at(each, "InstanceType") for each in listed]),
+        promised=_promised(tags),
+        least=whole(at(given, "MinSize")),
+        most=whole(at(given, "MaxSize")),
+    )
+
+
+def _promised(tags: Any) -> dict[str, Any]:
+    return {
+        key.removeprefix(_PROMISE): text(value) for key, value in tags if key.startswith(_PROMISE)
+    }
+
+
+def _types(given: Any) -> Maybe[tuple[str, ...]]:
+    if given is UNKNOWN or UNKNOWN in items(given):
+        return UNKNOWN
+    return tuple(str(text(each)) for each in items(given))
+
+
+def _lower(taint: Any) -> Any:
+    return {key.lower(): each for key, each in taint.items()} if isinstance(taint, dict) else taint

@@ -1,0 +1,125 @@
+"""Parts of pods that stand by themselves: in documentation, and in values of charts of others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.inventory.items import PART_OF_POD, Workload
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import at, items, pairs
+from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.readers.values import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.lint.document import Document, Position
+
+_GPUS: Final = "nvidia.com/"
+_MOST: Final = 20_000
+"""Mappings of a document that are looked at."""
+_FIRST: Final = ("containers", 0)
+
+
+class PodPartsReader:
+    """Reads what a document without a kind says of where pods go and what they ask for."""
+
+    name = "part of a pod"
+
+    def matches(self, document: Document) -> bool:
+        """Whether it has such a part, and is no object of its own."""
+        value = document.value
+        if not isinstance(value, dict) or "apiVersion" in value:
+            return False
+        return next(_parts(value), None) is not None
+
+    def read(self, document: Document) -> Read:
+        """Its parts, each of which may be all that is shown of a pod."""
+        return Read([_workload(document, path, part) for path, part in _parts(document.value)])
+
+
+def _parts(value: Any) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+    """The outermost mappings with fields of a pod, of which only those are taken."""
+    taken: list[FieldPath] = []
+    for count, (path, inner) in enumerate(walk(value)):
+        if count > _MOST:
+            return
+        if any(path[: len(above)] == above for above in taken):
+            continue
+        part = {key: inner[key] for key in _FIELDS if key in inner and _FIELDS[key](inner[key])}
+        if part:
+            taken.append(path)
+            yield path, part
+
+
+def _is_selector(value: Any) -> bool:
+    return bool(pairs(value)) and not any(isinstance(each, dict | list) for _, each in pairs(value))
+
+
+def _is_affinity(value: Any) -> bool:
+    return isinstance(at(value, "nodeAffinity"), dict)
+
+
+def _are_tolerations(value: Any) -> bool:
+    known = ("key", "operator", "effect")
+    return bool(items(value)) and all(
+        isinstance(each, dict) and any(key in each for key in known) for each in items(value)
+    )
+
+
+def _are_containers(value: Any) -> bool:
+    return bool(items(value)) and all(
+        isinstance(each, dict) and "name" in each and ("image" in each or "resources" in each)
+        for each in items(value)
+    )
+
+
+def _are_resources(value: Any) -> bool:
+    return any(
+        key.lower().startswith(_GPUS)
+        for part in ("limits", "requests")
+        for key, _ in pairs(at(value, part))
+    )
+
+
+_FIELDS: Final = {
+    "nodeSelector": _is_selector,
+    "affinity": _is_affinity,
+    "tolerations": _are_tolerations,
+    "containers": _are_containers,
+    "initContainers": _are_containers,
+    "resources": _are_resources,
+}
+"""Fields of a pod's spec or of a container, with what tells that they are meant as such."""
+
+
+def _workload(document: Document, path: FieldPath, part: Mapping[str, Any]) -> Workload:
+    spec = {key: each for key, each in part.items() if key != "resources"}
+    if "resources" in part and "containers" not in part:
+        spec["containers"] = [{"name": "", "resources": part["resources"]}]
+        document = replace(document, position=_of_container(document, path), editable=False)
+    where = ".".join(str(each) for each in path if isinstance(each, str))
+    called = f"the part of a pod under {where}" if where else "the part of a pod"
+    return Workload(
+        source=Source(called, document),
+        kind=PART_OF_POD,
+        name=UNKNOWN,
+        namespace=UNKNOWN,
+        replicas=UNKNOWN,
+        labels=UNKNOWN,
+        spec=spec,
+        spec_path=path,
+    )
+
+
+def _of_container(document: Document, above: FieldPath) -> Any:
+    """Places in a document whose resources stand beside the pod's fields, as values have them."""
+    outer, depth = document.position, len(above)
+
+    def position(path: FieldPath) -> Position:
+        of_container = tuple(path[depth : depth + 2]) == _FIRST
+        return outer((*above, *path[depth + 2 :]) if of_container else path)
+
+    return position

@@ -1,0 +1,201 @@
+"""User data is taken apart as cloud-init does it, and what it makes of nodes is known."""
+
+from __future__ import annotations
+
+import base64
+import email
+import gzip
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
+from typing import Any
+
+import pytest
+from inventory_of import nodes
+
+from eks_gpushare.inventory.booted import booted
+from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.mig_commands import devices_made
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import MOST_CHARACTERS, parts, registered, scripts
+from eks_gpushare.lint.launch_templates import decoded
+
+CONFIG = """\
+apiVersion: node.eks.aws/v1alpha1
+kind: NodeConfig
+spec:
+  kubelet:
+    config:
+      registerWithTaints: [{key: team, value: ml, effect: NoSchedule}]
+    flags:
+      - --node-labels=tier=gold,zone=$ZONE
+      - --register-with-taints=gpu=yes:NoExecute,bad=x:Never
+"""
+SCRIPT = "#!/bin/bash\n# nvidia-smi mig -cgi 0\nnvidia-smi mig -cgi 19,19 -C\n"
+SETTINGS = """\
+# of Bottlerocket
+[settings.kubernetes.node-labels]
+"example.com/tier" = "gold"
+[settings.kubernetes.node-taints]
+gpu = ["yes:NoSchedule"]
+"""
+
+
+def message(boundary: str, *, encoded: bool = False) -> str:
+    """User data as Python's own library writes it."""
+    made = MIMEMultipart(boundary=boundary)
+    for kind, subtype, text in (
+        ("application", "node.eks.aws", CONFIG),
+        ("text", "x-shellscript", SCRIPT),
+    ):
+        part = MIMEText(text, subtype, "utf-8" if encoded else "us-ascii")
+        part.set_type(f"{kind}/{subtype}")
+        made.attach(part)
+    return made.as_string()
+
+
+@pytest.mark.parametrize("encoded", [False, True], ids=["plain", "base64"])
+@pytest.mark.parametrize("boundary", ["//", "==BOUNDARY==", "a b"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_parts_are_those_that_the_library_reads(boundary: str, end: str, encoded: bool) -> None:
+    text = message(boundary, encoded=encoded)
+    wanted = [
+        each.get_payload(decode=True)
+        for each in email.message_from_string(text).walk()
+        if not each.is_multipart()
+    ]
+
+    found = list(parts(text.replace("\n", end)))
+
+    assert [each.kind for each in found] == ["nodeConfig", "shell"]
+    assert [each.text.strip() for each in found] == [
+        each.decode().strip() for each in wanted if isinstance(each, bytes)
+    ]
+    lines = text.split("\n")
+    for each in found:
+        assert each.plain is not encoded
+        assert encoded or lines[each.line] == each.text.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        (SCRIPT, ["shell"]),
+        (CONFIG, ["nodeConfig"]),
+        (f"---\n{CONFIG}", ["nodeConfig"]),
+        ('{"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig"}', ["nodeConfig"]),
+        (f"echo one\n{CONFIG}", ["shell", "nodeConfig"]),
+        (SETTINGS, ["bottlerocket"]),
+        ("settings.kubernetes.cluster-name = 'a'\n", ["bottlerocket"]),
+        ("#cloud-config\nruncmd:\n  - [nvidia-smi, -pm, '1']\n", ["cloudConfig"]),
+        ("yum install -y x\n", ["other"]),
+        ("", []),
+        (" \n", []),
+        ("Content-Type: text/x-shellscript\n\necho\n", ["shell"]),
+        ("MIME-Version: 1.0\n", []),
+        ("x" * (MOST_CHARACTERS + 1), []),
+    ],
+)  # fmt: skip
+def test_what_is_no_multipart_is_known_by_how_it_begins(text: str, kinds: list[str]) -> None:
+    assert [each.kind for each in parts(text)] == kinds
+
+
+def test_what_a_kubelet_registers_its_node_with() -> None:
+    found = registered(CONFIG)
+
+    assert found.labels == {"tier": "gold"}  # what a variable fills in is not known
+    assert found.taints == (
+        NodeTaint("gpu", "yes", "NoExecute"),
+        NodeTaint("team", "ml", "NoSchedule"),
+    )
+    of_settings = registered(SETTINGS)
+    assert of_settings.labels == {"example.com/tier": "gold"}
+    assert of_settings.taints == (NodeTaint("gpu", "yes", "NoSchedule"),)
+    of_al2 = registered(
+        "#!/bin/bash\n# --node-labels=old=1\n"
+        "/etc/eks/bootstrap.sh ml --kubelet-extra-args '--node-labels=a=b,c=d "
+        "--register-with-taints=gpu=:NoSchedule'\n"
+    )
+    assert of_al2.labels == {"a": "b", "c": "d"}
+    assert of_al2.taints == (NodeTaint("gpu", "", "NoSchedule"),)
+    assert registered(UNKNOWN).labels == {}
+    assert registered("[settings\n").taints == ()
+
+
+def test_commands_of_cloud_config_are_run_too() -> None:
+    text = (
+        "#cloud-config\nbootcmd:\n  - nvidia-smi -mig 1\n"
+        "runcmd:\n  - [nvidia-smi, mig, -cgi, '0', -C]\n"
+    )
+
+    assert scripts(text) == "nvidia-smi -mig 1\nnvidia-smi mig -cgi 0 -C"
+    assert "cgi 0" not in scripts(SCRIPT)
+
+
+def of(provisioner: str = "karpenter", **fields: Any) -> Nodes:
+    """Nodes as they are once they have booted."""
+    (made,) = booted([nodes(provisioner=provisioner, **fields)])
+    assert isinstance(made, Nodes)
+    return made
+
+
+def test_nodes_have_what_their_user_data_gives_them_and_keep_their_own() -> None:
+    found = of(
+        user_data=CONFIG, labels={"tier": "silver"}, taints=(NodeTaint("team", "x", "NoSchedule"),)
+    )
+
+    assert found.labels == {"tier": "silver"}
+    assert found.taints == (
+        NodeTaint("team", "x", "NoSchedule"),
+        NodeTaint("gpu", "yes", "NoExecute"),
+    )
+    assert found.only_by_boot == {"gpu=yes:NoExecute"}
+
+
+def test_a_startup_taint_is_known_to_who_launches() -> None:
+    found = of(user_data=CONFIG, startup_taints=(NodeTaint("gpu", "yes", "NoExecute"),))
+
+    assert found.only_by_boot == {"tier", "team=ml:NoSchedule"}
+
+
+def test_what_is_not_known_stays_so() -> None:
+    found = of(user_data=CONFIG, labels=UNKNOWN, taints=UNKNOWN)
+
+    assert (found.labels, found.taints, found.only_by_boot) == (UNKNOWN, UNKNOWN, frozenset())
+    assert of(user_data=UNKNOWN).taints == ()
+
+
+NUMBERS = {"19": "1g.5gb", "9": "3g.20gb", "0": "7g.40gb"}
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("nvidia-smi mig -cgi 19,9 -C", [{"1g.5gb": 1, "3g.20gb": 1}] * 2),
+        ("sudo /usr/bin/nvidia-smi mig -i 1 -cgi 3g.20gb:0,3g.20gb:4 -C", [{}, {"3g.20gb": 2}]),
+        ("nvidia-smi -mig 1&& nvidia-smi mig --id=0 --create-gpu-instance=0", [{"7g.40gb": 1}, {}]),
+        ("nvidia-smi mig \\\n  -cgi 19 \\\n  -C", [{"1g.5gb": 1}] * 2),
+        ("nvidia-smi mig -i 0,1 -cgi 19; nvidia-smi mig -cgi 19", [{"1g.5gb": 2}] * 2),
+        # What hangs on the machine, or is called in ways that cannot be followed.
+        ("nvidia-smi -mig 1", None),
+        ("nvidia-smi mig -lgip", None),
+        ("for gpu in 0 1; do nvidia-smi mig -i $gpu -cgi 19; done", None),
+        ("if true; then nvidia-smi mig -cgi 19; fi", None),
+        ("nvidia-smi mig -cgi $PROFILES -C", None),
+        ("nvidia-smi mig -dgi\nnvidia-smi mig -cgi 19", None),
+        ("nvidia-smi mig -i GPU-1f2 -cgi 19", None),
+        ("nvidia-smi mig -i 4 -cgi 19", None),
+        ("nvidia-smi mig -cgi 'x", None),
+        ("nvidia-mig-parted apply -f /etc/mig.yaml", None),
+    ],
+)  # fmt: skip
+def test_devices_of_commands(script: str, expected: list[dict[str, int]] | None) -> None:
+    assert devices_made(script, 2, NUMBERS) == expected
+
+
+def test_packed_user_data_is_read() -> None:
+    packed = base64.b64encode(gzip.compress(SCRIPT.encode())).decode()
+    assert decoded(packed) == SCRIPT
+    assert decoded(base64.b64encode(SCRIPT.encode()).decode()) == SCRIPT
+    assert decoded(SCRIPT) == SCRIPT
+    assert decoded(base64.b64encode(b"\x1f\x8bno").decode()) is UNKNOWN
+    assert decoded(base64.b64encode(b"\xff\xfe").decode()) is UNKNOWN
