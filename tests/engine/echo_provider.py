@@ -87,6 +87,9 @@ SETS = {("aws:eks/nodeGroup:NodeGroup", "subnetIds"), ("aws:eks/nodeGroup:NodeGr
 STAYING = {"aws:eks/nodeGroup:NodeGroup": ("releaseVersion", "version")}
 """Optional and Computed in the provider's schema: without a value there is no difference."""
 
+PROVIDER_INPUTS = {"kubernetes": ("kubeconfig", "clusterIdentifier", "context")}
+"""What programs in YAML give a provider, which are held against its schema."""
+
 SUBNET = "aws:ec2/subnet:Subnet"
 CLUSTER, NODE_GROUP = "aws:eks/cluster:Cluster", "aws:eks/nodeGroup:NodeGroup"
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -295,10 +298,16 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
         return plugin_pb2.PluginInfo(version=self._version)
 
     def GetSchema(self, _request: object, _context: object) -> provider_pb2.GetSchemaResponse:
-        """What packages generated from another schema need of this one: where its own ones are."""
+        """What other packages and programs in YAML need of it: its packages, and its provider."""
         base = f"github.com/pulumi/pulumi-{self._package}/sdk/v{self._version.partition('.')[0]}/go"
         language = {"go": {"importBasePath": f"{base}/{self._package}"}}
-        schema = {"name": self._package, "version": self._version, "language": language}
+        inputs = {key: {"type": "string"} for key in PROVIDER_INPUTS.get(self._package, ())}
+        schema = {
+            "name": self._package,
+            "version": self._version,
+            "language": language,
+            "provider": {"inputProperties": inputs},
+        }
         return provider_pb2.GetSchemaResponse(schema=json.dumps(schema))
 
     def CheckConfig(
