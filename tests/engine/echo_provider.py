@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -512,7 +513,8 @@ def main() -> None:
     server.start()
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
-    server.wait_for_termination()
+    with suppress(KeyboardInterrupt):  # how the engine ends it after a refusal
+        server.wait_for_termination()
 
 
 if __name__ == "__main__":

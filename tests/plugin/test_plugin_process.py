@@ -226,6 +226,18 @@ def test_a_plugin_ends_when_its_engine_is_gone() -> None:
     running.close()
 
 
+def test_a_plugin_that_is_interrupted_ends_without_a_word() -> None:
+    """How the engine ends it after a refusal; what it says then is shown to the user."""
+    running = Plugin()
+    running.schema()
+    running.process.send_signal(signal.SIGINT)
+
+    assert running.process.wait(60) == 0
+    assert running.process.stderr is not None
+    assert running.process.stderr.read() == b""
+    running.close()
+
+
 def test_a_plugin_that_reaches_no_engine_serves_all_the_same() -> None:
     """As one that somebody has started to debug it."""
     running = Plugin(engine="127.0.0.1:1")

@@ -31,8 +31,7 @@ def serve() -> None:
     """Serve the components until the engine ends the process, or is gone itself."""
     if len(sys.argv) < 2:  # noqa: PLR2004  (the program and the address)
         sys.exit("Pulumi's engine starts this, and gives its address; `pulumi package add` adds it.")
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(sys.argv[1], sys.argv[1:]))
+    asyncio.run(_serve(sys.argv[1], sys.argv[1:]))
 
 
 async def _serve(engine: str, words: list[str]) -> None:
@@ -43,10 +42,9 @@ async def _serve(engine: str, words: list[str]) -> None:
     await server.start()
     watched = _listens(engine)  # not where somebody starts it to debug it
     print(port, flush=True)  # noqa: T201  (how the engine learns it)
-    if not watched:
-        await server.wait_for_termination()
-    await _gone(engine)
-    # Not by returning: calls to the engine that is gone may still wait for answers in threads.
+    with contextlib.suppress(asyncio.CancelledError):  # the engine's interrupt
+        await (_gone(engine) if watched else server.wait_for_termination())
+    # Not by returning: calls to the engine may still wait for answers in threads.
     os._exit(0)
 
 
