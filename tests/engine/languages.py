@@ -89,10 +89,19 @@ YAML = Language(
     host="yaml",
     tools=("pulumi-language-yaml",),
     more=("replicas: 4", "replicas: 8"),
-    unprotected=("name: gpus\n      version:", "name: gpus\n      deletionProtection: false\n      version:"),
+    unprotected=("      admins:", "      deletionProtection: false\n      admins:"),
     generated=False,
 )
-LANGUAGES = (TYPESCRIPT, GO, YAML)
+JAVA = Language(
+    name="java",
+    source="src/main/java/gpus/App.java",
+    host="java",
+    tools=("pulumi-language-java", "java", "mvn"),
+    compiled=("mvn", "-q", "-B", "compile"),
+    more=(".replicas(4)", ".replicas(8)"),
+    unprotected=('.name("gpus")', '.name("gpus").deletionProtection(false)'),
+)
+LANGUAGES = (TYPESCRIPT, GO, JAVA, YAML)
 
 
 def skip_without(language: Language) -> None:
