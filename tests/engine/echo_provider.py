@@ -13,6 +13,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import grpc  # type: ignore[import-untyped]  # no stubs
@@ -247,7 +248,14 @@ class Construction(Run):
         return self._known[urn]
 
     def register(self, request: resource_pb2.RegisterResourceRequest) -> Resource:
-        """Register a child with the engine."""
+        """Register a child with the engine, at the version of the package that is installed here.
+
+        As pulumi-eks does, at the versions it was built with. Without one, the engine would take
+        what the program's language host says it needs, which not every host knows.
+        """
+        package = request.type.removeprefix("pulumi:providers:").partition(":")[0]
+        if request.custom and package != "pulumi":
+            request.version = request.version or version(f"pulumi-{package}")
         request.provider = self._references.get(request.provider.rpartition("::")[0], "")
         for package, reference in request.providers.items():
             request.providers[package] = self._references[reference.rpartition("::")[0]]
