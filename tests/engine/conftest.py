@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from tests.engine.plugin_engine import new_engine, plugin_on_path  # noqa: F401  (fixtures)
 from tests.engine.real_cluster import (  # noqa: F401  (fixtures)
     api,
     chart,
