@@ -130,8 +130,8 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--until-idle",
         action="store_true",
-        help="then scale what was applied to nothing, wait until autoscalers have taken the nodes "
-        "away, and tell how long that took",
+        help="then scale what was applied, and the stack's own workloads, to nothing, wait until "
+        "autoscalers have taken the nodes away, and tell how long that took",
     )
     parser.add_argument(
         "--cloud",

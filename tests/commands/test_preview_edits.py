@@ -249,6 +249,61 @@ def test_another_way_to_choose_among_pools_restarts_no_device_plugin(ask: Ask) -
     ]
 
 
+KEDA_RELEASE = "gpushare-keda-release"
+
+
+def with_keda(**more: Any) -> dict[str, Any]:
+    return {"keda": {"prometheus": {"url": "http://prometheus.monitoring.svc:9090"}, **more}}
+
+
+def test_other_numbers_of_keda_restart_no_device_plugin(ask: Ask) -> None:
+    assert announced(ask(with_keda(), with_keda(replicas=1))) == [
+        (
+            KEDA_RELEASE,
+            "restart",
+            (
+                "gpushare-keda-release: KEDA restarts; nodes and pods stay, and no workload "
+                "changes its number of pods meanwhile (values)."
+            ),
+        )
+    ]
+
+
+def test_keda_in_another_namespace_takes_what_it_scales_by_with_it(ask: Ask) -> None:
+    ((name, effect, message),) = announced(ask(with_keda(), with_keda(namespace="scaling")))
+
+    assert (name, effect) == (KEDA_RELEASE, "replace")
+    assert "device plugin" not in message
+    assert "every ScaledObject goes with the definitions of its kinds" in message
+
+
+def test_a_release_of_the_program_itself_is_no_device_plugin(run: Run, tmp_path: Path) -> None:
+    text = (ROOT / "__main__.py").read_text(encoding="utf-8")
+    own = """
+import pulumi_kubernetes.helm.v3 as helm
+helm.Release("mine", chart="mine", values={"size": pulumi.Config("mine").require_int("size")})
+"""
+    (tmp_path / "Pulumi.yaml").write_text((ROOT / "Pulumi.yaml").read_text())
+    (tmp_path / "__main__.py").write_text(f"{text}\nimport pulumi\n{own}", encoding="utf-8")
+    files = [str(tmp_path / f"Pulumi.{name}.yaml") for name in ("before", "after")]
+    for size, file in enumerate(files):
+        config = {
+            "aws:region": "us-west-2",
+            "eks-gpushare:environment": BASE,
+            "mine:size": size,
+        }
+        Path(file).write_text(yaml.safe_dump({"config": config}))
+    ran = run("preview", files[1], "--program", str(tmp_path), "--before", files[0], "--json")
+
+    assert announced(ran) == [
+        (
+            "mine",
+            "restart",
+            "mine: what the chart changes restarts; no node is touched (values).",
+        )
+    ]
+
+
 def test_an_autoscaler_for_a_pool_touches_none_of_its_nodes(ask: Ask) -> None:
     assert announced(ask({}, {**gpu(**AUTOSCALER), "clusterAutoscaler": {}})) == [
         (GROUP, "update", f"{GROUP}: it changes in place; no node is touched (labels, tags).")

@@ -110,6 +110,32 @@ def shared_by(previewed: Any) -> list[Any]:
     return found
 
 
+def test_amazons_prometheus_is_asked_by_its_address(tmp_path: Path) -> None:
+    """KEDA has no role on a cluster that is there, and in the lab it needs none."""
+    content = stack(
+        tmp_path,
+        """
+        config:
+          eks-gpushare:environment:
+            cluster: {name: mine}
+            pools: {gpu: {instanceTypes: [g6.xlarge], sharing: {mode: exclusive}}}
+            keda:
+              replicas: 1
+              prometheus:
+                workspaceArn: arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b
+                processMetrics: true
+        """,
+    )
+
+    assert content["config"]["eks-gpushare:environment"]["keda"] == {
+        "replicas": 1,
+        "prometheus": {
+            "processMetrics": True,
+            "url": "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-1a2b",
+        },
+    }
+
+
 def test_a_chart_on_disk_is_found_from_wherever_the_program_runs(tmp_path: Path) -> None:
     content = stack(
         tmp_path,

@@ -204,6 +204,23 @@ def test_a_source_that_works_on_some_machines_only(
     assert found(fragment) == [("warning", code, f"charts.devicePlugin.{key}")]
 
 
+@pytest.mark.parametrize(
+    ("key", "folder"),
+    [
+        ("devicePlugin", "nvidia-device-plugin"),
+        ("keda", "keda"),
+        ("clusterAutoscaler", "cluster-autoscaler"),
+    ],
+)
+def test_a_chart_elsewhere_is_told_a_folder_of_its_own_name(key: str, folder: str) -> None:
+    fragment = {"charts": {key: {"path": "/srv/chart"}}}
+    report = checked(stack_file_text(merge_values(base(), fragment)))
+
+    assert [each.fix for each in report.findings if each.code == "GPU726"] == [
+        f"Put the chart into the project's folder, and write path: charts/{folder}."
+    ]
+
+
 NO_PATH = (
     *("", " ", "\n", "$HOME/charts", "${HOME}/charts"),
     *("%USERPROFILE%/charts", "https://charts.example.com", "oci://registry.example.com/x"),

@@ -311,6 +311,28 @@ def test_an_image_that_no_runtime_can_name(chart: str, place: str, value: str) -
 
 
 @pytest.mark.parametrize(
+    ("chart", "place", "like"),
+    [
+        (PLUGIN, "image.tag", "v0.20.0"),
+        (PLUGIN, "image.repository", "nvidia/k8s-device-plugin"),
+        (PLUGIN, "nfd.image.tag", "v0.19.0"),
+        (PLUGIN, "nfd.image.repository", "nfd/node-feature-discovery"),
+        (OPERATOR, "node-feature-discovery.image.repository", "nfd/node-feature-discovery"),
+        ("efaDevicePlugin", "image.repository", "eks/aws-efa-k8s-device-plugin"),
+    ],
+)
+def test_an_image_is_shown_one_of_the_same_program(chart: str, place: str, like: str) -> None:
+    manager = chart if chart in {PLUGIN, OPERATOR} else PLUGIN
+    fragment = {
+        "gpuStack": {"manager": manager},
+        "charts": {chart: {"values": nested(place, "-Wrong")}},
+    }
+    report = checked(stack_file_text(merge_values(base(), fragment)))
+
+    assert [like in each.fix for each in report.findings if each.code == "GPU728"] == [True]
+
+
+@pytest.mark.parametrize(
     "image",
     [
         *("python:3 .13", "Python:3.13", "https://example.com/python:3.13"),

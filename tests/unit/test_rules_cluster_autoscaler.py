@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import findings
+from finding_examples import base, checked, findings, stack_file_text
 
 from eks_gpushare.catalog.cluster_autoscaler_flags import flags_since
 from eks_gpushare.config.base import TakesOutput
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.cluster_autoscaler import ACCELERATOR_LABEL, RESOURCE_PREFIX
 
 SCALED = {"scaledBy": "autoscaler"}
@@ -368,3 +369,22 @@ def test_taints_are_the_users_to_tell_to_another_autoscaler_only(
 
     for code in ("GPU281", "GPU282", "GPU787"):
         assert bool(findings(given, code)) is (block is None), code
+
+
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        (
+            of_chart(values={"image": {"repository": "Mirror/CA"}}),
+            (
+                "Write it like registry.example.com/autoscaling/cluster-autoscaler, and the tag "
+                "as tag."
+            ),
+        ),
+        (of_chart(values={"image": {"tag": "1.35.2 "}}), "Write a tag, such as v1.35.2."),
+    ],
+)
+def test_an_image_is_shown_one_like_it(given: dict[str, Any], fix: str) -> None:
+    report = checked(stack_file_text(merge_values(base(), given)))
+
+    assert [each.fix for each in report.findings if each.code == "GPU728"] == [fix]

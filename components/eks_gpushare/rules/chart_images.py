@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.catalog import versions
+from eks_gpushare.catalog.kubernetes import eks_versions
 from eks_gpushare.config.base import TakesOutput, known_fields
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.documents.image import digest_fault, repository_fault, tag_fault
@@ -45,8 +46,24 @@ _SECRET = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-
 _LONGEST_SECRET = 253
 _LATER = TakesOutput().checked_as
 _MOVING = ("latest", "main", "master", "edge", "nightly", "stable", "dev")
-_OF_PLUGIN: tuple[tuple[str, ...], ...] = (("image",), ("nfd", "image"))
-_OF_OPERATOR: tuple[tuple[str, ...], ...] = (("node-feature-discovery", "image"),)
+_MIRROR = "registry.example.com"
+
+
+class _Example(NamedTuple):
+    """What an image of a mirror may be called, for whoever has to write one."""
+
+    repository: str
+    tag: str
+
+
+_PLUGIN = _Example(f"{_MIRROR}/nvidia/k8s-device-plugin", f"v{versions.DEVICE_PLUGIN.version}")
+_DISCOVERY = _Example(
+    f"{_MIRROR}/nfd/node-feature-discovery", f"v{versions.NODE_FEATURE_DISCOVERY.version}"
+)
+# The tag that the chart's values.yaml has, read 2026-11-22.
+_EFA = _Example(f"{_MIRROR}/eks/aws-efa-k8s-device-plugin", "v0.5.20")
+_OF_PLUGIN = ((("image",), _PLUGIN), (("nfd", "image"), _DISCOVERY))
+_OF_OPERATOR = ((("node-feature-discovery", "image"), _DISCOVERY),)
 """Images with a repository and a tag; the other parts of the operator have another form."""
 
 
@@ -56,8 +73,8 @@ def chart_images(ctx: Context) -> Iterator[Finding]:
     key, chart, _ = installed(ctx)
     at: FieldPath = ("charts", key, "values")
     values = chart.values
-    for place in _OF_OPERATOR if key == "gpuOperator" else _OF_PLUGIN:
-        yield from _tagged((*at, *place), value_at(values, ".".join(place)))
+    for place, example in _OF_OPERATOR if key == "gpuOperator" else _OF_PLUGIN:
+        yield from _tagged((*at, *place), value_at(values, ".".join(place)), example)
         above = place[:-1]
         secrets = (*above, "imagePullSecrets")
         yield from _secrets((*at, *secrets), value_at(values, ".".join(secrets)), named=True)
@@ -75,7 +92,7 @@ def efa_images(ctx: Context) -> Iterator[Finding]:
     if chart is None:
         return
     at: FieldPath = ("charts", "efaDevicePlugin", "values")
-    yield from _tagged((*at, "image"), chart.values.get("image"))
+    yield from _tagged((*at, "image"), chart.values.get("image"), _EFA)
     listed = chart.values.get("imagePullSecrets")
     yield from _secrets((*at, "imagePullSecrets"), listed, named=True)
 
@@ -88,25 +105,33 @@ def autoscaler_images(ctx: Context) -> Iterator[Finding]:
         return
     at: FieldPath = ("charts", "clusterAutoscaler", "values", "image")
     image = chart.values.get("image")
-    yield from _tagged(at, image)
+    yield from _tagged(at, image, _autoscaler(ctx))
     if isinstance(image, dict):
         yield from _secrets((*at, "pullSecrets"), image.get("pullSecrets"), named=False)
 
 
-def _tagged(at: FieldPath, image: Any) -> Iterator[Finding]:
+def _autoscaler(ctx: Context) -> _Example:
+    """One for the minor version of the cluster, which it has to be made for."""
+    given = known_fields(ctx.environment.cluster).get("version")
+    version = given if isinstance(given, str) else max(eks_versions())
+    tag = versions.cluster_autoscaler_tag(version) or f"v{version}.0"
+    return _Example(f"{_MIRROR}/{versions.CLUSTER_AUTOSCALER_IMAGE.partition('/')[2]}", tag)
+
+
+def _tagged(at: FieldPath, image: Any, example: _Example) -> Iterator[Finding]:
     """An image of `repository` and `tag`, which the chart puts a colon between."""
     if not isinstance(image, dict):
         return
     repository, tag = _text(image.get("repository")), _text(image.get("tag"))
     if repository is not None and (fault := repository_fault(repository)):
-        fix = "Write it like registry.example.com/nvidia/k8s-device-plugin, and the tag as tag."
+        fix = f"Write it like {example.repository}, and the tag as tag."
         yield BAD_IMAGE.finding((*at, "repository"), _not("a repository", repository, fault), fix)
     if tag:  # an empty one is the chart's own
         fault = tag_fault(tag)
         digest = digest_fault(tag) is None
         if fault:
             why = "the chart writes a colon before it, and not an @" if digest else fault
-            fix = f"Write a tag, such as v{versions.DEVICE_PLUGIN.version}."
+            fix = f"Write a tag, such as {example.tag}."
             yield BAD_IMAGE.finding((*at, "tag"), _not("a tag", tag, why), fix)
         else:
             yield from _moving((*at, "tag"), tag)

@@ -142,14 +142,14 @@ def _of(at: FieldPath, chart: Chart, default: versions.Chart | None) -> Iterator
         fix = "Remove version, or path."
         yield CHART_SOURCE.finding((*at, "version"), message, fix, "warning")
     if chart.path is not None:
-        yield from _path((*at, "path"), chart.path)
+        yield from _path((*at, "path"), chart.path, default.name if default else "my-chart")
     elif chart.repository is not None:
         name = default.name if default else None
         for fault in _repository(chart.repository, name):
             yield fault.rule.finding((*at, "repository"), fault.message, fault.fix)
 
 
-def _path(at: FieldPath, path: str) -> Iterator[Finding]:
+def _path(at: FieldPath, path: str, called: str) -> Iterator[Finding]:
     fault = _path_fault(path)
     if fault is not None:
         yield BAD_PATH.finding(at, *fault)
@@ -161,7 +161,7 @@ def _path(at: FieldPath, path: str) -> Iterator[Finding]:
         yield FAR_PATH.finding(
             at,
             f"{path} {why}.",
-            "Put the chart into the project's folder, and write path: charts/nvidia-device-plugin.",
+            f"Put the chart into the project's folder, and write path: charts/{called}.",
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog.arns import workspace_of
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.documents.local_paths import located
 from eks_gpushare.program.stack_config import ENCRYPTED_TEXT
@@ -58,9 +59,22 @@ def _existing(environment: Mapping[str, Any], kubeconfig: Path, program: Path) -
         for name, chart in (environment.get("charts") or {}).items()
         if name not in _AUTOSCALERS
     }
+    if isinstance(kept.get("keda"), dict):
+        result["keda"] = _keda(kept["keda"])
     if charts:
         result["charts"] = {name: _chart(chart, program) for name, chart in charts.items()}
     return result
+
+
+def _keda(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A workspace of Amazon's by its address: no role is to be had, and the lab asks for none."""
+    asked = given.get("prometheus")
+    arn = asked.get("workspaceArn") if isinstance(asked, dict) else None
+    workspace = workspace_of(arn) if isinstance(arn, str) else None
+    if workspace is None or not isinstance(asked, dict):
+        return dict(given)
+    others = {key: value for key, value in asked.items() if key != "workspaceArn"}
+    return {**given, "prometheus": {**others, "url": workspace.address}}
 
 
 def _pool(pool: Mapping[str, Any]) -> dict[str, Any]:

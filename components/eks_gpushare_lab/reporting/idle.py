@@ -6,10 +6,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.sharing import warm_room
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.controllers.shorter_times import faster
 from eks_gpushare_lab.controllers.shorter_waits import said_of, shorten
+from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.observing.workloads import (
     CRON_JOB,
     JOB,
@@ -57,7 +59,9 @@ def until_idle(
     show: Callable[[], object] = lambda: None,
     tell: Callable[[str], object] = lambda _: None,
 ) -> tuple[Idle, list[Finding]]:
-    """Scale what was applied to nothing, and wait until every pool has its fewest nodes.
+    """Scale what runs on the pools to nothing, and wait until each has its fewest nodes.
+
+    That is what was applied, and workloads of the stack; what keeps room free stays.
 
     Args:
         session: the lab.
@@ -86,22 +90,41 @@ def until_idle(
 
 
 def _drain(session: Session) -> None:
-    """Scale what was applied to nothing; what has no replicas is deleted."""
+    """Scale what runs on the pools to nothing; what was applied without replicas is deleted."""
+    for workload in _of_stack(session):
+        _stop(session, workload)
     for workload in list(session.applied):
         at = (workload.namespace, workload.name)
         if workload.kind in SCALABLE:
-            _pause(session, workload)
-            try:
-                path = SCALABLE[workload.kind].format(*at)
-                session.client.patch(f"{path}/scale", {"spec": {"replicas": 0}})
-            except ApiError as error:
-                if error.status != _NOT_FOUND:
-                    raise
+            _stop(session, workload)
             session.applied[workload] = 0
         elif workload.kind in _DELETED:
             session.client.delete(_DELETED[workload.kind].format(*at))
             del session.applied[workload]
     session.touch()
+
+
+def _of_stack(session: Session) -> list[Workload]:
+    """Workloads of the stack that KEDA scales, or whose pods are of a pool that is to be idle."""
+    pods = session.watches.pods.all()
+    mine = (each for pool in session.scaling.scaled for each in session.scaling.pods_of(pool, pods))
+    found = session.by_use.targets | {workload_of(pod) for pod in mine}
+    return sorted(
+        each
+        for each in found - session.applied.keys()
+        if each.kind in SCALABLE and each.namespace != warm_room.NAMESPACE
+    )
+
+
+def _stop(session: Session, workload: Workload) -> None:
+    """Scale a workload to nothing, and have it stay there."""
+    _pause(session, workload)
+    path = SCALABLE[workload.kind].format(workload.namespace, workload.name)
+    try:
+        session.client.patch(f"{path}/scale", {"spec": {"replicas": 0}})
+    except ApiError as error:
+        if error.status != _NOT_FOUND:
+            raise
 
 
 def _pause(session: Session, workload: Workload) -> None:

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from tests.lab.walkthroughs.test_walkthrough_command import given
 
+from eks_gpushare.sharing.warm_room import NAMESPACE
 from eks_gpushare_lab.client import Client
 from eks_gpushare_lab.controllers import karpenter
 from eks_gpushare_lab.controllers.shorter_waits import NODE_POOLS
@@ -231,6 +232,25 @@ def test_no_node_and_what_karpenter_says_of_it(
     assert "GPU968" in codes(report)
     assert report["pools"]["gpu"]["scaling"]["whyNot"] == [f"1 pod: Karpenter: {text}"]
     assert f"1 pod: Karpenter: {text}" in report["workloads"]["default/alone"]["reasons"]
+
+
+def test_workloads_of_the_stack_go_too_and_warm_room_stays(by_hand: ByHand, walk: Walk) -> None:
+    node = by_hand.launch(0)
+    by_hand.join(0, node)
+    client, mine = walk.session.client, yaml.safe_load(APP)
+    mine["spec"]["replicas"] = 2
+    client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    for space in ("default", NAMESPACE):
+        client.apply({**mine, "metadata": {"name": "mine", "namespace": space}})
+    walk.settle()
+
+    until_idle(walk.session, 0.5)
+    wanted = {
+        space: client.get(f"/apis/apps/v1/namespaces/{space}/deployments/mine")
+        for space in ("default", NAMESPACE)
+    }
+    replicas = {space: each["spec"]["replicas"] for space, each in wanted.items() if each}
+    assert replicas == {"default": 0, NAMESPACE: 2}
 
 
 def test_nodes_that_stay_are_told_with_what_runs_there(by_hand: ByHand, walk: Walk) -> None:

@@ -12,7 +12,8 @@ from eks_gpushare.program.edits.compared import CLUSTER, NODE_GROUP, RELEASE, ba
 from eks_gpushare.program.edits.karpenter import of_karpenter
 from eks_gpushare.program.edits.kinds import Edit, Effect, edit
 from eks_gpushare.program.edits.nodes import REPLACING, of_group
-from eks_gpushare.program.edits.sharing import of_managers, of_releases, of_requests
+from eks_gpushare.program.edits.releases import of_releases
+from eks_gpushare.program.edits.sharing import of_managers, of_requests
 from eks_gpushare.program.edits.versions import clusters_of, of_versions
 
 if TYPE_CHECKING:

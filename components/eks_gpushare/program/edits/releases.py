@@ -1,0 +1,85 @@
+"""What an edit of a Helm release does: which programs restart, and what is not done meanwhile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare.program.edits.compared import RELEASE, by_urn, changed, inputs
+from eks_gpushare.program.edits.karpenter import CONTROLLER, DEFINITIONS, REINSTALLED, RESTARTS
+from eks_gpushare.program.edits.kinds import Edit, edit
+from eks_gpushare.program.edits.sharing import MANAGERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.program.recording import Recording, Resource
+
+
+class _Says(NamedTuple):
+    """What is said of a release."""
+
+    changed: str
+    """Where it is upgraded; `""` for the words of its kind, which are the device plugin's."""
+    anew: str
+    """Where it is removed and installed again."""
+
+
+_OF_PLUGIN = _Says(
+    "",
+    "the device plugin is removed and installed anew; nodes and running pods stay, but no new pod "
+    "gets a GPU meanwhile",
+)
+_OF: Mapping[str, _Says] = {
+    **dict.fromkeys(MANAGERS, _OF_PLUGIN),
+    "eks-gpushare:index:EfaDevicePlugin": _Says(
+        "AWS's device plugin restarts on the nodes with EFA; nodes and running pods stay, and keep "
+        "their interfaces",
+        "AWS's device plugin is removed and installed anew; nodes and running pods stay and keep "
+        "their interfaces, but no new pod gets one meanwhile",
+    ),
+    "eks-gpushare:index:ClusterAutoscaler": _Says(
+        "Cluster Autoscaler restarts; nodes and pods stay, and no group changes its size meanwhile",
+        "Cluster Autoscaler is removed and installed anew; nodes and pods stay, and no group "
+        "changes its size meanwhile",
+    ),
+    CONTROLLER: _Says(RESTARTS, REINSTALLED),
+    # The chart has the definitions of its kinds among its templates, so they go with it
+    # (keda/templates/crds of kedacore/charts, 2.20.2, read 2026-11-22).
+    "eks-gpushare:index:Keda": _Says(
+        "KEDA restarts; nodes and pods stay, and no workload changes its number of pods meanwhile",
+        "KEDA is removed and installed anew, and every ScaledObject goes with the definitions of "
+        "its kinds: nodes and pods stay, and workloads keep the number of pods that they have "
+        "until an update with --refresh has made their ScaledObjects again",
+    ),
+}
+_OF_OTHERS = _Says(
+    "what the chart changes restarts; no node is touched",
+    "it is removed and installed anew; no node is touched",
+)
+_DEFINITIONS = "karpenter-crd"
+
+
+def of_releases(
+    before: Recording, after: Recording, replaced: Mapping[str, tuple[str, ...]]
+) -> Iterator[Edit]:
+    """Releases that are there before and after.
+
+    Args:
+        before: What is up.
+        after: What it is to become.
+        replaced: Properties that replace a resource, by its URN.
+    """
+    olds = by_urn(before, RELEASE)
+    for urn, release in by_urn(after, RELEASE).items():
+        says = _said_of(release)
+        if release.urn in replaced:
+            yield edit(release.name, "replace", replaced[release.urn], says.anew)
+        elif urn in olds and (names := changed(olds[urn], release)):
+            yield edit(release.name, "restart", names, says.changed)
+
+
+def _said_of(release: Resource) -> _Says:
+    """By the component that it is a child of: a program may have releases of its own."""
+    found = next((says for token, says in _OF.items() if f"{token}$" in release.urn), _OF_OTHERS)
+    definitions = found.changed == RESTARTS and inputs(release).get("name") == _DEFINITIONS
+    return found._replace(changed=DEFINITIONS) if definitions else found
