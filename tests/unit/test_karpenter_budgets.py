@@ -79,10 +79,21 @@ def test_a_budget_beside_a_smaller_one_never_counts(
         [{"nodes": 1, "schedule": "@daily", "duration": "24h"}],
         [{"nodes": 1, "schedule": "*/5 * * * *", "duration": "5m"}],
         [{"nodes": 1, "schedule": "0 0,12 * * *", "duration": "12h"}],
+        [{"nodes": 1, "schedule": "0 0 * * *", "duration": "23h60m"}],
+        [{"nodes": 1, "schedule": "0 0 * * *", "duration": "1440m"}],
+        [{"nodes": 1, **DAY}, drifted("50%")],
+        [{"nodes": "100%", **DAY}, drifted(10), empty(100)],
     ],
 )
 def test_budgets_that_all_count(budgets: list[dict[str, Any]]) -> None:
     assert found(pool(*budgets)) == []
+
+
+def test_pools_that_others_make_have_no_budgets() -> None:
+    fragment = pool({"nodes": 1}, empty(2))
+    assert found(fragment) != []
+    fragment["pools"]["gpu"] |= {"provisioner": "managedNodeGroup", "nodes": {"max": 4}}
+    assert found(fragment) == []
 
 
 def test_what_is_never_more_depends_on_how_many_nodes_there_are() -> None:
@@ -103,6 +114,14 @@ def test_what_is_never_more_depends_on_how_many_nodes_there_are() -> None:
         (
             [empty("100%"), drifted(0, **DAY)],
             "Outside the schedule of budgets[1] all nodes may go at once for Drifted.",
+        ),
+        (
+            [{"nodes": 0, "schedule": "0  0 * * *", "duration": "23h59m"}],
+            "Outside the schedule of budgets[0] all nodes may go at once for Drifted.",
+        ),
+        (
+            [{"nodes": 0, "schedule": "@daily", "duration": "1439m"}],
+            "Outside the schedule of budgets[0] all nodes may go at once for Drifted.",
         ),
         (
             [{"nodes": 0, "schedule": "@weekly", "duration": "8h30m"}],
@@ -126,7 +145,8 @@ def test_pods_are_moved_by_other_policies_too() -> None:
     [
         [],
         [{"nodes": "many"}, empty(1)],
-        [{"nodes": 1, "schedule": "@daily"}, {"nodes": 2}],
+        [{"nodes": 1}, {"nodes": 2, "schedule": "@daily"}],
+        [{"nodes": 1, "duration": "8h"}, empty(2)],
         [{"nodes": "\u0661%"}, empty(1)],
     ],
 )

@@ -97,12 +97,15 @@ def _smaller(budgets: Sequence[DisruptionBudget], index: int, most: int | None) 
     """Another budget beside which one never counts; of two that are equal the first counts."""
     mine = budgets[index]
     for other, budget in enumerate(budgets):
-        if other == index or not (_holds_with(budget, mine) and _is_never_more(budget, mine, most)):
+        if other == index or not _covers(budget, mine, most):
             continue
-        equal = _holds_with(mine, budget) and _is_never_more(mine, budget, most)
-        if other < index or not equal:
+        if other < index or not _covers(mine, budget, most):
             return other
     return None
+
+
+def _covers(budget: DisruptionBudget, other: DisruptionBudget, most: int | None) -> bool:
+    return _holds_with(budget, other) and _is_never_more(budget, other, most)
 
 
 def _holds_with(budget: DisruptionBudget, other: DisruptionBudget) -> bool:
