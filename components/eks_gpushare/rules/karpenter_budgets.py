@@ -33,8 +33,8 @@ NEVER_COUNTS = Rule(
     "GPU798",
     "warning",
     "Every disruption budget can count.",
-    "Of the budgets that hold for a reason the smallest counts. One beside a smaller one that holds "
-    "whenever it does changes nothing: nodes go more slowly than it says.",
+    "Of the budgets that hold for a reason the smallest counts. One beside a smaller one that "
+    "holds whenever it does changes nothing: nodes go more slowly than it says.",
     _BUDGETS,
 )
 NO_LIMIT = Rule(
@@ -66,7 +66,7 @@ def budgets_together(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         return
     at = ("pools", name, "karpenter", "budgets")
     most = _most_nodes(ctx, name, pool)
-    for index, budget in enumerate(budgets):
+    for index in range(len(budgets)):
         other = _smaller(budgets, index, most)
         if other is not None:
             yield NEVER_COUNTS.finding(
@@ -96,15 +96,18 @@ def _most_nodes(ctx: Context, name: str, pool: Pool) -> int | None:
 def _smaller(budgets: Sequence[DisruptionBudget], index: int, most: int | None) -> int | None:
     """Another budget beside which one never counts; of two that are equal the first counts."""
     mine = budgets[index]
-    for other, budget in enumerate(budgets):
-        if other == index or not _covers(budget, mine, most):
-            continue
-        if other < index or not _covers(mine, budget, most):
-            return other
-    return None
+    others = (
+        other
+        for other, budget in enumerate(budgets)
+        if other != index
+        and _covers(budget, mine, most)
+        and (other < index or not _covers(mine, budget, most))
+    )
+    return next(others, None)
 
 
 def _covers(budget: DisruptionBudget, other: DisruptionBudget, most: int | None) -> bool:
+    """Whether another budget changes nothing beside it."""
     return _holds_with(budget, other) and _is_never_more(budget, other, most)
 
 
