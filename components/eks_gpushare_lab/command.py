@@ -141,7 +141,8 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="how the emulated AWS behaves: start=SECONDS from launch to node, plugin=SECONDS from "
         "then until its device plugin starts, insufficient=TYPE[:ZONE[:CAPACITY]] without "
-        "capacity, notice=SECONDS before a spot instance ends; once more for each",
+        "capacity, notice=SECONDS before a spot instance ends, reserved=N instances of each "
+        "capacity reservation; once more for each",
     )
 
 

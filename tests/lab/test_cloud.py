@@ -12,7 +12,7 @@ import pytest
 import urllib3
 from botocore.exceptions import ClientError
 
-from eks_gpushare_lab.cloud.account import Account, SecurityGroup, Subnet
+from eks_gpushare_lab.cloud.account import Account, Reservation, SecurityGroup, Subnet
 from eks_gpushare_lab.cloud.emulation import Cloud
 from eks_gpushare_lab.cloud.settings import CloudSettings, Shortage
 from eks_gpushare_lab.control_plane import certificates
@@ -27,6 +27,7 @@ ZONES = {f"subnet-0{zone}": f"{REGION}{zone}" for zone in "abc"}
 EKS = "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023"
 INTERRUPTION = "EC2 Spot Instance Interruption Warning"
 NODE_GROUP = "sg-0nodes"
+KEPT, BLOCK = "cr-0123456789abcdef0", "cr-0fedcba9876543210"
 
 LARGE = NodePool(
     "large",
@@ -59,6 +60,10 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
         queue="interruptions",
         patterns=(json.dumps({"source": ["aws.ec2"], "detail-type": [INTERRUPTION]}),),
         node_groups=(LARGE,),
+        reservations=(
+            Reservation(KEPT, "g5.xlarge", f"{REGION}a"),
+            Reservation(BLOCK, "p5.48xlarge", f"{REGION}b", 1, is_block=True, tags={"of": "ml"}),
+        ),
     )
     lab = Lab(folder, "ready", 0, port=1)
     with Cloud(lab, account) as started:
@@ -120,14 +125,15 @@ def fleet(
     ec2: Any, offers: list[dict[str, Any]], market: str = "on-demand", count: int = 1, **other: Any
 ) -> Any:
     """As Karpenter asks for instances."""
-    options = {"spot": "SpotOptions", "on-demand": "OnDemandOptions"}[market]
-    strategy = other.pop("strategy", "lowest-price" if market == "on-demand" else None)
+    options = {"spot": "SpotOptions"}.get(market, "OnDemandOptions")
+    strategy = other.pop("strategy", None if market == "spot" else "lowest-price")
+    template = other.pop("template", "nodes")
     return ec2.create_fleet(
         Type="instant",
         LaunchTemplateConfigs=[
             {
                 "LaunchTemplateSpecification": {
-                    "LaunchTemplateName": "nodes",
+                    "LaunchTemplateName": template,
                     "Version": "$Latest",
                 },
                 "Overrides": offers,
@@ -367,3 +373,115 @@ def test_a_node_group_is_described_as_registered_whatever_its_user_data(
 
     assert asked["nodegroup"]["labels"] == LARGE.labels
     assert (group["MinSize"], group["MaxSize"], group["Instances"]) == (0, 2, [])
+
+
+def reserving(ec2: Any, reservation: str) -> str:
+    """A launch template as Karpenter writes one for a reservation."""
+    name = f"into-{reservation}"
+    if not ec2.describe_launch_templates(
+        Filters=[{"Name": "launch-template-name", "Values": [name]}]
+    )["LaunchTemplates"]:
+        target = {"CapacityReservationId": reservation}
+        preference = "capacity-reservations-only"
+        ec2.create_launch_template(
+            LaunchTemplateName=name,
+            LaunchTemplateData={
+                "UserData": "bm9kZXM=",
+                "SecurityGroupIds": [NODE_GROUP],
+                "CapacityReservationSpecification": {
+                    "CapacityReservationPreference": preference,
+                    "CapacityReservationTarget": target,
+                },
+            },
+        )
+    return name
+
+
+def left_of(ec2: Any, reservation: str) -> tuple[int, int]:
+    answer = ec2.describe_capacity_reservations(CapacityReservationIds=[reservation])
+    (found,) = answer["CapacityReservations"]
+    return found["AvailableInstanceCount"], found["TotalInstanceCount"]
+
+
+def test_a_reservation_is_used_up_and_gets_back_what_ends(cloud: Cloud, ec2: Any) -> None:
+    name = reserving(ec2, KEPT)
+    cloud.change(CloudSettings(reserved=2))
+    assert left_of(ec2, KEPT) == (2, 2)
+    taken = [launched(ec2, fleet(ec2, [offer("g5.xlarge")], template=name)) for _ in range(2)]
+    assert left_of(ec2, KEPT) == (0, 2)
+    (first,), (second,) = taken
+    assert first["CapacityReservationId"] == KEPT
+    told = first["CapacityReservationSpecification"]
+    assert told["CapacityReservationPreference"] == "capacity-reservations-only"
+    assert "InstanceLifecycle" not in first
+
+    full = fleet(ec2, [offer("g5.xlarge")], template=name)
+    assert launched(ec2, full) == []
+    assert [each["ErrorCode"] for each in full["Errors"]] == ["ReservationCapacityExceeded"]
+
+    ec2.terminate_instances(InstanceIds=[first["InstanceId"], second["InstanceId"]])
+    assert left_of(ec2, KEPT) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "zone", "lacks", "code_of"),
+    [
+        ("g6.xlarge", "a", None, "ReservationCapacityExceeded"),
+        ("g5.xlarge", "b", None, "ReservationCapacityExceeded"),
+        ("g5.xlarge", "a", "*:*:reserved", "ReservationCapacityExceeded"),
+        ("g5.xlarge", "a", "*:*:on-demand", ""),
+    ],
+)
+def test_a_reservation_is_for_one_type_in_one_zone(
+    cloud: Cloud, ec2: Any, kind: str, zone: str, lacks: str | None, code_of: str
+) -> None:
+    short = (Shortage.read(lacks),) if lacks else ()
+    cloud.change(CloudSettings(insufficient=short))
+    answer = fleet(ec2, [offer(kind, zone)], template=reserving(ec2, KEPT))
+    assert "".join(each["ErrorCode"] for each in answer["Errors"]) == code_of
+    for each in launched(ec2, answer):
+        ec2.terminate_instances(InstanceIds=[each["InstanceId"]])
+
+
+def test_a_capacity_block_is_called_one_and_ends(ec2: Any) -> None:
+    answer = ec2.describe_capacity_reservations(CapacityReservationIds=[BLOCK])
+    (found,) = answer["CapacityReservations"]
+    assert (found["ReservationType"], found["EndDateType"]) == ("capacity-block", "limited")
+    assert found["EndDate"] > found["StartDate"]
+    answer = fleet(
+        ec2, [offer("p5.48xlarge", "b")], "capacity-block", template=reserving(ec2, BLOCK)
+    )
+    (instance,) = launched(ec2, answer)
+    assert instance["InstanceLifecycle"] == "capacity-block"
+    assert left_of(ec2, BLOCK) == (0, 1)
+
+
+def test_an_instance_that_names_no_reservation_takes_none(ec2: Any, template: str) -> None:
+    before = left_of(ec2, KEPT)
+    (instance,) = launched(ec2, fleet(ec2, [offer("g5.xlarge")], template=template))
+    assert "CapacityReservationId" not in instance
+    assert left_of(ec2, KEPT) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "found"),
+    [
+        ("state", ["active"], {KEPT, BLOCK}),
+        ("state", ["expired"], set()),
+        ("tag:of", ["ml"], {BLOCK}),
+        ("tag-key", ["of", "other"], {BLOCK}),
+        ("instance-match-criteria", ["targeted"], {KEPT, BLOCK}),
+        ("instance-type", ["g5.xlarge", "g6.xlarge"], {KEPT}),
+    ],
+)
+def test_reservations_are_found_by_filters(
+    ec2: Any, name: str, values: list[str], found: set[str]
+) -> None:
+    answer = ec2.describe_capacity_reservations(Filters=[{"Name": name, "Values": values}])
+    assert {each["CapacityReservationId"] for each in answer["CapacityReservations"]} == found
+
+
+def test_a_reservation_that_does_not_exist_is_not_found(ec2: Any) -> None:
+    with pytest.raises(ClientError) as error:
+        ec2.describe_capacity_reservations(CapacityReservationIds=["cr-00000000000000000"])
+    assert code(error) == "InvalidCapacityReservationId.NotFound"

@@ -19,9 +19,9 @@ from eks_gpushare_lab.install.release import Release
 
 def test_options_change_settings() -> None:
     given = ["start=30", "plugin=45.5", "insufficient=g5.xlarge:us-west-2a", "insufficient=::spot"]
-    found = CloudSettings().with_options(given)
+    found = CloudSettings().with_options([*given, "reserved=3"])
     shortages = (Shortage("g5.xlarge", "us-west-2a"), Shortage("*", "*", "spot"))
-    assert found == CloudSettings(start=30, plugin=45.5, insufficient=shortages)
+    assert found == CloudSettings(start=30, plugin=45.5, insufficient=shortages, reserved=3)
     assert CloudSettings.from_json(found.as_json()) == found
 
 
@@ -31,6 +31,7 @@ def test_options_change_settings() -> None:
         *("start", "start=", "start=soon", "start=-1", "start=nan", "start=inf", "Start=1"),
         *("plugin=1m", "notice=2 minutes", "insufficient", "insufficient=", "insufficient= "),
         *("insufficient=g5.xlarge:us-west-2a:spot:1", "insufficient=::onDemand", "delay=3", "=3"),
+        *("reserved", "reserved=", "reserved=-1", "reserved=1.5", "reserved=\u0663"),
     ],
 )
 def test_what_is_no_setting_is_refused(option: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.program.preview import locate, preview
+from eks_gpushare_lab.cloud.account import Account, Reservation
 from eks_gpushare_lab.cloud.control import interruption
 from eks_gpushare_lab.cloud.declared import account_of
 from eks_gpushare_lab.install.desired_cluster import desired_cluster
@@ -17,7 +18,6 @@ from eks_gpushare_lab.install.desired_cluster import desired_cluster
 if TYPE_CHECKING:
     from eks_gpushare.program.recording import Recording
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.cloud.account import Account
 
 ROOT = Path(__file__).parents[2]
 STACK = """
@@ -39,8 +39,12 @@ config:
 
 @cache
 def recorded(folder: Path) -> Recording:
+    return recorded_of(STACK, folder)
+
+
+def recorded_of(stack: str, folder: Path) -> Recording:
     file = folder / "Pulumi.demo.yaml"
-    file.write_text(STACK, encoding="utf-8")
+    file.write_text(stack, encoding="utf-8")
     previewed = preview(*locate(str(file), str(ROOT)), known=True)
     assert previewed.recording is not None, previewed.findings
     return previewed.recording
@@ -86,6 +90,39 @@ def test_its_rules_put_interruptions_into_the_queue(recording: Recording) -> Non
     matching = [each for each in found.patterns if EventPattern.load(each).matches_event(event)]
     assert [json.loads(each)["source"] for each in matching] == [["aws.ec2"]]
     assert account(recording, queue="another").patterns == ()
+
+
+def node_pool(name: str, **wanted: list[str]) -> Object:
+    keys = {"types": "node.kubernetes.io/instance-type", "zones": "topology.kubernetes.io/zone"}
+    requirements = [
+        {"key": keys[key], "operator": "In", "values": values} for key, values in wanted.items()
+    ]
+    node = {"nodeClassRef": {"name": name}, "requirements": requirements}
+    return {"kind": "NodePool", "metadata": {"name": name}, "spec": {"template": {"spec": node}}}
+
+
+def test_a_reservation_is_of_the_type_and_in_the_zone_of_its_pool(recording: Recording) -> None:
+    terms = [{"id": "cr-1"}, {"tags": {"of": "ml"}}]
+    own = node_class(capacityReservationSelectorTerms=terms)
+    placed = node_pool("own", types=["g6.xlarge"], zones=["eu-central-1b", "eu-central-1a"])
+    expected = Reservation("cr-1", "g6.xlarge", "eu-central-1b")
+    assert account(recording, own, placed).reservations == (expected,)
+    anywhere = account(recording, own, node_pool("own", types=["g6.xlarge"]))
+    (found,) = anywhere.reservations
+    assert found.zone == anywhere.subnets[0].zone
+    assert account(recording, own).reservations == (), "nothing says of what type"
+    assert Account.from_json(anywhere.as_json()) == anywhere
+
+
+def test_what_a_pool_calls_a_capacity_block_is_one(tmp_path: Path) -> None:
+    pool = """instanceTypes: [p5.48xlarge]
+        capacityType: capacityBlock
+        reservation: {id: cr-0123456789abcdef0}
+        zones: [eu-central-1a]"""
+    recording = recorded_of(STACK.replace("instanceTypes: [g5.xlarge]", pool), tmp_path)
+    found = account(recording, *desired_cluster(recording).objects).reservations
+    expected = ("cr-0123456789abcdef0", "p5.48xlarge", "eu-central-1a")
+    assert found == (Reservation(*expected, is_block=True),)
 
 
 def test_what_was_there_before_is_made_up(recording: Recording) -> None:

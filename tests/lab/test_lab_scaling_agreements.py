@@ -341,6 +341,21 @@ def test_pods_that_another_pool_runs_are_no_concern_of_this_one() -> None:
     assert "GPU968" not in lab.codes()
 
 
+@pytest.mark.parametrize("key", ["eks-gpushare/pool", "example.com/team"])
+def test_pods_that_select_this_pool_are_not_served_by_another(key: str) -> None:
+    other = DeclaredPool("spot", "spot", {"g5.xlarge": {SHARED: 10}}, "karpenter")
+    lab = Lab(karpenter(), other)
+    lab.told.given["overlays"] = [
+        overlay({GPU: 0, SHARED: 10}),
+        overlay({GPU: 0, SHARED: 10}, pool="spot"),
+    ]
+    lab.node("n1", {SHARED: 10}, labels={"eks-gpushare/pool": "spot", "example.com/team": "spot"})
+    lab.pods(10, "n1")
+    lab.pods(2, nodeSelector={key: "gpu"})
+
+    assert lab.message("GPU968").startswith("No node was launched for 2 pods that wait: ")
+
+
 @pytest.mark.parametrize("adds", ["NoActivity", "", "InProgress"])
 def test_pods_that_wait_while_cluster_autoscaler_believes_there_is_room(adds: str) -> None:
     lab = Lab(group())

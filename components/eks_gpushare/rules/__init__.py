@@ -163,6 +163,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "ami_releases": _any,
     "karpenter": _karpenter,
     "karpenter_limits": _karpenter,
+    "karpenter_budgets": _karpenter,
     "karpenter_disruption": _karpenter,
     "karpenter_nodes": _karpenter,
     "karpenter_chart": _karpenter,

@@ -54,6 +54,24 @@ class SecurityGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Reservation:
+    """A capacity reservation or Capacity Block."""
+
+    id: str
+    """Its id."""
+    instance_type: str
+    """The one type that it is for."""
+    zone: str
+    """The one zone that it is in."""
+    count: int | None = None
+    """Instances that it is for; None where the stack only names it, as the settings say then."""
+    is_block: bool = False
+    """Whether it is a Capacity Block."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """Its tags."""
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
     """What of a stack exists in AWS before its controllers run."""
 
@@ -75,6 +93,8 @@ class Account:
     """Name of the queue for interruptions; `""` if there is none."""
     node_groups: tuple[NodePool, ...] = ()
     """Managed node groups that come from Auto Scaling groups."""
+    reservations: tuple[Reservation, ...] = ()
+    """Capacity reservations."""
     patterns: tuple[str, ...] = ()
     """Of the events that EventBridge puts into it, as JSON: what no rule matches never arrives."""
 
@@ -90,6 +110,7 @@ class Account:
             "security_groups": tuple(SecurityGroup(**each) for each in given["security_groups"]),
             "roles": tuple(given["roles"]),
             "node_groups": tuple(map(NodePool.from_json, given["node_groups"])),
+            "reservations": tuple(Reservation(**each) for each in given["reservations"]),
             "patterns": tuple(given["patterns"]),
         }
         return cls(**{**given, **parts})

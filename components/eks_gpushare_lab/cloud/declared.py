@@ -1,7 +1,7 @@
 """The account of a stack: what of AWS its controllers find, as its program registers it.
 
 What the stack only names, since it was there before, is made up: a subnet or security group by its
-id, or by the tags by which a node class looks for it.
+id, or by the tags by which a node class looks for it, a capacity reservation by its id.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.values import COMPUTED_TEXT, plain
 from eks_gpushare_lab.cloud.account import Account, SecurityGroup, Subnet
+from eks_gpushare_lab.cloud.declared_reservations import reservations_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,6 +42,7 @@ def account_of(
         queue: name of the queue for interruptions, or `""`.
         endpoint: address of the API server.
     """
+    objects = list(objects)
     classes = [each["spec"] for each in objects if each.get("kind") == NODE_CLASS]
     region = region_of(recording)
     subnets = [*_subnets(recording, region)]
@@ -58,6 +60,7 @@ def account_of(
         security_groups=tuple(groups),
         roles=tuple(dict.fromkeys(filter(None, roles))),
         queue=queue,
+        reservations=tuple(reservations_of(recording, objects, subnets)),
         patterns=tuple(_patterns(recording, queue)),
     )
 

@@ -16,11 +16,13 @@ from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS, INSTANCE_TYP
 from moto.ec2.responses import EC2Response
 
 from eks_gpushare.catalog import Catalog
-from eks_gpushare_lab.cloud import prices
-from eks_gpushare_lab.cloud.settings import ON_DEMAND, RESERVED, SPOT, CloudSettings
+from eks_gpushare_lab.cloud import prices, reservations
+from eks_gpushare_lab.cloud.settings import ON_DEMAND, SPOT, CloudSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from eks_gpushare_lab.cloud.account import Reservation
 
 _ICE = "InsufficientInstanceCapacity"
 _PRIORITIZED = ("prioritized", "capacity-optimized-prioritized")
@@ -31,6 +33,8 @@ class Behaviour:
 
     settings = CloudSettings()
     """As they are now."""
+    reservations: tuple[Reservation, ...] = ()
+    """Capacity reservations of the account."""
 
 
 class Ec2(EC2Response):
@@ -82,8 +86,15 @@ class Ec2(EC2Response):
         return ActionResult({"SpotPriceHistory": found})
 
     def describe_capacity_reservations(self) -> ActionResult:
-        """There are none; moto knows no such thing."""
-        return ActionResult({"CapacityReservations": []})
+        """Those of the account, and what is left of each."""
+        found = reservations.described(
+            Behaviour.reservations,
+            self._get_param("CapacityReservationIds", []),
+            self._filters_from_querystring(),
+            Behaviour.settings,
+            self._instances(),
+        )
+        return ActionResult({"CapacityReservations": found})
 
     def create_fleet(self) -> ActionResult:
         """Launch what there is capacity for, and say of every offer that was tried what failed."""
@@ -143,9 +154,14 @@ class Ec2(EC2Response):
 
     def _refusal(self, offer: Mapping[str, Any], market: str) -> dict[str, Any] | None:
         """Why EC2 cannot launch an offer, as an error of the fleet; None if it can."""
-        override = offer["Overrides"]
-        kind, zone = override["InstanceType"], self._zone(offer)
-        kept = SPOT if market == SPOT else RESERVED if market != ON_DEMAND else ON_DEMAND
+        kind, zone = offer["Overrides"]["InstanceType"], self._zone(offer)
+        target = reservations.target_of(offer["data"])
+        if target:
+            named = next((each for each in Behaviour.reservations if each.id == target), None)
+            instances = self._instances()
+            why = reservations.why_not(named, kind, zone, Behaviour.settings, instances)
+            return None if why is None else _error(offer, ON_DEMAND, *why)
+        kept = SPOT if market == SPOT else ON_DEMAND
         if not any(each.covers(kind, zone, kept) for each in Behaviour.settings.insufficient):
             return None
         # EC2's own words: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/troubleshooting-launch.html
@@ -157,12 +173,12 @@ class Ec2(EC2Response):
                 f"you requested ({zone}). Our system will be working on provisioning additional "
                 "capacity."
             )
-        return {
-            "ErrorCode": _ICE,
-            "ErrorMessage": message,
-            "Lifecycle": SPOT if market == SPOT else ON_DEMAND,
-            "LaunchTemplateAndOverrides": _shown(offer),
-        }
+        return _error(offer, kept, _ICE, message)
+
+    def _instances(self) -> list[Any]:
+        """The instances of moto, ended ones too."""
+        there = self.ec2_backend.reservations.values()
+        return [each for reservation in there for each in reservation.instances]
 
     def _zone(self, offer: Mapping[str, Any]) -> str:
         override = offer["Overrides"]
@@ -211,6 +227,9 @@ class Ec2(EC2Response):
             if market == SPOT:
                 each.spot_instance_request_id = f"sir-{each.id[2:10]}"
                 each.instance_lifecycle = SPOT
+            target = reservations.target_of(data)
+            if target:
+                reservations.mark(each, target, is_block=market == reservations.BLOCK)
         return {
             "InstanceIds": [each.id for each in reservation.instances],
             "InstanceType": override["InstanceType"],
@@ -222,6 +241,16 @@ class Ec2(EC2Response):
 def known_types() -> list[str]:
     """The types that exist here: those with NVIDIA GPUs, as EC2 itself describes them."""
     return [name for name in Catalog().gpu_types() if name in INSTANCE_TYPES]
+
+
+def _error(offer: Mapping[str, Any], market: str, code: str, message: str) -> dict[str, Any]:
+    """What a fleet says of an offer that it cannot launch."""
+    return {
+        "ErrorCode": code,
+        "ErrorMessage": message,
+        "Lifecycle": market,
+        "LaunchTemplateAndOverrides": _shown(offer),
+    }
 
 
 def _interfaces(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:

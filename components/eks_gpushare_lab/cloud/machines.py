@@ -12,6 +12,7 @@ from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.cloud.account import ACCOUNT_ID
 from eks_gpushare_lab.cloud.ec2 import Behaviour
 from eks_gpushare_lab.cloud.joining import NotJoinedError, node_of
+from eks_gpushare_lab.cloud.settings import ON_DEMAND, RESERVED, SPOT
 
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Client
@@ -49,13 +50,20 @@ class Machine:
             "pool": next((named[key] for key in _POOLS if key in named), ""),
             "instanceType": self.instance.instance_type,
             "zone": self.instance.placement.zone,
-            "capacityType": "spot" if self.instance.lifecycle == "spot" else "on-demand",
+            "capacityType": _bought_as(self.instance),
             "node": self.node,
             "launched": self.launched,
             "joined": self.joined,
             "ended": self.ended,
             "said": self.said,
         }
+
+
+def _bought_as(instance: Any) -> str:
+    """Its capacity type, as Karpenter calls it."""
+    if getattr(instance, "capacity_reservation_id", None):
+        return RESERVED
+    return SPOT if instance.lifecycle == SPOT else ON_DEMAND
 
 
 class Machines:

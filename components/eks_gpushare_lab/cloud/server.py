@@ -84,6 +84,7 @@ def main() -> int:
 
     account = Account.from_json(order["account"])
     Behaviour.settings = CloudSettings.from_json(order["settings"])
+    Behaviour.reservations = account.reservations
     fill(account)
     auto_scaling.fill(account.node_groups)
     api = order["api"]

@@ -15,6 +15,7 @@ ON_DEMAND, SPOT, RESERVED = "on-demand", "spot", "reserved"
 
 _CAPACITY_TYPES = (ON_DEMAND, SPOT, RESERVED)
 _SHORTAGE_PARTS = 3
+_MOST_DIGITS = 6
 
 
 class SettingError(ValueError):
@@ -77,6 +78,9 @@ class CloudSettings:
     """Seconds from the notice of a spot interruption to the end of the instance, as on EC2."""
     insufficient: tuple[Shortage, ...] = ()
     """What EC2 has no capacity for."""
+    reserved: int | None = None
+    """Instances of each capacity reservation that the stack names and does not make; None for
+    plenty."""
 
     def as_json(self) -> dict[str, Any]:
         """As the process of the emulation gets it."""
@@ -103,6 +107,8 @@ class CloudSettings:
             if key == "insufficient":
                 shortages = (*changed.insufficient, Shortage.read(value))
                 changed = replace(changed, insufficient=shortages)
+            elif key == "reserved":
+                changed = replace(changed, reserved=_count(key, value))
             else:
                 given: dict[str, Any] = {key: _seconds(key, value)}
                 changed = replace(changed, **given)
@@ -117,6 +123,12 @@ def _seconds(key: str, text: str) -> float:
     if not 0 <= found < float("inf"):
         raise SettingError(f"{key}={text} is not a number of seconds, such as {key}=30")
     return found
+
+
+def _count(key: str, text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > _MOST_DIGITS:
+        raise SettingError(f"{key}={text} is not a number of instances, such as {key}=2")
+    return int(text)
 
 
 _KEYS = tuple(each.name for each in fields(CloudSettings))

@@ -17,7 +17,7 @@ from eks_gpushare_lab.observing.autoscalers import (
     of_node_pool,
 )
 from eks_gpushare_lab.observing.declared_pools import CLUSTER_AUTOSCALER, KARPENTER
-from eks_gpushare_lab.observing.node_history import GPU_PREFIX, waiting_for
+from eks_gpushare_lab.observing.node_history import GPU_PREFIX, asks_for, waiting_for
 from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.observing.scaling import LOOP, RUNAWAY, wants_a_node_alone
 from eks_gpushare_lab.reporting.autoscaler_words import why_not, words_about
@@ -181,9 +181,9 @@ def _waits(session: Session, pool: DeclaredPool, met: Collection[Workload]) -> I
         message = f"No node was launched for {_pods(len(waiting))} that wait. {said}."
         # Somebody may install one that the stack does not know of.
         yield rules.NOT_LAUNCHED.finding(_at(pool), message, fix, "warning")
-    elif not records and not _others_serve(session, pool, waiting):
+    elif not records and (mine := [p for p in waiting if not _others_serve(session, pool, p)]):
         said = "; ".join(why_not(session, pool)) or f"{autoscaler} says nothing of them"
-        message = f"No node was launched for {_pods(len(waiting))} that wait: {said}."
+        message = f"No node was launched for {_pods(len(mine))} that wait: {said}."
         yield rules.NOT_LAUNCHED.finding(_at(pool), message, _fix(pool))
     elif pool.scaled_by == CLUSTER_AUTOSCALER and not words_about(session, waiting):
         adds = session.scaling.autoscalers.scale_up()
@@ -195,13 +195,18 @@ def _waits(session: Session, pool: DeclaredPool, met: Collection[Workload]) -> I
             yield rules.BELIEVES_THERE_IS_ROOM.finding(_at(pool, "sharing"), message, _fix(pool))
 
 
-def _others_serve(session: Session, pool: DeclaredPool, waiting: list[Object]) -> bool:
-    """Whether another pool that could run the same pods has been given nodes."""
-    others = (each for each in session.scaling.scaled if each is not pool)
-    return any(
-        each.resources & pool.resources and session.scaling.history.of_pool(each.name)
-        for each in others
-    ) and bool(waiting)
+def _others_serve(session: Session, pool: DeclaredPool, pod: Object) -> bool:
+    """Whether another pool that could run a pod has been given nodes."""
+    wanted = (pod["spec"].get("nodeSelector") or {}).items()
+    for other in session.scaling.scaled:
+        if other is pool or not asks_for(other, pod):
+            continue
+        for record in session.scaling.history.of_pool(other.name):
+            node = session.watches.nodes.get(record.name)
+            labels = (node or {}).get("metadata", {}).get("labels") or {}
+            if node is None or wanted <= labels.items():  # of one that has gone nothing is known
+                return True
+    return False
 
 
 def _told(session: Session, pool: DeclaredPool) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from documented import documented
-from karpenter_scene import NODES, POOLS, Case, Scene
+from karpenter_scene import NODES, OVERLAYS, POOLS, Case, Scene, until
 
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.cloud.settings import CloudSettings, Shortage
@@ -51,6 +51,22 @@ POOLS_OF_STACK = """
         karpenter: {startupTaints: [{key: example.com/not-yet, effect: NoSchedule}]}
       parts: {<<: *slices, instanceTypes: [g6f.xlarge], sharing: {mode: exclusive}}
       parts-sliced: {<<: *slices, instanceTypes: [g6f.xlarge]}
+      kept-first:
+        <<: *slices
+        zones: [us-west-2b]
+        reservation: {id: cr-0123456789abcdef0}
+        karpenter: {capacityTypes: [reserved, onDemand]}
+      kept-only:
+        <<: *slices
+        zones: [us-west-2b]
+        reservation: {id: cr-0fedcba9876543210}
+        capacityType: reserved
+      block:
+        <<: *slices
+        instanceTypes: [p4d.24xlarge]
+        zones: [us-west-2a]
+        reservation: {id: cr-0aaaabbbbccccdddd}
+        capacityType: capacityBlock
 """
 pytestmark = pytest.mark.skipif(
     not os.environ.get("EKS_GPUSHARE_TEST_KARPENTER"),
@@ -62,8 +78,10 @@ SETTINGS = CloudSettings(
         Shortage.read(each)
         for each in ("g4dn.xlarge::spot", "g4dn.2xlarge", "g6.2xlarge:us-west-2a")
     ),
+    reserved=2,
 )
 
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 CAPACITY, NOT_YET = "karpenter.sh/capacity-type", "example.com/not-yet"
 SHARED, GPU = "nvidia.com/gpu.shared", "nvidia.com/gpu"
 CONFIG = "nvidia.com/device-plugin.config"
@@ -115,12 +133,18 @@ CASES = {
     # Told nothing, or something else.
     "untold": Case("plain", 10, GPU, nodes=10, overlay={}),
     "untold-renamed": Case("slices", 10, SHARED, nodes=0, overlay={}),
+    "untold-mps": Case("mps", 9, SHARED, nodes=0, overlay={}),
+    "untold-mixed": Case("mixed", 20, "nvidia.com/mig-1g.5gb", nodes=0, overlay={}),
+    # EC2 tells of eight GPUs, and a node has sixteen devices by that name.
+    "untold-single": Case("single", 20, GPU, nodes=3, overlay={}),
+    "untold-both": Case("both", 33, "nvidia.com/mig-3g.20gb.shared", nodes=0, overlay={}),
     "too-few": Case("tens", 10, SHARED, nodes=3, overlay={G5: {SHARED: 4, GPU: 0}}),
     "too-many": Case("slices", 10, SHARED, nodes=3, overlay={G5: {SHARED: 10, GPU: 0}}),
     "other-name": Case("slices", 10, SHARED, nodes=3, runs=0, labels={CONFIG: "plain"}),
     "one-of-two": Case("two", 10, SHARED, nodes=3, overlay={G6: {SHARED: 4, GPU: 0}}),
     # Limits count what the overlay says, and nothing else.
     "limit-shares": Case("slices", 10, SHARED, nodes=2, runs=8, edit=limited(shared="11")),
+    "limit-exactly": Case("slices", 10, SHARED, nodes=3, edit=limited(shared="12")),
     "limit-none": Case("slices", 10, SHARED, nodes=0, edit=limited(shared="3")),
     "limit-gpus": Case("slices", 10, SHARED, nodes=3, edit=limited(gpu="1")),
     "limit-nodes": Case("slices", 10, SHARED, nodes=3, edit=limited(nodes="1")),
@@ -129,11 +153,16 @@ CASES = {
     # Sizes: what is cheapest and takes all.
     "few": Case("sizes", 4, SHARED, nodes=1),
     "many": Case("sizes", 16, SHARED, nodes=1),
+    "most": Case("sizes", 30, SHARED, nodes=1),
     # Where there is no capacity.
     "other-zone": Case("mps", 3, SHARED, nodes=1),
     "by-weight": Case("tesla", 5, SHARED, nodes=2, edit=bought_as("on-demand", weight=1)),
     "on-demand-instead": Case("tesla", 5, SHARED, nodes=2, edit=bought_as("spot", "on-demand")),
     "no-capacity": Case("tesla", 5, SHARED, nodes=0, edit=bought_as("spot")),
+    # What is reserved is taken first; two instances of each reservation are.
+    "kept-first": Case("kept-first", 10, SHARED, nodes=3),
+    "kept-only": Case("kept-only", 10, SHARED, nodes=2, runs=8),
+    "block": Case("block", 100, SHARED, nodes=2, runs=64),
     # A taint that goes is no obstacle, one that stays is.
     "waits": Case("waits", 5, SHARED, nodes=2),
     "waits-for-ever": Case("waits", 5, SHARED, nodes=0, edit=ordinary),
@@ -142,7 +171,7 @@ CASES = {
     "parts-sliced": Case("parts-sliced", 7, SHARED, nodes=2),
     "parts-untold": Case("parts", 2, GPU, nodes=0, overlay={}),
 }
-STATIC = "kept"
+STATIC, ON_STATIC = "kept", "on-kept"
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +179,8 @@ def told(scene: Scene) -> Scene:
     first = Case("tesla", 0, "", nodes=0, edit=bought_as("spot", weight=50))
     scene.pool("by-weight-first", first, label="by-weight")
     scene.start(CASES)
+    # Pods for the pool of the stack itself.
+    scene.pods(ON_STATIC, 10, SHARED, nodeSelector={"eks-gpushare/pool": STATIC})
     scene.settle(CASES, meanwhile=partial(take_taint, scene))
     return scene
 
@@ -207,6 +238,7 @@ def test_what_never_gets_what_was_promised_is_never_initialised(told: Scene) -> 
 def test_the_size_is_chosen_by_price(told: Scene) -> None:
     assert [each["instanceType"] for each in told.launched("few")] == ["g5.xlarge"]
     assert [each["instanceType"] for each in told.launched("many")] == ["g5.12xlarge"]
+    assert [each["instanceType"] for each in told.launched("most")] == ["g5.48xlarge"]
 
 
 def test_a_type_without_an_overlay_is_never_taken(told: Scene) -> None:
@@ -220,8 +252,80 @@ def test_without_capacity_it_goes_elsewhere(told: Scene) -> None:
         assert {each["capacityType"] for each in told.launched(name)} == {"on-demand"}
 
 
-def test_a_static_pool_has_its_nodes_without_pods(told: Scene) -> None:
+def test_what_is_reserved_is_taken_first(told: Scene) -> None:
+    bought = {name: [each["capacityType"] for each in told.launched(name)] for name in CASES}
+    assert sorted(bought["kept-first"]) == ["on-demand", "reserved", "reserved"]
+    assert bought["kept-only"] == ["reserved", "reserved"]
+    assert bought["block"] == ["reserved", "reserved"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "reservation"),
+    [
+        ("kept-first", "default", "cr-0123456789abcdef0"),
+        ("kept-only", "default", "cr-0fedcba9876543210"),
+        ("block", "capacity-block", "cr-0aaaabbbbccccdddd"),
+    ],
+)
+def test_nodes_say_which_reservation_they_are_of(
+    told: Scene, name: str, kind: str, reservation: str
+) -> None:
+    labels = [each["metadata"]["labels"] for each in told.nodes(name)]
+    reserved = [each for each in labels if each[CAPACITY] == "reserved"]
+    assert len(reserved) == 2
+    for each in reserved:
+        assert each["karpenter.k8s.aws/capacity-reservation-id"] == reservation
+        assert each["karpenter.k8s.aws/capacity-reservation-type"] == kind
+
+
+def test_a_static_pool_has_its_nodes_without_pods_and_no_more_with_them(told: Scene) -> None:
+    assert until(lambda: told.running(ON_STATIC) == 8, 30)
     assert len(told.launched(STATIC)) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "counted"),
+    [("slices", 12), ("plain", 12), ("single", 32), ("both", 64), ("too-few", 30)],
+)
+def test_a_pool_counts_the_shares_that_its_nodes_have(told: Scene, name: str, counted: int) -> None:
+    """Not GPUs; and not what an overlay says otherwise, once the nodes are there."""
+
+    def seen() -> str:
+        pool = told.client.get(f"{POOLS}/{name}")
+        assert pool is not None
+        found: str = pool["status"]["resources"].get(CASES[name].resource, "")
+        return found
+
+    assert until(lambda: seen() == str(counted), 30), seen()
+
+
+def test_of_two_overlays_of_equal_weight_neither_is_ready(told: Scene) -> None:
+    for number, count in enumerate((4, 8)):
+        overlay = {
+            "apiVersion": "karpenter.sh/v1alpha1",
+            "kind": "NodeOverlay",
+            "metadata": {"name": f"equal-{number}"},
+            "spec": {
+                "weight": 7,
+                "requirements": [{"key": INSTANCE_TYPE, "operator": "In", "values": [G6]}],
+                "capacity": {"example.com/device": str(count)},
+            },
+        }
+        told.client.apply(overlay)
+
+    def states() -> list[tuple[str, str]]:
+        found = [told.client.get(f"{OVERLAYS}/equal-{number}") for number in range(2)]
+        conditions = [(each or {}).get("status", {}).get("conditions") or () for each in found]
+        return [
+            next(((c["status"], c["reason"]) for c in each if c["type"] == "Ready"), ("", ""))
+            for each in conditions
+        ]
+
+    refused = until(lambda: any(status == "False" for status, _ in states()), 60)
+    seen = states()
+    for number in range(2):
+        told.client.delete(f"{OVERLAYS}/equal-{number}")
+    assert refused, seen
 
 
 @pytest.mark.parametrize("field", ["weight", "limits"])
