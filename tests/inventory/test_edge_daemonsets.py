@@ -379,33 +379,56 @@ def test_nodes_that_may_run_bottlerocket_may_have_a_plugin() -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "missing", "fix"),
+    ("items", "missing", "fix", "path"),
     [
-        ((plugin(),), "NFD is not there", f"Set `gfd.enabled: true`, which brings NFD{OR_BY_HAND}"),
+        (
+            (plugin(),),
+            "NFD is not there",
+            f"Set `gfd.enabled: true`, which brings NFD{OR_BY_HAND}",
+            ("gfd", "enabled"),
+        ),
         (
             (plugin({**GFD, "nfd": {"enabled": False}}),),
             "NFD is not there",
             f"Set `nfd.enabled: true`{OR_BY_HAND}",
+            ("nfd", "enabled"),
         ),
-        ((operator({"nfd": {"enabled": False}}),), "NFD is not there", "Set `nfd.enabled: true`."),
+        (
+            (operator({"nfd": {"enabled": False}}),),
+            "NFD is not there",
+            "Set `nfd.enabled: true`.",
+            ("nfd", "enabled"),
+        ),
         (
             (daemon_set(NVIDIAS, nodeSelector=PRESENT),),
             "NFD is not there",
             f"Install NFD{OR_BY_HAND}",
+            ("spec", "template", "spec"),
+        ),
+        (
+            (
+                daemon_set(NVIDIAS, nodeSelector=PRESENT),
+                chart("node-feature-discovery", {"worker": {"nodeSelector": {"a": "b"}}}),
+            ),
+            "the NFD worker of the Release node-feature-discovery is for other nodes",
+            "Let the selectors of the NFD worker of the Release node-feature-discovery be for them "
+            f"too{OR_BY_HAND}",
+            ("spec", "template", "spec"),
         ),
         (
             (plugin({**GFD, "nfd": {"worker": {"nodeSelector": {"a": "b"}}}}),),
             f"the NFD worker of {CHARTS} is for other nodes",
             f"Let the selectors of the NFD worker of {CHARTS} be for them too{OR_BY_HAND}",
+            (),
         ),
     ],
 )
 def test_what_labels_nodes_is_brought_by_what_is_missing(
-    items: tuple[Item, ...], missing: str, fix: str
+    items: tuple[Item, ...], missing: str, fix: str, path: tuple[str, ...]
 ) -> None:
     (found,) = problems(nodes(), *items, of=[daemonsets.UNLABELLED])
 
-    assert found.fix == fix
+    assert (found.fix, found.path) == (fix, path)
     assert f": {missing}, and the nodes" in found.message
 
 

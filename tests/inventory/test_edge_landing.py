@@ -318,6 +318,7 @@ def test_resources_of_two_pools_are_on_no_node_together() -> None:
     assert found.message == (
         "The Deployment app asks for nvidia.com/gpu and nvidia.com/mig-1g.5gb, and no node has both."
     )
+    assert found.path[-1] == GPU
 
 
 @pytest.mark.parametrize(

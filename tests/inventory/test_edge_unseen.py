@@ -236,6 +236,34 @@ CASES: dict[str, tuple[list[str], tuple[Item, ...]]] = {
         [f"GPU1100: {LABELS}", f"GPU1122: {LABELS}"],
         (nodes("g5.xlarge", labels={**PRESENT, LABEL: "all-1g.5gb", "a": UNKNOWN}), operator(MIXED)),
     ),
+    "user data, where the layout is known not to fit": (
+        [],
+        (
+            nodes("g5.xlarge", labels={**PRESENT, LABEL: "all-1g.5gb"}, user_data=UNKNOWN),
+            operator(MIXED),
+        ),
+    ),
+    "user data beside a label, and two plugins": (
+        [],
+        (
+            nodes("p4d.24xlarge", labels={**PRESENT, LABEL: "all-1g.5gb"}, user_data=UNKNOWN),
+            operator(MIXED),
+            plugin(ON),
+            POD,
+        ),
+    ),
+    "another label, and layouts of one's own": (
+        [f"GPU1100: {LABELS}", f"GPU1122: {LABELS}"],
+        (
+            nodes("p4d.24xlarge", labels={**PRESENT, LABEL: "half", "a": UNKNOWN}),
+            operator({**MIXED, "migManager": {"config": {"name": "layouts"}}}),
+            config_map("layouts", UNKNOWN),
+        ),
+    ),
+    "the name of a ConfigMap, and two plugins that name none": (
+        [],
+        (SEEN, plugin(ON), plugin(ON, name="b"), config_map(UNKNOWN, {}), POD),
+    ),
     # Nodes, and what keeps DaemonSets off them.
     "the most of nodes, and a quota": (
         ["GPU1151: how many nodes the node group gpu may have"],

@@ -79,7 +79,7 @@ def test_an_inversion_names_its_function() -> None:
 def test_what_is_no_condition_of_a_function_stays() -> None:
     source = (
         "MOST = 3\nif TYPE_CHECKING and MOST > 2:\n    pass\n\n"
-        "@cached(1)\ndef look(a: Literal[1] = None) -> Literal[2]:\n    '''Text.'''\n"
+        "@cached(1)\ndef look(a: Literal[1] = 5, *, b=True) -> Literal[2]:\n    '''Text.'''\n"
     )
 
     assert list(inversions(source)) == []

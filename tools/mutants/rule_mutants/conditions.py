@@ -31,6 +31,8 @@ _ASKED = {
     (ast.match_case, "guard"),
 }
 """Where an expression is taken for yes or no, whatever it is."""
+_NO_CODE = {"annotation", "returns", "decorator_list", "defaults", "kw_defaults"}
+"""Parts of a function that are no code of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def inversions(source: str, file: str = "module", *, compiled: bool = True) -> I
 
 def _within_functions(tree: ast.AST, function: str = "") -> Iterator[tuple[_Place, Any, str]]:
     for field, value in ast.iter_fields(tree):
-        if field in {"annotation", "returns", "decorator_list"}:
+        if field in _NO_CODE:
             continue
         numbered = enumerate(value) if isinstance(value, list) else [(None, value)]
         for index, node in numbered:
