@@ -57,12 +57,20 @@ def main(words: list[str]) -> int:
     from rule_mutants.reasons import open_of
     from rule_mutants.trial import Trial
 
-    def keep(trial: Trial) -> None:
-        if options.write:  # after each module, so that an interrupted run is not lost
+    out = sys.stdout
+
+    def after(trial: Trial) -> None:
+        """Of each module at once, so that an interrupted run is not lost."""
+        path, result = list(trial.results.items())[-1]
+        if options.write:
             write(_found(trial))
+        if not options.json and result.tried:
+            left = list(open_of(_shown(path), result))
+            print(f"{_shown(path)}: {result.tried} inverted, {len(left)} not noticed", file=out)
+            print("".join(f"  {what}\n" for what in left), end="", file=out, flush=True)
 
     modules = [Path(name).resolve() for name in options.modules] or modules_of(*options.room)
-    trial = Trial(modules, options.share, keep, options.seconds)
+    trial = Trial(modules, options.share, after, options.seconds)
     tests = options.tests or [each for room in options.room for each in ROOMS[room][1]]
     with redirect_stdout(sys.stderr):
         found = [str(file) for each in tests for file in sorted(ROOT.glob(each))]
@@ -71,11 +79,6 @@ def main(words: list[str]) -> int:
         print("left out, since they fail as it is:", *trial.failed, sep="\n  ", file=sys.stderr)
     if options.json:
         print(json.dumps(_found(trial)))
-        return 1 if trial.failed else 0
-    for path, result in sorted(trial.results.items()):
-        left = list(open_of(_shown(path), result))
-        print(f"{_shown(path)}: {result.tried} inverted, {len(left)} not noticed")
-        print("".join(f"  {what}\n" for what in left), end="")
     return 1 if trial.failed else 0
 
 

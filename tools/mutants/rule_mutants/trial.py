@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
 import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -76,7 +75,6 @@ class Trial:
                     result.survived.append(inversion.what)
                 elif verdict == _NOT_SWAPPED:
                     result.untested.append(inversion.what)
-            print(f"{module.name}: {result.tried} inverted", file=sys.stderr, flush=True)
             if self._after is not None:
                 self._after(self)
         return True
