@@ -245,8 +245,10 @@ CHARTS = "The Release nvidia-device-plugin"
                 config_map("shares", {"a": "version: v1"}, "other"),
                 config_map("sharing", {"a": "version: v1"}, "default"),
             ),
-            f"{CHARTS} is in the namespace kube-system, and the ConfigMap sharing in default. A "
-            "pod reads ConfigMaps of its own namespace only.",
+            (
+                f"{CHARTS} is in the namespace kube-system, and the ConfigMap sharing in default. "
+                "A pod reads ConfigMaps of its own namespace only."
+            ),
             "Make the ConfigMap in the namespace kube-system.",
         ),
         (

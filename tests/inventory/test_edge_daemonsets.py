@@ -306,7 +306,10 @@ UNKNOWN_AMI = nodes(ami=UNKNOWN, taints=[TEAM], labels=PRESENT)
             f"the tolerations of the NFD worker of {CHARTS}",
         ),
         (
-            (nodes(taints=[TEAM], labels=PRESENT), plugin({"tolerations": [ANY_GPU_TAINT, UNKNOWN]})),
+            (
+                nodes(taints=[TEAM], labels=PRESENT),
+                plugin({"tolerations": [ANY_GPU_TAINT, UNKNOWN]}),
+            ),
             f"the tolerations of the device plugin of {CHARTS}",
         ),
         (
@@ -314,13 +317,16 @@ UNKNOWN_AMI = nodes(ami=UNKNOWN, taints=[TEAM], labels=PRESENT)
             f"whether the NFD worker of {CHARTS} is there",
         ),
         (
-            (nodes(taints=[TEAM]), plugin({**GFD, "tolerations": ANY}), chart(
-                "node-feature-discovery", {"worker": {"tolerations": UNKNOWN}})),
+            (
+                nodes(taints=[TEAM]),
+                plugin({**GFD, "tolerations": ANY}),
+                chart("node-feature-discovery", {"worker": {"tolerations": UNKNOWN}}),
+            ),
             "the tolerations of the NFD worker of the Release node-feature-discovery",
         ),
         ((nodes(labels={OPERANDS: UNKNOWN}), operator()), f"the labels of {NODES}"),
     ],
-)  # fmt: skip
+)
 def test_what_the_plugin_hangs_on_is_named(items: tuple[Item, ...], expected: str) -> None:
     assert said(daemonsets.plugin_reaches, *items) == [("?GPU1100", expected)]
 
@@ -335,21 +341,30 @@ def test_what_the_plugin_hangs_on_is_named(items: tuple[Item, ...], expected: st
         (nodes(labels={OPERANDS: "false"}), operator()),
         (nodes(taints=[TEAM]), daemon_set("fluent-bit:1"), daemon_set(NVIDIAS, tolerations=ANY)),
         # One of two is enough.
-        (nodes(taints=[TEAM]), plugin({**GFD, "tolerations": ANY, **worker(UNKNOWN)}), chart(
-            "node-feature-discovery", {"worker": {"tolerations": ANY}})),
-        (nodes(taints=[TEAM]), plugin({**GFD, "tolerations": ANY, "nfd": {"enabled": UNKNOWN}}),
-            chart("node-feature-discovery", {"worker": {"tolerations": ANY}})),
+        (
+            nodes(taints=[TEAM]),
+            plugin({**GFD, "tolerations": ANY, **worker(UNKNOWN)}),
+            chart("node-feature-discovery", {"worker": {"tolerations": ANY}}),
+        ),
+        (
+            nodes(taints=[TEAM]),
+            plugin({**GFD, "tolerations": ANY, "nfd": {"enabled": UNKNOWN}}),
+            chart("node-feature-discovery", {"worker": {"tolerations": ANY}}),
+        ),
         # AWS gives the label, whatever its value.
         (nodes(labels=PRESENT), plugin({"nodeSelector": {"topology.kubernetes.io/zone": "a"}})),
     ],
-)  # fmt: skip
+)
 def test_nothing_is_said_where_nothing_hangs_on_it(items: tuple[Item, ...]) -> None:
     assert said(daemonsets.plugin_reaches, *items) == []
 
 
 def test_a_label_that_is_not_known_may_be_the_one_for_the_plugin() -> None:
-    found = said(daemonsets.plugin_reaches, nodes(labels=UNKNOWN), daemon_set(NVIDIAS, nodeSelector={
-        "pool": "gpu"}))  # fmt: skip
+    found = said(
+        daemonsets.plugin_reaches,
+        nodes(labels=UNKNOWN),
+        daemon_set(NVIDIAS, nodeSelector={"pool": "gpu"}),
+    )
 
     assert found == []
 
@@ -411,8 +426,10 @@ def test_nodes_that_may_run_bottlerocket_may_have_a_plugin() -> None:
                 chart("node-feature-discovery", {"worker": {"nodeSelector": {"a": "b"}}}),
             ),
             "the NFD worker of the Release node-feature-discovery is for other nodes",
-            "Let the selectors of the NFD worker of the Release node-feature-discovery be for them "
-            f"too{OR_BY_HAND}",
+            (
+                "Let the selectors of the NFD worker of the Release node-feature-discovery be for "
+                f"them too{OR_BY_HAND}"
+            ),
             ("spec", "template", "spec"),
         ),
         (

@@ -106,7 +106,7 @@ def test_what_is_not_known_is_said(items: tuple[Item, ...]) -> None:
 def test_of_files_an_operator_may_stand_in_others(
     items: tuple[Item, ...],
     complete: bool,
-    severity: str | None,  # noqa: FBT001  (of a table)
+    severity: str | None,
 ) -> None:
     (found,) = problems(*items, complete=complete, of=[drivers.NOWHERE])
 

@@ -316,7 +316,8 @@ def test_resources_of_two_pools_are_on_no_node_together() -> None:
     (found,) = problems(FREE, cut("all-1g.5gb"), by("mixed"), pods({GPU: 1, SMALL: 1}))
 
     assert found.message == (
-        "The Deployment app asks for nvidia.com/gpu and nvidia.com/mig-1g.5gb, and no node has both."
+        "The Deployment app asks for nvidia.com/gpu and nvidia.com/mig-1g.5gb, and no node has "
+        "both."
     )
     assert found.path[-1] == GPU
 

@@ -319,6 +319,6 @@ def test_what_there_is_instead_is_listed() -> None:
 def test_somebody_applies_the_label(
     items: tuple[Item, ...],
     complete: bool,
-    found: list[str],  # noqa: FBT001  (of a table)
+    found: list[str],
 ) -> None:
     assert [code for code, _ in said(mig.managers, *items, complete=complete)] == found

@@ -191,7 +191,7 @@ SMALL = "nvidia.com/mig-1g.5gb"
 def test_a_share_that_nothing_tells_of(
     items: tuple[Item, ...],
     complete: bool,
-    severity: str | None,  # noqa: FBT001  (of a table)
+    severity: str | None,
 ) -> None:
     (found,) = problems(*items, complete=complete, of=[promises.NOT_PROMISED])
 

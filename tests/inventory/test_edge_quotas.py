@@ -160,13 +160,17 @@ def test_queues_that_promise_too_much_are_named() -> None:
         ((pool(), sliced(), quota({SHARED: 4}, QUEUE)), "spec", GPU),
         ((quota({SHARED: 4}),), f"requests.{SHARED}", "no GPU"),
         (
-            (pool(), nodes("p4d.24xlarge", name="b", labels={"nvidia.com/mig.config": "all-1g.5gb"}),
-                operator({"mig": {"strategy": "mixed"}}), quota({SHARED: 1})),
+            (
+                pool(),
+                nodes("p4d.24xlarge", name="b", labels={"nvidia.com/mig.config": "all-1g.5gb"}),
+                operator({"mig": {"strategy": "mixed"}}),
+                quota({SHARED: 1}),
+            ),
             f"requests.{SHARED}",
             f"{GPU}, nvidia.com/mig-1g.5gb",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_nodes_have_instead_is_listed(items: tuple[Item, ...], path: str, listed: str) -> None:
     (found,) = problems(*items)
 
@@ -202,8 +206,9 @@ def test_what_limits_no_nodes_bounds_no_quota(limits: Any) -> None:
 
 
 def test_limits_of_several_types_are_of_the_least() -> None:
-    both = nodes("g5.xlarge", "g5.2xlarge", provisioner="karpenter", labels=PRESENT, limits={
-        "cpu": "16"})  # fmt: skip
+    both = nodes(
+        "g5.xlarge", "g5.2xlarge", provisioner="karpenter", labels=PRESENT, limits={"cpu": "16"}
+    )
 
     assert said(quotas.quotas, both, plugin(), quota({GPU: 4})) == []
     assert [code for code, _ in said(quotas.quotas, both, plugin(), quota({GPU: 5}))] == ["GPU1151"]

@@ -159,19 +159,28 @@ def test_the_message_says_how_tenants_would_share(config: Item, how: str) -> Non
     found = problems(pool(), config, A, tenant("b", ""), *PODS)
 
     assert [each.message for each in found] == [
-        "The Deployment of-a of the tenant a, which is marked isolated, and the Deployment of-b of "
-        f"the tenant b may share a GPU {how} on the node group gpu."
+        (
+            "The Deployment of-a of the tenant a, which is marked isolated, and the Deployment "
+            f"of-b of the tenant b may share a GPU {how} on the node group gpu."
+        )
     ]
 
 
 def test_a_plan_says_that_tenants_share_and_not_how() -> None:
     planned = nodes(
-        labels={**PRESENT, "pool": "gpu"}, user_data=CLOSED, advertised={"g5.xlarge": {f"{GPU}.shared": 4}}
-    )  # fmt: skip
+        labels={**PRESENT, "pool": "gpu"},
+        user_data=CLOSED,
+        advertised={"g5.xlarge": {f"{GPU}.shared": 4}},
+    )
     users = [
-        pods({f"{GPU}.shared": 1}, namespace=each, name=f"of-{each}", tolerations=[
-            {"operator": "Exists"}]) for each in "ab"
-    ]  # fmt: skip
+        pods(
+            {f"{GPU}.shared": 1},
+            namespace=each,
+            name=f"of-{each}",
+            tolerations=[{"operator": "Exists"}],
+        )
+        for each in "ab"
+    ]
     found = said(tenants.apart, planned, A, B, *users)
 
     assert [code for code, _ in found] == ["GPU1160", "GPU1160"]

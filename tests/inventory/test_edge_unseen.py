@@ -193,7 +193,10 @@ CASES: dict[str, tuple[list[str], tuple[Item, ...]]] = {
         ["GPU1100: where the Release nvidia-device-plugin puts its DaemonSets"],
         (SEEN, plugin({**ON, "nfd": {"worker": UNKNOWN}})),
     ),
-    "where an exporter goes is its own": ([], (SEEN, chart("dcgm-exporter", {"affinity": UNKNOWN}))),
+    "where an exporter goes is its own": (
+        [],
+        (SEEN, chart("dcgm-exporter", {"affinity": UNKNOWN})),
+    ),
     "values of one of two exporters": (
         ["GPU1187: the values of the Release dcgm-exporter"],
         (SEEN, operator(MIXED), chart("dcgm-exporter", {"image": UNKNOWN})),
@@ -205,8 +208,15 @@ CASES: dict[str, tuple[list[str], tuple[Item, ...]]] = {
     ),
     # MIG.
     "user data, which may cut GPUs": (
-        ["GPU1110: the user data of the node group gpu", "GPU1130: the user data of the node group gpu"],
-        (nodes("p4d.24xlarge", labels=PRESENT, user_data=UNKNOWN), plugin({"migStrategy": "mixed", **ON}), POD),
+        [
+            "GPU1110: the user data of the node group gpu",
+            "GPU1130: the user data of the node group gpu",
+        ],
+        (
+            nodes("p4d.24xlarge", labels=PRESENT, user_data=UNKNOWN),
+            plugin({"migStrategy": "mixed", **ON}),
+            POD,
+        ),
     ),
     "user data, where no plugin looks for devices of MIG": (
         [],
@@ -214,7 +224,10 @@ CASES: dict[str, tuple[list[str], tuple[Item, ...]]] = {
     ),
     "user data beside a label, which says how they are cut": (
         [],
-        (nodes("p4d.24xlarge", labels={**PRESENT, LABEL: "all-1g.5gb"}, user_data=UNKNOWN), operator(MIXED)),
+        (
+            nodes("p4d.24xlarge", labels={**PRESENT, LABEL: "all-1g.5gb"}, user_data=UNKNOWN),
+            operator(MIXED),
+        ),
     ),
     "the label of a layout, and a MIG manager": (
         [f"GPU1100: {LABELS}", f"GPU1122: {LABELS}", f"GPU1130: {LABELS}"],
@@ -234,7 +247,10 @@ CASES: dict[str, tuple[list[str], tuple[Item, ...]]] = {
     ),
     "another label, and a layout that is known not to fit": (
         [f"GPU1100: {LABELS}", f"GPU1122: {LABELS}"],
-        (nodes("g5.xlarge", labels={**PRESENT, LABEL: "all-1g.5gb", "a": UNKNOWN}), operator(MIXED)),
+        (
+            nodes("g5.xlarge", labels={**PRESENT, LABEL: "all-1g.5gb", "a": UNKNOWN}),
+            operator(MIXED),
+        ),
     ),
     "user data, where the layout is known not to fit": (
         [],
@@ -279,7 +295,12 @@ CASES: dict[str, tuple[list[str], tuple[Item, ...]]] = {
         (nodes(labels=UNKNOWN, provisioner="autoMode"), plugin(ON)),
     ),
     "labels beside two plugins": (
-        [f"GPU1100: {LABELS}", f"GPU1122: {LABELS}", f"GPU1173: {LABELS}", "GPU1185: the labels and taints of the node group gpu"],
+        [
+            f"GPU1100: {LABELS}",
+            f"GPU1122: {LABELS}",
+            f"GPU1173: {LABELS}",
+            "GPU1185: the labels and taints of the node group gpu",
+        ],
         (HIDDEN, plugin(ON), plugin(ON, name="b")),
     ),
     "taints beside two plugins": (
@@ -319,7 +340,10 @@ CASES: dict[str, tuple[list[str], tuple[Item, ...]]] = {
         ["GPU1160: the labels of the Namespace Unknown.UNKNOWN"],
         (SEEN, of("a"), namespace(UNKNOWN, team="b")),
     ),
-    "the labels of a namespace, and nobody isolated": ([], (SEEN, of("a", "no"), namespace("b", team=UNKNOWN))),
+    "the labels of a namespace, and nobody isolated": (
+        [],
+        (SEEN, of("a", "no"), namespace("b", team=UNKNOWN)),
+    ),
     "the namespace of pods": (
         ["GPU1160: the namespace of the Deployment app"],
         (SEEN, of("a"), pods({GPU: 1}, namespace=UNKNOWN)),
@@ -334,7 +358,7 @@ CASES: dict[str, tuple[list[str], tuple[Item, ...]]] = {
         ["GPU1150: how many of nvidia.com/gpu the ResourceQuota team allows"],
         (SEEN, quota({GPU: UNKNOWN, "cpu": UNKNOWN})),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)

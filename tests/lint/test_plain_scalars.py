@@ -76,7 +76,7 @@ def test_a_tag_decides_what_a_scalar_is(tag: str, text: str, value: Any) -> None
         ("", False),
     ],
 )
-def test_a_text_may_be_yet_to_be_filled_in(text: str, expected: bool) -> None:  # noqa: FBT001
+def test_a_text_may_be_yet_to_be_filled_in(text: str, expected: bool) -> None:
     assert templated(text) is expected
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from inventory_of import (
@@ -20,7 +20,6 @@ from inventory_of import (
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import Item, Workload
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.checks import chart_values, gpu_names, room, thin_shares
@@ -29,6 +28,9 @@ from eks_gpushare.lint.pod_demand import demand_of
 from eks_gpushare.lint.readers import values
 from eks_gpushare.lint.readers.words import close_to, shown
 from eks_gpushare.sharing.nodes import allocatable
+
+if TYPE_CHECKING:
+    from eks_gpushare.inventory.items import Item, Workload
 
 NVIDIA = "nvidia.com"
 
@@ -98,7 +100,7 @@ def container(**more: Any) -> dict[str, Any]:
         ),
         (
             container(resources={"limit": {}}),
-            "0 has no field limit.",
+            "resources has no field limit.",
             "Did you mean limits?",
             1,
         ),
@@ -153,12 +155,12 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
         ({"nodeSelector": {"gpu": True}}, "nodeSelector.gpu of", "true"),
         ({"nodeSelector": {"gpu": False}}, "nodeSelector.gpu of", "false"),
         ({"nodeSelector": {"gpu": 5}}, "nodeSelector.gpu of", "5"),
-        ({"tolerations": [{"key": 5}]}, "tolerations.0.key of", "5"),
-        ({"tolerations": [{"value": 0.5}]}, "tolerations.0.value of", "0.5"),
-        (container(env=[{"name": "A", "value": 1}]), "containers.0.env.0.value of", "1"),
+        ({"tolerations": [{"key": 5}]}, "tolerations[0].key of", "5"),
+        ({"tolerations": [{"value": 0.5}]}, "tolerations[0].value of", "0.5"),
+        (container(env=[{"name": "A", "value": 1}]), "containers[0].env[0].value of", "1"),
         (
             {"initContainers": [{"env": [{"name": "A", "value": 1}]}]},
-            "initContainers.0.env.0.value of",
+            "initContainers[0].env[0].value of",
             "1",
         ),
         (
@@ -167,12 +169,12 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
                     "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [expressions("b", 1)]}}
                 }
             },
-            f"affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms.0.matchExpressions.0.values.1 of",
+            f"affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0].values[1]",
             "1",
         ),
         (
             {"affinity": {"nodeAffinity": {PREFERRED: [{"preference": expressions(1)}]}}},
-            f"affinity.nodeAffinity.{PREFERRED}.0.preference.matchExpressions.0.values.0 of",
+            f"affinity.nodeAffinity.{PREFERRED}[0].preference.matchExpressions[0].values[0] of",
             "1",
         ),
     ],
@@ -190,13 +192,16 @@ def test_what_is_to_be_text_is_put_in_quotes(spec: Any, message: str, text: str)
     [
         {"nodeSelector": {"a": "true", "b": None, "c": UNKNOWN, "d": ["x"], "e": {}}},
         {"nodeSelector": "text", "tolerations": [{"key": "a"}, "text"]},
-        {"affinity": {"nodeAffinity": {PREFERRED: [{"preference": {"matchExpressions": [{
-            "values": 5}]}}]}}},
+        {
+            "affinity": {
+                "nodeAffinity": {PREFERRED: [{"preference": {"matchExpressions": [{"values": 5}]}}]}
+            }
+        },
         {"affinity": {"podAffinity": {REQUIRED: [expressions(1)]}}},
         container(env=[{"name": "A", "valueFrom": {}}, "text"]),
         UNKNOWN,
     ],
-)  # fmt: skip
+)
 def test_what_is_text_or_no_scalar_is_left(spec: Any) -> None:
     assert looked(checks.values_are_text, pod(spec)) == []
 
@@ -285,8 +290,10 @@ def test_a_toleration_that_it_takes(given: Any) -> None:
 
 
 def seeing(value: Any, **more: Any) -> dict[str, Any]:
-    return container(env=[{"name": "A", "value": "all"}, {
-        "name": "NVIDIA_VISIBLE_DEVICES", "value": value}], **more)  # fmt: skip
+    return container(
+        env=[{"name": "A", "value": "all"}, {"name": "NVIDIA_VISIBLE_DEVICES", "value": value}],
+        **more,
+    )
 
 
 @pytest.mark.parametrize(
@@ -405,10 +412,15 @@ BY_HAND = nodes(name="b", provisioner="byHand", instance_types=(), labels={GPU: 
         ((pod({"nodeSelector": {GPU: "1"}}), nodes()), 0),
         ((pod({"nodeSelector": {GPU: "1"}}), BY_HAND), 0),
         ((pod({"nodeSelector": {f"{GPU}.shared": "1"}}), BY_HAND), 1),
-        ((pod({"nodeSelector": {GPU: "1"}}), nodes(
-            name="b", provisioner="byHand", instance_types=(), labels=UNKNOWN)), 1),
+        (
+            (
+                pod({"nodeSelector": {GPU: "1"}}),
+                nodes(name="b", provisioner="byHand", instance_types=(), labels=UNKNOWN),
+            ),
+            1,
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_resource_is_no_label(items: tuple[Item, ...], count: int) -> None:
     assert len(looked(gpu_names.resources_are_no_labels, *items)) == count
 
@@ -487,7 +499,7 @@ def asking(cpu: Any = None, memory: Any = None, **more: Any) -> dict[str, Any]:
             5,
         ),
         ({"containers": [asking(1)], "resources": {"requests": {"cpu": 4}}}, 4),
-        ({"containers": [asking(True), asking(-1), asking("many"), asking(UNKNOWN)]}, 0),
+        ({"containers": [asking(cpu=True), asking(-1), asking("many"), asking(UNKNOWN)]}, 0),
         ({"containers": [{"resources": {"limits": {"cpu": 2}}}]}, 2),
         ({"containers": [{"resources": {"limits": {"cpu": 2}, "requests": {"cpu": 1}}}]}, 1),
     ],
@@ -530,6 +542,7 @@ def filling(replicas: Any, **asked: Any) -> Workload:
         ((POOL, sliced(3), filling(8, cpu=2)), 0),
         ((POOL, sliced(4), filling(8, cpu=2)), 1),
         ((POOL, sliced(8), filling(8, cpu="100m")), 0),
+        ((POOL, sliced(8), filling(8, cpu=5)), 1),
         ((POOL, sliced(8), filling(8, cpu=9)), 0),  # not one fits, which is said elsewhere
         ((POOL, sliced(8), filling(8, memory="8Gi")), 1),
         ((POOL, sliced(8), filling(8, memory="1Gi")), 0),
@@ -538,12 +551,18 @@ def filling(replicas: Any, **asked: Any) -> Workload:
         ((POOL, sliced(8), filling(UNKNOWN, cpu=2)), 0),
         ((POOL, plugin(UNKNOWN), filling(8, cpu=2)), 0),
         ((nodes("g9.xlarge", labels=PRESENT), sliced(8), filling(8, cpu=2)), 0),
-        ((nodes("g5.2xlarge", labels=PRESENT, taints=[("a", "b", "NoSchedule")]), sliced(8),
-            filling(8, cpu=2)), 0),
+        (
+            (
+                nodes("g5.2xlarge", labels=PRESENT, taints=[("a", "b", "NoSchedule")]),
+                sliced(8),
+                filling(8, cpu=2),
+            ),
+            0,
+        ),
         # Said once of pods, of the first nodes that they may be on.
         ((POOL, nodes("g5.2xlarge", labels=PRESENT, name="b"), sliced(8), filling(8, cpu=2)), 1),
     ],
-)  # fmt: skip
+)
 def test_shares_are_reached_before_cpu_or_memory_runs_out(
     items: tuple[Item, ...], count: int
 ) -> None:

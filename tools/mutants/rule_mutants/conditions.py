@@ -105,6 +105,8 @@ def _within_functions(tree: ast.AST, function: str = "") -> Iterator[tuple[_Plac
         for index, node in numbered:
             if not isinstance(node, ast.AST):
                 continue
+            if isinstance(node, ast.keyword) and node.arg == "strict":
+                continue  # says what holds anyway, and decides nothing
             if function and isinstance(node, ast.expr):
                 yield _Place(tree, field, index), node, function
             yield from _within_functions(node, _name(node, function))
