@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inventory_of import GPU, PRESENT, codes, nodes, plugin, pods, problems
+from inventory_of import GPU, PRESENT, codes, nodes, plugin, pods, problems, said
 
-from eks_gpushare.inventory.edges import amounts
+from eks_gpushare.inventory.edges import amounts, budgets
 from eks_gpushare.inventory.problem import Edit
 from eks_gpushare.inventory.source import UNKNOWN
 
@@ -141,3 +141,110 @@ def test_more_shares_than_a_node_has_are_found_in_containers_of_one_each() -> No
     assert codes(POOL, sliced(), pods(spec=spec)) == ["GPU1115"]
     spec["containers"].pop()
     assert codes(POOL, sliced(), pods(spec=spec)) == []
+
+
+def test_who_refuses_several_shares_is_named() -> None:
+    strict = sliced(failRequestsGreaterThanOne=True)
+    lenient = nodes(
+        name="b", ami="BOTTLEROCKET_x86_64_NVIDIA", user_data=(
+            "[settings.kubelet-device-plugins.nvidia]\n"
+            'device-sharing-strategy = "time-slicing"\n'
+            "[settings.kubelet-device-plugins.nvidia.time-slicing]\n"
+            "replicas = 4\nrename-by-default = false\nfail-requests-greater-than-one = false\n"
+        )
+    )  # fmt: skip
+    (one,) = problems(POOL, strict, pods({GPU: 2}), of=[amounts.SEVERAL_SHARES])
+    (both,) = problems(POOL, lenient, strict, pods({GPU: 2}), of=[amounts.SEVERAL_SHARES])
+    (nobody,) = problems(pods({SHARED: 2}), complete=False)
+
+    asked = "The Deployment app asks for 2 of"
+    assert one.message == (
+        f"{asked} nvidia.com/gpu in one container. The device plugin of the node group gpu refuses "
+        "that."
+    )
+    assert both.severity == "warning"
+    assert both.message == (
+        f"{asked} nvidia.com/gpu in one container. Pods take turns on each of the node group gpu, "
+        "so that 2 give no more than one."
+    )
+    assert nobody.message == (
+        f"{asked} nvidia.com/gpu.shared in one container. Pods take turns on each, so that 2 give "
+        "no more than one."
+    )
+
+
+@pytest.mark.parametrize(
+    ("pod", "message"),
+    [
+        (pods({GPU: 0.5}), "asks for 0.5 of nvidia.com/gpu, no whole number."),
+        (pods({GPU: 2}, {GPU: 0.5}), "asks for 0.5 of nvidia.com/gpu, no whole number."),
+        (
+            pods({}, {GPU: 2}),
+            "asks for 2 of nvidia.com/gpu under requests alone; it has to stand under limits.",
+        ),
+        (
+            pods({GPU: 1}, {GPU: 2}),
+            "asks for 2 of nvidia.com/gpu and limits it to 1; the two must be the same.",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_amount_is_said(pod: Item, message: str) -> None:
+    (found,) = problems(pod, complete=False)
+
+    assert found.message == f"The Deployment app {message}"
+
+
+def test_none_under_requests_alone_asks_for_nothing() -> None:
+    assert codes(pods({}, {GPU: 0}), complete=False) == []
+
+
+def test_what_a_node_has_is_named() -> None:
+    larger = nodes("p4d.24xlarge", name="b", labels=PRESENT)
+    (found,) = problems(POOL, larger, plugin(), pods({GPU: 9}))
+    spec = {"containers": [{"name": "web"}, container("a", 3), container("b", 2)]}
+    (of_two,) = problems(POOL, plugin(), pods(spec=spec))
+
+    assert found.message == (
+        "The Deployment app asks for 9 of nvidia.com/gpu in a pod, and a node has 8 at most."
+    )
+    assert found.fix == "Ask for 8 at most, or take nodes with more."
+    assert of_two.path[3:5] == ("containers", 1)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        (POOL, plugin(), pods({GPU: UNKNOWN})),
+        (POOL, plugin(), pods({GPU: 4.5})),
+        (POOL, plugin(UNKNOWN), pods({GPU: 9})),
+        (POOL, nodes("g9.xlarge", name="b", labels=PRESENT), plugin(), pods({GPU: 9})),
+        # The nodes that it may be on have as many.
+        (POOL, nodes("p4d.24xlarge", name="b", labels={**PRESENT, "pool": "b"}), plugin(),
+            pods({GPU: 8}, nodeSelector={"pool": "b"})),
+    ],
+)  # fmt: skip
+def test_what_may_be_enough_is_not_too_much(items: tuple[Item, ...]) -> None:
+    assert said(amounts.as_many_as_there_are, *items) == []
+
+
+def test_no_pod_is_on_the_larger_nodes() -> None:
+    larger = nodes("p4d.24xlarge", name="b", labels=PRESENT, taints=[("team", "ml", "NoSchedule")])
+
+    found = said(amounts.as_many_as_there_are, POOL, larger, plugin(), pods({GPU: 8}))
+    assert [code for code, _ in found] == ["GPU1115"]
+
+
+@pytest.mark.parametrize(("replicas", "count"), [(58, 0), (59, 1)])
+def test_a_node_has_no_more_shares_than_pods(replicas: int, count: int) -> None:
+    """A g5.xlarge runs 58 pods by default: four interfaces of fifteen addresses."""
+    block = {"resources": [{"name": GPU, "replicas": replicas}]}
+    chart = plugin({"config": {"map": {"a": {"sharing": {"timeSlicing": block}}}}})
+    both = nodes("g5.xlarge", "g5.2xlarge", labels=PRESENT)
+
+    assert len(problems(both, chart, of=[budgets.UNREACHABLE])) == count
+
+
+def test_whole_gpus_are_no_shares_of_which_there_may_be_too_many() -> None:
+    assert said(budgets.pods_of_nodes, POOL, plugin()) == []
+    assert said(budgets.pods_of_nodes, nodes("g9.xlarge"), sliced()) == []
+    assert said(budgets.pods_of_nodes, nodes(labels=UNKNOWN), sliced()) == []

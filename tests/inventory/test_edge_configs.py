@@ -16,6 +16,7 @@ from inventory_of import (
     plugin,
     pods,
     problems,
+    said,
 )
 
 from eks_gpushare.inventory.edges import configs
@@ -219,3 +220,176 @@ def test_what_pods_ask_for_follows_from_the_label() -> None:
     assert codes(labelled("b"), named(), maps, pods({GPU: 1})) == ["GPU1110"]
     assert codes(labelled("a"), named(), maps, pods({GPU: 1})) == []
     assert codes(labelled("b"), named(), maps, pods({f"{GPU}.shared": 1})) == []
+
+
+MPS = SLICES.replace("timeSlicing", "mps")
+CHARTS = "The Release nvidia-device-plugin"
+
+
+@pytest.mark.parametrize(
+    ("items", "message", "fix"),
+    [
+        (
+            (named(), config_map("shares", {"a": "version: v1"})),
+            f"{CHARTS} names the ConfigMap sharing, which is not here.",
+            "Make it in the namespace kube-system before the chart, or correct the name.",
+        ),
+        (
+            (plugin({"config": {"name": "sharing"}}, namespace=UNKNOWN),),
+            f"{CHARTS} names the ConfigMap sharing, which is not here.",
+            "Make it in the namespace of the release before the chart, or correct the name.",
+        ),
+        (
+            (
+                named(),
+                config_map("shares", {"a": "version: v1"}, "other"),
+                config_map("sharing", {"a": "version: v1"}, "default"),
+            ),
+            (
+                f"{CHARTS} is in the namespace kube-system, and the ConfigMap sharing in default. "
+                "A pod reads ConfigMaps of its own namespace only."
+            ),
+            "Make the ConfigMap in the namespace kube-system.",
+        ),
+        (
+            (named(default="a"), config_map("sharing", {})),
+            f"The default of {CHARTS.replace('The', 'the')} is a, and its configurations are none.",
+            "Name one of those, or add the key to the ConfigMap.",
+        ),
+        (
+            (named(default="c"), config_map("sharing", TWO)),
+            f"The default of {CHARTS.replace('The', 'the')} is c, and its configurations are a, b.",
+            "Name one of those, or add the key to the ConfigMap.",
+        ),
+    ],
+)
+def test_messages_say_what_there_is(items: tuple[Item, ...], message: str, fix: str) -> None:
+    (found,) = problems(POOL, *items)
+
+    assert (found.message, found.fix) == (message, fix)
+
+
+@pytest.mark.parametrize(
+    ("items", "said_so"),
+    [
+        ((named(), config_map("sharing", {"a": "version: v1\nx: [v1"})), "ConfigMap sharing"),
+        ((plugin({"config": {"map": {"a": "b: c\na: {"}}}),), "Release nvidia-device-plugin"),
+    ],
+)
+def test_what_is_no_yaml_is_said_with_its_line(items: tuple[Item, ...], said_so: str) -> None:
+    (found,) = problems(POOL, *items, of=[configs.NO_YAML])
+
+    assert found.message.startswith(f"The configuration a of the {said_so} is no YAML: ")
+    assert found.message.endswith(", in line 2.")
+
+
+@pytest.mark.parametrize(
+    ("items", "path"),
+    [
+        ((named(), config_map("sharing", {"a": "["})), ("data", "a")),
+        ((plugin({"config": {"map": {"a": "["}}}),), ("config", "map")),
+        ((operators(data={"a": "["}, default="a"),), ("devicePlugin", "config", "data")),
+    ],
+)
+def test_the_place_of_what_is_no_yaml(items: tuple[Item, ...], path: tuple[str, ...]) -> None:
+    (found,) = problems(POOL, *items, of=[configs.NO_YAML])
+
+    assert found.path == path
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        # Another plugin may have configurations, and the label may be for it.
+        (
+            (labelled("a"), plugin(), plugin(UNKNOWN, name="b")),
+            [("?GPU1120", "the values of the Release b")],
+        ),
+        ((labelled("a"), named(), config_map("sharing", UNKNOWN)), []),
+        ((labelled(UNKNOWN), named(), config_map("sharing", TWO)), []),
+        ((labelled(UNKNOWN), plugin()), []),
+        ((nodes(labels=UNKNOWN), named(), config_map("sharing", TWO)), []),
+        # A node as it is may get its label when somebody takes it up.
+        (
+            (
+                nodes(labels=PRESENT, provisioner="byHand"),
+                named(),
+                config_map("sharing", TWO),
+            ),
+            [],
+        ),
+        (
+            (
+                nodes(labels={**PRESENT, LABEL: "c"}, provisioner="autoMode"),
+                named(default="a"),
+                config_map("sharing", TWO),
+            ),
+            [],
+        ),
+    ],
+)
+def test_where_a_link_may_be_closed_nothing_is_wrong(
+    items: tuple[Item, ...], expected: list[tuple[str, str]]
+) -> None:
+    assert said(configs.closure, *items) == expected
+
+
+UNUSED = "holds a configuration of the device plugin, and"
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((config_map("sharing", {"a": SLICES}),), [f"The ConfigMap sharing {UNUSED} nothing here"]),
+        (
+            (plugin(), config_map("sharing", {"a": MPS})),
+            [f"The ConfigMap sharing {UNUSED} the Release nvidia-device-plugin names none."],
+        ),
+        (
+            (named(), config_map("sharing", {"a": MPS}), config_map("b", {"a": MPS})),
+            [f"The ConfigMap b {UNUSED} the Release nvidia-device-plugin names sharing."],
+        ),
+        (
+            (named(name=UNKNOWN), config_map("sharing", {"a": MPS})),
+            ["whether anything names the ConfigMap sharing"],
+        ),
+        (
+            (named(), config_map(UNKNOWN, {"a": MPS})),
+            ["the name of the ConfigMap Unknown.UNKNOWN"],
+        ),
+        (
+            (plugin(), config_map("sharing", {"a": MPS}), pods(volumes=UNKNOWN)),
+            ["whether anything names the ConfigMap sharing"],
+        ),
+        # Other charts read other documents, and documents of others are not about shares.
+        (
+            (chart("other"), config_map("sharing", {"a": SLICES.replace("replicas", "count")})),
+            [],
+        ),
+        ((config_map("sharing", {"a": SLICES.replace("sharing", "shared")}),), []),
+        ((config_map("sharing", {"a": SLICES.replace("timeSlicing", "slices")}),), []),
+        ((config_map("sharing", {"a": {"sharing": {"mps": {"replicas": 2}}}}),), []),
+    ],
+)
+def test_a_map_that_nothing_reads_is_told_by_what_names_none(
+    items: tuple[Item, ...], expected: list[str]
+) -> None:
+    found = [message for _, message in said(configs.unused_maps, *items)]
+
+    assert len(found) == len(expected)
+    assert all(each.startswith(start) for each, start in zip(found, expected, strict=True))
+
+
+def test_a_map_in_a_projected_volume_is_read() -> None:
+    volumes = [{"projected": {"sources": [{"configMap": {"name": "sharing"}}]}}]
+
+    assert said(configs.unused_maps, config_map("sharing", {"a": MPS}), pods(volumes=volumes)) == []
+
+
+def test_of_files_a_map_is_unused_beside_a_chart_only() -> None:
+    found = config_map("sharing", {"a": MPS})
+
+    assert said(configs.unused_maps, found, complete=False) == []
+    assert [code for code, _ in said(configs.unused_maps, found, plugin(), complete=False)] == [
+        "GPU1121"
+    ]

@@ -17,6 +17,7 @@ from inventory_of import (
     operator,
     plugin,
     problems,
+    said,
 )
 
 from eks_gpushare.inventory.edges import daemonsets
@@ -281,3 +282,223 @@ def test_of_files_what_is_missing_may_stand_in_others() -> None:
 )
 def test_what_is_not_known_is_said(items: tuple[Item, ...]) -> None:
     assert "?GPU1100" in codes(*items)
+
+
+NODES = "the node group gpu"
+CHARTS = "the Release nvidia-device-plugin"
+OPERANDS = "nvidia.com/gpu.deploy.operands"
+REPLACED = ", where a list takes the place of the chart's own"
+OR_BY_HAND = ", or give the nodes the label nvidia.com/gpu.present=true."
+OF_TEAM = "{key: team, operator: Exists}"
+UNKNOWN_AMI = nodes(ami=UNKNOWN, taints=[TEAM], labels=PRESENT)
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((nodes(taints=UNKNOWN), plugin({**GFD, "tolerations": ANY})), f"the taints of {NODES}"),
+        (
+            (nodes(taints=UNKNOWN, labels=PRESENT), plugin()),
+            f"the taints of {NODES}",
+        ),
+        (
+            (nodes(taints=[TEAM]), plugin({**GFD, "tolerations": ANY, **worker(UNKNOWN)})),
+            f"the tolerations of the NFD worker of {CHARTS}",
+        ),
+        (
+            (
+                nodes(taints=[TEAM], labels=PRESENT),
+                plugin({"tolerations": [ANY_GPU_TAINT, UNKNOWN]}),
+            ),
+            f"the tolerations of the device plugin of {CHARTS}",
+        ),
+        (
+            (nodes(), plugin({**GFD, "nfd": {"enabled": UNKNOWN}})),
+            f"whether the NFD worker of {CHARTS} is there",
+        ),
+        (
+            (
+                nodes(taints=[TEAM]),
+                plugin({**GFD, "tolerations": ANY}),
+                chart("node-feature-discovery", {"worker": {"tolerations": UNKNOWN}}),
+            ),
+            "the tolerations of the NFD worker of the Release node-feature-discovery",
+        ),
+        ((nodes(labels={OPERANDS: UNKNOWN}), operator()), f"the labels of {NODES}"),
+    ],
+)
+def test_what_the_plugin_hangs_on_is_named(items: tuple[Item, ...], expected: str) -> None:
+    assert said(daemonsets.plugin_reaches, *items) == [("?GPU1100", expected)]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        # The plugin's own chart does not go by that label.
+        (nodes(labels={**PRESENT, OPERANDS: UNKNOWN}), plugin()),
+        (nodes(labels=UNKNOWN),),
+        (nodes(labels={OPERANDS: "false"}),),
+        (nodes(labels={OPERANDS: "false"}), operator()),
+        (nodes(taints=[TEAM]), daemon_set("fluent-bit:1"), daemon_set(NVIDIAS, tolerations=ANY)),
+        # One of two is enough.
+        (
+            nodes(taints=[TEAM]),
+            plugin({**GFD, "tolerations": ANY, **worker(UNKNOWN)}),
+            chart("node-feature-discovery", {"worker": {"tolerations": ANY}}),
+        ),
+        (
+            nodes(taints=[TEAM]),
+            plugin({**GFD, "tolerations": ANY, "nfd": {"enabled": UNKNOWN}}),
+            chart("node-feature-discovery", {"worker": {"tolerations": ANY}}),
+        ),
+        # AWS gives the label, whatever its value.
+        (nodes(labels=PRESENT), plugin({"nodeSelector": {"topology.kubernetes.io/zone": "a"}})),
+    ],
+)
+def test_nothing_is_said_where_nothing_hangs_on_it(items: tuple[Item, ...]) -> None:
+    assert said(daemonsets.plugin_reaches, *items) == []
+
+
+def test_a_label_that_is_not_known_may_be_the_one_for_the_plugin() -> None:
+    found = said(
+        daemonsets.plugin_reaches,
+        nodes(labels=UNKNOWN),
+        daemon_set(NVIDIAS, nodeSelector={"pool": "gpu"}),
+    )
+
+    assert found == []
+
+
+def test_a_daemon_set_whose_image_is_not_known_may_be_the_plugin() -> None:
+    expected = [("?GPU1102", "what a DaemonSet runs, whose image is not known")]
+
+    assert said(daemonsets.plugin_reaches, nodes(), daemon_set(UNKNOWN)) == expected  # type: ignore[arg-type]
+    files = said(daemonsets.plugin_reaches, nodes(), daemon_set(UNKNOWN), complete=False)  # type: ignore[arg-type]
+    assert files == []
+
+
+def test_nodes_that_may_run_bottlerocket_may_have_a_plugin() -> None:
+    of_ami = [("?GPU1102", f"the AMI of {NODES}")]
+    items = (UNKNOWN_AMI, plugin())
+
+    assert said(daemonsets.plugin_reaches, *items) == of_ami
+    ((code, _),) = said(daemonsets.plugin_reaches, *items, complete=False)
+    assert code == "GPU1100"
+    unlabelled = (nodes(ami=UNKNOWN), plugin())
+    assert said(daemonsets.plugin_reaches, *unlabelled, complete=False) == of_ami
+    settings = nodes(ami=UNKNOWN, taints=[TEAM], labels=PRESENT, user_data="[settings]\n")
+    assert said(daemonsets.plugin_reaches, settings, plugin()) == of_ami
+    script = nodes(ami=UNKNOWN, taints=[TEAM], labels=PRESENT, user_data="#!/bin/bash\n")
+    ((code, _),) = said(daemonsets.plugin_reaches, script, plugin())
+    assert code == "GPU1100"
+
+
+@pytest.mark.parametrize(
+    ("items", "missing", "fix", "path"),
+    [
+        (
+            (plugin(),),
+            "NFD is not there",
+            f"Set `gfd.enabled: true`, which brings NFD{OR_BY_HAND}",
+            ("gfd", "enabled"),
+        ),
+        (
+            (plugin({**GFD, "nfd": {"enabled": False}}),),
+            "NFD is not there",
+            f"Set `nfd.enabled: true`{OR_BY_HAND}",
+            ("nfd", "enabled"),
+        ),
+        (
+            (operator({"nfd": {"enabled": False}}),),
+            "NFD is not there",
+            "Set `nfd.enabled: true`.",
+            ("nfd", "enabled"),
+        ),
+        (
+            (daemon_set(NVIDIAS, nodeSelector=PRESENT),),
+            "NFD is not there",
+            f"Install NFD{OR_BY_HAND}",
+            ("spec", "template", "spec"),
+        ),
+        (
+            (
+                daemon_set(NVIDIAS, nodeSelector=PRESENT),
+                chart("node-feature-discovery", {"worker": {"nodeSelector": {"a": "b"}}}),
+            ),
+            "the NFD worker of the Release node-feature-discovery is for other nodes",
+            (
+                "Let the selectors of the NFD worker of the Release node-feature-discovery be for "
+                f"them too{OR_BY_HAND}"
+            ),
+            ("spec", "template", "spec"),
+        ),
+        (
+            (plugin({**GFD, "nfd": {"worker": {"nodeSelector": {"a": "b"}}}}),),
+            f"the NFD worker of {CHARTS} is for other nodes",
+            f"Let the selectors of the NFD worker of {CHARTS} be for them too{OR_BY_HAND}",
+            (),
+        ),
+    ],
+)
+def test_what_labels_nodes_is_brought_by_what_is_missing(
+    items: tuple[Item, ...], missing: str, fix: str, path: tuple[str, ...]
+) -> None:
+    (found,) = problems(nodes(), *items, of=[daemonsets.UNLABELLED])
+
+    assert (found.fix, found.path) == (fix, path)
+    assert f": {missing}, and the nodes" in found.message
+
+
+@pytest.mark.parametrize(
+    ("items", "fix", "edit"),
+    [
+        (
+            (daemon_set(NVIDIAS, tolerations=[ANY_GPU_TAINT]),),
+            f"Add {OF_TEAM} to `tolerations`.",
+            "append",
+        ),
+        ((daemon_set(NVIDIAS),), f"Add {OF_TEAM} to `tolerations`.", "set"),
+        ((plugin(),), f"Add {OF_TEAM} to `tolerations`{REPLACED}.", "set"),
+        ((plugin({"tolerations": []}),), f"Add {OF_TEAM} to `tolerations`.", "set"),
+        (
+            (plugin({"tolerations": [ANY_GPU_TAINT]}),),
+            f"Add {OF_TEAM} to `tolerations`.",
+            "append",
+        ),
+        # To the chart of the operator an empty list is none.
+        (
+            (
+                operator(
+                    {"daemonsets": {"tolerations": []}, **worker(ANY, "node-feature-discovery")}
+                ),
+            ),
+            f"Add {OF_TEAM} to `daemonsets.tolerations`{REPLACED}.",
+            "set",
+        ),
+    ],
+)
+def test_a_list_is_added_to_or_takes_the_place_of_the_charts(
+    items: tuple[Item, ...], fix: str, edit: str
+) -> None:
+    (found,) = problems(nodes(taints=[TEAM], labels=PRESENT), *items)
+
+    assert found.fix == fix
+    assert [each.kind for each in found.edits] == [edit]
+
+
+def test_the_list_in_place_of_an_empty_one_keeps_what_the_operator_has() -> None:
+    values = {"daemonsets": {"tolerations": []}, **worker(ANY, "node-feature-discovery")}
+    (found,) = problems(nodes(taints=[TEAM, USUAL]), operator(values))
+
+    (edit,) = found.edits
+    assert ANY_GPU_TAINT in list(edit.value)
+
+
+def test_an_exporter_is_not_missed_where_it_may_be_meant_for_others() -> None:
+    pool = nodes(taints=[USUAL], labels=PRESENT)
+    zone = {"nodeSelector": {"topology.kubernetes.io/zone": "a"}}
+
+    assert said(daemonsets.others_reach, pool, chart("dcgm-exporter", zone)) == []
+    of_auto_mode = nodes(taints=[USUAL], provisioner="autoMode")
+    assert said(daemonsets.others_reach, of_auto_mode, chart("dcgm-exporter")) == []
+    assert said(daemonsets.others_reach, pool, plugin(GFD), operator()) == []

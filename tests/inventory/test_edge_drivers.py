@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inventory_of import PRESENT, chart, codes, nodes, plugin, problems
+from inventory_of import PRESENT, chart, codes, nodes, plugin, problems, said
 
 from eks_gpushare.inventory.edges import drivers
 from eks_gpushare.inventory.problem import Edit
@@ -98,3 +98,72 @@ def test_the_edit_switches_both_off() -> None:
 )
 def test_what_is_not_known_is_said(items: tuple[Item, ...]) -> None:
     assert codes(*items) == [f"?{drivers.TWICE.id}"]
+
+
+@pytest.mark.parametrize(
+    ("items", "complete", "severity"),
+    [
+        ((nodes(ami="AL2023_x86_64_STANDARD"),), True, None),
+        ((nodes(ami="AL2023_x86_64_STANDARD"),), False, "warning"),
+        ((nodes(ami="AL2023_x86_64_STANDARD"), operator(driver=False)), False, None),
+    ],
+)
+def test_of_files_an_operator_may_stand_in_others(
+    items: tuple[Item, ...],
+    complete: bool,
+    severity: str | None,
+) -> None:
+    (found,) = problems(*items, complete=complete, of=[drivers.NOWHERE])
+
+    assert found.severity == severity
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        (nodes(ami=AL2023, provisioner="autoMode"), operator()),
+        (nodes(ami=AL2023, provisioner="byHand"), operator()),
+        # Signs of GPUs, and no type that has one.
+        (nodes(instance_types=(), labels=PRESENT, ami=AL2023), operator()),
+        (nodes(ami=UNKNOWN), operator(driver=False, toolkit=False)),
+        (nodes(ami="custom"), operator()),
+        (nodes(provisioner="selfManaged"), operator()),
+        (nodes(ami="AL2023_x86_64_STANDARD"), operator(driver=UNKNOWN)),
+        (nodes(ami="AL2023_x86_64_STANDARD"), operator(driver=False), operator(driver=True)),
+    ],
+)
+def test_where_a_driver_may_be_right_nothing_is_said(items: tuple[Item, ...]) -> None:
+    assert said(drivers.drivers, *items) == []
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((nodes(ami=UNKNOWN), operator()), "the AMI of the node group gpu"),
+        (
+            (nodes(ami=AL2023), operator(driver=UNKNOWN)),
+            "whether the Release gpu-operator installs drivers on the node group gpu",
+        ),
+        (
+            (nodes(ami=UNKNOWN), operator(driver=UNKNOWN)),
+            "whether the Release gpu-operator installs drivers on the node group gpu",
+        ),
+        ((nodes(ami=AL2023, labels=UNKNOWN), operator()), "the labels of the node group gpu"),
+    ],
+)
+def test_what_is_not_known_of_drivers_is_named(items: tuple[Item, ...], expected: str) -> None:
+    assert said(drivers.drivers, *items) == [("?GPU1180", expected)]
+
+
+def test_the_message_names_what_is_there_twice() -> None:
+    (both,) = problems(nodes(ami=AL2023), operator())
+    (one,) = problems(nodes(), operator(driver=False))
+
+    assert both.message == (
+        "The Release gpu-operator installs the driver and the toolkit, and the AMI of the node "
+        "group gpu, AL2023_x86_64_NVIDIA, has them."
+    )
+    assert one.message == (
+        "The Release gpu-operator installs the toolkit, and the AMI of the node group gpu has them."
+    )
+    assert one.path == ("toolkit", "enabled")

@@ -5,11 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inventory_of import ANY_GPU_TAINT, GPU, PRESENT, USUAL, codes, nodes, plugin, pods, problems
+from inventory_of import (
+    ANY_GPU_TAINT,
+    GPU,
+    PRESENT,
+    USUAL,
+    codes,
+    judgements,
+    nodes,
+    operator,
+    plugin,
+    pods,
+    problems,
+)
 
 from eks_gpushare.inventory.edges import landing
 from eks_gpushare.inventory.items import NodeTaint
-from eks_gpushare.inventory.problem import Edit
+from eks_gpushare.inventory.problem import Edit, NotSeen
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
@@ -236,3 +248,145 @@ def test_a_resource_that_is_meant_to_be_one_of_gpus_is_nowhere(name: str) -> Non
 @pytest.mark.parametrize("name", ["pgpu", "vgpu", "gpumem", "gpucores", "hostdev", "rdma_shared_a"])
 def test_resources_of_other_plugins_are_left_alone(name: str) -> None:
     assert codes(FREE, sliced(), pods({f"nvidia.com/{name}": 1})) == []
+
+
+SMALL = "nvidia.com/mig-1g.5gb"
+
+
+def cut(layout: str, **more: Any) -> Item:
+    return nodes("p4d.24xlarge", labels={"nvidia.com/mig.config": layout, **more}, name=layout)
+
+
+def by(strategy: str) -> Item:
+    return operator({"mig": {"strategy": strategy}})
+
+
+@pytest.mark.parametrize(
+    ("items", "fix"),
+    [
+        (
+            (FREE, sliced(), pods({SHARED: 1})),
+            "Ask for nvidia.com/gpu, as shares are called without renameByDefault.",
+        ),
+        (
+            (cut("all-1g.5gb"), by("single"), pods({SMALL: 1})),
+            "Ask for nvidia.com/gpu, as MIG devices are called by the single strategy.",
+        ),
+        (
+            (cut("all-1g.5gb"), by("mixed"), pods({GPU: 1})),
+            "Ask for nvidia.com/mig-1g.5gb, as MIG devices are called by the mixed strategy.",
+        ),
+        ((FREE, sliced(), pods({"nvidia.com/gpus": 1})), "Ask for nvidia.com/gpu."),
+        ((FREE, RENAMED, pods({SMALL: 1})), "Ask for nvidia.com/gpu.shared."),
+        (
+            (cut("all-1g.5gb"), by("mixed"), pods({"nvidia.com/mig-7g.40gb": 1})),
+            "Ask for nvidia.com/mig-1g.5gb.",
+        ),
+        (
+            (cut("all-1g.5gb"), by("mixed"), pods({SHARED: 1})),
+            "Ask for nvidia.com/mig-1g.5gb.",
+        ),
+        (
+            (cut("all-balanced"), by("mixed"), pods({GPU: 1})),
+            "Ask for one of those, or change what the nodes advertise.",
+        ),
+        (
+            (FREE, cut("all-balanced"), by("mixed"), pods({SHARED: 1})),
+            "Ask for nvidia.com/gpu, as shares are called without renameByDefault.",
+        ),
+        ((nodes("m5.large"), pods({GPU: 1})), "Add nodes with GPUs, or ask for none."),
+    ],
+)
+def test_the_fix_says_what_is_meant(items: tuple[Item, ...], fix: str) -> None:
+    assert [each.fix for each in problems(*items)] == [fix]
+
+
+def test_nodes_whose_plugin_stops_have_no_gpu() -> None:
+    (found,) = problems(
+        cut("all-balanced"), by("single"), pods({GPU: 1}), of=[landing.NOT_ADVERTISED]
+    )
+
+    assert found.message == (
+        "The Deployment app asks for nvidia.com/gpu, which no node advertises: the nodes with GPUs "
+        "have no GPU at all."
+    )
+
+
+def test_resources_of_two_pools_are_on_no_node_together() -> None:
+    (found,) = problems(FREE, cut("all-1g.5gb"), by("mixed"), pods({GPU: 1, SMALL: 1}))
+
+    assert found.message == (
+        "The Deployment app asks for nvidia.com/gpu and nvidia.com/mig-1g.5gb, and no node has "
+        "both."
+    )
+    assert found.path[-1] == GPU
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        (nodes(taints=[(GPU, "true", "NoExecute")], labels=PRESENT), sliced(), pods({GPU: 1})),
+        (TEAMS, RENAMED, pods({SHARED: 1})),
+    ],
+)
+def test_of_other_taints_nothing_is_said_of_eks(items: tuple[Item, ...]) -> None:
+    (found,) = problems(*items)
+
+    assert found.message.endswith("which has it.")
+
+
+def test_a_toleration_is_added_to_those_that_are_there() -> None:
+    other = {"key": "other", "operator": "Exists"}
+    (found,) = problems(TEAMS, sliced(), pods({GPU: 1}, tolerations=[other]))
+
+    added = {"key": "team", "operator": "Exists", "effect": "NoSchedule"}
+    assert found.edits == (Edit("append", ("spec", "template", "spec", "tolerations"), added),)
+
+
+@pytest.mark.parametrize(
+    ("pools", "more"),
+    [
+        ((POOL,), ""),
+        ((POOL, nodes(name="b", labels=PRESENT)), ", nor is the other pool"),
+        (
+            (POOL, *(nodes(name=each, labels=PRESENT) for each in "bc")),
+            ", nor are 2 other pools",
+        ),
+        ((nodes("g5.xlarge", "g5.2xlarge", labels=PRESENT),), ""),
+    ],
+)
+def test_the_message_counts_pools_that_are_not_such(pools: tuple[Item, ...], more: str) -> None:
+    (found,) = problems(*pools, sliced(), pods({GPU: 1}, nodeSelector={"a": "b"}))
+
+    assert found.message == (
+        f"The Deployment app wants the label a=b, and the node group gpu is not such{more}."
+    )
+    assert found.path == ("spec", "template", "spec", "nodeSelector")
+
+
+def test_the_place_of_an_affinity_is_named() -> None:
+    required = affinity({"key": "a", "operator": "In", "values": ["b"]})
+    (found,) = problems(POOL, sliced(), pods({GPU: 1}, affinity=required))
+
+    assert found.path == ("spec", "template", "spec", "affinity")
+
+
+@pytest.mark.parametrize(
+    ("pool", "pod", "what"),
+    [
+        (TEAMS, pods({GPU: 1}, tolerations=UNKNOWN), "the tolerations of the Deployment app"),
+        (TEAMS, pods({GPU: 1}, nodeSelector=UNKNOWN), None),
+        (FREE, pods({GPU: 1}, nodeSelector=UNKNOWN), "the nodeSelector of the Deployment app"),
+        (FREE, pods({GPU: 1}, affinity=UNKNOWN), "the affinity of the Deployment app"),
+        (nodes(labels=PRESENT, taints=UNKNOWN), pods({GPU: 1}), "the taints of the node group gpu"),
+        (FREE, pods({GPU: 1}, schedulerName=UNKNOWN, nodeSelector={"a": "b"}), None),
+    ],
+)
+def test_what_is_not_known_is_named(pool: Item, pod: Item, what: str | None) -> None:
+    found = [
+        each.what
+        for each in judgements(pool, sliced(), pod)
+        if isinstance(each, NotSeen) and each.rule is landing.PODS_KEPT_OUT
+    ]
+
+    assert found == ([] if what is None else [what])

@@ -6,7 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from inventory_of import GPU, PRESENT, codes, config_map, nodes, operator, plugin, pods, problems
+from inventory_of import (
+    GPU,
+    PRESENT,
+    chart,
+    codes,
+    config_map,
+    daemon_set,
+    nodes,
+    operator,
+    plugin,
+    pods,
+    problems,
+    said,
+)
 
 from eks_gpushare.inventory.edges import mig
 from eks_gpushare.inventory.source import UNKNOWN
@@ -228,3 +241,84 @@ def test_what_is_not_known_is_said_where_it_counts() -> None:
     assert codes(cut("halves"), release, layouts) == ["GPU1131"]
     assert codes(nodes(A100, user_data=UNKNOWN, labels=PRESENT), SINGLE) == ["?GPU1130"]
     assert codes(nodes(A100, user_data=UNKNOWN, labels=PRESENT), plugin()) == []
+
+
+GUEST = nodes(name="by-hand", provisioner="byHand", instance_types=(), labels={LABEL: "all-1g.5gb"})
+MANAGER = daemon_set("nvcr.io/nvidia/cloud-native/k8s-mig-manager:v0.12.1")
+
+
+@pytest.mark.parametrize(
+    ("items", "count"),
+    [
+        ((nodes("g4dn.xlarge", labels=PRESENT), GUEST), 1),
+        ((nodes("g4dn.xlarge", labels=UNKNOWN), GUEST), 1),
+        # Nodes of which nobody knows what they can have may be the ones.
+        ((nodes("g4dn.xlarge", labels=PRESENT), nodes("g9.xlarge", name="b"), GUEST), 0),
+        ((nodes("g4dn.xlarge", labels=PRESENT), nodes(A100, name="b"), GUEST), 0),
+        ((GUEST,), 0),
+        # A node as it is, with its type, is judged by itself and once.
+        ((nodes("g4dn.xlarge", provisioner="byHand", labels={LABEL: "all-1g.5gb"}),), 1),
+        ((nodes("g4dn.xlarge", labels=PRESENT), nodes(
+            name="b", instance_types=(), labels={LABEL: "all-1g.5gb"})), 0),
+        ((nodes("g4dn.xlarge", labels=PRESENT), nodes(
+            name="b", provisioner="byHand", instance_types=(), labels={LABEL: UNKNOWN})), 0),
+        ((nodes("g4dn.xlarge", labels=PRESENT), nodes(
+            name="b", provisioner="byHand", instance_types=(), labels={"a": "b"})), 0),
+    ],
+)  # fmt: skip
+def test_a_layout_by_hand_is_held_against_all_nodes(items: tuple[Item, ...], count: int) -> None:
+    found = said(mig.layouts, *items, operator(MIXED))
+
+    assert [code for code, _ in found] == ["GPU1130"] * count
+
+
+def test_each_declaration_is_told_of_once_and_of_its_first_problem() -> None:
+    both = nodes("g5.xlarge", "g5.2xlarge", labels={LABEL: "all-1g.5gb"})
+    devices = item("all", {"1g.10gb": 1, "4g.40gb": 1})
+
+    assert len(problems(both, operator(MIXED))) == 2  # a message for each type
+    assert len(problems(cut("odd"), *own(odd=[devices]))) == 1
+    assert len(problems(booted("*=9:0,14:4", A100, A100), SINGLE)) == 1
+
+
+def test_what_there_is_instead_is_listed() -> None:
+    (none,) = problems(cut("halves"), *own())
+    (two,) = problems(cut("halves"), *own(half=HALF, other=HALF))
+    (keys,) = problems(nodes(), own()[0], config_map("layouts", {"a": "", "b": ""}))
+    (no_key,) = problems(nodes(), own()[0], config_map("layouts", {}))
+
+    assert none.message.endswith("=halves; MIG manager's ConfigMap has none.")
+    assert two.message.endswith("=halves; MIG manager's ConfigMap has half, other.")
+    assert keys.message == "The ConfigMap layouts has the keys a, b; MIG manager reads one."
+    assert no_key.message == "The ConfigMap layouts has the keys none; MIG manager reads one."
+
+
+@pytest.mark.parametrize(
+    ("items", "complete", "found"),
+    [
+        ((cut("all-1g.5gb"),), True, ["GPU1132"]),
+        ((cut("all-1g.5gb"),), False, []),
+        ((cut("all-1g.5gb"), chart("dcgm-exporter")), False, []),
+        ((cut("all-1g.5gb"), OF_PLUGIN), False, ["GPU1132"]),
+        ((cut("all-1g.5gb"), OF_PLUGIN, MANAGER), True, []),
+        ((cut("all-1g.5gb"), operator()), True, []),
+        ((cut("all-disabled"), OF_PLUGIN), True, []),
+        ((nodes(labels={LABEL: UNKNOWN}), OF_PLUGIN), True, []),
+        ((nodes(labels=UNKNOWN), OF_PLUGIN), True, []),
+        ((nodes(), own(half=HALF)[0], config_map(UNKNOWN, {})), True, []),
+        ((nodes(), own(half=HALF)[0], config_map("layouts", UNKNOWN)), True, []),
+        ((nodes(), operator(UNKNOWN)), True, []),
+        ((nodes(), operator({"migManager": UNKNOWN})), True, ["?GPU1120"]),
+        ((nodes(), operator({"migManager": {"config": {"name": UNKNOWN}}})), True, ["?GPU1120"]),
+        ((nodes(), operator({"migManager": {"config": {"name": "a", "data": {}}}})), True, [
+            "GPU1120"]),
+        ((nodes(), operator({"migManager": {"config": {"name": "a", "data": {"b": ""}}}})), True,
+            []),
+    ],
+)  # fmt: skip
+def test_somebody_applies_the_label(
+    items: tuple[Item, ...],
+    complete: bool,
+    found: list[str],
+) -> None:
+    assert [code for code, _ in said(mig.managers, *items, complete=complete)] == found

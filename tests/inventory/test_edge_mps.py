@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inventory_of import GPU, PRESENT, codes, nodes, operator, plugin, pods, problems
+from inventory_of import GPU, PRESENT, codes, nodes, operator, plugin, pods, problems, said
 
+from eks_gpushare.inventory.edges import mps as mps_edge
+from eks_gpushare.inventory.edges.mps import user_of
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
@@ -117,3 +119,58 @@ def test_a_user_of_containers_counts() -> None:
         "The Deployment b runs as user 7 and the Deployment app as 0; both share GPUs by MPS on "
         "the node group gpu, where one of the two is served at a time."
     )
+
+
+def test_mig_devices_that_nobody_hands_out_are_no_devices_of_mps() -> None:
+    cut = nodes("p4d.24xlarge", labels=PRESENT, user_data='MIG_LAYOUT="*=19:0"')
+
+    assert codes(cut, plugin(mps(**GFD))) == ["GPU1134"]
+    assert (
+        codes(nodes("p4d.24xlarge", labels=PRESENT), plugin(mps(**GFD, migStrategy="single"))) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "user"),
+    [
+        ({"containers": [{}], "securityContext": {"runAsUser": 5}}, 5),
+        ({"containers": [{"securityContext": {"runAsUser": 7}}]}, 7),
+        ({"containers": [{"securityContext": {"runAsUser": 7}}, {}]}, None),
+        (
+            {
+                "containers": [{"securityContext": {"runAsUser": 5}}, {}],
+                "securityContext": {"runAsUser": 5},
+            },
+            5,
+        ),
+        (
+            {
+                "containers": [{}],
+                "initContainers": [{"securityContext": {"runAsUser": 0}}],
+                "securityContext": {"runAsUser": 5},
+            },
+            5,
+        ),
+        ({"containers": []}, None),
+        ({"containers": [{}]}, None),
+        ({}, None),
+    ],
+)
+def test_the_user_of_a_pod_is_that_of_all_its_containers(spec: Any, user: int | None) -> None:
+    assert user_of(spec) == user
+
+
+def test_each_declaration_is_told_of_once() -> None:
+    both = nodes("g5.xlarge", "g5.2xlarge", labels=PRESENT)
+    more = pods({GPU: 1}, name="c", securityContext={"runAsUser": 9})
+
+    assert [each.rule.id for each in problems(both, plugin(mps(49)))] == ["GPU1173", "GPU1171"]
+    found = problems(both, DAEMON, as_user(0), as_user(1000, "b"), more)
+    assert [each.rule.id for each in found] == ["GPU1170", "GPU1170"]
+
+
+def test_of_files_feature_discovery_may_stand_in_others() -> None:
+    (found,) = problems(POOL, plugin(mps()), complete=False)
+
+    assert found.severity == "warning"
+    assert said(mps_edge.nodes_with_mps, nodes(labels=UNKNOWN), plugin(mps())) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inventory_of import GPU, PRESENT, codes, nodes, operator, overlay, plugin, problems
+from inventory_of import GPU, PRESENT, codes, nodes, operator, overlay, plugin, problems, said
 
 from eks_gpushare.inventory.edges import promises
 from eks_gpushare.inventory.source import UNKNOWN
@@ -175,3 +175,85 @@ def test_what_is_not_known_is_said() -> None:
     family = one("karpenter.k8s.aws/instance-family", "g5")
     assert codes(pool(), RENAMED, overlay(FOUR, family)) == ["?GPU1140"]
     assert codes(nodes(labels=PRESENT, promised=UNKNOWN), sliced()) == ["?GPU1140"]
+
+
+SMALL = "nvidia.com/mig-1g.5gb"
+
+
+@pytest.mark.parametrize(
+    ("items", "complete", "severity"),
+    [
+        ((pool(), RENAMED), True, None),
+        ((pool(), RENAMED), False, "warning"),  # an overlay may stand in another file
+        ((pool(), RENAMED, overlay({GPU: "0"}, OF_TYPE)), False, None),
+    ],
+)
+def test_a_share_that_nothing_tells_of(
+    items: tuple[Item, ...],
+    complete: bool,
+    severity: str | None,
+) -> None:
+    (found,) = problems(*items, complete=complete, of=[promises.NOT_PROMISED])
+
+    assert found.severity == severity
+    assert found.fix == (
+        'Add a NodeOverlay for g5.xlarge with the capacity `nvidia.com/gpu.shared: "4"`.'
+    )
+
+
+@pytest.mark.parametrize(
+    ("lighter", "heavier", "expected"),
+    [
+        # Karpenter merges them, resource by resource: what the lighter alone says holds.
+        ({SMALL: "7"}, FOUR, [("GPU1140", "The NodeOverlay lighter says that a g5.xlarge has 7")]),
+        ({SHARED: "9"}, {GPU: "0"}, [("GPU1140", "The NodeOverlay lighter says that a g5")]),
+        ({SHARED: "4"}, {GPU: "0"}, []),
+        ({SMALL: "7"}, {SMALL: "0", **FOUR}, []),
+    ],
+)
+def test_what_the_lighter_overlay_says_holds_too(
+    lighter: Any, heavier: Any, expected: list[tuple[str, str]]
+) -> None:
+    overlays = (
+        overlay(lighter, OF_TYPE, weight=1, name="lighter"),
+        overlay(heavier, OF_TYPE, weight=2, name="heavier"),
+    )
+    found = said(promises.karpenter, pool(), RENAMED, *overlays)
+
+    assert [(code, text[: len(start)]) for (code, text), (_, start) in zip(
+        found, expected, strict=True)] == expected  # fmt: skip
+
+
+def test_a_weight_that_is_none_is_the_least() -> None:
+    wrong = overlay({SHARED: "5"}, OF_TYPE, weight=None, name="b")
+
+    assert codes(pool(), RENAMED, overlay(FOUR, OF_TYPE, weight=1), wrong) == []
+    assert "GPU1143" in codes(pool(), RENAMED, overlay(FOUR, OF_TYPE, weight=0), wrong)
+
+
+def test_gpus_that_are_not_taken_back_are_told_with_what_there_is() -> None:
+    (found,) = problems(pool(), RENAMED, overlay({SHARED: "4"}, OF_TYPE))
+    nothing = (
+        nodes("p4d.24xlarge", provisioner="karpenter", labels={"nvidia.com/mig.config":
+            "all-balanced"}),
+        operator(),
+        overlay({"nvidia.com/mig-2g.10gb": "0"}, one(TYPE, "p4d.24xlarge")),
+    )  # fmt: skip
+    (stopped,) = problems(*nothing, of=[promises.NOT_TAKEN_BACK])
+
+    assert found.message.endswith("and its nodes have 4 of nvidia.com/gpu.shared only.")
+    assert stopped.message.endswith("and its nodes have none only.")
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        (pool(), plugin(), overlay({GPU: "many"}, OF_TYPE)),
+        (pool(), plugin(), overlay({"example.com/x": "3"}, OF_TYPE)),
+        (nodes(labels=PRESENT), RENAMED),
+        (pool(advertised={"g5.xlarge": {SHARED: 4}}), RENAMED),
+        (nodes(provisioner="karpenter", labels=UNKNOWN), RENAMED),
+    ],
+)
+def test_karpenter_is_told_enough(items: tuple[Item, ...]) -> None:
+    assert said(promises.karpenter, *items) == []

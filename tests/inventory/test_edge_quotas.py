@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inventory_of import GPU, PRESENT, codes, nodes, plugin, problems, quota
+from inventory_of import GPU, PRESENT, codes, nodes, operator, plugin, problems, quota, said
 
+from eks_gpushare.inventory.edges import quotas
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.vcpus import vcpus_at_most
@@ -116,3 +117,98 @@ def test_vcpus_are_counted_by_the_quota_of_ec2() -> None:
     assert unknown == (unlimited,)
     spot, _ = vcpus_at_most(Inventory((g5,)), {"the node group gpu": "spot"})
     assert list(spot) == ["L-3819A6DF"]
+
+
+QUEUE = "ClusterQueue"
+
+
+@pytest.mark.parametrize(
+    ("items", "count"),
+    [
+        # Each within what there is, both together not.
+        ((quota({GPU: 8}, QUEUE), quota({GPU: 1}, QUEUE)), 1),
+        ((quota({GPU: 7}, QUEUE), quota({GPU: 1}, QUEUE)), 0),
+        # What one alone promises is said of that one.
+        ((quota({GPU: 9}, QUEUE), quota({GPU: 1}, QUEUE)), 0),
+        ((quota({GPU: 8}, QUEUE), quota({GPU: "many"}, QUEUE)), 0),
+        ((quota({GPU: 5}, QUEUE), quota(UNKNOWN, QUEUE), quota({GPU: 4}, QUEUE)), 1),
+        ((quota({GPU: 5}, QUEUE), quota({"cpu": 4}, QUEUE), quota({GPU: 4}, QUEUE)), 1),
+    ],
+)
+def test_queues_are_counted_together(items: tuple[Item, ...], count: int) -> None:
+    found = problems(pool(), sliced(), *items, of=[quotas.PROMISED_TWICE])
+
+    assert len(found) == count
+
+
+def test_queues_that_promise_too_much_are_named() -> None:
+    one, other = (quota({GPU: 5}, QUEUE, namespace=each) for each in ("a", "b"))
+    (found,) = problems(
+        pool(), sliced(), quota({GPU: 8}), one, quota({"cpu": 1}, QUEUE), other, quota({GPU: 8})
+    )
+
+    assert found.message == (
+        "The ClusterQueue team, the ClusterQueue team have nominal quotas of 10 of nvidia.com/gpu "
+        "together, and all nodes have 8 when there are as many as there may be."
+    )
+
+
+@pytest.mark.parametrize(
+    ("items", "path", "listed"),
+    [
+        ((pool(), sliced(), quota({SHARED: 4})), f"requests.{SHARED}", GPU),
+        ((pool(), sliced(), quota({SHARED: 4}, QUEUE)), "spec", GPU),
+        ((quota({SHARED: 4}),), f"requests.{SHARED}", "no GPU"),
+        (
+            (
+                pool(),
+                nodes("p4d.24xlarge", name="b", labels={"nvidia.com/mig.config": "all-1g.5gb"}),
+                operator({"mig": {"strategy": "mixed"}}),
+                quota({SHARED: 1}),
+            ),
+            f"requests.{SHARED}",
+            f"{GPU}, nvidia.com/mig-1g.5gb",
+        ),
+    ],
+)
+def test_what_nodes_have_instead_is_listed(items: tuple[Item, ...], path: str, listed: str) -> None:
+    (found,) = problems(*items)
+
+    assert found.path[-1] == path
+    assert found.message.endswith(f"which no node advertises: the nodes have {listed}.")
+
+
+@pytest.mark.parametrize(
+    ("limits", "most"),
+    [
+        ({GPU: "2"}, 2),
+        ({"cpu": "8"}, 2),
+        ({"cpu": "9"}, 3),  # there is room for a third when the second is there
+        ({"cpu": "7"}, 2),
+        ({"nodes": "3"}, 3),
+        ({"nodes": 3, "cpu": 4}, 1),
+        ({"cpu": "many", "nodes": 2}, 2),
+        ({"cpu": UNKNOWN, "nodes": 2}, 2),
+    ],
+)
+def test_limits_leave_room_for_so_many_nodes(limits: dict[str, Any], most: int) -> None:
+    assert codes(karpenter(**limits), plugin(), quota({GPU: most})) == []
+    assert codes(karpenter(**limits), plugin(), quota({GPU: most + 1})) == ["GPU1151"]
+
+
+@pytest.mark.parametrize(
+    "limits", [{}, {"memory": "1Gi"}, {"cpu": UNKNOWN}, UNKNOWN, {SHARED: 2}, {"cpu": "many"}]
+)
+def test_what_limits_no_nodes_bounds_no_quota(limits: Any) -> None:
+    unbounded = nodes(provisioner="karpenter", labels=PRESENT, limits=limits)
+
+    assert said(quotas.quotas, unbounded, plugin(), quota({GPU: 100})) == []
+
+
+def test_limits_of_several_types_are_of_the_least() -> None:
+    both = nodes(
+        "g5.xlarge", "g5.2xlarge", provisioner="karpenter", labels=PRESENT, limits={"cpu": "16"}
+    )
+
+    assert said(quotas.quotas, both, plugin(), quota({GPU: 4})) == []
+    assert [code for code, _ in said(quotas.quotas, both, plugin(), quota({GPU: 5}))] == ["GPU1151"]

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inventory_of import GPU, PRESENT, codes, namespace, nodes, operator, plugin, pods, problems
+from inventory_of import (
+    GPU,
+    PRESENT,
+    codes,
+    namespace,
+    nodes,
+    operator,
+    plugin,
+    pods,
+    problems,
+    said,
+)
 
 from eks_gpushare.inventory.edges import tenants
 from eks_gpushare.inventory.source import UNKNOWN
@@ -138,3 +149,60 @@ def test_bottlerocket_is_closed_by_itself() -> None:
 
     assert codes(pool(ami="BOTTLEROCKET_x86_64_NVIDIA", user_data=time_slicing), *two) == []
     assert codes(pool(ami="BOTTLEROCKET_x86_64_NVIDIA", user_data=opened), *two) == ["GPU1161"]
+
+
+@pytest.mark.parametrize(
+    ("config", "how"),
+    [(shared(), "by time slicing"), (shared("mps"), "by MPS")],
+)
+def test_the_message_says_how_tenants_would_share(config: Item, how: str) -> None:
+    found = problems(pool(), config, A, tenant("b", ""), *PODS)
+
+    assert [each.message for each in found] == [
+        (
+            "The Deployment of-a of the tenant a, which is marked isolated, and the Deployment "
+            f"of-b of the tenant b may share a GPU {how} on the node group gpu."
+        )
+    ]
+
+
+def test_a_plan_says_that_tenants_share_and_not_how() -> None:
+    planned = nodes(
+        labels={**PRESENT, "pool": "gpu"},
+        user_data=CLOSED,
+        advertised={"g5.xlarge": {f"{GPU}.shared": 4}},
+    )
+    users = [
+        pods(
+            {f"{GPU}.shared": 1},
+            namespace=each,
+            name=f"of-{each}",
+            tolerations=[{"operator": "Exists"}],
+        )
+        for each in "ab"
+    ]
+    found = said(tenants.apart, planned, A, B, *users)
+
+    assert [code for code, _ in found] == ["GPU1160", "GPU1160"]
+    assert all("by time slicing" in message for _, message in found)
+
+
+def test_the_leak_is_said_once_of_nodes_and_of_those_that_tenants_share() -> None:
+    two = (tenant("a", ""), tenant("b", ""))
+    both = nodes("g5.xlarge", "g5.2xlarge", labels={**PRESENT, "pool": "gpu"})
+    found = said(tenants.apart, both, shared(), *two, *PODS)
+
+    assert [code for code, _ in found] == ["GPU1161"]
+    assert found[0][1].startswith("Pods of the tenants a, b may be on the node group gpu, where")
+    apart = (pool("a", user_data=""), pool("b", user_data=""), shared(), *two, *EACH)
+    assert said(tenants.apart, *apart) == []
+    third = (pool("c", user_data=""), *apart)
+    assert said(tenants.apart, *third) == []
+
+
+def test_the_way_is_judged_once_of_nodes() -> None:
+    both = nodes("g5.xlarge", "g5.2xlarge", labels=PRESENT, user_data=CLOSED)
+
+    assert len(said(tenants.apart, both, shared(flags={}))) == 1
+    assert said(tenants.apart, nodes(labels=PRESENT, user_data=UNKNOWN), shared(flags={})) == []
+    assert said(tenants.apart, nodes(labels=UNKNOWN, user_data=CLOSED), shared(flags={})) == []

@@ -14,7 +14,9 @@ RULES = ROOT / "tools" / "mutants" / "rules.json"
 
 sys.path.insert(0, str(ROOT / "tools" / "mutants"))
 
-from stack_mutants.reasons import REASONS  # noqa: E402  (where it is stands above)
+from rule_mutants.reasons import open_of, reason_of  # noqa: E402  (where it is stands above)
+from rule_mutants.result import Result  # noqa: E402
+from stack_mutants.reasons import REASONS  # noqa: E402
 
 _HEAD = """\
 # Mutants
@@ -146,31 +148,49 @@ _OF_RULES = """\
 ## Rules with one condition inverted
 
 Each condition of a rule is inverted in turn: a comparison, also at its border, `not`, `and` and
-`or`, what a function answers, a switch, a number. The tests that run its line are to fail. What
-they do not notice is a case that no test has, or a condition that makes no difference.
-`python tools/mutants/invert.py --write` measures it anew, in minutes.
-{part}
-| module | inverted | not noticed |
-|---|---:|---:|
+`or`, what an `if` asks, what a function answers, a switch, a number. The tests that run its line
+are to fail. What they do not notice is a case that no test has, unless nothing could notice it.
+`python tools/mutants/invert.py --write` measures it anew, in an hour; with `--room lint`, or with
+modules and their tests, only these.
+
+| module | inverted | nothing can notice | not noticed |
+|---|---:|---:|---:|
 """
 
 
 def _rules() -> list[str]:
     if not RULES.is_file():
         return []
-    document = json.loads(RULES.read_text(encoding="utf-8"))
-    results, share = document["modules"], document["share"]
     rows, left = [], []
-    for module, result in results.items():
+    sums: Counter[str] = Counter()
+    why: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for module, given in json.loads(RULES.read_text(encoding="utf-8")).items():
+        result = Result(**given)
         name = module.removeprefix("policies/").removeprefix("components/")
-        survived = [*result["survived"], *result["untested"]]
-        rows.append(f"| `{name}` | {result['tried']} | {len(survived) or ''} |")
-        left += [f"| `{name}` | {_code(each)} |" for each in survived]
-    tried = sum(each["tried"] for each in results.values())
-    rows.append(f"| all | {tried} | {len(left)} |")
+        missed = list(open_of(module, result))
+        for what in (*result.survived, *result.untested):
+            if (reason := reason_of(module, what)) is not None:
+                why[name, reason].append(what)
+        excused = len(result.survived) + len(result.untested) - len(missed)
+        sums += Counter(tried=result.tried, excused=excused)
+        rows.append(f"| `{name}` | {result.tried} | {excused or ''} | {len(missed) or ''} |")
+        left += [f"| `{name}` | {_code(each)} |" for each in missed]
+    rows.append(f"| all | {sums['tried']} | {sums['excused'] or ''} | {len(left) or ''} |")
+    return [_OF_RULES + "\n".join(rows), *_left(left), *_reasoned(why)]
+
+
+def _left(rows: list[str]) -> list[str]:
     head = ["", "### What no test notices", "", "| module | condition -> inverted |", "|---|---|"]
-    part = "" if share == 1 else f"\nOf each module, one inversion of {share} was tried.\n"
-    return [_OF_RULES.format(part=part) + "\n".join(rows), *(head if left else []), *left]
+    return [*head, *rows] if rows else []
+
+
+def _reasoned(why: dict[tuple[str, str], list[str]]) -> list[str]:
+    head = ["", "### What nothing can notice", "", "| module | condition -> inverted | why |"]
+    rows = [
+        f"| `{name}` | {'<br>'.join(map(_code, whats))} | {_cell(reason)} |"
+        for (name, reason), whats in why.items()
+    ]
+    return [*head, "|---|---|---|", *rows] if rows else []
 
 
 def _code(text: str) -> str:

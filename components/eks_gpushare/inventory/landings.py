@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.inventory.scheduling import Landing, landing, lasting, with_extended_tolerations
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def is_seen(workload: Workload, offer: Offer) -> bool:
     of_pods = (at(workload.spec, key) for key in ("tolerations", "nodeSelector", "affinity"))
     nodes = offer.kind.nodes
     unknown = (has_unknown(each) for each in (*of_pods, nodes.labels, nodes.taints))
-    return workload.spec is not UNKNOWN and not any(unknown)
+    return not any(unknown)
 
 
 def possible(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+import re
+from string import digits
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import gpu_instance_types
@@ -10,7 +13,7 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.plain import items, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from eks_gpushare.catalog.instances import InstanceType
     from eks_gpushare.inventory.source import Maybe
@@ -20,6 +23,13 @@ TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-ty
 _PREFIXES = ("karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-")
 _GPU_KEYS = ("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory")
 _GPU_CATEGORIES = frozenset("gp")
+_NUMBER = re.compile("[0-9]+")
+_COMPARED: Mapping[str, Callable[[int, int], bool]] = {
+    "Gt": operator.gt,
+    "Gte": operator.ge,
+    "Lt": operator.lt,
+    "Lte": operator.le,
+}
 
 
 def chosen_types(requirements: Any) -> Maybe[tuple[str, ...]]:
@@ -52,14 +62,14 @@ def chosen_types(requirements: Any) -> Maybe[tuple[str, ...]]:
 
 def _asks_for_gpus(requirement: Any) -> bool:
     """Whether a requirement leaves none, or hardly any, but GPU types."""
-    key, operator = at(requirement, "key"), at(requirement, "operator")
+    key, how = at(requirement, "key"), at(requirement, "operator")
     if not isinstance(key, str) or not key.startswith(_PREFIXES):
         return False
     word = key.partition("instance-")[2]
     if word in _GPU_KEYS:
-        return operator in ("In", "Exists", "Gt", "Gte")
+        return how in ("In", "Exists", "Gt", "Gte")
     values = {str(value) for value in items(at(requirement, "values")) if value is not UNKNOWN}
-    if operator != "In" or not values:
+    if how != "In" or not values:
         return False
     if word == "category":
         return values <= _GPU_CATEGORIES
@@ -69,16 +79,14 @@ def _asks_for_gpus(requirement: Any) -> bool:
 
 def _allowed(name: str, requirements: Iterable[Any]) -> bool:
     found = gpu_instance_types().get(name)
-    if found is None:
-        return True  # of which nothing is known
-    facts = _facts(found)
-    return all(_fits(each, facts) for each in requirements)
+    # Of others nothing is known.
+    return found is None or all(_fits(each, _facts(found)) for each in requirements)
 
 
 def _facts(found: InstanceType) -> dict[str, str]:
     """Karpenter's labels of a type, by what follows their prefix."""
     family, _, size = found.name.partition(".")
-    generation = "".join(each for each in family[1:3] if each.isascii() and each.isdigit())[:1]
+    generation = next((each for each in family if each in digits), "")
     made = {
         "family": family,
         "size": size,
@@ -86,7 +94,7 @@ def _facts(found: InstanceType) -> dict[str, str]:
         "generation": generation,
         "cpu": str(found.vcpus),
         "gpu-manufacturer": "nvidia",
-        "gpu-count": str(found.api_gpu_count or 0),
+        "gpu-count": "" if found.api_gpu_count is None else str(found.api_gpu_count),
         "arch": found.arch,
     }
     if found.gpu is not None:
@@ -94,12 +102,8 @@ def _facts(found: InstanceType) -> dict[str, str]:
     return made
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal()
-
-
 def _fits(requirement: Any, facts: dict[str, str]) -> bool:
-    key, operator = at(requirement, "key"), at(requirement, "operator")
+    key, how = at(requirement, "key"), at(requirement, "operator")
     if key == "kubernetes.io/arch":
         have: str | None = facts["arch"]
     elif isinstance(key, str) and key.startswith(_PREFIXES):
@@ -110,17 +114,12 @@ def _fits(requirement: Any, facts: dict[str, str]) -> bool:
     values = [text(value) for value in items(given)]
     if have is None or given is UNKNOWN or UNKNOWN in values:
         return True
-    if operator == "In":
+    if how == "In":
         return have in values
-    if operator == "NotIn":
+    if how == "NotIn":
         return have not in values
     number = str(values[0]) if values else ""
-    if operator in ("Gt", "Gte", "Lt", "Lte") and _is_number(have) and _is_number(number):
-        left, right = int(have), int(number)
-        return {
-            "Gt": left > right,
-            "Gte": left >= right,
-            "Lt": left < right,
-            "Lte": left <= right,
-        }[operator]
-    return True
+    compare = _COMPARED.get(how) if isinstance(how, str) else None
+    if compare is None or not (_NUMBER.fullmatch(have) and _NUMBER.fullmatch(number)):
+        return True
+    return compare(int(have), int(number))

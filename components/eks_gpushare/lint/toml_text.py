@@ -29,14 +29,14 @@ def places(text: str, line: int = 1, column: int = 1) -> dict[FieldPath, Positio
         if (header := _HEADER.match(each)) is not None:
             table = _steps(header["key"])
             at = Position(number, header.start("key") + column)
-            for length in range(1, len(table) + 1):
+            for length in range(1, len(table)):
                 found.setdefault(table[:length], at)
             found[table] = at
         elif (entry := _ENTRY.match(each)) is not None:
             steps = (*table, *_steps(entry["key"]))
             at = Position(number, entry.start("key") + column)
-            for length in range(len(table) + 1, len(steps) + 1):
-                found.setdefault(steps[:length], at)
+            for length in range(len(table), len(steps)):
+                found.setdefault(steps[: length + 1], at)
     return found
 
 

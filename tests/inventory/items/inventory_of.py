@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.rule import Rule
     from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.registry import Edge
 
 GPU = "nvidia.com/gpu"
 USUAL = NodeTaint(GPU, "true", "NoSchedule")
@@ -137,6 +138,16 @@ def problems(*given: Item, complete: bool = True, of: Sequence[Rule] = ()) -> li
         each
         for each in judgements(*given, complete=complete)
         if isinstance(each, Problem) and (not of or each.rule in of)
+    ]
+
+
+def said(edge: Edge, *given: Item, complete: bool = True) -> list[tuple[str, str]]:
+    """What one check says: codes with messages, those of what is not seen with `?` before them."""
+    return [
+        (each.rule.id, each.message)
+        if isinstance(each, Problem)
+        else (f"?{each.rule.id}", each.what)
+        for each in edge.look(Inventory(given, complete))
     ]
 
 

@@ -23,6 +23,16 @@ _OPPOSITES: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.IsNot: (ast.Is,),
 }
 """Comparison to its opposite, and to what differs at the border only."""
+_ASKED = {
+    (ast.If, "test"),
+    (ast.IfExp, "test"),
+    (ast.While, "test"),
+    (ast.comprehension, "ifs"),
+    (ast.match_case, "guard"),
+}
+"""Where an expression is taken for yes or no, whatever it is."""
+_NO_CODE = {"annotation", "returns", "decorator_list", "defaults", "kw_defaults"}
+"""Parts of a function that are no code of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +42,9 @@ class Inversion:
     line: int
     """The line it is in."""
     what: str
-    """What becomes of what: `a < b -> a >= b`."""
-    code: CodeType
-    """The module with it."""
+    """The function, and what becomes of what in it: `is_less: a < b -> a >= b`."""
+    code: CodeType | None
+    """The module with it; None where nobody wants it."""
 
 
 class _Place(NamedTuple):
@@ -44,6 +54,16 @@ class _Place(NamedTuple):
     field: str
     number: int | None
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether an `if`, a `while` or a comprehension asks what stands here."""
+        return (type(self.parent), self.field) in _ASKED
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether what it stands in is short enough to be shown with it."""
+        return isinstance(self.parent, ast.expr | ast.keyword | ast.Return)
+
     def put(self, node: ast.AST) -> None:
         if self.number is None:
             setattr(self.parent, self.field, node)
@@ -51,39 +71,54 @@ class _Place(NamedTuple):
             getattr(self.parent, self.field)[self.number] = node
 
 
-def inversions(source: str, file: str = "module") -> Iterator[Inversion]:
+def inversions(source: str, file: str = "module", *, compiled: bool = True) -> Iterator[Inversion]:
     """Every way to invert one condition within a function of a module.
 
     What is inverted: comparisons, also at their border; `not`; `and` and `or`; what an `if`, a
-    `while` or a comprehension asks; `True` and `False`; numbers, by one.
+    `while` or a comprehension asks; calls that answer yes or no by their name; `True` and `False`;
+    numbers, by one.
+
+    Args:
+        source: The module's text.
+        file: Its path, as tracebacks are to name it.
+        compiled: Whether the code of each is wanted, which takes its time.
     """
     tree = ast.parse(source)
-    for place, node in list(_within_functions(tree)):
-        for new in _changes(node):
+    for place, node, function in list(_within_functions(tree)):
+        for new in _changes(node, is_asked=place.is_asked):
             ast.fix_missing_locations(ast.copy_location(new, node))
-            # ast.unparse is to see the change, not what stands below it with it.
-            what = f"{ast.unparse(node)} -> {ast.unparse(new)}"
+            # A number says little without what it stands in.
+            shown = place.parent if isinstance(node, ast.Constant) and place.is_shown else node
+            before = ast.unparse(shown)
             place.put(new)
-            code = compile(tree, file, "exec", dont_inherit=True)
+            after = ast.unparse(place.parent if shown is not node else new)
+            code = compile(tree, file, "exec", dont_inherit=True) if compiled else None
             place.put(node)
-            yield Inversion(node.lineno, what, code)
+            yield Inversion(node.lineno, f"{function}: {before} -> {after}", code)
 
 
-def _within_functions(tree: ast.AST, *, within: bool = False) -> Iterator[tuple[_Place, Any]]:
+def _within_functions(tree: ast.AST, function: str = "") -> Iterator[tuple[_Place, Any, str]]:
     for field, value in ast.iter_fields(tree):
-        if field in {"annotation", "returns", "decorator_list"}:
+        if field in _NO_CODE:
             continue
         numbered = enumerate(value) if isinstance(value, list) else [(None, value)]
         for index, node in numbered:
             if not isinstance(node, ast.AST):
                 continue
-            if within and isinstance(node, ast.expr):
-                yield _Place(tree, field, index), node
-            inner = within or isinstance(node, ast.FunctionDef | ast.Lambda)
-            yield from _within_functions(node, within=inner)
+            if isinstance(node, ast.keyword) and node.arg == "strict":
+                continue  # says what holds anyway, and decides nothing
+            if function and isinstance(node, ast.expr):
+                yield _Place(tree, field, index), node, function
+            yield from _within_functions(node, _name(node, function))
 
 
-def _changes(node: ast.expr) -> Iterator[ast.expr]:
+def _name(node: ast.AST, function: str) -> str:
+    if isinstance(node, ast.FunctionDef):
+        return f"{function}.{node.name}" if function else node.name
+    return "lambda" if isinstance(node, ast.Lambda) and not function else function
+
+
+def _changes(node: ast.expr, *, is_asked: bool) -> Iterator[ast.expr]:
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         for opposite in _OPPOSITES[type(node.ops[0])]:
             yield ast.Compare(node.left, [opposite()], node.comparators)
@@ -99,11 +134,11 @@ def _changes(node: ast.expr) -> Iterator[ast.expr]:
         yield ast.Constant(not node.value)
     elif isinstance(node, ast.Constant) and isinstance(node.value, int):
         yield ast.Constant(node.value + 1)
-    elif isinstance(node, ast.Call) and _is_asked(node):
+    elif is_asked or (isinstance(node, ast.Call) and _answers(node)):
         yield ast.UnaryOp(ast.Not(), node)
 
 
-def _is_asked(call: ast.Call) -> bool:
+def _answers(call: ast.Call) -> bool:
     """Whether a call answers yes or no, by its name."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     return name in {"isinstance", "any", "all", "given", "startswith", "endswith"} or (

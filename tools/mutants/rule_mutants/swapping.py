@@ -36,12 +36,20 @@ def swap(module: CodeType, functions: Mapping[_Name, list[FunctionType]]) -> boo
     return swapped
 
 
-def forget_results(packages: tuple[str, ...]) -> None:
-    """Clear what functions of packages keep of earlier calls: it may be of the whole code."""
-    for each in gc.get_objects():
-        clear: Any = getattr(type(each), "cache_clear", None)
-        if clear and str(getattr(each, "__module__", "")).startswith(packages):
-            each.cache_clear()
+def caches(packages: tuple[str, ...]) -> list[Any]:
+    """What functions of packages keep of earlier calls: it may be of the whole code."""
+    return [
+        each
+        for each in gc.get_objects()
+        if hasattr(type(each), "cache_clear")
+        and str(getattr(each, "__module__", "")).startswith(packages)
+    ]
+
+
+def forget(kept: list[Any]) -> None:
+    """Clear caches."""
+    for each in kept:
+        each.cache_clear()
 
 
 def _name(code: CodeType) -> _Name:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-import sys
 import time
 from collections import defaultdict
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import coverage
 from _pytest.runner import runtestprotocol
 
 from rule_mutants.conditions import inversions
-from rule_mutants.swapping import forget_results, living, swap
+from rule_mutants.result import Result
+from rule_mutants.swapping import caches, forget, living, swap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,31 +24,32 @@ if TYPE_CHECKING:
 
     from rule_mutants.conditions import Inversion
 
-_SECONDS = 30
-"""After which an inversion that hangs is taken for noticed."""
+_TIMES = 5
+"""How many times what the tests take without it an inversion may take, before it hangs."""
 _NOTICED, _SURVIVED, _NOT_SWAPPED = 0, 7, 8
 _PACKAGES = ("gpushare_policies", "eks_gpushare")
-
-
-@dataclass
-class Result:
-    """What became of a module's inversions."""
-
-    tried: int = 0
-    survived: list[str] = field(default_factory=list)
-    """What each changes that no test noticed."""
-    untested: list[str] = field(default_factory=list)
-    """The same of those whose line no test runs."""
 
 
 class Trial:
     """The plugin; `results` is there after the session."""
 
     def __init__(
-        self, modules: list[Path], share: int = 1, after: Callable[[Trial], None] | None = None
+        self,
+        modules: list[Path],
+        share: int = 1,
+        after: Callable[[Trial], None] | None = None,
+        seconds: float = 10,
     ) -> None:
-        """Take the modules, of how many inversions one is tried, and what follows each module."""
+        """Know what to try.
+
+        Args:
+            modules: Their conditions are inverted.
+            share: Of so many inversions one is tried.
+            after: Called after each module.
+            seconds: Of CPU, what each inversion may take besides that of its tests.
+        """
         self._modules, self._share, self._after = modules, share, after
+        self._seconds = seconds
         self.results: dict[str, Result] = {}
         self.failed: list[str] = []
         """Tests that fail without any inversion; they are left out."""
@@ -58,7 +59,8 @@ class Trial:
         if session.testsfailed or not session.items:
             return True
         by_line, seconds = self._run_once(session.items)
-        functions = living({str(each) for each in self._modules})
+        functions, kept = living({str(each) for each in self._modules}), caches(_PACKAGES)
+        gc.freeze()  # so that a collection in a fork does not copy all of it
         for module in self._modules:
             result = self.results.setdefault(str(module), Result())
             every = list(inversions(module.read_text(encoding="utf-8"), str(module)))
@@ -66,11 +68,13 @@ class Trial:
                 result.tried += 1
                 items = by_line.get((str(module), inversion.line), [])
                 items = sorted(items, key=lambda item: seconds[item.nodeid])
-                verdict = _verdict(inversion, items, functions) if items else _NOT_SWAPPED
-                if verdict != _NOTICED:
-                    kind = result.survived if verdict == _SURVIVED else result.untested
-                    kind.append(inversion.what)
-            print(f"{module.name}: {result.tried} inverted", file=sys.stderr, flush=True)
+                limit = self._seconds + _TIMES * sum(seconds[item.nodeid] for item in items)
+                trial = _Try(inversion, items, functions, kept)
+                verdict = _verdict(trial, limit) if items else _NOT_SWAPPED
+                if verdict == _SURVIVED:
+                    result.survived.append(inversion.what)
+                elif verdict == _NOT_SWAPPED:
+                    result.untested.append(inversion.what)
             if self._after is not None:
                 self._after(self)
         return True
@@ -105,26 +109,36 @@ def _fails(item: pytest.Item, following: pytest.Item | None) -> bool:
     return any(each.failed for each in runtestprotocol(item, log=False, nextitem=following))
 
 
-def _verdict(inversion: Inversion, items: list[pytest.Item], functions: Any) -> int:
+class _Try(NamedTuple):
+    inversion: Inversion
+    items: list[pytest.Item]
+    functions: Any
+    kept: list[Any]
+
+
+def _verdict(trial: _Try, limit: float) -> int:
     child = os.fork()
     if child == 0:
-        signal.alarm(_SECONDS)
+        # By CPU, for beside other programs the clock says little of how far a test is.
+        signal.setitimer(signal.ITIMER_PROF, limit)
         try:
-            code = _try(inversion, items, functions)
+            code = _try(trial)
         except BaseException:  # noqa: BLE001  (whatever it is, it was noticed)
             code = _NOTICED
         os._exit(code)
     _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
+    # One that hangs has ended by the signal, and so have those that end the process.
+    return max(os.waitstatus_to_exitcode(status), _NOTICED)
 
 
-def _try(inversion: Inversion, items: list[pytest.Item], functions: Any) -> int:
+def _try(trial: _Try) -> int:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    if not swap(inversion.code, functions):
+    code = trial.inversion.code
+    if code is None or not swap(code, trial.functions):
         return _NOT_SWAPPED
-    forget_results(_PACKAGES)
-    following = [*items[1:], None]
-    noticed = any(_fails(*each) for each in zip(items, following, strict=True))
+    forget(trial.kept)
+    following = [*trial.items[1:], None]
+    noticed = any(_fails(*each) for each in zip(trial.items, following, strict=True))
     return _NOTICED if noticed else _SURVIVED

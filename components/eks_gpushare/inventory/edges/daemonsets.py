@@ -6,9 +6,8 @@ request a GPU, and the DaemonSets that make GPUs known request none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.bottlerocket import may_run_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons, may_be_more
@@ -19,13 +18,14 @@ from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import Landing, landing
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, holds, items
+from eks_gpushare.inventory.values import at, items
 from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.labels import PRESENT_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Nodes, NodeTaint
     from eks_gpushare.inventory.problem import Judgement
@@ -177,8 +177,7 @@ def _after_discovery(
     meant = [each for each in workers if each.is_meant]
     nodes = kinds[0].nodes
     if not meant:
-        missing = "the worker of NFD is for other nodes" if workers else "NFD is not there"
-        yield _unlabelled(inventory, plugin, kinds, missing)
+        yield _unlabelled(inventory, plugin, kinds, [each.daemon for each in workers])
     elif all(each.taint is not None for each in meant):
         why = (
             "It must: nodes without NFD's labels get no pod of the device plugin, and advertise "
@@ -200,17 +199,15 @@ def _unknown(daemon: Daemon, nodes: Nodes) -> str:
 
 
 def _unlabelled(
-    inventory: Inventory, plugin: Daemon, kinds: Sequence[NodeKind], missing: str
+    inventory: Inventory, plugin: Daemon, kinds: Sequence[NodeKind], workers: Sequence[Daemon]
 ) -> Problem:
     nodes = kinds[0].nodes
-    place = plugin.place[:-1]
-    with_nfd = "Install NFD"
-    if plugin.chart == PLUGIN_CHART and isinstance(plugin.item, Release):
-        place = value_place(plugin.item, ("gfd", "enabled"))
-        with_nfd = "Set `gfd.enabled: true`, which brings NFD"
-    elif plugin.of_operator and isinstance(plugin.item, Release):
-        place = value_place(plugin.item, ("nfd", "enabled"))
-        with_nfd = "Set `nfd.enabled: true`"
+    if workers:
+        missing = f"{workers[0].title} is for other nodes"
+        place, fix = plugin.place[:-1], f"Let the selectors of {workers[0].title} be for them too"
+    else:
+        missing = "NFD is not there"
+        place, fix = _nfd(plugin)
     by_hand = "" if plugin.of_operator else f", or give the nodes the label {_LABEL}"
     return Problem(
         UNLABELLED,
@@ -219,9 +216,20 @@ def _unlabelled(
         f"Nothing labels {nodes.source.name} for {plugin.title}: {missing}, and the nodes have no "
         "label that it goes by. There must be one, or it runs on none of them and they advertise "
         "no GPU.",
-        f"{with_nfd}{by_hand}.",
+        f"{fix}{by_hand}.",
         if_missing(inventory),
     )
+
+
+def _nfd(plugin: Daemon) -> tuple[FieldPath, str]:
+    """Where and how NFD is brought beside a plugin."""
+    if not isinstance(plugin.item, Release):
+        return plugin.place[:-1], "Install NFD"
+    own = ("nfd", "enabled")
+    if plugin.of_operator or at(plugin.item.values, *own) is not None:
+        return value_place(plugin.item, own), "Set `nfd.enabled: true`"
+    place = value_place(plugin.item, ("gfd", "enabled"))
+    return place, "Set `gfd.enabled: true`, which brings NFD"
 
 
 def _nobody(
@@ -285,22 +293,21 @@ def _kept_out(
 
 
 def _replaced(daemon: Daemon) -> str:
-    written = isinstance(daemon.item, Workload) or _is_written(daemon)
-    return "" if written else ", where a list takes the place of the chart's own"
+    defaults = items(at(daemon.spec, "tolerations")) and not _written(daemon)
+    return ", where a list takes the place of the chart's own" if defaults else ""
 
 
-def _is_written(daemon: Daemon) -> bool:
-    values = daemon.item.values if isinstance(daemon.item, Release) else None
-    return holds(values, *daemon.setting.split("."))
+def _written(daemon: Daemon) -> list[Any]:
+    """Its tolerations as somebody has written them; none where they are the chart's own."""
+    if isinstance(daemon.item, Workload):
+        return items(at(daemon.spec, "tolerations"))
+    return items(at(daemon.item.values, *daemon.setting.split(".")))
 
 
 def _edits(daemon: Daemon, wanted: list[dict[str, str]]) -> tuple[Edit, ...]:
     present = items(at(daemon.spec, "tolerations"))
     if UNKNOWN in present:
         return ()
-    own = at(daemon.spec, "tolerations") is not None
-    if isinstance(daemon.item, Workload) and own and present:
-        return tuple(Edit("append", daemon.place, each) for each in wanted)
-    if _is_written(daemon) and present:
+    if _written(daemon):
         return tuple(Edit("append", daemon.place, each) for each in wanted)
     return (Edit("set", daemon.place, [*present, *wanted]),)

@@ -199,8 +199,8 @@ def _elsewhere(inventory: Inventory, workload: Workload, found: Sequence[Place])
     selector = at(workload.spec, "nodeSelector")
     key = "nodeSelector" if selector else "affinity"
     others = len({id(each.offer.kind.nodes) for each in found}) - 1
-    more = f", nor are {others} other pools" if others > 1 else ""
-    more = ", nor is the other pool" if others == 1 else more
+    few = {0: "", 1: ", nor is the other pool"}
+    more = few.get(others, f", nor are {others} other pools")
     return Problem(
         ELSEWHERE,
         workload.source,

@@ -22,7 +22,7 @@ from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, holds, text
+from eks_gpushare.inventory.values import at, holds, pairs, text
 from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.resources import mig_resource
 
@@ -141,8 +141,8 @@ def _layout(inventory: Inventory, offer: Offer) -> Iterator[Problem]:
     place = _place(offer.kind)
     title = at_start(nodes.source.name)
     if state.is_known_name is False:
-        known = mig_configs(inventory, nodes.cluster)
-        listed = ", ".join(map(str, known)) if known and known is not UNKNOWN else "none"
+        known = pairs(mig_configs(inventory, nodes.cluster))
+        listed = ", ".join(name for name, _ in known) or "none"
         yield Problem(
             NO_LAYOUT,
             nodes.source,
@@ -200,11 +200,7 @@ def _strategy(offer: Offer, title: str, place: FieldPath) -> Iterator[Problem]:
 
 def _by_hand(inventory: Inventory, cluster: str) -> Iterator[Problem]:
     """Labels that somebody gives to nodes one by one, where no node of the cluster can do it."""
-    kinds = [
-        each
-        for each in gpu_nodes(inventory, cluster)
-        if not each.is_partial and each.type is not None
-    ]
+    kinds = [each for each in gpu_nodes(inventory, cluster) if not each.is_partial]
     for nodes in inventory.of(Nodes, cluster):
         named = _label(nodes)
         is_partial = nodes.provisioner == "byHand" and not nodes.instance_types

@@ -73,8 +73,8 @@ class _Told(NamedTuple):
     """What an autoscaler takes a node to have."""
 
     resources: Mapping[str, int | None]
-    by: Overlay | None
-    """The overlay that says so, of several the weightiest."""
+    by: Mapping[str, Overlay]
+    """The overlay that says so of a resource, of several the weightiest."""
 
 
 @edge(PROMISE_DIFFERS, NOT_PROMISED, NOT_TAKEN_BACK, SAME_WEIGHT)
@@ -113,7 +113,7 @@ def _pool(inventory: Inventory, offer: Offer, overlays: Sequence[Overlay]) -> It
         return
     meant = [each for each, verdict in verdicts if verdict]
     told = _told({GPU: kind.type.api_gpu_count}, meant)
-    has = {name: count for name, count in (offer.resources or {}).items() if count != 0}
+    has = {name: count for name, count in (offer.resources or {}).items() if count}
     # Of files, overlays may be in others, unless there are some.
     missing: Severity | None = None if overlays or inventory.complete else "warning"
     for name, count in has.items():
@@ -121,9 +121,9 @@ def _pool(inventory: Inventory, offer: Offer, overlays: Sequence[Overlay]) -> It
     for name, count in told.resources.items():
         if name in has or not count:
             continue
-        if told.by is not None and name in _gpu_part(told.by.capacity):
+        if name in told.by:
             yield from _compared(offer, name, 0, told, missing)
-        elif name == GPU and meant:
+        elif meant:  # it knows of the GPUs by the instance type
             yield Problem(
                 NOT_TAKEN_BACK,
                 nodes.source,
@@ -134,17 +134,18 @@ def _pool(inventory: Inventory, offer: Offer, overlays: Sequence[Overlay]) -> It
             )
 
 
-def _listed(has: Mapping[str, int | None]) -> str:
+def _listed(has: Mapping[str, int]) -> str:
     return ", ".join(f"{count} of {name}" for name, count in has.items()) or "none"
 
 
 def _told(by_type: Mapping[str, int | None], overlays: Sequence[Overlay]) -> _Told:
     """The heavier overlay goes over the lighter, resource by resource."""
     found = dict(by_type)
-    ordered = sorted(overlays, key=_weight)
-    for overlay in ordered:
-        found |= {name: _count(value) for name, value in pairs(_gpu_part(overlay.capacity))}
-    return _Told(found, ordered[-1] if ordered else None)
+    by: dict[str, Overlay] = {}
+    for overlay in sorted(overlays, key=_weight):
+        for name, value in pairs(_gpu_part(overlay.capacity)):
+            found[name], by[name] = _count(value), overlay
+    return _Told(found, by)
 
 
 def _weight(overlay: Overlay) -> int:
@@ -157,7 +158,7 @@ def _count(value: Any) -> int | None:
 
 
 def _compared(
-    offer: Offer, name: str, count: int | None, told: _Told, missing: Severity | None
+    offer: Offer, name: str, count: int, told: _Told, missing: Severity | None
 ) -> Iterator[Problem]:
     kind = offer.kind
     nodes, type_name = kind.nodes, kind.type.name if kind.type else ""
@@ -168,20 +169,20 @@ def _compared(
             (),
             f"Nodes of {nodes.source.name} advertise {name}, and nothing tells Karpenter that a "
             f"{type_name} has any.",
-            f"Add a NodeOverlay for {type_name} with the capacity `{name}: "
-            f'"{count if count is not None else "?"}"`.',
+            f'Add a NodeOverlay for {type_name} with the capacity `{name}: "{count}"`.',
             missing,
         )
         return
     said = told.resources[name]
-    if said is None or count is None or said == count:
+    if said is None or said == count:
         return
-    if told.by is not None and name in _gpu_part(told.by.capacity):
+    if name in told.by:
+        overlay = told.by[name].source
         yield Problem(
             PROMISE_DIFFERS,
-            told.by.source,
+            overlay,
             ("spec", "capacity", name),
-            f"{at_start(told.by.source.name)} says that a {type_name} has {said} of {name}; nodes "
+            f"{at_start(overlay.name)} says that a {type_name} has {said} of {name}; nodes "
             f"of {nodes.source.name} advertise {count}.",
             f'Set it to "{count}", or change what the device plugin is told.',
         )
@@ -248,10 +249,10 @@ def templates(inventory: Inventory) -> Iterator[Judgement]:
 
 def _group(group: Sequence[Offer]) -> Iterator[Judgement]:
     nodes = group[0].kind.nodes
-    if nodes.promised is UNKNOWN or has_unknown(_gpu_part(nodes.promised)):
+    if has_unknown(_gpu_part(nodes.promised)):
         yield NotSeen(PROMISE_DIFFERS, nodes.source, f"the tags of {nodes.source.name}")
         return
-    told = {name: value for name, value in nodes.promised.items() if is_gpu_resource(name)}
+    told = _gpu_part(nodes.promised)
     if not told or any(offer.resources is None for offer in group):
         return
     for name in dict.fromkeys([*told, *(name for each in group for name in each.resources or {})]):

@@ -36,7 +36,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, pairs
+from eks_gpushare.inventory.values import at, has_unknown, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -223,10 +223,7 @@ def _of_pods(inventory: Inventory, cluster: str) -> Iterator[NotSeen]:
 
 
 def _asks_for_unknown(spec: Any) -> bool:
-    if spec is UNKNOWN or UNKNOWN in items(at(spec, "containers")):
-        return True
-    found = at(spec, "containers")
-    return found is UNKNOWN or any(
+    return at(spec, "containers") is UNKNOWN or any(
         at(container, "resources", part) is UNKNOWN
         for _, container in containers(spec)
         for part in ("limits", "requests")

@@ -134,7 +134,7 @@ def _no_field(
 ) -> Problem:
     where = (*workload.spec_path, *path, key)
     what = {fields.POD: "A pod", fields.CONTAINER: "A container"}.get(known)  # type: ignore[call-overload]
-    message = f"{what or '.'.join(map(str, path[-2:-1] or path))} has no field {key}."
+    message = f"{what or _last_name(path)} has no field {key}."
     edits: tuple[Edit, ...] = ()
     close = close_to(key, known)
     if known is fields.RESOURCES and "/" in key:
@@ -150,6 +150,11 @@ def _no_field(
     else:
         fix = "Remove it."
     return Problem(NO_FIELD, workload.source, where, message, fix, None, edits)
+
+
+def _last_name(path: FieldPath) -> str:
+    """What a path leads to, by the last key on it."""
+    return next(step for step in reversed(path) if isinstance(step, str))
 
 
 def _texts(spec: Mapping[str, Any]) -> Iterator[tuple[FieldPath, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.source import Maybe
+
+_DIGITS: Final = 18
+"""Of the longest text that is taken for a number."""
 
 
 def mapping(value: Any) -> Maybe[Mapping[str, Any]]:
@@ -25,7 +28,7 @@ def text(value: Any, otherwise: str = "") -> Maybe[str]:
 
 def whole(value: Any, otherwise: int | None = None) -> Maybe[int | None]:
     """A whole number, also one in quotes."""
-    if isinstance(value, str) and value.isascii() and value.isdecimal():
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _DIGITS:
         return int(value)
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number or value is UNKNOWN else otherwise
