@@ -129,4 +129,4 @@ def format_value(value: Any) -> str:
 
 def stack_of(urn: str) -> str:
     """The stack's name out of `urn:pulumi:<stack>::<project>::<type>::<name>`."""
-    return urn.split("::", 1)[0].removeprefix("urn:pulumi:")
+    return urn.partition("::")[0].removeprefix("urn:pulumi:")

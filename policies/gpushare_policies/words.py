@@ -21,8 +21,9 @@ ALWAYS = (
 
 
 def _types(urn: str) -> list[str]:
-    parts = urn.split("::", 3)
-    return parts[2].split("$") if len(parts) > 3 else []  # noqa: PLR2004  (a URN has four parts)
+    """The types of a resource and of what is above it, out of `<stack>::<project>::<types>::`."""
+    types = urn.split("::")[2:]
+    return types[0].split("$") if types else []
 
 
 def is_ours(urn: str) -> bool:
@@ -38,7 +39,7 @@ def is_of_pulumi_eks(urn: str) -> bool:
 def name_of(urn: str) -> str:
     """The name by which somebody wrote a resource, which its component may have added to."""
     name = urn.split("::", 3)[-1]
-    below = len(_types(urn)) > 1 and any(each.startswith(_EKS) for each in _types(urn)[:-1])
+    below = any(each.startswith(_EKS) for each in _types(urn)[:-1])
     return name.removesuffix(_EKS_CLUSTER_SUFFIX) if below else name
 
 

@@ -5,12 +5,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
+from gpushare_policies.rules.sharing.several_shares_refused import SEVERAL_SHARES_REFUSED
 from gpushare_policies.rules.sharing.time_slicing_replicas import TIME_SLICING_REPLICAS
 from gpushare_policies.rules.supply_chain.chart_versions_pinned import CHART_VERSIONS_PINNED
 from gpushare_policies.tokens import CHART_V4, CONFIG_MAP, OUR_POOL, RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from gpushare_policies.rule import Rule
+
+LATER = UNKNOWN_STRING_VALUE
 
 
 @pytest.mark.parametrize("token", [RELEASE, CHART_V4])
@@ -74,6 +79,22 @@ def test_a_chart_that_is_one_set_of_files_needs_no_version(
     assert violations(CHART_VERSIONS_PINNED, RELEASE, {"chart": chart}) == []
 
 
+@pytest.mark.parametrize(
+    ("chart", "count"),
+    [
+        ("oci://registry.example/nvidia-device-plugin:0.20.0", 0),
+        ("oci://registry.example:5000/nvidia/gpu-operator:v26.7.0", 0),
+        ("oci://registry.example/nvidia-device-plugin:latest", 1),
+        ("oci://registry.example/nvidia-device-plugin:0.20", 1),
+        ("oci://registry.example:5000/nvidia-device-plugin", 1),
+    ],
+)
+def test_a_tag_of_a_registry_is_a_version_if_it_is_exact(
+    chart: str, count: int, violations: Callable[..., list[str]]
+) -> None:
+    assert len(violations(CHART_VERSIONS_PINNED, RELEASE, {"chart": chart})) == count
+
+
 def test_a_chart_registered_without_arguments_is_not_judged(
     violations: Callable[..., list[str]],
 ) -> None:
@@ -134,15 +155,37 @@ def test_other_documents_are_left_alone(text: str, violations: Callable[..., lis
     assert violations(TIME_SLICING_REPLICAS, CONFIG_MAP, {"data": {"key": text}}) == []
 
 
-@pytest.mark.parametrize("data", [UNKNOWN_STRING_VALUE, {"key": UNKNOWN_STRING_VALUE}])
+@pytest.mark.parametrize("rule", [TIME_SLICING_REPLICAS, SEVERAL_SHARES_REFUSED])
+@pytest.mark.parametrize(
+    ("token", "props", "what"),
+    [
+        (CONFIG_MAP, {"data": LATER}, "the documents of the ConfigMap gpu"),
+        (CONFIG_MAP, {"data": {"a": LATER}}, "the key a of the ConfigMap gpu"),
+        (
+            RELEASE,
+            {"chart": "gpu-operator", "values": LATER},
+            "the documents of the values of gpu",
+        ),
+        (
+            RELEASE,
+            {"chart": "gpu-operator", "values": {"config": {"map": {"a": LATER}}}},
+            "the key a of the values of gpu",
+        ),
+        (RELEASE, {"chart": "karpenter", "values": LATER}, ""),
+        (RELEASE, {"chart": LATER, "values": LATER}, ""),
+        (CONFIG_MAP, {"data": {"a": 5.0}}, ""),
+    ],
+)
 def test_documents_that_are_not_known_yet_are_said(
-    data: object, violations: Callable[..., list[str]]
+    rule: Rule, token: str, props: dict[str, Any], what: str, violations: Callable[..., list[str]]
 ) -> None:
+    if not what:
+        assert violations(rule, token, props) == []
+        return
     with pytest.raises(UnknownValueError) as said:
-        violations(TIME_SLICING_REPLICAS, CONFIG_MAP, {"data": data})
+        violations(rule, token, props)
 
-    assert said.value.message.startswith("could not be judged: the ")
-    assert said.value.message.endswith(" of the ConfigMap gpu")
+    assert said.value.message == f"could not be judged: {what}"
 
 
 @pytest.mark.parametrize(
@@ -189,10 +232,11 @@ def test_a_bottlerocket_pool_is_judged_itself(
         {"amiFamily": "al2023", "sharing": {"mode": "timeSlicing", "replicas": 12.0}},
         {"amiFamily": "bottlerocket", "sharing": {"mode": "mps", "replicas": 12.0}},
         {"amiFamily": "bottlerocket", "sharing": {"mode": "exclusive"}},
+        {"amiFamily": "bottlerocket", "sharing": {"mode": "timeSlicing", "replicas": 8.0}},
         {},
     ],
 )
-def test_other_pools_are_judged_by_their_config_map(
+def test_other_pools_and_fewer_slices_pass(
     props: dict[str, Any], violations: Callable[..., list[str]]
 ) -> None:
     assert violations(TIME_SLICING_REPLICAS, OUR_POOL, props) == []

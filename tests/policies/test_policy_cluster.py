@@ -11,7 +11,7 @@ from pulumi_policy.proxy import (
     UnknownValueError,
 )
 
-from gpushare_policies.reading.networks import reaches_everybody
+from gpushare_policies.reading.networks import covered, network_of, reaches_everybody
 from gpushare_policies.rule import Rule
 from gpushare_policies.rules import cluster
 from gpushare_policies.rules.cluster import version_in_standard_support
@@ -127,6 +127,41 @@ def test_networks_do_not_matter_where_the_endpoint_is_not_public(
     (props["vpcConfig"] if token == AWS_CLUSTER else props)["publicAccessCidrs"] = ["0.0.0.0/0"]
 
     assert violations(PUBLIC_ENDPOINT_NOT_OPEN, token, props) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "network"),
+    [
+        ("203.0.113.0/24", "203.0.113.0/24"),
+        ("203.0.113.7/24", "203.0.113.0/24"),
+        (" 203.0.113.0/255.255.255.0", "203.0.113.0/24"),
+        ("203.0.113.7", "203.0.113.7/32"),
+        ("::ffff:203.0.113.0/120", "203.0.113.0/24"),
+        ("::ffff:255.255.255.255", "255.255.255.255/32"),
+        ("::/0", "::/0"),
+        ("2001:db8::1/32", "2001:db8::/32"),
+        ("everybody", "None"),
+    ],
+)
+def test_networks_are_read_as_aws_reads_them(text: str, network: str) -> None:
+    assert str(network_of(text)) == network
+
+
+@pytest.mark.parametrize(
+    ("cidrs", "said"),
+    [
+        (["0.0.0.0/0"], "the whole internet"),
+        (["128.0.0.0/1", "0.0.0.0/1", "10.0.0.0/8"], "the whole internet"),
+        (["::ffff:0:0/96"], "the whole internet"),
+        (["2000::/3"], "the whole internet"),
+        (["::/0"], "the whole internet"),
+        (["2000::/4"], "50 % of all public addresses"),
+        (["2000::/5", "3000::/5"], "50 % of all public addresses"),
+        (["fd00::/8", "10.0.0.0/8"], "0 % of all public addresses"),
+    ],
+)
+def test_how_much_of_the_internet_networks_are(cidrs: list[str], said: str) -> None:
+    assert covered(cidrs) == said
 
 
 @pytest.mark.parametrize("cidrs", [["not a network"], ["10.0.0.0/8", "fd00::/8"], []])
@@ -309,6 +344,9 @@ ADVICE = (
         ),
         ("1.30", "Kubernetes 1.30 of gpu is out of all support"),
         ("1.3", "Kubernetes 1.3 of gpu is older than every version EKS runs"),
+        ("latest", "Kubernetes latest of gpu is no minor version of Kubernetes"),
+        ("1.35.2", "Kubernetes 1.35.2 of gpu is no minor version of Kubernetes"),
+        ("1.x", "Kubernetes 1.x of gpu is no minor version of Kubernetes"),
     ],
 )
 def test_a_version_out_of_standard_support_is_refused(

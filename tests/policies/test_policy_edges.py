@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pulumi_policy import EnforcementLevel
 from pulumi_policy.policy import _NotApplicableError
-from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UnknownValueError
+from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE, UnknownValueError
 
 from eks_gpushare.inventory.edges import EDGES
 from gpushare_policies import POLICIES
@@ -499,6 +499,13 @@ SELECTORS: list[tuple[dict[str, Any] | None, str, bool]] = [
         True,
     ),
     ({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, "team", True),
+    ({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["b"]}]}, "team", True),
+    ({"matchExpressions": [{"key": "b", "operator": "NotIn", "values": ["app"]}]}, "team", True),
+    ({"matchExpressions": [{"key": "b", "operator": "DoesNotExist"}]}, "team", True),
+    ({"matchExpressions": [{"key": "app", "operator": "In", "values": ["b"]}]}, "team", False),
+    ({"matchExpressions": [{"key": "b", "operator": "In", "values": ["None"]}]}, "team", False),
+    ({"matchExpressions": [{"key": "b", "operator": "Exists"}]}, "team", False),
+    ({"matchLabels": {"b": "None"}}, "team", False),
     ({"matchLabels": {"app": "other"}}, "team", False),
     ({"matchLabels": {"app": "app", "tier": "x"}}, "team", False),
     ({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["app"]}]}, "team", False),
@@ -527,6 +534,132 @@ def test_a_disruption_budget_is_for_the_pods_that_it_selects(
     assert bool(judged("gpu-workloads-keep-pods", made)) is not keeps
 
 
+@pytest.mark.parametrize(
+    ("replicas", "provider", "wrong"),
+    [(1.0, None, False), (2.0, None, True), (None, None, False), (3.0, "another", True)],
+)
+def test_several_pods_need_a_budget_in_their_cluster(
+    replicas: Any,
+    provider: Any,
+    wrong: bool,
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    server = _workload("app")
+    server["spec"]["replicas"] = replicas
+    selecting = {"metadata": {"name": "app", "namespace": "team"}, "spec": {"selector": {}}}
+    resources = [resource(DEPLOYMENT, "app", server, provider={"context": "one"})]
+    if provider:
+        elsewhere = {"context": provider}
+        budget = "kubernetes:policy/v1:PodDisruptionBudget"
+        resources.append(resource(budget, "budget", selecting, provider=elsewhere))
+
+    found = stack_violations(RULES["gpu-workloads-keep-pods"], resources)
+    assert [name for name, _ in found] == (["app"] if wrong else [])
+
+
+def test_a_patch_makes_no_pods(judged: Callable[..., list[tuple[str, str]]]) -> None:
+    made = program()
+    no_budget(made)
+    made["app"] = (f"{DEPLOYMENT}Patch", made["app"][1])
+
+    assert judged("gpu-workloads-keep-pods", made) == []
+
+
+def test_pods_without_gpus_need_no_budget(judged: Callable[..., list[tuple[str, str]]]) -> None:
+    made = program()
+    no_budget(made)
+    _limits(made)["limits"] = {"cpu": 1.0, "amd.com/gpu": 1.0}
+
+    assert judged("gpu-workloads-keep-pods", made) == []
+
+
+@pytest.mark.parametrize(
+    ("hard", "says"),
+    [
+        ({"nvidia.com/gpu": "8"}, " (its quota names nvidia.com/gpu, which Kubernetes does not"),
+        (
+            {"nvidia.com/gpu.shared": "8", "limits.nvidia.com/gpu": "8", "cpu": "4"},
+            " (its quota names limits.nvidia.com/gpu, nvidia.com/gpu.shared, which",
+        ),
+        ({"requests.cpu": "8"}, " and has no quota of GPUs. It must"),
+        (None, " and has no quota of GPUs. It must"),
+    ],
+)
+def test_a_quota_that_counts_nothing_is_named(
+    hard: Any, says: str, judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = program()
+    made["quota"][1]["spec"]["hard"] = hard
+    ((_, message),) = judged("tenant-namespaces-with-quota", made)
+
+    assert says in message
+
+
+def test_a_quota_in_another_cluster_is_none_here(
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    made = program()
+    for quota_of, wrong in (("one", False), ("other", True)):
+        resources = [
+            resource(made[name][0], name, made[name][1], provider={"context": context})
+            for name, context in (("team", "one"), ("quota", quota_of), ("map", "other"))
+        ]
+        found = stack_violations(RULES["tenant-namespaces-with-quota"], resources)
+        assert bool(found) is wrong
+
+
+@pytest.mark.parametrize("resource_name", ["gpu", "gpu.shared", "mig-1g.5gb"])
+def test_a_quota_of_any_gpu_resource_is_enough(
+    resource_name: str, judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = program()
+    made["quota"][1]["spec"]["hard"] = {f"requests.nvidia.com/{resource_name}": "8"}
+
+    assert judged("tenant-namespaces-with-quota", made) == []
+
+
+def test_autoscalers_are_called_by_their_names(
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    made = program()
+    two_autoscalers(made)
+    ((_, message),) = judged("one-autoscaler-per-workload", made)
+    assert message.startswith(
+        "The HorizontalPodAutoscaler app scales the Deployment app, as the ScaledObject app does."
+    )
+
+    made["scaler"][1]["metadata"] = {"name": UNKNOWN_STRING_VALUE, "namespace": "team"}
+    ((_, message),) = judged("one-autoscaler-per-workload", made)
+    assert message.startswith("The HorizontalPodAutoscaler that is yet to be named scales the ")
+
+
+def test_a_patch_of_an_autoscaler_is_no_second_one(
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    made = program()
+    two_autoscalers(made)
+    made["scaler"] = (f"{HPA}Patch", made["scaler"][1])
+
+    assert judged("one-autoscaler-per-workload", made) == []
+
+
+@pytest.mark.parametrize("missing", ["kind", "name"])
+def test_what_an_autoscaler_scales_may_be_unknown(
+    missing: str, judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = program()
+    two_autoscalers(made)
+    made["scaler"][1]["spec"] = {
+        "scaleTargetRef": {**_TARGET["scaleTargetRef"], missing: UNKNOWN_STRING_VALUE}
+    }
+
+    with pytest.raises(UnknownValueError) as said:
+        judged("one-autoscaler-per-workload", made)
+    assert said.value.message.endswith("what the HorizontalPodAutoscaler app scales")
+
+
 INGRESS: list[tuple[Any, bool]] = [
     (None, True),
     ([], True),
@@ -537,7 +670,14 @@ INGRESS: list[tuple[Any, bool]] = [
     ([{"from": []}], False),
     ([{"ports": [{"port": 80.0}]}], False),
     ([{"from": [{"namespaceSelector": {}}]}], False),
+    ([{"from": [{"namespaceSelector": {"matchLabels": {}}}]}], False),
     ([{"from": [{"ipBlock": {"cidr": "0.0.0.0/0"}}]}], False),
+    ([{"from": [{"ipBlock": {"cidr": "::/0"}}]}], False),
+    (
+        [{"from": [{"ipBlock": {"cidr": "0.0.0.0/1"}}, {"ipBlock": {"cidr": "128.0.0.0/1"}}]}],
+        False,
+    ),
+    ([{"from": [{"podSelector": {}}]}, {"from": [{"namespaceSelector": {}}]}], False),
 ]
 
 
@@ -556,6 +696,8 @@ def test_a_policy_denies_what_it_does_not_allow(
     [
         {"podSelector": {"matchLabels": {"app": "a"}}, "policyTypes": ["Ingress"]},
         {"podSelector": {}, "policyTypes": ["Egress"]},
+        {"podSelector": {}, "policyTypes": []},
+        {"podSelector": {"matchLabels": {"app": "a"}}},
     ],
 )
 def test_a_policy_for_some_pods_or_for_what_goes_out_is_not_enough(
@@ -565,6 +707,16 @@ def test_a_policy_for_some_pods_or_for_what_goes_out_is_not_enough(
     made["traffic"][1]["spec"] = spec
 
     assert [name for name, _ in judged("tenant-namespaces-deny-traffic", made)] == ["team"]
+
+
+@pytest.mark.parametrize("spec", [{"podSelector": {}}, {"podSelector": {"matchLabels": {}}}])
+def test_a_policy_that_names_no_types_is_for_what_comes_in(
+    spec: dict[str, Any], judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = program()
+    made["traffic"][1]["spec"] = spec
+
+    assert judged("tenant-namespaces-deny-traffic", made) == []
 
 
 def test_a_queue_of_kueue_is_a_quota_too(judged: Callable[..., list[tuple[str, str]]]) -> None:

@@ -177,6 +177,21 @@ def test_node_pools_name_a_class_that_is_there(
     assert stack_violations(rule, stack[1:]) == []  # others may have put it into the cluster
 
 
+def test_a_class_or_a_pool_may_have_no_name_yet(
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    rule = _stack_rule("node-pools-have-classes")
+    pool = _pool(resource, name=UNKNOWN_STRING_VALUE)
+    with pytest.raises(UnknownValueError):
+        stack_violations(rule, [_cluster(resource), resource(CLASS, "class", NODE_CLASS), pool])
+
+    spec = {"template": {"spec": {"nodeClassRef": {"name": "gpu"}}}}
+    unnamed = resource(POOL, "mine", {"metadata": {"name": UNKNOWN_STRING_VALUE}, "spec": spec})
+    ((_, message),) = stack_violations(rule, [_cluster(resource), unnamed])
+    assert message.startswith("The NodePool mine names the node class gpu, which is not in this")
+
+
 def test_a_class_of_unknown_name_may_be_the_one(
     resource: Callable[..., PolicyResource],
     stack_violations: Callable[..., list[tuple[str, str]]],

@@ -129,6 +129,13 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
         [{"ssmParameter": "/aws/service/eks/optimized-ami/1.35/nvidia/recommended/image_id"}],
         "the parameter /aws/service",
     ),
+    (
+        "node-class-ami-pinned",
+        NODE_CLASS,
+        _TERM,
+        [{"ssmParameter": "/aws/service/bottlerocket/aws-k8s-1.35-nvidia/x86_64/latest/image_id"}],
+        "the parameter /aws/service/bottlerocket",
+    ),
     ("gpu-node-pools-tainted", NODE_POOL, _TAINTS, None, "makes GPU nodes without a taint"),
     ("gpu-node-pools-tainted", NODE_POOL, _TAINTS, [], "makes GPU nodes without a taint"),
     (
@@ -217,6 +224,7 @@ RIGHT: list[tuple[str, str, Path, Any]] = [
         {"consolidateAfter": "Never"},
     ),
     ("gpu-pool-budgets", NODE_POOL, (*_DISRUPTION, "budgets"), [{"nodes": "3"}]),
+    ("gpu-pool-budgets", NODE_POOL, (*_DISRUPTION, "budgets"), [{"nodes": "50%"}]),
     ("gpu-pool-budgets", NODE_POOL, (*_DISRUPTION, "budgets"), None),
     (
         "gpu-pool-budgets",
@@ -226,7 +234,15 @@ RIGHT: list[tuple[str, str, Path, Any]] = [
     ),
     ("node-class-ami-pinned", NODE_CLASS, _TERM, [{"id": "ami-0123456789abcdef0"}]),
     ("node-class-ami-pinned", NODE_CLASS, _TERM, [{"name": "gpu-2026-09-30", "owner": "self"}]),
+    (
+        "node-class-ami-pinned",
+        NODE_CLASS,
+        _TERM,
+        [{"ssmParameter": "/aws/service/bottlerocket/aws-k8s-1.35-nvidia/x86_64/1.50.0/image_id"}],
+    ),
     ("autoscalers-bounded", SCALED, ("spec", "minReplicaCount"), 8.0),
+    ("autoscalers-bounded", SCALED, ("spec", "maxReplicaCount"), 100.0),
+    ("autoscalers-bounded", HPA, ("spec", "maxReplicas"), 100.0),
     ("service-accounts-not-admin", BINDING, ("roleRef",), {"kind": "Role", "name": "admin"}),
     (
         "roles-without-wildcards",
@@ -239,6 +255,18 @@ RIGHT: list[tuple[str, str, Path, Any]] = [
         CLUSTER_ROLE,
         ("rules", 0),
         {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
+    ),
+    (
+        "roles-without-wildcards",
+        CLUSTER_ROLE,
+        ("rules", 0),
+        {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]},
+    ),
+    (
+        "roles-without-wildcards",
+        CLUSTER_ROLE,
+        ("rules", 0),
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["*"]},
     ),
 ]
 

@@ -4,6 +4,7 @@ import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError, unknown_checking_proxy
 
 from gpushare_policies.props import each, format_value, given, is_true, peek, read, stack_of, whole
+from gpushare_policies.words import Fix, is_of_pulumi_eks, is_ours, name_of
 
 PROPS = unknown_checking_proxy(
     {"known": {"deep": [1.0, 2.0]}, "null": None, "later": UNKNOWN_STRING_VALUE}
@@ -81,3 +82,55 @@ def test_values_are_shown_as_in_yaml(value: object, text: str) -> None:
 
 def test_the_stack_is_the_first_part_of_a_urn() -> None:
     assert stack_of("urn:pulumi:prod-eu::project::aws:eks/cluster:Cluster::main") == "prod-eu"
+
+
+_CLUSTER, _OURS = "aws:eks/cluster:Cluster", "eks-gpushare:index:EksCluster"
+_COMPONENT = "eks:index:Cluster"
+
+
+def _urn(types: str, name: str = "gpu") -> str:
+    return f"urn:pulumi:prod::shop::{types}::{name}"
+
+
+@pytest.mark.parametrize(
+    ("urn", "ours", "of_pulumi_eks"),
+    [
+        (_urn(_CLUSTER), False, False),
+        (_urn(_COMPONENT), False, True),
+        (_urn(f"{_COMPONENT}${_CLUSTER}"), False, True),
+        (_urn(f"my:own:Thing${_COMPONENT}${_CLUSTER}"), False, True),
+        (_urn(_OURS), True, False),
+        (_urn(f"{_OURS}${_COMPONENT}${_CLUSTER}"), True, False),
+        (_urn(_CLUSTER, "eks:index:Cluster"), False, False),
+        (_urn(_CLUSTER, "a::eks-gpushare:index:EksCluster"), False, False),
+        ("", False, False),
+    ],
+)
+def test_a_urn_says_what_made_a_resource(urn: str, ours: bool, of_pulumi_eks: bool) -> None:
+    assert (is_ours(urn), is_of_pulumi_eks(urn)) == (ours, of_pulumi_eks)
+
+
+@pytest.mark.parametrize(
+    ("urn", "name"),
+    [
+        (_urn(_CLUSTER), "gpu"),
+        (_urn(_CLUSTER, "a::b"), "a::b"),
+        (_urn(f"{_COMPONENT}${_CLUSTER}", "gpu-eksCluster"), "gpu"),
+        (_urn(f"{_COMPONENT}${_CLUSTER}", "gpu"), "gpu"),
+        (_urn(f"my:own:Thing${_CLUSTER}", "gpu-eksCluster"), "gpu-eksCluster"),
+        (_urn(_CLUSTER, "gpu-eksCluster"), "gpu-eksCluster"),
+        (_urn(_COMPONENT, "gpu-eksCluster"), "gpu-eksCluster"),
+    ],
+)
+def test_a_resource_has_the_name_that_somebody_gave_it(urn: str, name: str) -> None:
+    assert name_of(urn) == name
+
+
+def test_a_fix_is_in_the_words_of_who_made_the_resource() -> None:
+    fix = Fix("Ours.", "Theirs.", "Raw.")
+
+    assert fix.of(_urn(f"{_OURS}${_CLUSTER}")) == "Ours."
+    assert fix.of(_urn(f"{_COMPONENT}${_CLUSTER}")) == "Theirs."
+    assert fix.of(_urn(_CLUSTER)) == "Raw."
+    assert fix.steps() == "Ours. With pulumi_eks: Theirs. With raw resources: Raw."
+    assert Fix("Ours.", "Raw.", "Raw.").steps() == "Ours. With raw resources: Raw."

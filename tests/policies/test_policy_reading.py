@@ -9,14 +9,18 @@ import pytest
 from pulumi_policy import StackValidationArgs
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError, unknown_checking_proxy
 
+from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies import gpus
+from gpushare_policies.reading import objects
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
-from gpushare_policies.reading.containers import pods_of
+from gpushare_policies.reading.containers import gpu_amounts, pods_of, unknown_of
+from gpushare_policies.reading.inventory import program_of
 from gpushare_policies.reading.karpenter import gives_gpus
 from gpushare_policies.reading.networks import reaches_everybody
+from gpushare_policies.reading.node_groups import start_of
 from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import (
     Kind,
@@ -27,6 +31,7 @@ from gpushare_policies.reading.objects import (
 )
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import count, items, plain, text
+from gpushare_policies.rule import Unjudged
 from gpushare_policies.tokens import (
     AWS_CLUSTER,
     LAUNCH_TEMPLATE,
@@ -225,6 +230,7 @@ TAINT = {"key": "a", "value": "b", "effect": "NO_SCHEDULE"}
         (NODE_GROUP, {"x": 1}, None, "user_data", ""),
         (NODE_GROUP, {"x": 1}, {"userData": _encoded("#!/bin/sh")}, "user_data", "#!/bin/sh"),
         (NODE_GROUP, {"x": 1}, {"userData": "#!/bin/sh"}, "user_data", "#!/bin/sh"),
+        (NODE_GROUP, {"x": 1}, {"userData": "#!/bin/zsh\n"}, "user_data", "#!/bin/zsh\n"),
         (NODE_GROUP, {"x": 1}, {"userData": LATER}, "user_data", UNKNOWN),
         (NODE_GROUP, {"launchTemplate": {"id": "lt-1"}}, None, "user_data", UNKNOWN),
         (NODE_GROUP, {"labels": LATER}, None, "labels", UNKNOWN),
@@ -235,6 +241,14 @@ TAINT = {"key": "a", "value": "b", "effect": "NO_SCHEDULE"}
         (NODE_GROUP, {"taints": LATER}, None, "taints", UNKNOWN),
         (NODE_GROUP, {"taints": [TAINT, {**TAINT, "value": LATER}]}, None, "taints", UNKNOWN),
         (NODE_GROUP, {"tags": LATER}, None, "promised", UNKNOWN),
+        (NODE_GROUP, {"tags": {"team": "ml"}}, None, "promised", {}),
+        (
+            NODE_GROUP,
+            {"tags": {"k8s.io/cluster-autoscaler/node-template/resources/a": "4", "b": "c"}},
+            None,
+            "promised",
+            {"a": "4"},
+        ),
         (NODE_GROUP, {"scalingConfig": {"minSize": 1.0}}, None, "least", 1),
         (NODE_GROUP, {"scalingConfig": {"maxSize": 2.0}}, None, "most", 2),
         (NODE_GROUP_V2, {"x": 1}, None, "ami", "AL2023"),
@@ -352,6 +366,7 @@ def test_pools_are_marked(template: Any, gives: bool | None) -> None:
         ("kubernetes:core/v1:List", (Kind("", ""), "v1", "List")),
         ("kubernetes:x.io/v1:Patch", (Kind("x.io", "Patch"), "v1", "")),
         ("kubernetes:helm.sh/v3:Release", None),
+        ("kubernetes:core/v1:Pod:x", None),
         ("kubernetes:core/v1", None),
         ("kubernetes:core/v1:", None),
         ("kubernetes:", None),
@@ -377,6 +392,41 @@ def test_objects_stand_in_lists() -> None:
     (patch,) = objects_of("kubernetes:apps/v1:DeploymentPatch", {})
     (whole,) = objects_of("kubernetes:apps/v1:Deployment", {})
     assert (patch.patch, whole.patch) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("token", "item", "kind", "version"),
+    [
+        ("core/v1:List", {"kind": "Pod", "apiVersion": "v1"}, Kind("", "Pod"), "v1"),
+        ("core/v1:List", {"kind": "Pod"}, Kind("", "Pod"), "v1"),
+        (
+            "core/v1:List",
+            {"kind": "Deployment", "apiVersion": "apps/v1beta1"},
+            Kind("apps", "Deployment"),
+            "v1beta1",
+        ),
+        ("apps/v1:DeploymentList", {"kind": "Deployment"}, Kind("apps", "Deployment"), "v1"),
+        ("apps/v1:DeploymentList", {}, Kind("apps", "Deployment"), "v1"),
+        (
+            "apps/v1:DeploymentList",
+            {"kind": "Deployment", "apiVersion": LATER},
+            Kind("apps", "Deployment"),
+            "v1",
+        ),
+        (
+            "apps/v1:DeploymentList",
+            {"apiVersion": "apps/v1beta2", "kind": LATER},
+            Kind("apps", "Deployment"),
+            "v1beta2",
+        ),
+    ],
+)
+def test_an_item_of_a_list_may_say_what_it_is(
+    token: str, item: dict[str, Any], kind: Kind, version: str
+) -> None:
+    (found,) = objects_of(f"kubernetes:{token}", unknown_checking_proxy({"items": [item]}))
+
+    assert (found.kind, found.version) == (kind, version)
 
 
 SPEC = {"containers": [{"name": "a"}]}
@@ -428,6 +478,48 @@ def test_containers_that_are_not_known_are_named(listed: Any, unknown: tuple[str
     assert pod.unknown == unknown
 
 
+def _container_of(resources: Any, name: Any = "a") -> Any:
+    spec = {"containers": [{"name": name, "resources": resources}]}
+    (pod,) = pods_of(KubernetesObject(Kind("", "Pod"), "v1", {"spec": spec}))
+    return pod.containers[0]
+
+
+@pytest.mark.parametrize(
+    ("resources", "amounts"),
+    [
+        (None, {}),
+        ({"limits": {"cpu": 1, "nvidia.com/gpu": 2, "amd.com/gpu": 1}}, {"nvidia.com/gpu": 2}),
+        ({"requests": {"nvidia.com/mig-1g.5gb": "1"}}, {"nvidia.com/mig-1g.5gb": "1"}),
+        (
+            {"requests": {"nvidia.com/gpu": 1}, "limits": {"nvidia.com/gpu.shared": 1}},
+            {"nvidia.com/gpu": 1, "nvidia.com/gpu.shared": 1},
+        ),
+        ({"limits": "nvidia.com/gpu"}, {}),
+        ({"limits": UNKNOWN, "requests": {"nvidia.com/gpu": 1}}, UNKNOWN),
+        ({"requests": UNKNOWN}, UNKNOWN),
+        (UNKNOWN, UNKNOWN),
+    ],
+)
+def test_what_containers_ask_for(resources: Any, amounts: Any) -> None:
+    assert gpu_amounts(_container_of(resources)) == amounts
+
+
+@pytest.mark.parametrize(("name", "called"), [("a", "a"), (None, "0"), ("", "0"), (UNKNOWN, "0")])
+def test_containers_are_called_by_name_or_place(name: Any, called: str) -> None:
+    assert _container_of({}, name).name == called
+
+
+def test_a_pod_that_is_not_known_is_said() -> None:
+    hidden, shown = (
+        list(unknown_of(pod))
+        for spec in (UNKNOWN, {"containers": []})
+        for pod in pods_of(KubernetesObject(Kind("", "Pod"), "v1", {"spec": spec}))
+    )
+
+    assert hidden[0] == Unjudged("the pods' spec")
+    assert shown == []
+
+
 @pytest.mark.parametrize(
     ("path", "name", "title"),
     [
@@ -444,6 +536,7 @@ def test_objects_have_titles(path: Any, name: Any, title: str) -> None:
     subject = Subject(KubernetesObject(Kind("apps", "Deployment"), "v1", body, path), args)
 
     assert subject.title == title
+    assert subject.opening == f"T{title[1:]}"
 
 
 def test_checks_of_objects_are_listed_by_token() -> None:
@@ -462,6 +555,110 @@ def test_checks_of_objects_are_listed_by_token() -> None:
     assert "kubernetes:core/v1:Secret" not in of_pods
     assert "a" in of_both
     assert "a" not in of_pods
+
+
+def test_bodies_are_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(objects, "_MOST", 2)
+    kept: dict[int, Any] = {}
+    monkeypatch.setattr(objects, "_bodies", kept)
+    given = [{"data": {"a": str(number)}} for number in range(5)]
+
+    for props in (*given, given[-1], given[0]):
+        (found,) = objects_of(OBJECT, props)
+        assert found.body == props
+    assert len(kept) == 2
+
+
+NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
+NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
+
+
+def _karpenter_nodes(resource: Make, name: Any, spec: dict[str, Any]) -> Any:
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "gpu"}
+    requirement = _requirement(TYPE, "In", "g5.xlarge")
+    template = {"spec": {"requirements": [requirement], "nodeClassRef": reference}}
+    pool = {"metadata": {"name": "pool"}, "spec": {"template": template}}
+    node_class = {"metadata": {"name": name}, "spec": spec}
+    made = [
+        resource(OBJECT, "other", {"metadata": {"name": "gpu"}, "data": {}}),
+        resource(NODE_POOL, "pool", pool),
+        resource(NODE_CLASS, "class", node_class),
+    ]
+    (found,) = program_of(made).inventory.of(Nodes)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("spec", "ami"),
+    [
+        ({"amiSelectorTerms": [{"alias": "al2023@v20260930"}]}, "al2023@v20260930"),
+        ({"amiSelectorTerms": [{"alias": "al2023@latest"}], "amiFamily": "AL2"}, "al2023@latest"),
+        ({"amiSelectorTerms": [{"id": "ami-1"}]}, "ami-1"),
+        ({"amiSelectorTerms": [{"id": "ami-1"}], "amiFamily": "Bottlerocket"}, "Bottlerocket"),
+        ({"amiSelectorTerms": [{"tags": {"a": "b"}}], "amiFamily": "AL2023"}, "AL2023"),
+        ({"amiSelectorTerms": [{"tags": {"a": "b"}}, {"id": "ami-2"}]}, "ami-2"),
+        ({"amiSelectorTerms": [{"tags": {"a": "b"}}]}, ""),
+        ({"amiSelectorTerms": LATER}, UNKNOWN),
+        ({"amiSelectorTerms": [LATER]}, UNKNOWN),
+        ({"amiSelectorTerms": [{"alias": LATER}]}, UNKNOWN),
+        ({"amiFamily": "AL2023"}, "AL2023"),
+    ],
+)
+def test_nodes_of_karpenter_run_the_image_of_their_class(
+    resource: Make, spec: dict[str, Any], ami: Any
+) -> None:
+    found = _karpenter_nodes(resource, "gpu", {**spec, "userData": "#!/bin/sh"})
+
+    assert (found.ami, found.user_data) == (ami, "#!/bin/sh")
+
+
+@pytest.mark.parametrize("name", ["other", LATER])
+def test_nodes_of_a_class_that_is_not_here_keep_their_image(resource: Make, name: Any) -> None:
+    spec = {"amiSelectorTerms": [{"alias": "al2023@v1"}], "userData": "x"}
+    found = _karpenter_nodes(resource, name, spec)
+
+    assert found.ami is UNKNOWN
+
+
+_WRONG = "version: v1\nsharing:\n  timeSlicing:\n    resources: [{name: a/b, replicas: 1}]\n"
+_RIGHT = _WRONG.replace("a/b", "nvidia.com/gpu").replace("replicas: 1", "replicas: 4")
+_NODE_POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: sharing}\nspec: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (_WRONG, 1),
+        (_RIGHT, 0),
+        (f"# migStrategy, mig-configs, sharing\n{_WRONG}", 1),
+        (f"{_RIGHT}---\n{_WRONG}", 0),
+        (_NODE_POOL, 0),
+        (5.0, 0),
+    ],
+)
+def test_texts_are_read_as_configurations_alone(resource: Make, text: Any, wrong: int) -> None:
+    metadata = {"name": "m", "namespace": "gpu"}
+    made = [resource(OBJECT, "m", {"metadata": metadata, "data": {"gpu": text}})]
+    found = program_of(made)
+
+    assert bool(found.judgements()) is bool(wrong), found.judgements()
+    assert list(found.inventory.of(Nodes)) == []
+
+
+def test_a_launch_template_is_found_by_its_name_or_id(resource: Make) -> None:
+    nameless, first, second = (
+        resource(LAUNCH_TEMPLATE, str(number), props)
+        for number, props in enumerate(({"x": 1}, {"id": "lt-1"}, {"name": "b", "id": "lt-2"}))
+    )
+    for given, expected in (
+        ({"id": "lt-1"}, first),
+        ({"name": "b"}, second),
+        ({"id": "lt-2"}, second),
+        ({"name": "c"}, None),
+        ({"version": "1"}, None),
+    ):
+        group = resource(NODE_GROUP, "gpu", {"launchTemplate": given})
+        assert start_of(group, [nameless, first, group, second]) is expected
 
 
 # --- networks and clusters -----------------------------------------------------------------------

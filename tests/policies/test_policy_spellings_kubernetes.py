@@ -13,6 +13,8 @@ import pytest
 from pulumi import FileAsset, StringAsset
 
 from gpushare_policies import POLICIES
+from gpushare_policies.reading import charts
+from gpushare_policies.reading.charts import chart_name
 from gpushare_policies.rule import Rule
 from gpushare_policies.tokens import AWS_CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP
 
@@ -76,7 +78,8 @@ def _json(count: int) -> str:
     return json.dumps({"version": "v1", "sharing": {"timeSlicing": {"resources": resources}}})
 
 
-MANY, FEW = 12, 4
+MANY, FEW = 9, 8
+"""More than AWS advises, and the most that it does."""
 DOCUMENTS: dict[str, Callable[[int], str]] = {
     "plain": _plain,
     "without a version": lambda n: _plain(n).replace("version: v1\n", ""),
@@ -113,6 +116,7 @@ DOCUMENTS: dict[str, Callable[[int], str]] = {
     "two resources": lambda n: (
         _plain(FEW) + f"    - {{name: nvidia.com/mig-1g.5gb, replicas: {n}}}\n"
     ),
+    "a comment that names much": lambda n: f"# timeSlicing, mps, migStrategy, sharing\n{_plain(n)}",
     "MPS that is null": lambda n: _plain(n) + "  mps: null\n",
 }
 
@@ -201,6 +205,16 @@ HOLDERS: dict[str, Callable[[int], list[Made]]] = {
     ],
     "settings of Bottlerocket": lambda n: [
         Made(LAUNCH_TEMPLATE, "t", {"userData": _coded(_toml(n))})
+    ],
+    "settings of Bottlerocket in plain text": lambda n: [
+        Made(LAUNCH_TEMPLATE, "t", {"userData": _toml(n)})
+    ],
+    "a key of Bottlerocket that is spelt with an escape": lambda n: [
+        Made(
+            LAUNCH_TEMPLATE,
+            "t",
+            {"userData": _toml(n).replace("nvidia.time-slicing", 'nvidia."time\\u002dslicing"')},
+        )
     ],
     "settings of Bottlerocket in a node class": lambda n: [
         Made(
@@ -322,6 +336,69 @@ def _umbrella(**changes: str) -> dict[str, Any]:
     return {"name": "platform", "version": "1.0.0", "dependencies": [{**PLUGIN, **changes}]}
 
 
+def _packed(file: Path, names: Sequence[str], content: str) -> str:
+    """An archive of files with one content."""
+    with tarfile.open(file, "w:gz") as archive:
+        for name in names:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content.encode()))
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("names", "is_read"),
+    [
+        (["a/Chart.yaml"], True),
+        (["./a/Chart.yaml"], True),
+        (["a/values.yaml", "a/Chart.yaml"], True),
+        (["a/charts/b/Chart.yaml"], False),
+        (["a/values.yaml"], False),
+        (["Chart.yaml"], False),
+    ],
+)
+def test_a_chart_s_own_file_is_at_the_top(
+    tmp_path: Path, names: Sequence[str], is_read: bool
+) -> None:
+    file = _packed(tmp_path / "gpus-1.0.0.tgz", names, json.dumps(PLUGIN))
+
+    assert chart_name(file) == ("nvidia-device-plugin" if is_read else "gpus")
+
+
+@pytest.mark.parametrize("content", ["name: 5", "name: ''", "[]", "{", "\x00", "name: null"])
+def test_a_file_that_names_no_chart_leaves_the_name(tmp_path: Path, content: str) -> None:
+    folder = tmp_path / "nvidia-device-plugin"
+    folder.mkdir()
+    (folder / "Chart.yaml").write_text(content, encoding="utf-8")
+    (tmp_path / "gpu-operator").write_text("no archive", encoding="utf-8")
+    (tmp_path / "karpenter").mkdir()
+
+    assert chart_name(str(folder)) == "nvidia-device-plugin"
+    assert chart_name(str(tmp_path / "gpu-operator")) == "gpu-operator"
+    assert chart_name(str(tmp_path / "karpenter")) == "karpenter"
+
+
+def test_nothing_is_read_of_no_chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "Chart.yaml").write_text(json.dumps(PLUGIN), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    assert chart_name("") == ""
+    assert chart_name(".") == "nvidia-device-plugin"
+
+
+def test_archives_are_read_up_to_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = _packed(tmp_path / "gpus-1.0.0.tgz", ["a/b", "a/Chart.yaml"], json.dumps(PLUGIN))
+    size = (tmp_path / "gpus-1.0.0.tgz").stat().st_size
+    for bytes_, entries, name in (
+        (size, 1, "nvidia-device-plugin"),
+        (size - 1, 1, "gpus"),
+        (size, 0, "gpus"),
+    ):
+        monkeypatch.setattr(charts, "_MOST_ARCHIVE", bytes_)
+        monkeypatch.setattr(charts, "_MOST_ENTRIES", entries)
+        assert chart_name(file) == name
+
+
 LOCAL: dict[str, tuple[Callable[[Path], str], tuple[str, ...]]] = {
     "a folder of another name": (lambda p: _chart_folder(p / "gpus", PLUGIN), ()),
     "an archive of another name": (lambda p: _chart_archive(p / "gpus.tgz", PLUGIN), ()),
@@ -438,6 +515,23 @@ def test_nodes_are_known_whatever_makes_them(
     plugin = Made(RELEASE, "plugin", {"chart": "nvidia-device-plugin", "values": {}})
     for effect, expected in (("NO_SCHEDULE", 1), ("PREFER_NO_SCHEDULE", 0)):
         made = [CLUSTER, *NODES[spelling](effect), plugin]
+        assert len(judged("gpu-stack-tolerates-taints", made)) == expected
+
+
+def test_a_chart_of_gpus_tells_which_cluster_is_meant(judged: Callable[..., list[str]]) -> None:
+    """Of two that are reached by contexts, the one with a device plugin has the GPU nodes."""
+    for tolerations, expected in (([], 1), (ANY, 0)):
+        values = {"tolerations": tolerations}
+        made = [
+            _nodes(clusterName="one"),
+            Made(RELEASE, "k", {"chart": "karpenter"}, {"provider": {"context": "other"}}),
+            Made(
+                RELEASE,
+                "p",
+                {"chart": "nvidia-device-plugin", "values": values},
+                {"provider": {"context": "mine"}},
+            ),
+        ]
         assert len(judged("gpu-stack-tolerates-taints", made)) == expected
 
 
@@ -580,6 +674,17 @@ def test_a_configuration_is_looked_for_where_the_plugin_finds_it(
 
     assert len(judged("sharing-config-exists", wrong)) == 1
     assert judged("sharing-config-exists", right) == []
+
+
+def test_a_configuration_of_a_part_is_named_where_it_stands(
+    tmp_path: Path, judged: Callable[..., list[str]]
+) -> None:
+    chart = _chart_folder(tmp_path / "platform", _umbrella(alias="plugin"))
+    values = {"plugin": {"config": {"name": "sharing"}}}
+    made = [Made(RELEASE, "r", {"chart": chart, "namespace": "gpu", "values": values})]
+
+    (message,) = judged("sharing-config-exists", made)
+    assert message.endswith("refer to its name in `values.plugin.config.name`.")
 
 
 def test_two_providers_of_one_cluster_are_one_cluster(judged: Callable[..., list[str]]) -> None:

@@ -197,6 +197,7 @@ def test_a_config_map_without_data_has_no_keys(
         ("nvidia-device-plugin", {"config": {"map": {"gpu": "version: v1"}}}),
         ("./charts/nvidia-device-plugin-0.20.0.tgz", {"config": {"map": {"gpu": ""}}}),
         ("gpu-operator", {"devicePlugin": {"config": {"data": {"gpu": ""}, "create": True}}}),
+        ("nvidia-device-plugin", {"config": {"name": "made", "map": {"gpu": "version: v1"}}}),
     ],
 )
 def test_documents_in_the_values_serve_a_node_group(
@@ -264,6 +265,103 @@ def test_a_config_map_that_may_be_the_right_one_is_not_judged(
 
     with pytest.raises(UnknownValueError):
         stack_violations(SHARING_CONFIG_EXISTS, resources)
+
+
+def test_a_config_map_of_unknown_name_elsewhere_is_not_the_one(
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    strange = config_map("gpu", name=UNKNOWN_STRING_VALUE, namespace="kube-system")
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, [strange, release()]) == [
+        ("plugin", _missing_map("not at all"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace"), [(UNKNOWN_STRING_VALUE, NAMESPACE), ("x", UNKNOWN_STRING_VALUE)]
+)
+def test_one_that_may_be_the_right_one_beside_one_elsewhere_is_not_judged(
+    name: str,
+    namespace: str,
+    resource: Callable[..., PolicyResource],
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    elsewhere = config_map("gpu", namespace="kube-system")
+    metadata = {"name": UNKNOWN_STRING_VALUE, "namespace": namespace}
+    maybe = resource(CONFIG_MAP, name, {"metadata": metadata, "data": {"gpu": ""}})
+
+    with pytest.raises(UnknownValueError) as said:
+        stack_violations(SHARING_CONFIG_EXISTS, [elsewhere, maybe, release()])
+    assert "which may be sharing-1a2b" in said.value.message
+
+
+def test_a_config_map_of_unknown_namespace_is_the_one_of_its_name(
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    node_group: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    there = config_map("gpu", namespace=UNKNOWN_STRING_VALUE)
+    beside = config_map("other", namespace="kube-system")
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, [beside, there, release()]) == []
+    found = stack_violations(SHARING_CONFIG_EXISTS, [there, release(), node_group("x")])
+    assert found == [("nodes", _missing_key(NODES, "x", "gpu"))]
+
+
+@pytest.mark.parametrize(
+    ("config", "what"),
+    [
+        ({"name": UNKNOWN_STRING_VALUE}, "`values.config` of the Release plugin"),
+        ({"name": "a", "map": UNKNOWN_STRING_VALUE}, "`values.config` of the Release plugin"),
+        (
+            {"map": {"gpu": ""}, "default": UNKNOWN_STRING_VALUE},
+            "`values.config.default` of the Release plugin",
+        ),
+    ],
+)
+def test_what_is_not_known_of_a_configuration_is_said(
+    config: dict[str, Any],
+    what: str,
+    release: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    with pytest.raises(UnknownValueError) as said:
+        stack_violations(SHARING_CONFIG_EXISTS, [release(config)])
+
+    assert said.value.message == f"could not be judged: {what}"
+
+
+def test_keys_that_are_not_known_are_said_once(
+    resource: Callable[..., PolicyResource],
+    release: Callable[..., PolicyResource],
+    node_group: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    metadata = {"name": "sharing-1a2b", "namespace": NAMESPACE}
+    hidden = resource(CONFIG_MAP, "s", {"metadata": metadata, "data": UNKNOWN_OBJECT_VALUE})
+
+    with pytest.raises(UnknownValueError) as said:
+        stack_violations(SHARING_CONFIG_EXISTS, [release(), hidden, node_group("gpu")])
+    assert said.value.message.startswith("could not be judged: the keys of the ConfigMap ")
+
+
+def test_labels_that_are_not_known_matter_where_there_is_a_device_plugin(
+    resource: Callable[..., PolicyResource],
+    release: Callable[..., PolicyResource],
+    config_map: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    nodes = resource(NODE_GROUP, "nodes", {"labels": {LABEL: UNKNOWN_STRING_VALUE}})
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, [nodes, config_map("gpu")]) == []
+    with pytest.raises(UnknownValueError) as said:
+        stack_violations(SHARING_CONFIG_EXISTS, [nodes, release(), config_map("gpu")])
+    assert said.value.message == "could not be judged: the labels of the node group nodes"
 
 
 @pytest.mark.parametrize("token", [RELEASE, CONFIG_MAP])

@@ -127,6 +127,24 @@ def test_what_takes_the_startup_taint_off_may_do_so(
     assert [f"may not {lacking} nodes" in each for each in found] == ([True] if lacking else [])
 
 
+@pytest.mark.parametrize(
+    ("command", "is_remover"),
+    [
+        (["python", "/opt/x/mig_taint_remover.py"], True),
+        (["sh", "-c", "mig_taint_remover.py"], True),
+        (["python", "other.py"], False),
+        (["python", "/opt/x/mig_taint_remover.py.bak"], False),
+        ([], False),
+    ],
+)
+def test_other_programs_need_no_rights(
+    said: Callable[[str, list[Made]], list[str]], command: list[str], is_remover: bool
+) -> None:
+    made = at(REMOVER, "0.2.spec.template.spec.containers.0.command", command)
+
+    assert bool(said("mig-taint-taken-off", made[:1])) is is_remover
+
+
 def test_rights_that_are_not_known_are_not_missed(
     said: Callable[[str, list[Made]], list[str]],
 ) -> None:
@@ -170,12 +188,19 @@ def test_no_role_is_for_everybody(
 # --- volumes of node classes --------------------------------------------------------------------
 
 GPUS = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g5.xlarge"]}]
+HIDDEN = UNKNOWN_STRING_VALUE
 NO_GPUS = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["m5.xlarge"]}]
 
 
 def node_pool(requirements: Any, name: str = "gpu", node_class: str = "gpu") -> Made:
     spec = {"requirements": requirements, "nodeClassRef": {"name": node_class}}
     return POOL, name, {"metadata": {"name": name}, "spec": {"template": {"spec": spec}}}
+
+
+def snapshot(size: Any) -> Made:
+    ebs = {"snapshotID": "snap-1", **({} if size is None else {"volumeSize": size})}
+    mappings = [{"ebs": ebs}]
+    return CLASS, "class", {"metadata": {"name": "gpu"}, "spec": {"blockDeviceMappings": mappings}}
 
 
 def volumes(*sizes: Any) -> Made:
@@ -200,6 +225,11 @@ def volumes(*sizes: Any) -> Made:
         ([volumes(None), node_pool(GPUS)], "no volume size"),
         ([volumes("8Gi"), node_pool(NO_GPUS, "system"), node_pool(GPUS)], "8 GiB"),
         ([volumes("8Gi"), node_pool(GPUS), node_pool(NO_GPUS, "system")], "8 GiB"),
+        ([volumes("8Gi"), node_pool(GPUS), node_pool(HIDDEN, "some")], "8 GiB"),
+        ([volumes("8Gi"), node_pool(HIDDEN, "some"), node_pool(GPUS)], "8 GiB"),
+        ([volumes("200Gi"), node_pool(HIDDEN, "some")], ""),
+        ([snapshot(None), node_pool(GPUS)], ""),
+        ([snapshot("8Gi"), node_pool(GPUS)], "8 GiB"),
     ],
 )
 def test_karpenters_gpu_nodes_have_room(
@@ -216,6 +246,9 @@ def test_a_volume_that_is_not_known_is_not_judged(
     with pytest.raises(UnknownValueError) as raised:
         said("node-class-volume-size", [volumes(UNKNOWN_STRING_VALUE), node_pool(GPUS)])
     assert "the volumes of the EC2NodeClass" in raised.value.message
+    with pytest.raises(UnknownValueError) as raised:
+        said("node-class-volume-size", [volumes("8Gi"), node_pool(HIDDEN)])
+    assert "the requirements of a NodePool of the EC2NodeClass class" in raised.value.message
 
 
 # --- autoscalers of nodes -----------------------------------------------------------------------
@@ -353,3 +386,26 @@ def test_eks_looks_for_faults_on_gpu_nodes(
     assert ["taint nvidia.com/gpu=true:NoSchedule of" in each for each in found] == (
         [True] if is_wrong else []
     )
+
+
+@pytest.mark.parametrize(
+    ("configuration", "group", "what"),
+    [
+        (UNKNOWN_STRING_VALUE, {}, "the configuration of agent"),
+        ("{", {}, "the configuration of agent"),
+        (None, {"clusterName": "other"}, "which of the clusters agent is of"),
+    ],
+)
+def test_what_an_agent_tolerates_and_where_may_not_be_known(
+    said: Callable[[str, list[Made]], list[str]],
+    configuration: Any,
+    group: dict[str, Any],
+    what: str,
+) -> None:
+    token, _, props = tainted()
+    first = (token, "gpu", {**props, "clusterName": "demo"})
+    made = [agent(configuration), first, (token, "second", {**props, **group})]
+    with pytest.raises(UnknownValueError) as raised:
+        said("gpu-faults-seen", made)
+
+    assert raised.value.message == f"could not be judged: {what}"

@@ -37,7 +37,6 @@ _MOST_BYTES = 1024 * 1024
 _MOST_ARCHIVE = 32 * 1024 * 1024
 _MOST_ENTRIES = 2000
 _ARCHIVE = re.compile(r"(?P<name>.+?)-v?[0-9]+\.[0-9]+.*\.t(ar\.)?gz")
-_TAR = (".tgz", ".tar.gz")
 
 
 def chart_name(chart: Any) -> Any:
@@ -65,13 +64,13 @@ def _own_name(given: str) -> str | None:
 
 def _own_file(given: str) -> Any:
     """The Chart.yaml of a folder or archive; None where there is none here."""
-    if "://" in given or not given:
+    if not given:
         return None
     path = Path(given)
     try:
-        if path.is_dir() and (path / "Chart.yaml").is_file():
+        if (path / "Chart.yaml").is_file():
             content = read_bytes(path / "Chart.yaml", _MOST_BYTES)
-        elif given.endswith(_TAR) and path.is_file():
+        elif path.is_file():
             content = _packed(path)
         else:
             return None

@@ -120,14 +120,14 @@ class _Clusters:
 
 def _names(cluster: PolicyResource) -> list[Any]:
     found = [peek(cluster.props, key) for key in ("name", "arn", "id")]
-    return [each for each in found if isinstance(each, str) and each]
+    return [each for each in found if each]
 
 
 def _above(resource: PolicyResource) -> list[PolicyResource]:
     """The component that a resource is part of, and what that depends on."""
     found: list[PolicyResource] = []
     parent = resource.parent
-    while parent is not None and len(found) < _FARTHEST:
+    while parent is not None:
         found.append(parent)
         parent = parent.parent
     return [used for each in found for used in each.dependencies]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, pairs
 from gpushare_policies.reading.objects import POD_TEMPLATES, Kind, pod_templates
 from gpushare_policies.reading.plain import mappings, text
 from gpushare_policies.rule import Unjudged
@@ -79,8 +79,7 @@ def gpu_amounts(container: Container) -> Any:
         amounts = container.get("resources", side)
         if amounts is UNKNOWN:
             return UNKNOWN
-        if isinstance(amounts, dict):
-            found |= {key: value for key, value in amounts.items() if is_gpu(key)}
+        found |= {key: value for key, value in pairs(amounts) if is_gpu(key)}
     return found
 
 

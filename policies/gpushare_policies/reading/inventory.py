@@ -15,7 +15,9 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.readers import DOCUMENT_READERS
+from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
+from eks_gpushare.lint.readers.mig_parted import MigPartedReader
 from eks_gpushare.lint.texts import read_texts
 from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
@@ -35,10 +37,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from gpushare_policies.reading.charts import Chart
 
-_READERS = DOCUMENT_READERS
+_CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
+"""Readers of what texts hold; objects in texts are none of the cluster."""
 _NODE_CLASS = Kind("karpenter.k8s.aws", "EC2NodeClass")
-_DEEPEST = 3
-"""Documents within documents that are read: a ConfigMap's configuration."""
 _NOWHERE = Position(1, 1)
 _MARKS = ("sharing", "migStrategy", "mig-configs")
 """What configurations of the device plugin and of mig-parted hold; most texts are others."""
@@ -71,7 +72,7 @@ def program_of(resources: Sequence[PolicyResource]) -> Program:
     """What the resources of a program say of GPU sharing."""
     given = tuple(resources)
     for known, found in _last:
-        if len(known) == len(given) and all(a is b for a, b in zip(known, given, strict=True)):
+        if [*map(id, known)] == [*map(id, given)]:
             return found
     read = _Reader(given).read()
     _last[:] = [(given, read)]
@@ -142,18 +143,17 @@ class _Reader:
         for chart in charts:
             for path in EMBEDDED:
                 texts = at(chart.values, *path)
-                if not isinstance(texts, Mapping) or not texts:
-                    continue
-                self._texts(resource.urn, texts)
+                if isinstance(texts, Mapping):
+                    self._texts(resource.urn, texts)
 
     def _object(self, resource: PolicyResource, found: KubernetesObject, cluster: str) -> None:
         document = _document(resource, found)
         if found.kind == _NODE_CLASS:
             self.classes[cluster, found.name] = found.body
-        self._read(document, cluster, 0)
+        self._read(document, cluster)
 
-    def _read(self, document: Document, cluster: str, depth: int) -> None:
-        reader = next((each for each in _READERS if each.matches(document)), None)
+    def _read(self, document: Document, cluster: str) -> None:
+        reader = next((each for each in DOCUMENT_READERS if each.matches(document)), None)
         if reader is None:
             return
         read = reader.read(document)
@@ -165,9 +165,8 @@ class _Reader:
             if isinstance(item, ConfigMap) and item.data is not UNKNOWN:
                 self._texts(document.file, item.data)
         self.judgements += read.judgements
-        if depth < _DEEPEST:
-            for inner in read.inner:
-                self._read(inner, cluster, depth + 1)
+        for inner in read.inner:
+            self._read(inner, cluster)
 
     def _texts(self, urn: str, texts: Mapping[str, Any]) -> None:
         """Configurations in texts; those who read them read the first document."""
@@ -175,7 +174,11 @@ class _Reader:
             if not isinstance(each, str) or not any(mark in each for mark in _MARKS):
                 continue
             for document in read_texts(each, urn).documents[:1]:
-                self._read(document, "", _DEEPEST)
+                for reader in _CONFIGURATIONS:
+                    if reader.matches(document):
+                        read = reader.read(document)
+                        self.found += read.items
+                        self.judgements += read.judgements
 
     def _with_class(self, number: int, cluster: str, name: Any) -> None:
         """Nodes of Karpenter run the image of their class."""
@@ -193,7 +196,7 @@ def _image_of(node_class: Mapping[str, Any]) -> Any:
         return UNKNOWN
     for _, term in mappings(terms):
         for key in ("alias", "id"):
-            if term.get(key) is not None and not (key == "id" and _family(node_class)):
+            if term.get(key) is not None and (key == "alias" or not _family(node_class)):
                 return text(term[key])
     return _family(node_class)
 

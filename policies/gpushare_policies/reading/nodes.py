@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
-from gpushare_policies.reading.plain import count, item_of, items, mappings, text
+from gpushare_policies.reading.plain import count, decoded, item_of, items, mappings, text
 from gpushare_policies.tokens import (
     LAUNCH_TEMPLATE,
     MANAGED_NODE_GROUP,
@@ -172,9 +170,4 @@ def _promised(tags: Any) -> Any:
 
 def _user_data(template: Any) -> Any:
     given = UNKNOWN if template is UNKNOWN else at(template, "userData")
-    if given is UNKNOWN:
-        return UNKNOWN
-    try:
-        return base64.b64decode(str(given or ""), validate=True).decode(errors="replace")
-    except (binascii.Error, ValueError):
-        return str(given)
+    return UNKNOWN if given is UNKNOWN else decoded(given)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
 
 _PACKAGE = "kubernetes:"
+_COLONS = 2
+"""Of a type token: `kubernetes:apps/v1:Deployment`."""
 _PATCH, _LIST = "Patch", "List"
 _HELM = "helm.sh"
 
@@ -63,7 +65,7 @@ def kind_of(token: str) -> tuple[Kind, str, str] | None:
     """Kind, version and `Patch`, `List` or nothing, out of a resource's type token."""
     if not token.startswith(_PACKAGE):
         return None
-    _, module, kind = token.split(":", 2) if token.count(":") > 1 else ("", "", "")
+    _, module, kind = token.split(":") if token.count(":") == _COLONS else ("", "", "")
     group, _, version = module.rpartition("/")
     if not kind or group == _HELM:
         return None
@@ -97,7 +99,7 @@ _bodies: dict[int, tuple[Any, Any]] = {}
 
 def _body_of(props: Any) -> Any:
     known = _bodies.get(id(props))
-    if known is not None and known[0] is props:  # which is kept, so nothing else has its number
+    if known is not None:  # the properties are kept, so nothing else has their number
         return known[1]
     if len(_bodies) >= _MOST:
         _bodies.clear()
@@ -108,9 +110,11 @@ def _body_of(props: Any) -> Any:
 def _listed(kind: Kind, version: str, body: Mapping[str, Any], path: FieldPath) -> KubernetesObject:
     """An item of a list, which may say itself what it is."""
     own_version, own_kind = text(body.get("apiVersion")), text(body.get("kind"))
+    if own_version and own_version is not UNKNOWN:
+        group, _, version = own_version.rpartition("/")
+        kind = Kind(group, kind.kind)
     if own_kind and own_kind is not UNKNOWN:
-        group, _, found = str(own_version or version).rpartition("/")
-        return KubernetesObject(Kind(group, own_kind), found, body, path)
+        kind = Kind(kind.group, own_kind)
     return KubernetesObject(kind, version, body, path)
 
 

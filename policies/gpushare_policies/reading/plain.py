@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from pulumi_policy.proxy import UnknownValueError
 
@@ -34,16 +36,6 @@ def item_of(holder: Any, key: Any) -> Any:
         return UNKNOWN
 
 
-def known(value: Any) -> bool:
-    """Whether a value itself is known; what it holds may not be."""
-    return value is not UNKNOWN
-
-
-def is_mapping(value: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Whether a value is a mapping, and so can be looked into."""
-    return isinstance(value, Mapping)
-
-
 def items(value: Any) -> Sequence[Any]:
     """The items of a list; nothing for anything else, `UNKNOWN` among it."""
     return value if isinstance(value, list | tuple) else ()
@@ -71,3 +63,11 @@ def count(value: Any) -> Any:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def decoded(user_data: Any) -> str:
+    """User data as a machine gets it: a program may give it in base64 or leave that to others."""
+    try:
+        return base64.b64decode(str(user_data or ""), validate=True).decode(errors="replace")
+    except (binascii.Error, ValueError):
+        return str(user_data)

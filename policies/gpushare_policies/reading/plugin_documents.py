@@ -32,6 +32,11 @@ class PluginDocument:
     error: str = ""
     unknown: bool = False
 
+    @property
+    def called(self) -> str:
+        """How messages call it: `the key gpu`."""
+        return f"the key {self.key}" if self.key else "the documents"
+
 
 def of_config_map(each: KubernetesObject) -> Iterator[PluginDocument]:
     """The documents of a ConfigMap, `binaryData` among them; other texts are left out."""

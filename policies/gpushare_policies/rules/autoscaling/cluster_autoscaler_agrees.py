@@ -32,7 +32,6 @@ _IMAGE = "Set `values.image.tag` to a version of the cluster's minor version."
 _MINOR = re.compile(r"v?(1\.[0-9]+)(\..*)?")
 _SUFFIX = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|-[0-9a-f]{8}")
 """What EKS adds to the name of a node group for its Auto Scaling group."""
-_KEYS = ("minSize", "maxSize")
 
 
 def _agreeing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
@@ -69,7 +68,7 @@ def _sizes(release: Release, groups: Sequence[Nodes]) -> Iterator[tuple[str, str
             if name is UNKNOWN and groups:
                 yield Unjudged(f"the name of a group of {release.source.name}")
             continue
-        for key, own in zip(_KEYS, (found.least, found.most), strict=True):
+        for key, own in (("minSize", found.least), ("maxSize", found.most)):
             said: Any = count(given.get(key))
             if UNKNOWN in (said, own):
                 yield Unjudged(f"{key} of {name} in {release.source.name}")
@@ -96,7 +95,7 @@ def _group(name: Any, groups: Sequence[Nodes]) -> Nodes | None:
 
 def _image(release: Release, versions: set[Any]) -> Iterator[tuple[str, str] | Unjudged]:
     tag = text(at(release.values, "image", "tag"))
-    known = {str(each) for each in versions if isinstance(each, str) and each}
+    known = {str(each) for each in versions if each}
     if tag is UNKNOWN:
         yield Unjudged(f"the image of {release.source.name}")
     elif tag and len(known) == 1 and (minor := _MINOR.fullmatch(tag)):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import PolicyComplianceFramework, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, pairs
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import count
@@ -28,19 +28,26 @@ def _limits(subject: Subject) -> Iterator[str | Unjudged]:
     if at(body, "spec") is UNKNOWN:
         yield Unjudged("the spec")
         return
-    if count(at(body, "spec", "replicas")) is not None:  # static capacity
+    replicas, limits = count(at(body, "spec", "replicas")), at(body, "spec", "limits")
+    if replicas not in (None, UNKNOWN):  # static capacity
         return
-    limits = at(body, "spec", "limits")
-    if limits is UNKNOWN or at(body, "spec", "replicas") is UNKNOWN:
+    if limits is UNKNOWN:
         yield Unjudged("limits")
-    elif subject.object.patch and limits is None:
         return
-    elif not isinstance(limits, dict) or all(value in (None, "") for value in limits.values()):
-        yield (
-            f"{subject.opening} has no limits. It must have some, or "
-            f"Karpenter makes nodes for every pod that somebody asks for, at any cost. "
-            f"{_LIMITED.of(subject.args.urn)}"
-        )
+    if (limits is None and subject.object.patch) or _has_one(limits):
+        return
+    if replicas is UNKNOWN:
+        yield Unjudged("replicas")
+        return
+    yield (
+        f"{subject.opening} has no limits. It must have some, or "
+        f"Karpenter makes nodes for every pod that somebody asks for, at any cost. "
+        f"{_LIMITED.of(subject.args.urn)}"
+    )
+
+
+def _has_one(limits: Any) -> bool:
+    return any(value not in (None, "") for _, value in pairs(limits))
 
 
 NODE_POOL_LIMITS = Rule(

@@ -47,12 +47,12 @@ def _named(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         if name is UNKNOWN or (UNKNOWN in there and name not in there):
             yield Unjudged(f"the node class of the NodePool {resource.name}")
         elif name is not None and name not in there:
-            yield _missing(resource, str(pool), str(name), there), resource.urn
+            yield _missing(resource, pool, str(name), there), resource.urn
 
 
-def _missing(resource: PolicyResource, pool: str, name: str, there: set[object]) -> str:
+def _missing(resource: PolicyResource, pool: object, name: str, there: set[object]) -> str:
     known = ", ".join(sorted(map(str, there))) or "none"
-    called = name_of(resource.urn) if pool == str(UNKNOWN) else pool
+    called = name_of(resource.urn) if pool is UNKNOWN else pool
     return (
         f"The NodePool {called} names the node class {name}, which is not in this stack (there "
         f"are: {known}). It must be there, or Karpenter starts no node for the pool and its pods "

@@ -8,6 +8,7 @@ from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.wording import at_start
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.plain import text
@@ -51,16 +52,16 @@ def _autoscalers(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudg
         if first is not each:
             kind, name = target
             message = (
-                f"{_called(each, start=True)} scales the {kind} {name}, as {_called(first)} does. "
+                f"{at_start(_called(each))} scales the {kind} {name}, as {_called(first)} does. "
                 f"Only one must: each takes back what the other did. {_ONE.of(each.urn)}"
             )
             yield message, each.urn
 
 
-def _called(each: Placed, *, start: bool = False) -> str:
+def _called(each: Placed) -> str:
     name = each.object.name
     shown = "that is yet to be named" if name is UNKNOWN else name
-    return f"{'The' if start else 'the'} {each.object.kind.kind} {shown}"
+    return f"the {each.object.kind.kind} {shown}"
 
 
 ONE_AUTOSCALER_PER_WORKLOAD = StackRule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -22,22 +23,29 @@ def today() -> date:
     return datetime.now(tz=UTC).date()
 
 
+_MINOR = re.compile(r"([0-9]+)\.([0-9]+)")
+
+
 def _minor(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isascii() and part.isdecimal())
+    """Both numbers of a version, none of what is no version."""
+    found = _MINOR.fullmatch(version)
+    return tuple(map(int, found.groups())) if found else ()
 
 
 def _out_of_support(version: str) -> str | None:
     state = support(version, today())
     known = eks_versions()
-    if state == "unknown" and _minor(version) < min(_minor(name) for name in known):
-        return "is older than every version EKS runs"
-    if state not in ("extended", "ended"):  # a version newer than the table is fine
+    if state == "unknown":  # a version newer than the table is fine
+        oldest = min(map(_minor, known))
+        if not _minor(version):
+            return "is no minor version of Kubernetes"
+        return "is older than every version EKS runs" if _minor(version) < oldest else None
+    if state == "standard":
         return None
-    ended = known[version].standard_until
-    since = "" if ended is None else f" on {ended.isoformat()}"
     if state == "ended":
         return "is out of all support"
-    return f"left standard support{since} and costs more for each hour"
+    ended = known[version].standard_until
+    return f"left standard support on {ended} and costs more for each hour"
 
 
 _SET_VERSION = "Set `version` to one of them, as text. EKS upgrades one minor version at a time."

@@ -47,7 +47,7 @@ def _ports(props: Any) -> tuple[int, int] | None:
     if protocol not in (*_TCP, *_UDP):
         return None
     first, last = (whole(read(props, key)) for key in ("fromPort", "toPort"))
-    first = 0 if first is None or first < 0 else first
+    first = max(first or 0, 0)
     return first, _HIGHEST if last is None or last < first else last
 
 

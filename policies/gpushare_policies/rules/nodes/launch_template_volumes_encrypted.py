@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pulumi_policy import Severity, StackValidationArgs
+from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from eks_gpushare.catalog.amis import ami_types
+from gpushare_policies.reading.launches import Launch, launch_of
 from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule, security_hub
@@ -32,10 +33,14 @@ def _devices(ami_type: str) -> tuple[str, ...]:
 
 
 def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
-    launch = nodes.launch()
-    if launch is None or nodes.start is None:
+    if nodes.start is None:
         return
-    devices = _devices(str(settled(nodes.group, "amiType") or ""))
+    for launch in launch_of(nodes.start):
+        yield from _unmapped(nodes.group, launch, nodes.start.urn)
+
+
+def _unmapped(group: PolicyResource, launch: Launch, urn: str) -> Iterator[tuple[str, str]]:
+    devices = _devices(str(settled(group, "amiType") or ""))
     if not devices or not launch.root_is_mapped():  # the latter is for volumes-encrypted to say
         return
     mapped = {volume.name.removeprefix("/dev/") for volume in launch.volumes()}
@@ -43,11 +48,11 @@ def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
     if missing:
         message = (
             f"{launch.called} does not map {' and '.join(missing)}, which the image of "
-            f"{nodes.group.name} brings: encrypted only where the AWS account encrypts by default. "
+            f"{group.name} brings: encrypted only where the AWS account encrypts by default. "
             f"Each volume must be encrypted whatever the account does. "
-            f"{_FIX.of(nodes.start.urn)}"
+            f"{_FIX.of(urn)}"
         )
-        yield message, nodes.start.urn
+        yield message, urn
 
 
 def _volumes(args: StackValidationArgs) -> Iterator[tuple[str, str]]:

@@ -46,7 +46,7 @@ def _is_spot(args: ResourceValidationArgs) -> bool:
             "instancesDistribution",
             "onDemandPercentageAboveBaseCapacity",
         )
-        return share is not None and (whole(share) or 0) < _ALL
+        return share is not None and whole(share) != _ALL
     return any(
         str(read(launch.props, "instanceMarketOptions", "marketType") or "") == "spot"
         for launch in launch_of(args)

@@ -70,8 +70,8 @@ def _is_agent(resource: PolicyResource) -> bool:
 def _tolerations(agent: PolicyResource) -> Any:
     """Those of its DCGM, which has none by default; `UNKNOWN` where they cannot be read."""
     given = text(at_top(agent.props, "configurationValues"))
-    if given is UNKNOWN or given == "":
-        return [] if given == "" else UNKNOWN
+    if given in ("", UNKNOWN):
+        return UNKNOWN if given else []
     try:
         values = json.loads(given)
     except ValueError:

@@ -34,7 +34,7 @@ def _documents(
 ) -> Iterator[str | Unjudged]:
     for each in found:
         if each.unknown:
-            yield Unjudged(f"the key {each.key} of {owner}" if each.key else owner)
+            yield Unjudged(each.called)
         config = each.config
         if config is not None and config.sharing != "none" and not config.refuses_several:
             yield (
@@ -50,7 +50,9 @@ def _config_map(subject: Subject) -> Iterator[str | Unjudged]:
 
 
 def _chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
-    yield from _documents(args, of_charts(args.props), f"the values of {args.name}")
+    owner = f"the values of {args.name}"
+    for said in _documents(args, of_charts(args.props), owner):
+        yield Unjudged(f"{said.what} of {owner}") if isinstance(said, Unjudged) else said
 
 
 SEVERAL_SHARES_REFUSED = Rule(

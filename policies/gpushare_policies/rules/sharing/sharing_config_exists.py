@@ -9,7 +9,8 @@ from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.inventory.wording import at_start
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.reading.nodes import NODE_TOKENS
@@ -87,8 +88,9 @@ def _keys(
     if UNKNOWN in (name, own):
         yield Unjudged(f"`values.{plugin.path}` of {plugin.title}")
         return None
-    if (isinstance(own, dict) and own) or not name:
-        return set(own or ())
+    documents = dict(pairs(own))
+    if documents or not name:
+        return set(documents)
     found = _map_of(inventory, cluster, plugin, name)
     if isinstance(found, ConfigMap):
         if found.data is not UNKNOWN:
@@ -103,15 +105,13 @@ def _keys(
 
 def _map_of(inventory: Inventory, cluster: str, plugin: _Plugin, name: str) -> Any:
     """The ConfigMap, `UNKNOWN` if one may be it, or else the namespaces that have one so named."""
-    maps = [each for each in inventory.of(ConfigMap, cluster) if each.name in (name, UNKNOWN)]
-    sure = [each for each in maps if each.name == name]
-    namespace = plugin.release.namespace
-    for each in sure:
-        if UNKNOWN in (each.namespace, namespace) or each.namespace == namespace:
+    alike = [each for each in inventory.of(ConfigMap, cluster) if each.name in (name, UNKNOWN)]
+    space = plugin.release.namespace
+    here = [each for each in alike if UNKNOWN in (each.namespace, space) or each.namespace == space]
+    for each in here:
+        if each.name == name:
             return each
-    if len(maps) > len(sure) and not sure:
-        return UNKNOWN
-    return [str(each.namespace) for each in sure]
+    return UNKNOWN if here else [str(each.namespace) for each in alike if each.name == name]
 
 
 def _default(plugin: _Plugin, keys: set[str]) -> Iterator[tuple[str, str] | Unjudged]:
@@ -144,11 +144,11 @@ def _urn(plugin: _Plugin) -> str:
 
 def _missing_map(plugin: _Plugin, name: str, elsewhere: Sequence[str]) -> str:
     where = f"only in the namespace {', '.join(sorted(elsewhere))}" if elsewhere else "not at all"
-    title, namespace = plugin.title, plugin.release.namespace
+    space = plugin.release.namespace
     return (
-        f"T{title[1:]} takes its sharing from the ConfigMap {name} in the namespace {namespace}, "
-        f"which is in this stack {where}. It must exist there, or the device plugin does not "
-        f"start. Make the ConfigMap in the namespace {namespace} and refer to its name in "
+        f"{at_start(plugin.title)} takes its sharing from the ConfigMap {name} in the namespace "
+        f"{space}, which is in this stack {where}. It must exist there, or the device plugin does "
+        f"not start. Make the ConfigMap in the namespace {space} and refer to its name in "
         f"`values.{plugin.path}.name`."
     )
 
@@ -162,9 +162,8 @@ def _missing_key(who: str, key: str, keys: Sequence[str]) -> str:
 
 
 def _unserved(nodes: Nodes, key: str) -> str:
-    title = nodes.source.name
     return (
-        f"T{title[1:]} has the label {LABEL}={key}, and no Release of "
+        f"{at_start(nodes.source.name)} has the label {LABEL}={key}, and no Release of "
         f"this stack configures a device plugin. There must be one, or the nodes advertise "
         f"whole GPUs or none. Add a Release of nvidia-device-plugin with `values.config.name`."
     )

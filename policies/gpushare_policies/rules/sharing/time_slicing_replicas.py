@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.props import read, whole
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import count, item_of
+from gpushare_policies.reading.plain import decoded, item_of
 from gpushare_policies.reading.plugin_documents import (
     CONFIG_MAPS,
     PluginDocument,
@@ -60,7 +58,7 @@ def _documents(
 ) -> Iterator[str | Unjudged]:
     for each in found:
         if each.unknown:
-            yield Unjudged(f"the key {each.key}" if each.key else "the documents")
+            yield Unjudged(each.called)
         config = each.config
         if config is None or config.sharing != "timeSlicing":
             continue
@@ -78,7 +76,7 @@ def _config_map(subject: Subject) -> Iterator[str | Unjudged]:
 def _chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
     owner = f"the values of {args.name}"
     for said in _documents(args, of_charts(args.props), owner):
-        yield Unjudged(f"{said.what} in {owner}") if isinstance(said, Unjudged) else said
+        yield Unjudged(f"{said.what} of {owner}") if isinstance(said, Unjudged) else said
 
 
 def _pool(args: ResourceValidationArgs) -> Iterator[str]:
@@ -99,11 +97,7 @@ def _template(args: ResourceValidationArgs) -> Iterator[str]:
     user_data = item_of(args.props, "userData")
     if user_data is UNKNOWN:  # most are no settings of Bottlerocket
         return
-    try:
-        text = base64.b64decode(str(user_data or ""), validate=True).decode()
-    except (binascii.Error, ValueError):
-        text = str(user_data)
-    yield from _settings(args, text, f"The user data of {args.name}")
+    yield from _settings(args, decoded(user_data), f"The user data of {args.name}")
 
 
 def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
@@ -119,10 +113,10 @@ def _settings(args: ResourceValidationArgs, text: str, owner: str) -> Iterator[s
 
     Where this project writes them, the pool that they are of is judged.
     """
-    if "time-slicing" not in text or args.urn.partition(OUR_POOL)[1]:
+    if OUR_POOL in args.urn:
         return
-    replicas = count(at(_toml(text), *_REPLICAS))
-    if replicas not in (None, UNKNOWN) and replicas > MAXIMUM_REPLICAS.of(args):
+    replicas = whole(at(_toml(text), *_REPLICAS))
+    if replicas is not None and replicas > MAXIMUM_REPLICAS.of(args):
         yield _too_many(args, owner, "each GPU or MIG device", replicas)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import EnforcementLevel, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
@@ -43,19 +43,17 @@ def _role(subject: Subject) -> Iterator[str | Unjudged]:
 
 
 def _wide(rule: Mapping[str, Any]) -> Any:
+    """What a rule allows that is too much; `UNKNOWN` where that may still turn out."""
     groups, resources, verbs = (rule.get(key) for key in ("apiGroups", "resources", "verbs"))
-    if UNKNOWN in (groups, resources, verbs):
-        return UNKNOWN
     everything, anyhow = _ALL in items(resources), _ALL in items(verbs)
     if everything and anyhow:
         return "every verb on every resource"
     if everything and (_ALL in items(groups) or "" in items(groups)):
         return "verbs on every resource, secrets among them"
-    if anyhow and {"secrets", "pods/exec", "nodes/proxy"} & {
-        str(each) for each in items(resources)
-    }:
-        return f"every verb on {', '.join(map(str, items(resources)))}"
-    return ""
+    if anyhow and any(str(each) in _TELLING for each in items(resources)):
+        named = (each for each in items(resources) if each is not UNKNOWN)
+        return f"every verb on {', '.join(map(str, named))}"
+    return UNKNOWN if has_unknown([groups, resources, verbs]) else ""
 
 
 ROLES_WITHOUT_WILDCARDS = Rule(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity
 
@@ -10,7 +10,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import items, mappings, text
+from gpushare_policies.reading.plain import items, text
 from gpushare_policies.rule import Rule, Unjudged, cis
 from gpushare_policies.words import Fix
 
@@ -29,24 +29,33 @@ _RIGHTS = Fix(_OWN_ROLE, _OWN_ROLE, _OWN_ROLE)
 def _binding(subject: Subject) -> Iterator[str | Unjudged]:
     role = at(subject.object.body, "roleRef", "name")
     subjects = at(subject.object.body, "subjects")
-    if role is not UNKNOWN and role != _ADMIN:
+    if role not in (_ADMIN, UNKNOWN):
         return
-    if UNKNOWN in (role, subjects) or UNKNOWN in items(subjects):
-        yield Unjudged("roleRef" if role is UNKNOWN else "subjects")
-        return
-    for _, each in mappings(subjects):
-        kind, name = text(each.get("kind")), text(each.get("name"))
-        if kind == "ServiceAccount":
-            whose = f"the service account {text(each.get('namespace'), 'default')}/{name}"
-        elif kind == "Group" and str(name).startswith(_GROUPS):
-            whose = f"all service accounts of the group {name}"
-        else:
-            continue
-        yield (
-            f"{subject.opening} gives {whose} the role {_ADMIN}. It must have what it needs and no "
-            f"more: whoever gets into one of its pods has the cluster. "
-            f"{_RIGHTS.of(subject.args.urn)}"
-        )
+    for each in (UNKNOWN,) if subjects is UNKNOWN else items(subjects):
+        whose = _program(each)
+        if whose is UNKNOWN:
+            yield Unjudged("subjects")
+        elif whose and role is UNKNOWN:
+            yield Unjudged("roleRef")
+        elif whose:
+            yield (
+                f"{subject.opening} gives {whose} the role {_ADMIN}. It must have what it needs "
+                f"and no more: whoever gets into one of its pods has the cluster. "
+                f"{_RIGHTS.of(subject.args.urn)}"
+            )
+
+
+def _program(bound: Any) -> Any:
+    """Whose pods a subject of a binding is; empty for people, `UNKNOWN` if that may be so."""
+    kind, name = text(at(bound, "kind")), text(at(bound, "name"))
+    if kind == "ServiceAccount":
+        namespace = text(at(bound, "namespace"), "default")
+        if UNKNOWN in (namespace, name):
+            return "a service account that is yet to be named"
+        return f"the service account {namespace}/{name}"
+    if kind == "Group" and name is not UNKNOWN:
+        return f"all service accounts of the group {name}" if name.startswith(_GROUPS) else ""
+    return UNKNOWN if kind in ("Group", UNKNOWN) else ""
 
 
 SERVICE_ACCOUNTS_NOT_ADMIN = Rule(

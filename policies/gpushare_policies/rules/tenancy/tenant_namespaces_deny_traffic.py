@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, every, pairs, some
 from gpushare_policies.reading.blanks import refuse_blanks
+from gpushare_policies.reading.networks import reaches_everybody
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.plain import items
 from gpushare_policies.reading.tenants import TENANT_LABEL, unprotected
@@ -47,33 +48,48 @@ def _policies(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]
 def _denies(policy: KubernetesObject) -> bool | None:
     """Whether a policy is for all pods, for what comes in, and allows nothing by itself."""
     spec = at(policy.body, "spec")
-    if spec is UNKNOWN:
+    ingress = at(spec, "ingress")
+    return every(
+        (
+            _is_empty(at(spec, "podSelector")),
+            _is_of_ingress(at(spec, "policyTypes")),
+            None if ingress is UNKNOWN else every(map(_says_from_whom, items(ingress))),
+        )
+    )
+
+
+def _is_of_ingress(types: Any) -> bool | None:
+    """Whether a policy is for what comes in, as each is that does not say."""
+    if types is None:
+        return True
+    listed = (UNKNOWN,) if types is UNKNOWN else items(types)
+    return some(None if each is UNKNOWN else each == "Ingress" for each in listed)
+
+
+def _is_empty(selector: Any) -> bool | None:
+    if selector is UNKNOWN:
         return None
-    types, ingress = at(spec, "policyTypes"), at(spec, "ingress")
-    selectors = at(spec, "podSelector"), ingress, types
-    if UNKNOWN in selectors or UNKNOWN in items(types):
-        return None
-    everyone = _is_empty(at(spec, "podSelector"))
-    incoming = types is None or "Ingress" in items(types)
-    return everyone and incoming and all(_says_from_whom(each) for each in items(ingress))
+    return every(None if value is UNKNOWN else not value for _, value in pairs(selector))
 
 
-def _is_empty(selector: Any) -> bool:
-    return all(not value for value in (selector or {}).values())
-
-
-def _says_from_whom(rule: Any) -> bool:
+def _says_from_whom(rule: Any) -> bool | None:
     """Whether a rule of ingress names peers: without, or with an empty one, all may come."""
-    peers = items(at(rule, "from"))
-    return bool(peers) and all(_is_peer(each) for each in peers)
+    peers = at(rule, "from")
+    if peers is UNKNOWN:
+        return None
+    blocks = [at(each, "ipBlock", "cidr") for each in items(peers)]
+    if not items(peers) or reaches_everybody([each for each in blocks if isinstance(each, str)]):
+        return False
+    return every(map(_is_peer, items(peers)))
 
 
-def _is_peer(peer: Any) -> bool:
+def _is_peer(peer: Any) -> bool | None:
+    """Whether a peer is some namespaces, some addresses, or pods of the policy's namespace."""
     within = at(peer, "namespaceSelector")
-    if within is not None:
-        return within is UNKNOWN or not _is_empty(within)
-    block = at(peer, "ipBlock", "cidr")
-    return block not in ("0.0.0.0/0", "::/0")
+    if within is None:
+        return None if at(peer, "ipBlock", "cidr") is UNKNOWN else True
+    empty = _is_empty(within)
+    return None if empty is None else not empty
 
 
 TENANT_NAMESPACES_DENY_TRAFFIC = StackRule(

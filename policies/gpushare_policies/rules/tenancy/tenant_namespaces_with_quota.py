@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, pairs
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import is_gpu
 from gpushare_policies.reading.objects import Kind, KubernetesObject
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 _QUOTA = Kind("", "ResourceQuota")
 _QUEUE = Kind("kueue.x-k8s.io", "LocalQueue")
+_COUNTED = "requests."
+"""Of extended resources a quota counts what is requested, and no limits.
+
+https://kubernetes.io/docs/concepts/policy/resource-quotas/#resource-quota-for-extended-resources
+(2026-11-22)
+"""
 
 _MAKE_QUOTA = (
     "Make a ResourceQuota in the namespace, with `requests.<resource>` in `spec.hard` for each "
@@ -57,16 +63,14 @@ def _limits_gpus(each: KubernetesObject) -> bool | None:
     hard = at(each.body, "spec", "hard")
     if hard is UNKNOWN:
         return None
-    keys = hard if isinstance(hard, dict) else {}
-    return any(str(key).startswith("requests.") and is_gpu(str(key)) for key in keys)
+    return any(key.startswith(_COUNTED) and is_gpu(key) for key, _ in pairs(hard))
 
 
 def _useless(each: KubernetesObject) -> Iterator[str]:
     """Keys that are taken in silence and count nothing."""
-    hard = at(each.body, "spec", "hard")
-    for key in hard if isinstance(hard, dict) else ():
-        if is_gpu(str(key)) and not str(key).startswith("requests."):
-            yield str(key)
+    for key, _ in pairs(at(each.body, "spec", "hard")):
+        if is_gpu(key) and not key.startswith(_COUNTED):
+            yield key
 
 
 TENANT_NAMESPACES_WITH_QUOTA = StackRule(

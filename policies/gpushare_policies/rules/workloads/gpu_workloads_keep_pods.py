@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
+from eks_gpushare.inventory.scheduling import meets_requirements
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, every, items, pairs, some, text
+from eks_gpushare.inventory.wording import at_start
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import gpu_amounts, pods_of
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.plain import count, items, mappings
+from gpushare_policies.reading.plain import count
 from gpushare_policies.reading.program_objects import Placed, objects_in
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.words import Fix
@@ -34,65 +36,71 @@ def _workloads(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged
     found = list(objects_in(args.resources, (*_MAKERS, _BUDGET)))
     budgets = [each for each in found if each.object.kind == _BUDGET]
     for each in found:
-        if each.object.kind == _BUDGET or each.object.patch or not _has_several(each):
+        if each.object.patch:
             continue
-        verdicts = [_is_for(budget, each) for budget in budgets]
         name = each.object.name
         shown = "that is yet to be named" if name is UNKNOWN else name
-        if True in verdicts:
+        called = f"the {each.object.kind.kind} {shown}"
+        several = every((_has_several(each), _has_gpus(each)))
+        kept = some(_is_for(budget, each) for budget in budgets)
+        if several is False or kept:
             continue
-        if None in verdicts:
-            yield Unjudged(f"the disruption budgets of the {each.object.kind.kind} {shown}")
-            continue
-        message = (
-            f"The {each.object.kind.kind} {shown} has several pods with GPUs and no "
-            f"PodDisruptionBudget. It must have one, or an update of the nodes ends all of them at "
-            f"once, and loading models takes minutes. {_KEPT.of(each.urn)}"
-        )
-        yield message, each.urn
+        if several is None:
+            yield Unjudged(f"whether {called} has several pods with GPUs")
+        elif kept is None:
+            yield Unjudged(f"the disruption budgets of {called}")
+        else:
+            message = (
+                f"{at_start(called)} has several pods with GPUs and no PodDisruptionBudget. It "
+                f"must have one, or an update of the nodes ends all of them at once, and loading "
+                f"models takes minutes. {_KEPT.of(each.urn)}"
+            )
+            yield message, each.urn
 
 
-def _has_several(each: Placed) -> bool:
+def _has_several(each: Placed) -> bool | None:
     replicas = count(at(each.object.body, "spec", "replicas"))
-    if replicas in (None, UNKNOWN) or replicas < _SEVERAL:
-        return False
-    amounts = [gpu_amounts(one) for pod in pods_of(each.object) for one in pod.containers]
-    return any(each is not UNKNOWN and each for each in amounts)
+    if replicas is UNKNOWN:
+        return None
+    return replicas is not None and replicas >= _SEVERAL
+
+
+def _has_gpus(each: Placed) -> bool | None:
+    pods = list(pods_of(each.object))
+    amounts = [gpu_amounts(one) for pod in pods for one in pod.containers]
+    hidden = [None for pod in pods for _ in pod.unknown]
+    return some([*(None if one is UNKNOWN else bool(one) for one in amounts), *hidden])
 
 
 def _is_for(budget: Placed, workload: Placed) -> bool | None:
     """Whether a budget selects the pods of a workload."""
-    if budget.cluster != workload.cluster:
-        return False
-    if UNKNOWN in (budget.namespace, workload.namespace):
-        return None
-    selector = at(budget.object.body, "spec", "selector")
+    spaces = budget.namespace, workload.namespace
     labels = at(workload.object.body, "spec", "template", "metadata", "labels")
-    if budget.namespace != workload.namespace:
+    return every(
+        (
+            budget.cluster == workload.cluster,
+            None if UNKNOWN in spaces else budget.namespace == workload.namespace,
+            _selects(at(budget.object.body, "spec", "selector"), labels),
+        )
+    )
+
+
+def _selects(selector: Any, labels: Any) -> bool | None:
+    """As a label selector of Kubernetes: an empty one selects all pods, and none at all none."""
+    if selector is None:
         return False
-    if UNKNOWN in (selector, labels):
+    named, expressions = at(selector, "matchLabels"), at(selector, "matchExpressions")
+    if UNKNOWN in (named, expressions):
         return None
-    return _selects(selector, labels if isinstance(labels, dict) else {})
+    same = [{"key": key, "operator": "In", "values": [value]} for key, value in pairs(named)]
+    given = dict(pairs(labels))
 
+    def label(key: str) -> Any:
+        if labels is UNKNOWN:
+            return UNKNOWN
+        return text(given[key]) if key in given else None
 
-def _selects(selector: Any, labels: dict[str, Any]) -> bool:
-    """As a label selector of Kubernetes; an empty one selects all pods."""
-    wanted = at(selector, "matchLabels")
-    for key, value in (wanted if isinstance(wanted, dict) else {}).items():
-        if str(labels.get(key)) != str(value):
-            return False
-    for _, each in mappings(at(selector, "matchExpressions")):
-        has, values = each.get("key") in labels, [str(one) for one in items(each.get("values"))]
-        value = str(labels.get(str(each.get("key"))))
-        fits = {
-            "In": has and value in values,
-            "NotIn": value not in values,
-            "Exists": has,
-            "DoesNotExist": not has,
-        }
-        if not fits.get(str(each.get("operator")), True):
-            return False
-    return selector is not None
+    return meets_requirements([*same, *items(expressions)], label)
 
 
 GPU_WORKLOADS_KEEP_PODS = StackRule(
