@@ -93,6 +93,7 @@ def test_the_edit_switches_both_off() -> None:
     "items",
     [
         (nodes(ami=UNKNOWN), operator()),
+        (nodes(provisioner="selfManaged"), operator()),
         (nodes(ami=AL2023), operator(driver=UNKNOWN, toolkit=False)),
     ],
 )
@@ -127,7 +128,6 @@ def test_of_files_an_operator_may_stand_in_others(
         (nodes(instance_types=(), labels=PRESENT, ami=AL2023), operator()),
         (nodes(ami=UNKNOWN), operator(driver=False, toolkit=False)),
         (nodes(ami="custom"), operator()),
-        (nodes(provisioner="selfManaged"), operator()),
         (nodes(ami="AL2023_x86_64_STANDARD"), operator(driver=UNKNOWN)),
         (nodes(ami="AL2023_x86_64_STANDARD"), operator(driver=False), operator(driver=True)),
     ],
@@ -157,7 +157,7 @@ def test_what_is_not_known_of_drivers_is_named(items: tuple[Item, ...], expected
 
 def test_the_message_names_what_is_there_twice() -> None:
     (both,) = problems(nodes(ami=AL2023), operator())
-    (one,) = problems(nodes(), operator(driver=False))
+    (one,) = problems(nodes(provisioner="karpenter"), operator(driver=False))
 
     assert both.message == (
         "The Release gpu-operator installs the driver and the toolkit, and the AMI of the node "

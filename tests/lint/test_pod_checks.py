@@ -409,7 +409,19 @@ BY_HAND = nodes(name="b", provisioner="byHand", instance_types=(), labels={GPU: 
         ((pod(required(GPU, "DoesNotExist")),), 0),
         ((pod(required(UNKNOWN, "Exists")),), 0),
         ((pod({"nodeSelector": {"nvidia.com/gpu.present": "true"}}),), 0),
-        ((pod({"nodeSelector": {GPU: "1"}}), nodes()), 0),
+        ((pod({"nodeSelector": {GPU: "1"}}), nodes()), 1),
+        (
+            (
+                pod(
+                    container(
+                        resources={"limits": {GPU: 1}},
+                    )
+                    | {"nodeSelector": {GPU: "1"}}
+                ),
+                nodes(),
+            ),
+            0,
+        ),
         ((pod({"nodeSelector": {GPU: "1"}}), BY_HAND), 0),
         ((pod({"nodeSelector": {f"{GPU}.shared": "1"}}), BY_HAND), 1),
         (
@@ -417,7 +429,7 @@ BY_HAND = nodes(name="b", provisioner="byHand", instance_types=(), labels={GPU: 
                 pod({"nodeSelector": {GPU: "1"}}),
                 nodes(name="b", provisioner="byHand", instance_types=(), labels=UNKNOWN),
             ),
-            1,
+            0,
         ),
     ],
 )
