@@ -10,7 +10,7 @@ from foreign_reading import ids, items, placed, problems
 
 from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Release, Workload
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.readers import DOCUMENT_READERS
+from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.terraform import TerraformReader
 from eks_gpushare.lint.texts import read_texts
 

@@ -17,7 +17,7 @@ from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.files import ENDINGS
 from eks_gpushare.lint.node_classes import class_of, with_classes
 from eks_gpushare.lint.nodes import MAX_ITEMS
-from eks_gpushare.lint.readers import DOCUMENT_READERS
+from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE

@@ -30,7 +30,9 @@ _OPTIONS = (
 def serve() -> None:
     """Serve the components until the engine ends the process, or is gone itself."""
     if len(sys.argv) < 2:  # noqa: PLR2004  (the program and the address)
-        sys.exit("Pulumi's engine starts this, and gives its address; `pulumi package add` adds it.")
+        sys.exit(
+            "Pulumi's engine starts this, and gives its address; `pulumi package add` adds it."
+        )
     asyncio.run(_serve(sys.argv[1], sys.argv[1:]))
 
 

@@ -14,8 +14,8 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
-from eks_gpushare.lint.readers import DOCUMENT_READERS
 from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
+from eks_gpushare.lint.readers.in_clusters import CLUSTER_READERS
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
 from eks_gpushare.lint.readers.mig_parted import MigPartedReader
 from eks_gpushare.lint.texts import read_texts
@@ -153,7 +153,7 @@ class _Reader:
         self._read(document, cluster)
 
     def _read(self, document: Document, cluster: str) -> None:
-        reader = next((each for each in DOCUMENT_READERS if each.matches(document)), None)
+        reader = next((each for each in CLUSTER_READERS if each.matches(document)), None)
         if reader is None:
             return
         read = reader.read(document)

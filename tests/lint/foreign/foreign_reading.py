@@ -9,7 +9,7 @@ import yaml
 
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.document import Document, Position, Read
-from eks_gpushare.lint.readers import DOCUMENT_READERS
+from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.texts import read_texts
 
 if TYPE_CHECKING:

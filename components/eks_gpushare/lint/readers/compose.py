@@ -10,7 +10,7 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.plain import text
-from eks_gpushare.lint.readers.eksctl import retired
+from eks_gpushare.lint.retired import retired
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS, plan_rules
 
 if TYPE_CHECKING:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.documents.bottlerocket import bottlerocket_document
 from eks_gpushare.inventory.items import Nodes, NodeTaint
-from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
 from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.lint.readers.user_data import judge_user_data
-from eks_gpushare.lint.retired import retired_words
+from eks_gpushare.lint.retired import retired
 from eks_gpushare.lint.rules.bottlerocket import bottlerocket_rules
-from eks_gpushare.lint.rules.claims import RETIRED_TYPE
 from eks_gpushare.lint.rules.eksctl import DEFAULT_FAMILY, MANAGED, SELF_MANAGED, cluster_config
 from eks_gpushare.lint.rules.nodes import owned_labels
 
@@ -67,22 +64,6 @@ def _of_boot(document: Document, place: FieldPath) -> Iterator[Judgement]:
         yield from bottlerocket_rules({"settings": settings}, source)
         path = ("settings", "kubernetes", "node-labels")
         yield from owned_labels(source, at({"settings": settings}, *path), path)
-
-
-def retired(nodes: Nodes, path: tuple[str | int, ...]) -> Iterator[Judgement]:
-    """What is to be said of types that are not to be had any more."""
-    types = nodes.instance_types if isinstance(nodes.instance_types, tuple) else ()
-    families = {name.partition(".")[0] for name in gpu_instance_types()}
-    for name in types:
-        found = gpu_instance_types().get(name)
-        if found is not None and found.retired:
-            yield Problem(RETIRED_TYPE, nodes.source, path, *retired_words(found))
-        elif found is None and name.partition(".")[0] in families:
-            # Of a family without GPUs, or one newer than the catalog, nothing can be told.
-            family = f"{name.partition('.')[0]}."
-            have = [each for each in gpu_instance_types() if each.startswith(family)]
-            fix = f"Write one of {', '.join(have)}."
-            yield Problem(RETIRED_TYPE, nodes.source, path, f"EC2 has no type {name}.", fix)
 
 
 def _groups(document: Document) -> Iterator[Nodes]:

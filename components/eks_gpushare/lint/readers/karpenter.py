@@ -10,8 +10,8 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.instance_choice import chosen_types
 from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
-from eks_gpushare.lint.readers.eksctl import retired
 from eks_gpushare.lint.readers.user_data import judge_user_data
+from eks_gpushare.lint.retired import retired
 from eks_gpushare.lint.rules.karpenter_images import image_rules
 from eks_gpushare.lint.rules.karpenter_pools import AUTO_MODE_GROUP, gpu_pool_rules, pool_rules
 from eks_gpushare.lint.rules.karpenter_shapes import shape

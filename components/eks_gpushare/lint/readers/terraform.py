@@ -12,8 +12,8 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.launch_templates import with_template
 from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
-from eks_gpushare.lint.readers.eksctl import retired
 from eks_gpushare.lint.readers.user_data import judge_user_data
+from eks_gpushare.lint.retired import retired
 from eks_gpushare.lint.rules.nodes import owned_labels
 from eks_gpushare.lint.rules.terraform import node_group_rules
 from eks_gpushare.lint.shell.helm import chart_name

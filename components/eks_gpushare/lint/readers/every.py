@@ -1,0 +1,30 @@
+"""All readers of YAML and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.lint.readers.cloudformation import CloudFormationReader
+from eks_gpushare.lint.readers.compose import ComposeReader
+from eks_gpushare.lint.readers.eksctl import EksctlReader
+from eks_gpushare.lint.readers.in_clusters import CONFIG_READERS, OBJECT_READERS
+from eks_gpushare.lint.readers.kubernetes import KubernetesReader
+from eks_gpushare.lint.readers.pod_parts import PodPartsReader
+from eks_gpushare.lint.readers.stack_files import StackFileReader
+from eks_gpushare.lint.readers.terraform import TerraformReader
+
+if TYPE_CHECKING:
+    from eks_gpushare.lint.document import DocumentReader
+
+DOCUMENT_READERS: tuple[DocumentReader, ...] = (
+    *OBJECT_READERS,
+    EksctlReader(),
+    ComposeReader(),
+    TerraformReader(),
+    CloudFormationReader(),
+    KubernetesReader(),
+    StackFileReader(),
+    *CONFIG_READERS,
+    PodPartsReader(),
+)
+"""The particular before the general; the first that knows a document reads it."""
