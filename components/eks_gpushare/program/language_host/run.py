@@ -75,8 +75,7 @@ def run_hosted(
         except (HostError, ProcessError) as error:
             recording.error = ProgramError("RunError", str(error))
         else:
-            failures = run.monitor.failures
-            recording.error = error_of(outcome, recording, failures, project, run.printed)
+            recording.error = error_of(outcome, run.monitor, project, run.printed)
             progress.clear()
             if recording.error is None:
                 run.show_rest()
