@@ -37,14 +37,13 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
         path.chmod(0o755)
         return path
 
-    put("tiny", f"exec '{sys.executable}' '{HOSTS / 'tiny.py'}' \"$@\"")
     return put
 
 
 @pytest.fixture
 def write(tmp_path: Path, host: Host) -> Write:
     """Writes a project of the tiny language, or of another."""
-    assert host
+    host("tiny", f"exec '{sys.executable}' '{HOSTS / 'tiny.py'}' \"$@\"")
 
     def made(program: str = "", *, language: str = "tiny", config: str = "{}") -> Project:
         folder = tmp_path / "program"

@@ -181,7 +181,7 @@ def test_a_refusal_is_told_once_with_the_programs_names_and_line(write: Write) -
         (
             "import pulumi\npulumi.ComponentResource('acme:index:Thing', 'a', {}, remote=True)",
             "'acme:index:Thing' has no fake",
-            "program.py:2",
+            "",
         ),
         ("import pulumi\npulumi.runtime.invoke('acme:index:f', {})", "'acme:index:f' has no", ""),
         ("raise ValueError('not today')", "not today", ""),

@@ -28,9 +28,13 @@ class Host(LanguageServer):
 
     def Run(self, request: Any, context: Any) -> Any:
         program = str(Path(request.info.program_directory) / "program.py")
-        self.program = lambda: runpy.run_path(program) and None
+
+        def run() -> None:
+            runpy.run_path(program)
+
+        self.program = run
         request.args.append(sys.argv[1])
-        return super().Run(request, context)
+        return super().Run(request, context)  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

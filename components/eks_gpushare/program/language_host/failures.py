@@ -50,9 +50,9 @@ _MISSING_PACKAGES = re.compile(
     r"|updates to go\.mod needed",
 )
 _MISSING_TOOL = re.compile(
-    r"could not find (node|bun)\b|unable to find '(go|[\w./-]+)' executable"
-    r"|\b(mvn|gradle|java|sbt|jbang|dotnet)\b.*executable file not found",
-    re.ASCII,
+    "could not find (node|bun) on"
+    "|unable to find '(go|[A-Za-z0-9_./-]+)' executable"
+    '|(?:^|[ "])(mvn|gradle|java|sbt|jbang|dotnet)[": ].*executable file not found'
 )
 _SIGNAL = "exit code: -1"
 _LINES = 30
