@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.config.project import PROJECT
 from eks_gpushare.documents.reading import reason
 from eks_gpushare.findings.finding import Finding, has_errors
-from eks_gpushare.program.cost import StackCost, cost_of
+from eks_gpushare.program.costs.stack import StackCost, cost_of
 from eks_gpushare.program.pools import pools_of
-from eks_gpushare.program.project import Project, ProjectError, find_project, stack_name
 from eks_gpushare.program.values import to_json
 from eks_gpushare.stack_file.check import Report, check_file, check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of
-from eks_gpushare.stack_file.project import PYTHON
+from eks_gpushare.stack_file.project import (
+    PYTHON,
+    Project,
+    ProjectError,
+    find_project,
+    stack_name,
+)
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
@@ -232,7 +237,7 @@ def record(
     Raises:
         ProjectError: If the answers cannot be used.
     """
-    from eks_gpushare.program.answers import fakes_with
+    from eks_gpushare.program.fakes.answers import fakes_with
 
     config = _config(project, report, stack)
     fakes = fakes_with(answers) if answers else None

@@ -15,7 +15,7 @@ from pulumi.runtime.proto import resource_pb2
 from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.language_host.components import is_ours
 from eks_gpushare.program.language_host.processes import ProcessError
-from eks_gpushare.program.monitor import Monitor
+from eks_gpushare.program.running.monitor import Monitor
 from eks_gpushare.program.values import (
     OutputValue,
     Properties,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pulumi.runtime.proto import source_pb2
 
-    from eks_gpushare.program.fakes import Fakes
+    from eks_gpushare.program.fakes.fakes import Fakes
     from eks_gpushare.program.language_host.components import Components
     from eks_gpushare.program.protobuf import Message
     from eks_gpushare.program.recording import Recording, Resource

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from pulumi.runtime.proto import provider_pb2
 
-from eks_gpushare.program.engine import Engine
-from eks_gpushare.program.fakes import Fakes, default_fakes
+from eks_gpushare.program.fakes.fakes import Fakes, default_fakes
 from eks_gpushare.program.language_host.components import Components
 from eks_gpushare.program.language_host.failures import error_of
 from eks_gpushare.program.language_host.host import (
@@ -27,6 +26,7 @@ from eks_gpushare.program.language_host.processes import ProcessError
 from eks_gpushare.program.language_host.progress import Progress
 from eks_gpushare.program.language_host.serving import served
 from eks_gpushare.program.recording import ProgramError, Recording
+from eks_gpushare.program.running.engine import Engine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
