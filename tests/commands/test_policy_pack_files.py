@@ -146,4 +146,4 @@ def test_a_stack_or_a_folder_to_write_to_has_to_be_named(project: Path, run: Run
     ran = run("policy", cwd=project)
 
     assert ran.code == 2
-    assert ran.err == "eks-gpushare: name a STACK, or give --state or --write-pack\n"
+    assert ran.err == "eks-gpushare: name a STACK, or give --program, --state or --write-pack\n"

@@ -174,8 +174,10 @@ def _require(options: argparse.Namespace) -> None:
         raise _UsageError("--state is judged as it is: name no STACK beside it")
     if options.state and options.answers:
         raise _UsageError("--answers is for programs: a state asks nothing")
+    if options.stack is None and options.program and not options.state:
+        options.stack, options.program = options.program, None  # the program's only stack
     if options.stack is None and not options.state:
-        raise _UsageError("name a STACK, or give --state or --write-pack")
+        raise _UsageError("name a STACK, or give --program, --state or --write-pack")
     if find_spec("pulumi_policy") is None:
         raise _UsageError(f"The policy SDK is not installed: {_INSTALL}")
 

@@ -47,7 +47,7 @@ def add_stack_arguments(parser: argparse.ArgumentParser, *, optional: bool = Fal
         "stack",
         metavar="STACK",
         nargs="?" if optional else None,
-        help="name of a stack, or its file",
+        help="name of a stack, its file, or the folder of a program that has one stack",
     )
     parser.add_argument(
         "--program", metavar="DIR", help="directory of the Pulumi program (default: found upwards)"

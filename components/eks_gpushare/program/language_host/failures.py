@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eks_gpushare.program.language_host.host import Outcome
-    from eks_gpushare.program.language_host.monitor import Failure
+    from eks_gpushare.program.language_host.monitor import Failure, HostedMonitor
     from eks_gpushare.program.recording import Recording
     from eks_gpushare.stack_file.project import Project
 
@@ -27,6 +27,7 @@ _HEADS = (
     re.compile(r"an unhandled error occurred: program failed:\s*"),
     re.compile(r"error in compiling Go: (unable to run `go build`: )?", re.IGNORECASE),
     re.compile(r"<ref \*[0-9]+> "),
+    re.compile(r"\Aexit status [0-9]+\n(# .*\n)?"),
 )
 _FRAME = re.compile(
     r"^\s+at .*?\(?(?:file://)?(/[^()]*?):([0-9]+)(?::[0-9]+)?\)?( \{)?$", re.MULTILINE
@@ -34,9 +35,12 @@ _FRAME = re.compile(
 _FIRST_FRAME = re.compile(r"\n\s+at ")
 _KIND = re.compile(r"(?:Uncaught )?([A-Z][A-Za-z]*(?:Error|Exception)): ")
 _PLACE = re.compile(r"^(?:\./)?([^\s:()]+\.[a-z]+)[:(]([0-9]+)(?:[:,][0-9]+)?\)?: ", re.MULTILINE)
+_HEAD = re.compile(r"(/[^\n]*?):([0-9]+)\n")
+"""What Node.js writes above the text of a module that it cannot read."""
 _ENDED = re.compile(r"[Pp]rogram exited with non-zero exit code: ([0-9]+)\.? ?")
+_NO_SDK = "Pulumi SDK has not been installed"
 _MISSING_PACKAGES = re.compile(
-    r"Pulumi SDK has not been installed"
+    rf"{_NO_SDK}"
     r"|Cannot find module '(?!\.)"
     r"|Cannot find package '"
     r"|no required module provides package"
@@ -46,43 +50,45 @@ _MISSING_PACKAGES = re.compile(
     r"|updates to go\.mod needed",
 )
 _MISSING_TOOL = re.compile(
-    r"could not find (node|bun)\b|unable to find '(go|[\w./-]+)' executable"
-    r"|\b(mvn|gradle|java|sbt|jbang|dotnet)\b.*executable file not found",
-    re.ASCII,
+    "could not find (node|bun) on"
+    "|unable to find '(go|[A-Za-z0-9_./-]+)' executable"
+    '|(?:^|[ "])(mvn|gradle|java|sbt|jbang|dotnet)[": ].*executable file not found'
 )
+_SIGNAL = "exit code: -1"
 _LINES = 30
 _TOOLS = {"node": "Node.js", "go": "Go", "dotnet": "the .NET SDK", "mvn": "Maven", "java": "Java"}
 
 
 def error_of(
     outcome: Outcome,
-    recording: Recording,
-    failures: Sequence[Failure],
+    monitor: HostedMonitor,
     project: Project,
     printed: Sequence[str],
 ) -> ProgramError | None:
     """Why a run failed; None if it did not.
 
-    Messages of the recording that say the same are taken out of it.
+    Messages of its recording that say the same are taken out of it.
 
     Args:
         outcome: What the host says.
-        recording: Of the run.
-        failures: Registrations that were refused.
+        monitor: Of the run.
         project: The program.
         printed: What the host and the program printed on standard error.
     """
-    if failures:
-        _take_errors(recording)
-        return _refused(failures)
+    if monitor.failures:
+        _take_errors(monitor.recording)
+        return _refused(monitor.failures)
     if not outcome.failed:
         return None
-    logged = _take_errors(recording)
+    logged = _take_errors(monitor.recording)
     said = "\n".join(dict.fromkeys(logged)) or _plain(outcome.error)
     if _ENDED.fullmatch(said) or not said:
         said = "\n".join(each for each in (_tail(printed), said) if each)
     elif not logged and (more := _tail(printed)) and more not in said:
         said = f"{said}\n{more}"
+    for text, line in list(monitor.failure_lines.items()):
+        if text in said:  # a function call that the program did not get over
+            return ProgramError("PlanError", text, line)
     return _told(said or "The program stopped without saying why.", project)
 
 
@@ -109,12 +115,13 @@ def _told(said: str, project: Project) -> ProgramError:
         text = head.sub("", text)
     trace = text if _FRAME.search(text) else ""
     source = _line(text, project.program)
-    text = _FIRST_FRAME.split(text, maxsplit=1)[0].strip()
+    text = _HEAD.sub("", text, count=1) if _HEAD.match(text) else text
+    text = _FIRST_FRAME.split(text, maxsplit=1)[0].partition("\nRequire stack:")[0].strip()
     kind = "RunError"
     if (matched := _KIND.match(text)) and trace:
         kind, text = matched[1], text[matched.end() :]
     if remedy := _remedy(said, project):
-        text = f"{text}\n{remedy}"
+        text = remedy if _NO_SDK in text else f"{text}\n{remedy}"
     return ProgramError(kind, text, source, trace)
 
 
@@ -124,6 +131,8 @@ def _line(text: str, folder: Path) -> str:
         path = found[1]
         if path.startswith(f"{folder}/") and "/node_modules/" not in path:
             return f"{path}:{found[2]}"
+    if (head := _HEAD.match(text)) and head[1].startswith(f"{folder}/"):
+        return f"{head[1]}:{head[2]}"
     if _FRAME.search(text) is None and (place := _PLACE.search(text)):
         path_of = folder / place[1]
         if path_of.is_file():
@@ -139,6 +148,8 @@ def _remedy(said: str, project: Project) -> str:
         return f"Install {_TOOLS.get(tool, tool)}, or add the folder that holds {tool} to PATH."
     if _MISSING_PACKAGES.search(said):
         return f"Packages of the program are not there. In {project.directory}: pulumi install"
+    if said.endswith(_SIGNAL):
+        return "A signal ended it: something killed it, or there was not enough memory."
     return ""
 
 

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grpc  # type: ignore[import-untyped]  # no stubs
 from pulumi.runtime.proto import language_pb2, language_pb2_grpc
 
+from eks_gpushare.program.language_host.installed import newest
 from eks_gpushare.program.language_host.processes import Heard, ServingProcess
 from eks_gpushare.program.language_host.serving import connected
 from eks_gpushare.program.protobuf import empty_pb2, struct_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from eks_gpushare.stack_file.project import Project
 
 _ANSWER_SECONDS = 60
 _GIVE_UP_SECONDS = 5
 _PAUSE_SECONDS = 0.2
-_PREFIX = "pulumi-language-"
 
 
 class HostError(Exception):
@@ -52,27 +51,13 @@ def find_host(language: str, environment: Mapping[str, str]) -> Path:
     Raises:
         HostError: If there is none.
     """
-    name = f"{_PREFIX}{language}"
-    path = environment.get("PATH", "")
-    if found := shutil.which(name, path=path):
-        return Path(found).absolute()
-    home = Path(environment.get("PULUMI_HOME") or Path.home() / ".pulumi")
-    pulumi = shutil.which("pulumi", path=path)
-    folders = [home / "bin", *([Path(pulumi).resolve().parent] if pulumi else [])]
-    folders += sorted((home / "plugins").glob(f"language-{language}-v*"), key=_version)[::-1]
-    for folder in folders:
-        if found := shutil.which(name, path=str(folder)):
-            return Path(found).absolute()
+    if found := newest("language", language, environment):
+        return found
     raise HostError(
-        f"The program's runtime is {language}, and {name}, which runs such programs, is not on "
-        "PATH. It comes with the Pulumi CLI: install that "
+        f"The program's runtime is {language}, and pulumi-language-{language}, which runs such "
+        "programs, is not on PATH. It comes with the Pulumi CLI: install that "
         "(https://www.pulumi.com/docs/install/), or add the folder that holds it to PATH."
     )
-
-
-def _version(folder: Path) -> list[int]:
-    parts = folder.name.rpartition("-v")[2].split(".")
-    return [int(each) if each.isascii() and each.isdecimal() else 0 for each in parts]
 
 
 class LanguageHost:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict, deque
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 import grpc  # type: ignore[import-untyped]  # no stubs
@@ -16,7 +17,6 @@ from eks_gpushare.program.language_host.components import is_ours
 from eks_gpushare.program.language_host.processes import ProcessError
 from eks_gpushare.program.running.monitor import Monitor
 from eks_gpushare.program.values import (
-    UNKNOWN,
     OutputValue,
     Properties,
     Secret,
@@ -41,6 +41,7 @@ _OVER = "resource monitor shut down"
 _FOREIGN = {"node_modules", "sdks", "vendor", ".venv", "site-packages"}
 """Folders within a program's that hold the code of others; `sdks` has what Pulumi generates."""
 _Answer = TypeVar("_Answer", bound="Message")
+_Request: TypeAlias = resource_pb2.RegisterResourceRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class HostedMonitor(Monitor):
         super().__init__(recording, fakes, config)
         self.failures: list[Failure] = []
         self._program, self._components = program, components
-        self._asked: dict[tuple[str, str, str], resource_pb2.RegisterResourceRequest] = {}
+        self._asked: defaultdict[tuple[str, str, str], deque[_Request]] = defaultdict(deque)
         """What the program asked the plugin for, by parent, type and name."""
         self._traces: dict[str, source_pb2.StackTrace] = {}
         """The program's lines behind what the plugin registers, by URN."""
@@ -121,7 +122,14 @@ class HostedMonitor(Monitor):
     ) -> resource_pb2.ResourceInvokeResponse:
         """Answer a function call, such as a data source; a program may get over its failure."""
         self._keep_own_frames(request)
-        return super().Invoke(request, context)
+        try:
+            return super().Invoke(request)
+        except PlanError as error:
+            self.failure_lines[str(error)] = error.source
+            if context is None:
+                raise
+            context.abort(grpc.StatusCode.UNKNOWN, str(error))
+            raise
 
     def _answered(self, answer: Callable[[], _Answer], request: Any, context: Any) -> _Answer:
         """What a call gives; its failure ends the run."""
@@ -158,9 +166,9 @@ class HostedMonitor(Monitor):
         pulumi/pulumi, pkg/resource/deploy/source_eval.go, at v3.260.0, read 2026-11-22.
         """
         self._keep_own_frames(request)
-        key = (request.parent, request.type, request.name)
-        self._asked[key] = resource_pb2.RegisterResourceRequest()
-        self._asked[key].CopyFrom(request)
+        asked = resource_pb2.RegisterResourceRequest()
+        asked.CopyFrom(request)
+        self._asked[request.parent, request.type, request.name].append(asked)
         self._inherit(request)
         request = self.transforms.apply(request, self._parents)
         self._hand_down_providers(request)
@@ -185,8 +193,9 @@ class HostedMonitor(Monitor):
         self, request: resource_pb2.RegisterResourceRequest, *, assumed: bool = False
     ) -> Resource:
         self._keep_own_frames(request)
-        asked = self._asked.pop((request.parent, request.type, request.name), None)
-        if asked is not None and not request.remote:
+        waiting = self._asked.get((request.parent, request.type, request.name))
+        asked = waiting.popleft() if waiting else None
+        if asked is not None:
             request.transforms.extend(asked.transforms)
             request.stackTrace.CopyFrom(asked.stackTrace)
         elif not request.stackTrace.frames and request.parent in self._traces:
@@ -256,6 +265,3 @@ def _only_what_is_understood(
     if not request.acceptSecrets:
         outputs = {key: plain(value) for key, value in outputs.items()}
     response.object.CopyFrom(encode_properties(outputs))
-
-
-__all__ = ["UNKNOWN", "Failure", "HostedMonitor"]

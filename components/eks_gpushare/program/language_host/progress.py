@@ -37,7 +37,8 @@ class Progress:
         if passed < self._next:
             return
         self._next = passed + (1.0 if self._terminal else _NEXT_SECONDS)
-        number = f", {registered} resources" if registered else ""
+        word = "resource" if registered == 1 else "resources"
+        number = f", {registered} {word}" if registered else ""
         text = f"eks-gpushare: {self._what}: {passed:.0f} s{number}"
         if self._terminal:
             self._over(text)

@@ -24,6 +24,7 @@ from eks_gpushare.program.language_host.monitor import HostedMonitor
 from eks_gpushare.program.language_host.order import settle
 from eks_gpushare.program.language_host.processes import ProcessError
 from eks_gpushare.program.language_host.progress import Progress
+from eks_gpushare.program.language_host.schemas import Schemas, told
 from eks_gpushare.program.language_host.serving import served
 from eks_gpushare.program.recording import ProgramError, Recording
 from eks_gpushare.program.running.engine import Engine
@@ -75,8 +76,9 @@ def run_hosted(
         except (HostError, ProcessError) as error:
             recording.error = ProgramError("RunError", str(error))
         else:
-            failures = run.monitor.failures
-            recording.error = error_of(outcome, recording, failures, project, run.printed)
+            recording.error = error_of(outcome, run.monitor, project, run.printed)
+            if recording.error is not None and run.schemas.missing:
+                recording.error = ProgramError("RunError", told(run.schemas.missing))
             progress.clear()
             if recording.error is None:
                 run.show_rest()
@@ -101,6 +103,7 @@ class _Run:
         self._environment = environment()
         self._progress = progress
         self.printed: list[str] = []
+        self.schemas = Schemas(self._environment, project.directory)
         self.monitor = HostedMonitor(
             recording,
             fakes or default_fakes(),
@@ -113,7 +116,8 @@ class _Run:
     def to_its_end(self, opened: ExitStack) -> Outcome:
         """Run the program, with what closes registered in `opened`."""
         engine = Engine(self._recording)
-        address = opened.enter_context(served(self.monitor, engine))
+        address = opened.enter_context(served(self.monitor, engine, self.schemas.add_to))
+        self.schemas.address = address
         # The plugin has a server of its own: components that wait for it must not be in its way.
         of_plugin = opened.enter_context(served(self.monitor, engine))
         self._components = Components(
@@ -140,6 +144,7 @@ class _Run:
             secret_keys=self._secret_keys,
             preview=self._recording.preview,
             monitor=address,
+            loader=address,
         )
         with language_host(self._project, address, self._environment, self._heard) as host:
             return host.run(request, self._waiting)
