@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
+from eks_gpushare.findings.silenced import today
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
@@ -22,11 +23,13 @@ from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
 from eks_gpushare.lint.same_nodes import together
+from eks_gpushare.lint.silencing import silenced
 from eks_gpushare.lint.texts import read_texts, unreadable_character
 from eks_gpushare.lint.variants import agreed, variants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import date
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.inventory.items import Item
@@ -55,10 +58,12 @@ class _File:
     readable: bool = True
     text: str = ""
 
-    def report(self) -> FileReport:
+    def report(self, today: date) -> FileReport:
         unique = {(each.finding, each.position): each for each in self.found}
-        in_order = sorted(unique.values(), key=lambda each: each.position or Position(0, 0))
-        return FileReport(self.name, tuple(self.kinds), tuple(in_order), self.readable, self.text)
+        found, away = silenced(unique.values(), self.text, today)
+        in_order = tuple(sorted(found, key=lambda each: each.position or Position(0, 0)))
+        kinds = tuple(self.kinds)
+        return FileReport(self.name, kinds, in_order, self.readable, self.text, away)
 
 
 @dataclass(slots=True)
@@ -183,9 +188,15 @@ class Reading:
             file.found.append(Placed(found, None))
             return
 
-    def reports(self) -> tuple[FileReport, ...]:
-        """What was found, by file in the order in which they were given."""
-        return tuple(file.report() for file in self.files.values())
+    def reports(self, day: date | None = None) -> tuple[FileReport, ...]:
+        """What was found, by file in the order in which they were given.
+
+        Args:
+            day: What the last days of comments that let findings be are compared with. Default:
+                today.
+        """
+        day = day or today()
+        return tuple(file.report(day) for file in self.files.values())
 
 
 _FIXES: Final = {
