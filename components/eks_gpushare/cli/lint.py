@@ -147,9 +147,17 @@ def _report(reports: Sequence[FileReport], *, quiet: bool) -> Found:
         for report in reports
         for each in _shown(report, quiet=quiet)
     ]
+    away = [
+        Located(each.placed.finding, report.file, *(each.placed.position or (None, None)))
+        for report in reports
+        for each in report.silenced
+    ]
+    reasons = [str(each.silence) for report in reports for each in report.silenced]
     rules = {rule.id: rule for rule in (*lint_rules(), *defect_rules())}
     readable = all(report.readable for report in reports)
-    return report_of("lint", [each.file for each in reports], found, rules, ended=readable)
+    files = [each.file for each in reports]
+    silenced = list(zip(away, reasons, strict=True))
+    return report_of("lint", files, found, rules, silenced=silenced, ended=readable)
 
 
 def _shown(report: FileReport, *, quiet: bool) -> list[Placed]:
@@ -159,6 +167,8 @@ def _shown(report: FileReport, *, quiet: bool) -> list[Placed]:
 def _print_all(reports: Sequence[FileReport], *, quiet: bool) -> None:
     for report in reports:
         verdict = "ok" if report.ok else "refused"
-        sys.stdout.write(f"{printable(report.file)}: {verdict}{counted(report.findings)}\n")
+        away = f", {len(report.silenced)} silenced" if report.silenced else ""
+        counts = f"{counted(report.findings)}{away}"
+        sys.stdout.write(f"{printable(report.file)}: {verdict}{counts}\n")
         shown = _shown(report, quiet=quiet)
         print_findings([(each.position, each.finding) for each in shown], sys.stdout)

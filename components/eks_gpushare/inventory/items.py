@@ -106,6 +106,8 @@ class Release(Namespaced):
     version: Maybe[str] = ""
     values: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """All values given, merged as Helm does it; not the chart's defaults."""
+    over: Mapping[str, Any] = field(default_factory=dict)
+    """Values that go over those of files, where these are not known: of `--set` beside `-f`."""
     paths: Mapping[tuple[str, ...], FieldPath] = field(default_factory=dict)
     """Where in the document a value stands, if not below `source.path` under its own path."""
 

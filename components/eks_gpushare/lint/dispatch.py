@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
+from eks_gpushare.findings.silenced import today
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.against import judge_against
+from eks_gpushare.lint.beside import beside, named_values
 from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.files import ENDINGS
+from eks_gpushare.lint.kustomize import Kustomizations
 from eks_gpushare.lint.node_classes import class_of, with_classes
 from eks_gpushare.lint.nodes import MAX_ITEMS
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
+from eks_gpushare.lint.readers.helm_values import ValuesOf
 from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
+from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.same_nodes import together
+from eks_gpushare.lint.silencing import silenced
 from eks_gpushare.lint.texts import read_texts, unreadable_character
 from eks_gpushare.lint.variants import agreed, variants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import date
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.inventory.items import Item
@@ -55,10 +63,12 @@ class _File:
     readable: bool = True
     text: str = ""
 
-    def report(self) -> FileReport:
+    def report(self, today: date) -> FileReport:
         unique = {(each.finding, each.position): each for each in self.found}
-        in_order = sorted(unique.values(), key=lambda each: each.position or Position(0, 0))
-        return FileReport(self.name, tuple(self.kinds), tuple(in_order), self.readable, self.text)
+        found, away = silenced(unique.values(), self.text, today)
+        in_order = tuple(sorted(found, key=lambda each: each.position or Position(0, 0)))
+        kinds = tuple(self.kinds)
+        return FileReport(self.name, kinds, in_order, self.readable, self.text, away)
 
 
 @dataclass(slots=True)
@@ -75,6 +85,9 @@ class Reading:
     documents: int = 0
     read: int = 0
     """Keys and values of the files together."""
+    charts: dict[str, str] = field(default_factory=dict)
+    """Charts that files of values are for, where a command says so, by their paths."""
+    kustomizations: Kustomizations = field(default_factory=lambda: Kustomizations(()))
 
     def add(self, given: GivenFile) -> None:
         """Read a file."""
@@ -107,7 +120,11 @@ class Reading:
         self.read += texts.items
         for problem in texts.problems:
             self._yaml_problem(file, problem, text)
-        known = [self._document(file, document, 0) for document in texts.documents]
+        if posixpath.normpath(file.name) in self.kustomizations.patch_files:
+            file.kinds["Kustomize patch"] = None  # of an object that is judged with it
+            return True
+        built = map(self.kustomizations.built, texts.documents)
+        known = [self._document(file, document, 0) for document in built]
         return any(known)
 
     def _yaml_problem(self, file: _File, problem: YamlProblem, text: str) -> None:
@@ -126,8 +143,11 @@ class Reading:
 
     def _document(self, file: _File, document: Document, depth: int) -> bool:
         self.documents += 1
-        reader = _reader_of(document) if self.documents <= _MOST_DOCUMENTS else None
-        if reader is None:
+        if self.documents > _MOST_DOCUMENTS:
+            return False
+        chart = None if depth else self.charts.get(posixpath.normpath(file.name))
+        reader = _reader_of(document) if chart is None else ValuesOf(chart)
+        if reader is None or not reader.matches(document):
             return False
         if (node_class := class_of(document)) is not None:
             name, spec = node_class
@@ -183,9 +203,15 @@ class Reading:
             file.found.append(Placed(found, None))
             return
 
-    def reports(self) -> tuple[FileReport, ...]:
-        """What was found, by file in the order in which they were given."""
-        return tuple(file.report() for file in self.files.values())
+    def reports(self, day: date | None = None) -> tuple[FileReport, ...]:
+        """What was found, by file in the order in which they were given.
+
+        Args:
+            day: What the last days of comments that let findings be are compared with. Default:
+                today.
+        """
+        day = day or today()
+        return tuple(file.report(day) for file in self.files.values())
 
 
 _FIXES: Final = {
@@ -201,12 +227,17 @@ _GIVE = "Leave it out, or see docs/lint.md for what is read."
 
 def read_files(files: Iterable[GivenFile]) -> Reading:
     """Read files, each of which may refer to what stands in others."""
-    reading = Reading()
+    files = list(files)
+    named = named_values(files)
+    files += beside(files, named)
+    charts = {path: chart for path, chart in named.items() if chart is not None}
+    reading = Reading(kustomizations=Kustomizations(files), charts=charts)
     for given in files:
         try:
             reading.add(given)
         except Exception as error:  # noqa: BLE001  (other files are read all the same)
             reading.files[given.name].found.append(Placed(defect(error), None))
+    reading.judgements += map(unapplied, reading.kustomizations.unapplied)
     return reading
 
 

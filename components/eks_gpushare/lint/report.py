@@ -8,6 +8,7 @@ from eks_gpushare.findings.finding import has_errors
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.silenced import Silence
     from eks_gpushare.inventory.problem import Edit
     from eks_gpushare.lint.document import Document, Position
 
@@ -28,6 +29,19 @@ class Placed(NamedTuple):
         return {**self.finding.as_json(), "line": line, "column": column}
 
 
+class Silenced(NamedTuple):
+    """A finding that a comment of the file lets be."""
+
+    placed: Placed
+    silence: Silence
+
+    def as_json(self) -> dict[str, Any]:
+        """As `lint --json` prints it."""
+        silence = self.silence
+        told = {"until": str(silence.until), "reason": silence.reason}
+        return {**self.placed.as_json(), **told}
+
+
 class FileReport(NamedTuple):
     """What was found in one file."""
 
@@ -40,6 +54,8 @@ class FileReport(NamedTuple):
     readable: bool = True
     text: str = ""
     """The file's text; empty where it could not be read."""
+    silenced: tuple[Silenced, ...] = ()
+    """What comments of the file let be; none of it is in `found`."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -54,4 +70,5 @@ class FileReport(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """As `lint --json` prints it."""
         found = [each.as_json() for each in self.found]
-        return {"file": self.file, "ok": self.ok, "read": list(self.kinds), "findings": found}
+        told = {"file": self.file, "ok": self.ok, "read": list(self.kinds), "findings": found}
+        return {**told, "silenced": [each.as_json() for each in self.silenced]}

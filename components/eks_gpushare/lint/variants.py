@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import Nodes, Release, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
@@ -82,6 +83,16 @@ def _key(judgement: Judgement) -> Hashable:
     return judgement.rule.id, id(source.document), source.path, path, said
 
 
+def _installed(values: Release, release: Release) -> Release:
+    """Values of a file as a command installs them."""
+    merged = values.values
+    if release.over and isinstance(merged, dict):
+        merged = merge_values(merged, dict(release.over))
+    version = values.version or release.version
+    place = {"namespace": release.namespace, "cluster": release.cluster}
+    return replace(values, values=merged, version=version, **place)
+
+
 def _with_their_values(items: Sequence[Item]) -> list[Item]:
     """Values take the name and namespace of the release whose values are not known."""
     waiting = {
@@ -95,8 +106,7 @@ def _with_their_values(items: Sequence[Item]) -> list[Item]:
         if not isinstance(each, Release) or each.chart not in waiting.keys() & charts:
             found.append(each)
         elif is_loose(each):
-            release = waiting[each.chart]
-            found.append(replace(each, namespace=release.namespace, cluster=release.cluster))
+            found.append(_installed(each, waiting[each.chart]))
         elif each is not waiting[each.chart]:
             found.append(each)
     return found

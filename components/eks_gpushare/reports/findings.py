@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.reports.report import Report, ReportedRule, Result
@@ -33,6 +34,7 @@ def report_of(
     found: Iterable[Located],
     rules: Mapping[str, Rule],
     *,
+    silenced: Sequence[tuple[Located, str]] = (),
     notes: Sequence[str] = (),
     ended: bool = True,
 ) -> Report:
@@ -43,16 +45,24 @@ def report_of(
         files: All files that were looked at, whether or not something was found.
         found: The findings; each one's file is one of `files`.
         rules: Rules by id, at least those of the findings.
+        silenced: Findings that comments of their files let be, with until when and why.
         notes: What was assumed or left out.
         ended: Whether all could be looked at.
     """
     found = list(found)
-    ids = sorted({each.finding.code for each in found})
+    every = [*found, *(each for each, _ in silenced)]
+    ids = sorted({each.finding.code for each in every})
     return Report(
         verb=verb,
         subjects=tuple(dict.fromkeys(files)),
         rules=reported_rules(rules[each] for each in ids),
-        results=tuple(map(result_of, found)),
+        results=(
+            *map(result_of, found),
+            *(
+                replace(result_of(each), state="exempted", reason=reason, in_source=True)
+                for each, reason in silenced
+            ),
+        ),
         notes=tuple(notes),
         ended=ended,
     )

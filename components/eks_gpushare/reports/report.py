@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Severity
 
 State: TypeAlias = Literal["found", "unjudged", "exempted"]
-"""`unjudged`: what decides is not known. `exempted`: found, and let be by configuration."""
+"""`unjudged`: what decides is not known. `exempted`: found, and let be by configuration, or by a
+comment of the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,8 @@ class Result:
     state: State = "found"
     reason: str = ""
     """Why it is exempted, and until when."""
+    in_source: bool = False
+    """Whether a comment of the file exempts it, and not the configuration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

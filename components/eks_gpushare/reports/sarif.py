@@ -144,8 +144,9 @@ def _result(
         },
     }
     if result.state == "exempted":
+        kind = "inSource" if result.in_source else "external"
         told["suppressions"] = [
-            {"kind": "external", "status": "accepted", "justification": result.reason}
+            {"kind": kind, "status": "accepted", "justification": result.reason}
         ]
     return told
 

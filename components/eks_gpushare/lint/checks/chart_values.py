@@ -84,7 +84,7 @@ def _is_no_chart(release: Release) -> bool:
 
 
 def _path(release: Release, place: Place) -> FieldPath:
-    for length in range(len(place), 0, -1):
+    for length in range(len(place), -1, -1):
         if place[:length] in release.paths:
             return (*release.paths[place[:length]], *place[length:])
     return place

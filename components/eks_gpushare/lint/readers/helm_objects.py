@@ -6,12 +6,15 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.charts import OPERATOR, chart_named, release, within_values
 from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.kustomize import is_kustomization
 from eks_gpushare.lint.readers.values import mappings, text
+from eks_gpushare.lint.shell.set_values import put, settings
 from eks_gpushare.lint.texts import texts_within
 
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ class HelmObjectReader:
         value = document.value
         if not isinstance(value, dict):
             return False
+        if is_kustomization(document):
+            return True
         groups = _KINDS.get(str(value.get("kind")), ())
         return str(value.get("apiVersion")).partition("/")[0] in groups
 
@@ -51,7 +56,7 @@ class HelmObjectReader:
         for item, within in _releases(document):
             items.append(item)
             inner += within
-        if document.value["kind"] == "Kustomization":
+        if is_kustomization(document):
             items += _generated(document)
         return Read(items=items, inner=inner)
 
@@ -60,7 +65,7 @@ def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
     value = document.value
     name = text(at(value, "metadata", "name"))
     space = text(at(value, "metadata", "namespace"), "default")
-    match value["kind"]:
+    match value.get("kind"):
         case "ClusterPolicy":
             yield _at(document, OPERATOR, ("spec",), name, UNKNOWN, "")
         case "HelmRelease":
@@ -107,15 +112,48 @@ def _argo(
         version = at(source, "targetRevision")
         if at(source, "helm", "valuesObject") is not None:
             path = (*place, "helm", "valuesObject")
-            yield _at(document, chart, path, name, space, version)
+            made = [_at(document, chart, path, name, space, version)]
         elif isinstance(at(source, "helm", "values"), str):
             path = (*place, "helm", "values")
-            yield from _in_text(document, chart, path, name, space, version)
+            made = list(_in_text(document, chart, path, name, space, version))
         else:
             path = (*place, "helm", "values")
             item, inner = _at(document, chart, path, name, space, version)
-            elsewhere = any(at(source, "helm", key) for key in ("valueFiles", "parameters"))
-            yield _unless_elsewhere(item, elsewhere=elsewhere), inner
+            elsewhere = bool(at(source, "helm", "valueFiles"))
+            made = [(_unless_elsewhere(item, elsewhere=elsewhere), inner)]
+        parameters = at(source, "helm", "parameters")
+        yield from (
+            (_with_parameters(each, document, place, parameters), inner) for each, inner in made
+        )
+
+
+def _with_parameters(
+    item: Release, document: Document, place: FieldPath, parameters: Any
+) -> Release:
+    """A release with parameters, which go over all other values as those of `helm --set` do."""
+    given: dict[str, Any] = {}
+    paths: dict[tuple[str, ...], FieldPath] = {}
+    for index, each in mappings(parameters):
+        name, value = each.get("name"), each.get("value")
+        if not isinstance(name, str) or value is None:
+            continue
+        written = "true" if value is True else "false" if value is False else str(value)
+        strings = each.get("forceString") is True
+        for setting in settings(f"{name}={'' if value is UNKNOWN else written}", strings=strings):
+            put(given, setting.path, UNKNOWN if value is UNKNOWN else setting.value)
+            steps = tuple(str(step) for step in setting.path)
+            for length in range(1, len(steps) + 1):
+                paths[steps[:length]] = ("helm", "parameters", index, "name")
+    if not given:
+        return item
+    if not isinstance(item.values, dict):
+        return replace(item, over=given)
+    values = merge_values(item.values, given)
+    if item.source.document is not document:  # a text within, which has places of its own
+        return replace(item, values=values)
+    above = item.source.path[len(place) :]
+    source = replace(item.source, path=place)
+    return replace(item, values=values, source=source, paths={(): above, **paths})
 
 
 def _at(
@@ -145,7 +183,7 @@ def _generated(document: Document) -> Iterator[ConfigMap]:
         data: dict[str, Any] = {}
         for literal in _texts(each.get("literals")):
             key, _, content = literal.partition("=")
-            data[key] = content.strip("\"'")
+            data[key] = content if "\n" in content else content.strip("\"'")
         for file in _texts(each.get("files")):
             key, equals, _ = file.partition("=")
             data[key if equals else PurePosixPath(key).name] = UNKNOWN

