@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -101,14 +100,23 @@ JAVA = Language(
     more=(".replicas(4)", ".replicas(8)"),
     unprotected=('.name("gpus")', '.name("gpus").deletionProtection(false)'),
 )
-LANGUAGES = (TYPESCRIPT, GO, JAVA, YAML)
+CSHARP = Language(
+    name="csharp",
+    source="Program.cs",
+    host="dotnet",
+    tools=("pulumi-language-dotnet", "dotnet"),
+    compiled=("dotnet", "build", "-nologo"),
+    more=("Replicas = 4", "Replicas = 8"),
+    unprotected=('Name = "gpus",', 'Name = "gpus", DeletionProtection = false,'),
+)
+LANGUAGES = (TYPESCRIPT, GO, JAVA, CSHARP, YAML)
 
 
-def skip_without(language: Language) -> None:
+def skip_without(*tools: str) -> None:
     """Skip a test whose tools are not here, or that nobody asked for."""
     if os.environ.get(SWITCH) != "1":
         pytest.skip(f"{SWITCH}=1 runs it: packages are downloaded, which takes a minute")
-    if absent := [each for each in language.tools if shutil.which(each) is None]:
+    if absent := [each for each in tools if shutil.which(each) is None]:
         pytest.skip(f"not on PATH: {', '.join(absent)}")
 
 
@@ -154,11 +162,11 @@ def compiled_project(language: Language, engine: Engine, directory: Path) -> Pro
     return project
 
 
-def generate(language: Language, engine: Engine, directory: Path) -> Path:
+def generate(language: Language, engine: Engine, directory: Path, file: Path = SCHEMA) -> Path:
     """Generate the package of a language, and put it where `pulumi package add` does."""
     generated = directory / "generated"
     options = ("--language", language.host, "--local", "--out", str(generated))
-    engine.run(directory, "package", "gen-sdk", str(SCHEMA), *options)
+    engine.run(directory, "package", "gen-sdk", str(file), *options)
     package = directory / PACKAGE
     package.parent.mkdir()
     shutil.move(generated / language.host, package)
@@ -173,9 +181,3 @@ def edit(project: Project, language: Language, old: str, new: str) -> None:
     file.write_text(program.replace(old, new), encoding="utf-8")
     if language.compiled:
         run(language.compiled, project.directory)
-
-
-def schema() -> dict[str, object]:
-    """The package's schema."""
-    found: dict[str, object] = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    return found

@@ -75,7 +75,7 @@ REFUSALS = {
 def typescript(
     new_engine: Callable[[], Engine], tmp_path_factory: pytest.TempPathFactory
 ) -> Project:
-    skip_without(TYPESCRIPT)
+    skip_without(*TYPESCRIPT.tools)
     directory = tmp_path_factory.mktemp("refused") / "gpus"
     made = compiled_project(TYPESCRIPT, new_engine(), directory)
     made.init("dev", CONFIG)
@@ -168,7 +168,7 @@ YAML_REFUSALS = {
 def yaml_program(
     new_engine: Callable[[], Engine], tmp_path_factory: pytest.TempPathFactory
 ) -> Project:
-    skip_without(YAML)
+    skip_without(*YAML.tools)
     from tests.engine.languages import EXAMPLES
 
     directory = tmp_path_factory.mktemp("yaml") / "gpus"

@@ -44,7 +44,7 @@ class Life:
 @pytest.fixture(scope="module", params=LANGUAGES, ids=lambda each: each.name)
 def language(request: pytest.FixtureRequest) -> Language:
     found: Language = request.param
-    skip_without(found)
+    skip_without(*found.tools)
     return found
 
 
