@@ -1,7 +1,9 @@
 """`eks-gpushare lab run --engine`: a stack's Kubernetes half on the lab by the real engine.
 
 Wanted: `pulumi-resource-kubernetes` on PATH, the lab's programs (`eks-gpushare lab up` builds
-them), and NVIDIA's chart on disk, named by the environment variable EKS_GPUSHARE_TEST_CHART.
+them), and NVIDIA's chart on disk, named by the environment variable EKS_GPUSHARE_TEST_CHART. With
+EKS_GPUSHARE_TEST_CHARTS, a folder of charts, also the GPU Operator's, and with
+EKS_GPUSHARE_TEST_SCALING besides a workload that KEDA scales.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 CHART = "EKS_GPUSHARE_TEST_CHART"
+SCALING = "EKS_GPUSHARE_TEST_SCALING"
 CIFAR10 = ROOT / "examples" / "lab" / "exclusive" / "cifar10.yaml"
 APP = "gpu-demo/tensorflow-cifar10-deployment"
 CODE = "import sys; from eks_gpushare.cli import main; sys.exit(main())"
@@ -210,19 +213,26 @@ def test_a_program_that_makes_something_in_aws_is_not_run_by_the_engine(
     assert "pulumi up" not in told
 
 
+def charts_on_disk(folder: Path, *names: str) -> dict[str, str]:
+    """Paths of charts, the GPU Operator's with the version that it is published with."""
+    given = os.environ.get("EKS_GPUSHARE_TEST_CHARTS")
+    lacking = [each for each in names if not given or not Path(given, each).is_dir()]
+    if lacking or not given:
+        pytest.skip(f"EKS_GPUSHARE_TEST_CHARTS names no folder that has {', '.join(lacking)}")
+    found = {each: shutil.copytree(Path(given, each), folder / each) for each in names}
+    if "gpu-operator" in found:
+        text = (found["gpu-operator"] / "Chart.yaml").read_text(encoding="utf-8")
+        # In its repository the chart says that it is a development one.
+        text = re.sub(r"(?m)^version:.*$", f"version: {versions.GPU_OPERATOR.version}", text)
+        (found["gpu-operator"] / "Chart.yaml").write_text(text, encoding="utf-8")
+    return {name: str(path) for name, path in found.items()}
+
+
 def test_a_stack_of_the_gpu_operator_is_laid_by_its_real_chart(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    charts = os.environ.get("EKS_GPUSHARE_TEST_CHARTS")
-    if not charts or not Path(charts, "gpu-operator").is_dir():
-        pytest.skip("EKS_GPUSHARE_TEST_CHARTS names no folder that has the chart gpu-operator")
     content: Any = read((ROOT / "stacks" / "Pulumi.gpu-operator.yaml").read_bytes()).value
-    chart = shutil.copytree(Path(charts, "gpu-operator"), tmp_path / "chart")
-    text = (chart / "Chart.yaml").read_text(encoding="utf-8")
-    # As a published chart says it; in its repository the chart says that it is a development one.
-    text = re.sub(r"(?m)^version:.*$", f"version: {versions.GPU_OPERATOR.version}", text)
-    (chart / "Chart.yaml").write_text(text, encoding="utf-8")
-    path = str(chart)
+    path = charts_on_disk(tmp_path, "gpu-operator")["gpu-operator"]
     content["config"]["eks-gpushare:environment"]["charts"] = {"gpuOperator": {"path": path}}
     file = tmp_path / "Pulumi.mine.yaml"
     file.write_text(json.dumps(content), encoding="utf-8")
@@ -232,6 +242,37 @@ def test_a_stack_of_the_gpu_operator_is_laid_by_its_real_chart(
     assert code == 0
     assert report["pools"]["mig"]["advertised"]["nvidia.com/mig-1g.5gb"] == 56
     assert report["pools"]["slices"]["advertised"] == {"nvidia.com/gpu": 16}
+
+
+@pytest.mark.skipif(not os.environ.get(SCALING), reason=f"{SCALING} is not set")
+def test_a_workload_that_the_engine_has_laid_is_scaled_by_its_use(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """KEDA's chart is the real one; its programs run beside the control plane."""
+    stack_file = ROOT / "examples" / "lab" / "use" / "Pulumi.use.yaml"
+    content: Any = read(stack_file.read_bytes()).value
+    declared = content["config"]["eks-gpushare:environment"]
+    for each in ("pools", "workloads"):  # MIG at boot is not for nodes that others make
+        del declared[each]["instances"]
+    paths = charts_on_disk(tmp_path, "gpu-operator", "keda")
+    declared["charts"]["gpuOperator"]["path"] = paths["gpu-operator"]
+    declared["charts"]["keda"] = {"path": paths["keda"]}
+    declared["keda"]["prometheus"] = {
+        "workspaceArn": "arn:aws:aps:us-east-1:111122223333:workspace/ws-1a2b",
+        "processMetrics": True,
+    }
+    file = tmp_path / "Pulumi.mine.yaml"
+    file.write_text(json.dumps(content), encoding="utf-8")
+    code, report, _ = lab_run(
+        environment, command(file, "--load", "slices=200", "--expect=slices=3")
+    )
+
+    assert [each["code"] for each in report["findings"]] == ["GPU980"]
+    assert code == 0
+    assert report["engine"]["changes"] == {"create": 9}
+    assert report["pools"]["slices"]["advertised"] == {"nvidia.com/gpu": 4}
+    scaled = report["workloads"]["default/slices"]["scaled"]
+    assert [each["replicas"] for each in scaled] == [1, 2, 3]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from eks_gpushare_lab.client import Resource
 from eks_gpushare_lab.install import manifests
 from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.dropped_keys import dropped, looks_like_one
-from eks_gpushare_lab.install.helm_record import record_of
+from eks_gpushare_lab.install.helm_record import record_of, values_in
 from eks_gpushare_lab.install.release import ChartError, Release, known_versions
 from eks_gpushare_lab.observing import placement
 
@@ -104,6 +104,14 @@ def test_a_release_is_recorded_as_helm_does_it() -> None:
 
     assert record["metadata"]["name"] == "sh.helm.release.v1.nvdp.v1"
     assert json.loads(gzip.decompress(packed))["config"] == {"gfd": {"enabled": True}}
+
+
+def test_values_are_those_of_the_newest_revision() -> None:
+    """Ten comes after nine, though not in the order of names."""
+    records = [record_of(release(revision=n), n) for n in (10, 9, 1)]
+
+    assert values_in(records) == {"revision": 10}
+    assert values_in([]) is None
 
 
 @pytest.mark.parametrize(

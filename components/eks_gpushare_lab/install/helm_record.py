@@ -9,9 +9,11 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.install.release import Release
 
@@ -55,3 +57,17 @@ def record_of(release: Release, revision: int = 1) -> Object:
         },
         "data": {"release": data},
     }
+
+
+def values_in(records: Iterable[Object]) -> Mapping[str, Any] | None:
+    """The values that a release was given, of its newest record; None without one.
+
+    Args:
+        records: its Secrets, one for each revision.
+    """
+    by_revision = {int(each["metadata"]["labels"]["version"]): each for each in records}
+    if not by_revision:
+        return None
+    packed = base64.b64decode(base64.b64decode(by_revision[max(by_revision)]["data"]["release"]))
+    found: Mapping[str, Any] = json.loads(gzip.decompress(packed)).get("config") or {}
+    return found

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError, UnknownKindError
 from eks_gpushare_lab.install import inventory
 from eks_gpushare_lab.install.charts import operands, render, unknown
-from eks_gpushare_lab.install.helm_record import record_of
+from eks_gpushare_lab.install.helm_record import record_of, values_in
 from eks_gpushare_lab.install.inventory import Inventory
 from eks_gpushare_lab.install.nodes import POOL, LabNode, UnknownTypeError, nodes_of
 from eks_gpushare_lab.install.release import ChartError, UnknownChartError
@@ -84,8 +85,13 @@ class Installer:
             inventory.keep(self._client, Inventory(self._applied, releases))
             if up():
                 for release in desired.releases:
-                    self._release(release, operands)
+                    self._release(self._as_installed(release), operands)
                 inventory.keep(self._client, Inventory(self._applied, releases))
+
+    def _as_installed(self, release: Release) -> Release:
+        """A release with the values that Helm was given: names in them are made up in each run."""
+        found = values_in(inventory.records(self._client, release.namespace, release.name))
+        return release if found is None else replace(release, values=found)
 
     def _path(self, given: Object) -> str | None:
         """Path of an object; None for a custom resource, which goes with its definition."""

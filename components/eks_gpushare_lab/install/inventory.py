@@ -11,7 +11,7 @@ from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.errors import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from eks_gpushare_lab.client import Client, Object
 
@@ -19,6 +19,7 @@ PATH = "/api/v1/namespaces/kube-system/configmaps/eks-gpushare-lab"
 """The ConfigMap that holds it."""
 
 _NAMESPACES = "/api/v1/namespaces/"
+_SECRETS = "/api/v1/namespaces/{}/secrets"
 _RELEASE = "meta.helm.sh/release-name"
 _GONE_SECONDS = 60.0
 _IN = "meta.helm.sh/release-namespace"
@@ -94,8 +95,9 @@ def remove_releases(client: Client, releases: Sequence[tuple[str, str]]) -> None
                 metadata = each["metadata"]
                 client.delete(kind.path(metadata.get("namespace"), metadata["name"]))
     for namespace, name in wanted:
-        for path in _records(client, namespace, name):
-            client.delete(path)
+        for each in records(client, namespace, name):
+            metadata = each["metadata"]
+            client.delete(f"{_SECRETS.format(namespace)}/{metadata['name']}")
 
 
 def _release_of(each: Object) -> tuple[str, str] | None:
@@ -105,8 +107,6 @@ def _release_of(each: Object) -> tuple[str, str] | None:
     return annotations.get(_IN, ""), annotations[_RELEASE]
 
 
-def _records(client: Client, namespace: str, name: str) -> Iterator[str]:
-    """Helm's own record of a release, one for each revision."""
-    base = f"{_NAMESPACES}{namespace}/secrets"
-    for each in client.list(base, labelSelector=f"owner=helm,name={name}")[0]:
-        yield f"{base}/{each['metadata']['name']}"
+def records(client: Client, namespace: str, name: str) -> list[Object]:
+    """Helm's own record of a release: a Secret for each revision."""
+    return client.list(_SECRETS.format(namespace), labelSelector=f"owner=helm,name={name}")[0]

@@ -42,7 +42,7 @@ config:
       admins: [arn:aws:iam::111122223333:role/Platform]
     network: {{zones: [us-west-2a, us-west-2b]}}
     clusterAutoscaler: {autoscaler}
-    pools:
+{more}    pools:
 """
 POOL = """\
       {name}:
@@ -51,7 +51,7 @@ POOL = """\
         nodes: {{min: 0, desired: 0, max: {most}}}
         amiVersion: 1.35.8-20260930
         sharing: {sharing}
-"""
+{keys}"""
 RESOURCES = "k8s.io/cluster-autoscaler/node-template/resources/"
 ACCELERATOR = "k8s.amazonaws.com/accelerator"
 NAMESPACE = "default"
@@ -79,6 +79,8 @@ class Pool:
     """What is broken of the node group."""
     spec: Any = None
     """Further keys of the pods' spec."""
+    keys: str = ""
+    """Further keys of the pool, such as `warm: {shares: 1}`."""
 
 
 def without_tags(group: NodePool) -> NodePool:
@@ -101,6 +103,12 @@ def promising(resource: str, count: int) -> Callable[[NodePool], NodePool]:
     return change
 
 
+def tainted(key: str) -> Callable[[NodePool], NodePool]:
+    """A node group whose nodes join with one more taint, of which the stack does not know."""
+    more = {"key": key, "value": "true", "effect": "NoSchedule"}
+    return lambda group: replace(group, taints=(*group.taints, more))
+
+
 def labelled(group: NodePool) -> NodePool:
     """A node group with the label of GPUs, whatever its nodes advertise."""
     return replace(group, labels={**group.labels, ACCELERATOR: "nvidia-a10g"})
@@ -114,6 +122,7 @@ class Scaled:
         assert controllers.cloud is not None
         assert controllers.autoscaler is not None
         self.cloud, self.autoscaler = controllers.cloud, controllers.autoscaler
+        self._groups = {each.name: each.group for each in self.cloud.account.node_groups}
 
     def deploy(self, *names: str) -> None:
         """Have the pods of some pools, of which the autoscaler sees none before all wait.
@@ -153,7 +162,22 @@ class Scaled:
 
     def launched(self, pool: str) -> list[dict[str, Any]]:
         """Every instance that was launched for a pool."""
-        return [each for each in self.cloud.machines() if each["pool"].startswith(_group(pool))]
+        return [each for each in self.cloud.machines() if each["pool"] == self._groups[pool]]
+
+    def placeholders(self, pool: str, kept: str) -> int:
+        """Running pods that keep shares or nodes of a pool free."""
+        pods = self.session.watches.pods.all()
+        called = ("eks-gpushare-warm-room", f"{pool}-{kept}")
+        mine = [
+            pod
+            for pod in pods
+            if (
+                pod["metadata"]["namespace"],
+                pod["metadata"].get("labels", {}).get("app.kubernetes.io/name"),
+            )
+            == called
+        ]
+        return sum(pod["status"].get("phase") == "Running" for pod in mine)
 
     def running(self, pool: str) -> int:
         pods = self.session.watches.pods.all()
@@ -164,13 +188,16 @@ class Scaled:
         """Machines that were launched so far, and running pods, by pool."""
         launched = [each["pool"] for each in self.cloud.machines()]
         return {
-            name: (sum(each.startswith(_group(name)) for each in launched), self.running(name))
-            for name in self.pools
+            name: (launched.count(self._groups[name]), self.running(name)) for name in self.pools
         }
 
     def loops(self) -> int:
         """Rounds of the autoscaler so far."""
         return len(re.findall("Starting main loop", self.said()))
+
+    def asked_for_groups(self) -> int:
+        """How often it has asked AWS what has become of its groups."""
+        return self.said().count("Refreshed ASG list")
 
     def said(self) -> str:
         return self.autoscaler.log.read_text(encoding="utf-8", errors="replace")
@@ -200,11 +227,6 @@ class Scaled:
 def is_unschedulable(pod: Mapping[str, Any]) -> bool:
     conditions = pod["status"].get("conditions") or ()
     return any(each.get("reason") == "Unschedulable" for each in conditions)
-
-
-def _group(pool: str) -> str:
-    """What the name of its node group begins with: the provider puts digits behind it."""
-    return f"gpushare-{pool}-"
 
 
 def deployment(name: str, pool: Pool) -> dict[str, Any]:
@@ -242,6 +264,10 @@ def broken(desired: DesiredCluster, pools: Mapping[str, Pool]) -> DesiredCluster
     return replace(desired, pools=tuple(map(changed, desired.pools)))
 
 
+def _indented(lines: str, by: int) -> str:
+    return "".join(f"{' ' * by}{line}\n" for line in lines.splitlines())
+
+
 @contextmanager
 def scaled(
     pools: Mapping[str, Pool],
@@ -249,10 +275,26 @@ def scaled(
     settings: CloudSettings | None = None,
     autoscaler: str = "{}",
     first: Sequence[dict[str, Any]] = (),
+    more: str = "",
 ) -> Iterator[Scaled]:
-    """A control plane of its own with a stack of such pools, and no pods yet but the `first`."""
-    text = STACK.format(autoscaler=autoscaler) + "".join(
-        POOL.format(name=name, types=pool.types, sharing=pool.sharing, most=pool.most)
+    """A control plane of its own with a stack of such pools, and no pods yet but the `first`.
+
+    Args:
+        pools: by name.
+        folder: where the stack file is written.
+        settings: how AWS behaves. Default: nodes join at once.
+        autoscaler: what the stack says of Cluster Autoscaler.
+        first: objects that are there before the stack.
+        more: further lines of the environment.
+    """
+    text = STACK.format(autoscaler=autoscaler, more=_indented(more, 4)) + "".join(
+        POOL.format(
+            name=name,
+            types=pool.types,
+            sharing=pool.sharing,
+            most=pool.most,
+            keys=_indented(pool.keys, 8),
+        )
         for name, pool in pools.items()
     )
     file = folder / "Pulumi.scaled.yaml"
@@ -297,4 +339,5 @@ def breaks() -> dict[str, Any]:
         "promising": promising,
         "labelled": labelled,
         "unlabelled": unlabelled,
+        "tainted": tainted,
     }
