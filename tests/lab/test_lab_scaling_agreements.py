@@ -181,6 +181,17 @@ def test_overlays_that_say_what_nodes_have(overlays: list[Object]) -> None:
     assert lab.codes() == []
 
 
+def test_an_overlay_that_karpenter_has_dropped_promises_nothing() -> None:
+    """Of two of equal weight, of which the other counts."""
+    conflict = {"type": "Ready", "status": "False", "reason": "Conflict"}
+    dropped = {**overlay({SHARED: 4}), "status": {"conditions": [conflict]}}
+    lab = karpenter_lab()
+    lab.told.given["overlays"] = [overlay({GPU: 0, SHARED: 10}), dropped]
+    lab.node("n1", {SHARED: 10})
+
+    assert lab.codes() == []
+
+
 def test_whole_gpus_of_one_a_node_need_no_overlay() -> None:
     lab = Lab(karpenter(1, GPU))
     lab.node("n1", {GPU: 1})

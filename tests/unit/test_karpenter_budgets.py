@@ -134,7 +134,7 @@ def test_what_no_budget_limits(budgets: list[dict[str, Any]], message: str) -> N
 
 
 def test_pods_are_moved_by_other_policies_too() -> None:
-    moves = {"consolidationPolicy": "WhenEmptyOrUnderutilized"}
+    moves: dict[str, Any] = {"consolidationPolicy": "WhenEmptyOrUnderutilized"}
     message = "No budget is for Underutilized, so all nodes may go at once for it."
     assert found(pool(drifted(1), **moves)) == [("GPU799", AT, message)]
     assert found(pool({"nodes": 1}, **moves)) == []

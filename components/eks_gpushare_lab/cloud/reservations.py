@@ -62,11 +62,8 @@ def available_of(
         settings: how the emulation behaves.
         instances: moto's, ended ones too.
     """
-    taken = sum(
-        getattr(each, "capacity_reservation_id", None) == reservation.id
-        and each.state not in _ENDED
-        for each in instances
-    )
+    mine = (e for e in instances if getattr(e, "capacity_reservation_id", None) == reservation.id)
+    taken = sum(1 for each in mine if each.state not in _ENDED)
     return max(0, total_of(reservation, settings) - taken)
 
 

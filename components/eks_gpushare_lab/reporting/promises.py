@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab import rules
+from eks_gpushare_lab.observing.autoscalers import condition_of
 from eks_gpushare_lab.observing.declared_pools import KARPENTER, NODE_POOL
 from eks_gpushare_lab.observing.node_history import GPU_PREFIX, INSTANCE_TYPE
 from eks_gpushare_lab.observing.placement import quantity
@@ -23,8 +24,8 @@ def promise_of(session: Session, pool: DeclaredPool) -> dict[str, dict[str, int]
     if pool.scaled_by != KARPENTER:
         told = {k: n for k, n in pool.promised.items() if k.startswith(GPU_PREFIX)}
         return dict.fromkeys(pool.per_node, told)
-    overlays = session.scaling.autoscalers.overlays()
-    # The heavier overlay wins; of equal ones neither counts, and their conditions say so.
+    # Of two that say something of the same with equal weight Karpenter drops one, and says so.
+    overlays = [each for each in session.scaling.autoscalers.overlays() if not _is_dropped(each)]
     overlays.sort(key=lambda each: int(each["spec"].get("weight") or 0))
     found: dict[str, dict[str, int]] = {kind: {} for kind in pool.per_node}
     for overlay in overlays:
@@ -68,6 +69,11 @@ def _is(verb: str) -> str:
 def _is_a_surprise(advertised: Mapping[str, int]) -> bool:
     """Whether nodes have more than the GPUs that EC2 tells of: then they have to be announced."""
     return set(advertised) != {f"{GPU_PREFIX}gpu"} or max(advertised.values(), default=0) > 1
+
+
+def _is_dropped(overlay: Object) -> bool:
+    said = condition_of(overlay, "Ready")
+    return said is not None and said["status"] == "False"
 
 
 def _applies(overlay: Object, labels: Mapping[str, str]) -> bool:
