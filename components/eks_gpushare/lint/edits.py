@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.yaml_text import YamlText
 
 _SAFE: Final = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_./-]*")
+_LINE_END: Final = re.compile(r"\r?(?:\n|\Z)")
 _FIRST: Final = frozenset(("apiVersion", "kind", "version", "name"))
 """Keys that people write before all others."""
 
@@ -108,7 +109,7 @@ def _change(text: YamlText, edit: Edit) -> Change | None:
 def _chain(root: Node, path: FieldPath) -> list[Entry] | None:
     """The entries down to a path, as far as they are; None if one stands for several places."""
     chain: list[Entry] = []
-    for length in range(1, len(path) + 1):
+    for length, _ in enumerate(path, 1):
         entry, depth = find(root, path[:length])
         if entry is None or depth < length:
             break
@@ -191,17 +192,15 @@ def _appended(text: YamlText, chain: list[Entry], path: FieldPath, value: Any) -
     if len(chain) < len(path):
         return _set(text, chain, path, [value])
     node = chain[-1].node
-    if node.value is None and node.span.start == node.span.end:
-        return None
     if not isinstance(node.value, list) or text.text[node.span.start : node.span.start + 1] in "&!":
         return None
     own = list(node.children.values())
     if node.flow or not own:
         return _added_in_flow(text.text, node, own, _flow(value)) if node.flow else None
-    dash = text.text.rfind("-", 0, own[0].key.start)
-    if dash < 0 or text.text[dash + 1 : own[0].key.start].strip():
+    dash = text.text.rfind("-", None, own[0].key.start)
+    if text.text[dash : own[0].key.start].strip() != "-":
         return None
-    column = dash - (text.text.rfind("\n", 0, dash) + 1)
+    column = dash - (text.text.rfind("\n", None, dash) + 1)
     end = _line_end(text.text, _content_end(text.text, own))
     return Change(end, end, f"\n{' ' * column}- {_block(value, column + 2)}")
 
@@ -212,7 +211,7 @@ def _removed(text: str, root: Node, chain: list[Entry], path: FieldPath) -> Chan
         return None
     entry = chain[-1]
     above = chain[-2].node if len(chain) > 1 else root
-    line = text.rfind("\n", 0, entry.key.start) + 1
+    line = text.rfind("\n", None, entry.key.start) + 1
     own_lines = not text[line : entry.key.start].strip()
     if above.flow or not own_lines or len(above.children) == 1 or not isinstance(path[-1], str):
         return None
@@ -238,9 +237,8 @@ def _end(text: str, node: Node) -> int:
 
 
 def _line_end(text: str, index: int) -> int:
-    end = text.find("\n", index)
-    end = len(text) if end < 0 else end
-    return end - 1 if text[end - 1 : end] == "\r" else end
+    end = _LINE_END.search(text, index)
+    return end.start() if end else len(text)
 
 
 def _scalar(value: Any) -> str:

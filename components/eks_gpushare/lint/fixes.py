@@ -53,15 +53,12 @@ def fixed_files(
     after = {each.file: each.text for each in first}
     counts = dict.fromkeys(after, 0)
     for _ in range(_ROUNDS):
-        changed = False
-        for report in reports:
-            text, count = _fixed(report)
-            if count:
-                changed = True
-                after[report.file] = text
-                counts[report.file] += count
-        if not changed:
+        made = {report.file: fixed for report in reports if (fixed := _fixed(report))}
+        if not made:
             break
+        for file, (text, count) in made.items():
+            after[file] = text
+            counts[file] += count
         given = [
             each if each.problem or each.note else GivenFile(each.name, after[each.name])
             for each in given
@@ -75,21 +72,21 @@ def fixed_files(
     return tuple(fixed), first, reports
 
 
-def _fixed(report: FileReport) -> tuple[str, int]:
-    """The text of a file with its corrections; untouched where reading it leaves any doubt."""
+def _fixed(report: FileReport) -> tuple[str, int] | None:
+    """The text of a file with so many corrections; None where there are none, or any doubt."""
     doubtful = {TWICE.id, TEMPLATE.id}
     if not report.readable or any(each.code in doubtful for each in report.findings):
-        return report.text, 0
+        return None
     wanted: list[Change] = []
     for each in report.found:
         if each.document is not None and each.document.text is not None and each.edits:
             wanted += changes(each.document.text, each.edits)
     text, count = applied(report.text, wanted)
-    if not count or text == report.text:
-        return report.text, 0
+    if text == report.text:
+        return None
     before, after = (read_texts(each, report.file) for each in (report.text, text))
     if after.problems or len(after.documents) != len(before.documents):
-        return report.text, 0
+        return None
     return text, count
 
 

@@ -82,7 +82,7 @@ def _alias(source: Source, place: tuple[str | int, ...], alias: str) -> Iterator
             f"{alias} is no alias; one is a family and a release, such as al2023@v20261114.",
             f"The families are {', '.join(_FAMILIES)}.",
         )
-    elif family == "al2":
+    elif family.lower() == "al2":
         yield Problem(
             AMAZON_LINUX_2,
             source,
