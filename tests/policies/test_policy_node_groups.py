@@ -523,6 +523,20 @@ def test_an_inline_policy_of_nodes_must_not_allow_everything(
     assert found == (["role", "beside"] if violated else [])
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_an_inline_policy_is_of_the_role_that_it_names(
+    which: int, resource: Callable[..., PolicyResource], said: Callable[..., list[str]]
+) -> None:
+    """By what the property depends on, while the role has no name yet."""
+    roles = [resource(ROLE, name, {"name": LATER, "arn": LATER}) for name in ("nodes", "other")]
+    props = {"nodeRoleArn": LATER}
+    group = resource(NODE_GROUP, "group", props, uses={"nodeRoleArn": roles[:1]})
+    inline = {"role": LATER, "policy": EVERYTHING}
+    policy = resource(ROLE_POLICY, "inline", inline, uses={"role": [roles[which]]})
+
+    assert said("node-role-rights", [*roles, policy, group]) == (["inline"] if which == 0 else [])
+
+
 @pytest.mark.parametrize(
     ("token", "key", "subnet", "violated"),
     [

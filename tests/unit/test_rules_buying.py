@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from finding_examples import findings
 
+from eks_gpushare.rules.placement import zone_fault
+
 BLOCK: dict[str, Any] = {
     "instanceTypes": ["p5.48xlarge"],
     "capacityType": "capacityBlock",
@@ -178,6 +180,116 @@ def test_how_a_type_is_sold(instance: str, capacity: str, sold: bool) -> None:
     assert (found == []) is sold
 
 
+SUBNET = "subnet-0ac4e7f91d2b60358"
+
+
+@pytest.mark.parametrize("of", ["pools.gpu", "system"])
+@pytest.mark.parametrize(
+    ("zones", "code", "at"),
+    [
+        (["us-west-2a"], "", ""),
+        (["us-west-2b", "us-west-2a"], "", ""),
+        ([], "GPU407", ""),
+        (["us-west-2c"], "GPU407", "[0]"),
+        (["us-west-2a", "us-west-2c"], "GPU407", "[1]"),
+        (["us-west-2a", "us-west-2a"], "GPU441", "[1]"),
+        (["us-west-2b", "us-west-2a", "us-west-2b"], "GPU441", "[2]"),
+        (["us-west-2c", "us-west-2c"], "GPU441", "[1]"),
+        (["us-west-1a"], "GPU408", "[0]"),
+    ],
+)
+def test_zones_are_some_of_the_network_s(of: str, zones: list[str], code: str, at: str) -> None:
+    owner = {"zones": zones}
+    fragment = {"system": owner} if of == "system" else {"pools": {"gpu": owner}}
+    found = {
+        each: [path for path, _ in findings(fragment, each)]
+        for each in ("GPU407", "GPU408", "GPU414", "GPU441")
+    }
+
+    outside = [f"{of}.zones[0]"] if zones[:1] == ["us-west-2c"] else []
+    assert found.pop("GPU407") == ([f"{of}.zones{at}"] if code == "GPU407" else outside)
+    assert {each: paths for each, paths in found.items() if paths} == (
+        {code: [f"{of}.zones{at}"]} if code not in ("", "GPU407") else {}
+    )
+
+
+def test_a_network_that_only_counts_its_zones_may_have_any() -> None:
+    fragment = {"network": {"zones": 2}, "pools": {"gpu": {"zones": ["us-west-2c"]}}}
+
+    assert findings(fragment, "GPU407") == []
+
+
+@pytest.mark.parametrize(
+    ("fragment", "paths"),
+    [
+        ({"network": EXISTING, "system": {"zones": ["us-west-2a"]}}, ["system.zones"]),
+        ({"network": EXISTING, "system": {}}, []),
+        ({"system": {"zones": ["us-west-2a"]}}, []),
+        ({"network": EXISTING, "pools": {"gpu": {"subnetIds": []}}}, ["pools.gpu.subnetIds"]),
+        ({"network": EXISTING, "pools": {"gpu": {"subnetIds": [SUBNET]}}}, []),
+        ({"network": EXISTING}, []),
+        ({"pools": {"gpu": {"subnetIds": []}}}, ["pools.gpu.subnetIds"]),
+    ],
+)
+def test_what_names_places_fits_the_network(fragment: dict[str, Any], paths: list[str]) -> None:
+    assert [path for path, _ in findings(fragment, "GPU414")] == paths
+
+
+@pytest.mark.parametrize(
+    ("region", "zone", "said"),
+    [
+        (None, "anything", ""),
+        ("us-west-2", "us-west-2a", ""),
+        ("us-west-1", "us-west-1d", "us-west-1 has no zone us-west-1d; it has us-west-1a, "),
+        ("eu-central-1", "eu-central-1f", "eu-central-1 has no zone eu-central-1f; it has "),
+        ("xx-new-9", "xx-new-9f", ""),
+        ("xx-new-9", "xx-new-9g", "xx-new-9g is not a zone of xx-new-9"),
+    ],
+)
+def test_a_zone_is_one_that_the_region_has(region: str | None, zone: str, said: str) -> None:
+    fault = zone_fault(zone, region)
+
+    assert (fault or "").startswith(said)
+    assert (fault is None) is (said == "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "paths"),
+    [
+        ({"efa": True, "zones": ["us-west-2a"]}, []),
+        ({"efa": True, "zones": ["us-west-2a", "us-west-2b"]}, ["pools.gpu.zones"]),
+        ({"efa": True}, ["pools.gpu.zones"]),
+        ({"efa": True, "placementGroup": True}, []),
+        ({"efa": False}, []),
+        ({"efa": True, "provisioner": "existing", "nodes": None}, []),
+    ],
+)
+def test_efa_is_in_one_zone(changes: dict[str, Any], paths: list[str]) -> None:
+    found = pool("GPU627", instanceTypes=["p4d.24xlarge"], **changes)
+
+    assert [path for path, _ in found] == paths
+
+
+@pytest.mark.parametrize(("types", "count"), [(1, 0), (2, 1), (3, 1)])
+def test_interfaces_of_efa_are_those_of_one_type(types: int, count: int) -> None:
+    given = ["p4d.24xlarge", "p5.48xlarge", "p5e.48xlarge"][:types]
+
+    assert len(pool("GPU412", instanceTypes=given, efa=True, zones=["us-west-2a"])) == count
+
+
+def test_a_pool_that_may_be_bought_otherwise_may_be_anywhere() -> None:
+    given = {
+        "provisioner": "karpenter",
+        "nodes": {"min": None, "desired": None, "max": 4},
+        "karpenter": {"capacityTypes": ["reserved", "onDemand"]},
+        "reservation": {"id": "cr-0123456789abcdef0"},
+    }
+
+    assert pool("GPU405", **given) == []
+    assert pool("GPU406", **given) == []
+    assert pool("GPU406", capacityType="reserved", reservation=given["reservation"]) != []
+
+
 def test_efa_is_for_types_that_have_it() -> None:
     assert pool("GPU412", instanceTypes=["p4d.24xlarge"], efa=True, zones=["us-west-2a"]) == []
     assert pool("GPU412", instanceTypes=["g5.xlarge"], efa=True, zones=["us-west-2a"]) == [
@@ -214,3 +326,74 @@ def test_a_subnet_is_one_of_the_network() -> None:
     fragment = {"network": EXISTING, "pools": {"gpu": {"subnetIds": ["subnet-0cc4e7f91d2b60358"]}}}
 
     assert [path for path, _ in findings(fragment, "GPU414")] == ["pools.gpu.subnetIds[0]"]
+
+
+NODES: dict[str, Any] = {"min": None, "desired": None, "max": 4}
+OTHER_BLOCK = {"id": "cr-0123456789abcdef9"}
+
+
+def two(first: dict[str, Any], second: dict[str, Any]) -> list[tuple[str, str]]:
+    return findings({"pools": {"gpu": first, "other": {**BLOCK, **second}}}, "GPU628")
+
+
+@pytest.mark.parametrize(
+    ("second", "key", "there"),
+    [
+        ({}, "", ""),
+        ({"zones": None}, "", ""),
+        ({"instanceTypes": ["p5e.48xlarge"], "reservation": OTHER_BLOCK}, "", ""),
+        ({"instanceTypes": ["p5e.48xlarge"]}, "instanceTypes", "p5.48xlarge"),
+        ({"zones": ["us-west-2b"]}, "zones", "us-west-2a"),
+        (
+            {"instanceTypes": ["p5e.48xlarge"], "zones": ["us-west-2b"]},
+            "instanceTypes",
+            "p5.48xlarge",
+        ),
+    ],
+)
+def test_pools_that_draw_on_one_reservation_are_alike(
+    second: dict[str, Any], key: str, there: str
+) -> None:
+    message = (
+        f"cr-0123456789abcdef0 is the reservation of the pool gpu too, which has {there} here."
+    )
+
+    assert two(BLOCK, second) == ([(f"pools.other.{key}", message)] if key else [])
+
+
+@pytest.mark.parametrize(
+    ("ways", "types", "message"),
+    [
+        (["reserved"], 1, ""),
+        (["reserved"], 2, "A reservation is of one instance type; 2 are given."),
+        (["reserved"], 3, "A reservation is of one instance type; 3 are given."),
+        (["reserved", "onDemand"], 2, ""),
+        (["onDemand"], 2, ""),
+    ],
+)
+def test_a_reservation_is_of_one_type_unless_there_is_another_way(
+    ways: list[str], types: int, message: str
+) -> None:
+    found = pool(
+        "GPU628",
+        provisioner="karpenter",
+        nodes=NODES,
+        instanceTypes=["g5.xlarge", "g5.2xlarge", "g5.4xlarge"][:types],
+        karpenter={"capacityTypes": ways},
+        reservation=BLOCK["reservation"],
+    )
+
+    assert found == ([("pools.gpu.instanceTypes", message)] if message else [])
+
+
+def test_a_pool_that_may_do_without_its_reservation_says_nothing_of_others() -> None:
+    first = {
+        "provisioner": "karpenter",
+        "nodes": NODES,
+        "instanceTypes": ["g5.xlarge"],
+        "karpenter": {"capacityTypes": ["reserved", "onDemand"]},
+        "reservation": BLOCK["reservation"],
+    }
+
+    assert two(first, {}) == []
+    assert two({"instanceTypes": ["g5.xlarge"]}, {}) == []

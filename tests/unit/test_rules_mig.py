@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from finding_examples import base, checked, findings, stack_file_text
 
+from eks_gpushare.catalog import Catalog
 from eks_gpushare.documents.helm import merge_values
 
 if TYPE_CHECKING:
+    from eks_gpushare.catalog import Gpu, InstanceType
+    from eks_gpushare.catalog.mig import MigModel
     from eks_gpushare.findings.finding import Finding
 
 P4D, P5 = "p4d.24xlarge", "p5.48xlarge"
@@ -231,6 +235,43 @@ def test_a_gpu_whose_mig_is_newer_than_the_driver_is_refused() -> None:
             ),
         )
     ]
+
+
+@pytest.mark.parametrize(("needed", "refused"), [(579, 0), (580, 0), (581, 1)])
+def test_the_driver_that_mig_needs_is_enough(
+    needed: int, refused: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Catalog.mig_model
+
+    def model(self: Catalog, gpu: Gpu) -> MigModel | None:
+        of_gpu = found(self, gpu)
+        return of_gpu and replace(of_gpu, driver_min=needed)
+
+    monkeypatch.setattr(Catalog, "mig_model", model)
+
+    assert len(findings(gb300("al2023"), "GPU233")) == refused
+
+
+@pytest.mark.parametrize(("known_from", "refused"), [(580, 1), (581, 0)])
+def test_a_driver_that_knows_the_gpu_may_not_know_its_mig(
+    known_from: int, refused: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Catalog.find
+
+    def find(self: Catalog, name: str) -> InstanceType | None:
+        of_name = found(self, name)
+        return of_name and replace(of_name, driver_min=known_from)
+
+    monkeypatch.setattr(Catalog, "find", find)
+
+    assert len(findings(gb300("al2023"), "GPU233")) == refused
+
+
+def test_the_driver_of_nodes_of_others_is_theirs() -> None:
+    fragment = gb300("al2023")
+    fragment["pools"]["gpu"] |= {"provisioner": "existing", "nodes": None}
+
+    assert findings(fragment, "GPU233") == []
 
 
 def test_the_driver_of_a_custom_ami_is_its_owners_business() -> None:

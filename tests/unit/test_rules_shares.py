@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import findings
+from finding_examples import base, checked, findings, stack_file_text
+
+from eks_gpushare.rules import sharing as sharing_rules
+from eks_gpushare.sharing.nodes import Allocatable
 
 
 def shares(code: str, instance: str, **sharing: Any) -> list[tuple[str, str]]:
@@ -231,3 +234,102 @@ def test_mps_serves_one_user() -> None:
         ("pools.gpu.sharing.mode", message)
     ]
     assert shares("GPU280", "g5.xlarge", mode="timeSlicing", replicas=4) == []
+
+
+@pytest.mark.parametrize(("mode", "code"), [("timeSlicing", "GPU206"), ("mps", "GPU207")])
+def test_two_pods_share_memory_already(mode: str, code: str) -> None:
+    assert len(shares(code, "g5.xlarge", mode=mode, replicas=2)) == 1
+    assert shares(code, "g5.xlarge", mode=mode, replicas=1) == []
+
+
+@pytest.mark.parametrize(
+    ("layout", "replicas", "resources"),
+    [
+        ("all-1g.5gb", 2, ["nvidia.com/mig-1g.5gb"]),
+        ("all-1g.5gb", 1, []),
+        ([{"gpus": [0], "devices": {"3g.20gb": 2}}], 2, ["nvidia.com/mig-3g.20gb"]),
+    ],
+)
+def test_pods_take_turns_on_mig_devices_alone(
+    layout: Any, replicas: int, resources: list[str]
+) -> None:
+    """GPUs that the layout leaves whole are shared by nobody."""
+    given = {"mode": "mig", "layout": layout, "timeSlicing": {"replicas": replicas}}
+    found = shares("GPU206", "p4d.24xlarge", **given)
+
+    assert [resource for _, message in found for resource in resources if resource in message] == (
+        resources
+    )
+    assert len(found) == len(resources)
+
+
+@pytest.mark.parametrize(("replicas", "few"), [(1, False), (2, True)])
+def test_room_is_asked_for_from_two_shares_on(replicas: int, few: bool) -> None:
+    pool = {
+        "instanceTypes": ["g5.xlarge"],
+        "sharing": {"mode": "timeSlicing", "replicas": replicas},
+        "kubelet": {"maxPods": 8},
+    }
+    found = findings({"pools": {"gpu": pool}}, "GPU209")
+
+    assert bool(found) is few
+
+
+def test_devices_of_mig_need_room_without_taking_turns() -> None:
+    sharing = {"mode": "mig", "layout": "all-1g.5gb"}
+    pool = {"instanceTypes": ["p4d.24xlarge"], "sharing": sharing, "kubelet": {"maxPods": 60}}
+
+    assert [path for path, _ in findings({"pools": {"gpu": pool}}, "GPU209")] == [
+        "pools.gpu.sharing.layout"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pods", "fix"),
+    [
+        (9, "Take a larger instance type."),
+        (10, "Set 2 or fewer, or take a larger instance type."),
+        (11, "Set 3 or fewer, or take a larger instance type."),
+    ],
+)
+def test_fewer_shares_are_still_two(pods: int, fix: str) -> None:
+    pool = {
+        "instanceTypes": ["g5.xlarge"],
+        "sharing": {"mode": "timeSlicing", "replicas": 4},
+        "kubelet": {"maxPods": pods},
+    }
+    text = stack_file_text({**base(), "pools": {"gpu": {**base()["pools"]["gpu"], **pool}}})
+
+    assert [f.fix for f in checked(text).findings if f.code == "GPU209"] == [fix]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "says"),
+    [
+        (1000, 1024, ""),
+        (999, 1024, "less than a CPU."),
+        (1000, 1023, "less than 1 GiB of memory."),
+        (999, 1023, "less than a CPU and 1 GiB of memory."),
+    ],
+)
+def test_what_a_share_needs_is_a_whole_cpu_and_gibibyte(
+    cpu: int, memory: int, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    just = Allocatable(2 * cpu, 2 * memory, 110)
+    monkeypatch.setattr(sharing_rules, "allocatable", lambda _: just)
+    found = shares("GPU210", "g5.xlarge", mode="timeSlicing", replicas=2)
+
+    assert [says in message for _, message in found] == ([True] if says else [])
+
+
+@pytest.mark.parametrize(("replicas", "managed", "karpenter"), [(110, 1, 0), (227, 1, 1)])
+def test_karpenter_keeps_to_the_addresses_of_a_node(
+    replicas: int, managed: int, karpenter: int
+) -> None:
+    """It knows no cap of pods, and 234 have room on the interfaces; EKS lets 110 onto a node."""
+    sharing = {"mode": "timeSlicing", "replicas": replicas}
+    given = {"instanceTypes": ["g5.4xlarge"], "sharing": sharing}
+    of_karpenter = {"provisioner": "karpenter", "nodes": {"min": None, "desired": None, "max": 2}}
+
+    assert len(findings({"pools": {"gpu": given}}, "GPU209")) == managed
+    assert len(findings({"pools": {"gpu": {**given, **of_karpenter}}}, "GPU209")) == karpenter

@@ -287,11 +287,13 @@ def mig_driver(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     for index, wanted in enumerate(pool.instance_types):
         found = ctx.catalog.find(wanted)
         model = _usable_model(ctx, found)
-        ami = nvidia_ami(pool.ami_family, found.arch) if found else None
-        driver = ami.driver_for(found, pool.ami_version) if ami and found else None
-        if found is None or model is None or driver is None or model.driver_min is None:
+        if found is None or model is None or model.driver_min is None:
             continue
-        if driver < (found.driver_min or 0):
+        ami = nvidia_ami(pool.ami_family, found.arch)
+        driver = ami.driver_for(found, pool.ami_version) if ami is not None else None
+        if driver is None:
+            continue
+        if found.driver_min is not None and driver < found.driver_min:
             continue  # the GPU itself is unknown to the driver, which has a rule of its own
         if driver < model.driver_min:
             yield MIG_DRIVER.finding(

@@ -154,7 +154,8 @@ def pool_zones(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         yield SUBNETS.finding(("pools", name, "subnetIds"), "The list is empty.", fix)
     elif pool.subnet_ids is not None:
         yield from subnet_faults(("pools", name, "subnetIds"), pool.subnet_ids)
-    yield from _pinned_zones(ctx, at, pool.zones)
+    if pool.zones is not None and network is not None:
+        yield from _pinned_zones(ctx.region, network.zones, at, pool.zones)
 
 
 @check(Scope.SYSTEM_NODES, ZONE_OUTSIDE, ZONE_REGION, SUBNETS, ZONE_TWICE)
@@ -168,16 +169,19 @@ def system_zones(ctx: Context) -> Iterator[Finding]:
         message = "The zones of an existing network are not known here."
         yield SUBNETS.finding(at, message, "Remove zones: the nodes use the private subnets.")
     else:
-        yield from _pinned_zones(ctx, at, system.zones)
+        yield from _pinned_zones(ctx.region, ctx.new_network.zones, at, system.zones)
 
 
-def _pinned_zones(ctx: Context, at: FieldPath, zones: Sequence[str] | None) -> Iterator[Finding]:
-    network = ctx.new_network
-    known = network.zones if network is not None else 0
-    for index, zone in enumerate(zones or ()):
-        if fault := zone_fault(zone, ctx.region):
+def _pinned_zones(
+    region: str | None, known: int | Sequence[str], at: FieldPath, zones: Sequence[str]
+) -> Iterator[Finding]:
+    """What is wrong with zones that are to be some of a network's."""
+    if not zones:
+        yield ZONE_OUTSIDE.finding(at, "The list is empty.", "Name a zone, or remove the key.")
+    for index, zone in enumerate(zones):
+        if fault := zone_fault(zone, region):
             yield ZONE_REGION.finding((*at, index), fault, "Correct the zone.")
-        elif zone in (zones or ())[:index]:
+        elif zone in zones[:index]:
             message = f"{zone} stands twice."
             yield ZONE_TWICE.finding((*at, index), message, "Remove one of the two.")
         elif not isinstance(known, int) and zone not in known:
@@ -186,8 +190,6 @@ def _pinned_zones(ctx: Context, at: FieldPath, zones: Sequence[str] | None) -> I
                 f"{zone} is not a zone of the network, which has {', '.join(known)}.",
                 "Add it to network.zones, or use one of those.",
             )
-    if zones is not None and not zones:
-        yield ZONE_OUTSIDE.finding(at, "The list is empty.", "Name a zone, or remove the key.")
 
 
 @check(Scope.POOL, SUBNETS, runs=Runs.ALONE)
