@@ -156,6 +156,8 @@ class DeviceClaim(Namespaced):
     """A ResourceClaim, ResourceClaimTemplate or DeviceClass of dynamic resource allocation."""
 
     kind: str
+    version: Maybe[str] = ""
+    """Of `resource.k8s.io`: `v1`, `v1beta2`, `v1beta1`."""
     spec: Maybe[Mapping[str, Any]] = field(default_factory=dict)
 
 

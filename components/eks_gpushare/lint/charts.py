@@ -21,7 +21,7 @@ OPERATOR: Final = "gpu-operator"
 EXPORTER: Final = "dcgm-exporter"
 CHARTS: Final = (
     *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
-    *("nvidia-dra-driver-gpu", "cluster-autoscaler", "karpenter", "keda"),
+    *("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu", "cluster-autoscaler", "karpenter", "keda"),
 )
 """Charts that say something of GPUs."""
 

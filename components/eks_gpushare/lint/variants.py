@@ -88,9 +88,13 @@ def _installed(values: Release, release: Release) -> Release:
     merged = values.values
     if release.over and isinstance(merged, dict):
         merged = merge_values(merged, dict(release.over))
-    version = values.version or release.version
-    place = {"namespace": release.namespace, "cluster": release.cluster}
-    return replace(values, values=merged, version=version, **place)
+    return replace(
+        values,
+        values=merged,
+        version=values.version or release.version,
+        namespace=release.namespace,
+        cluster=release.cluster,
+    )
 
 
 def _with_their_values(items: Sequence[Item]) -> list[Item]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.inventory.edges import (
     amounts,
     budgets,
+    claims,
     configs,
     daemonsets,
     drivers,
@@ -31,6 +32,6 @@ if TYPE_CHECKING:
 
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mig, promises),
-    *(quotas, tenants, mps, drivers, engines, budgets, pointers, unseen, untold),
+    *(quotas, tenants, mps, drivers, engines, budgets, pointers, unseen, untold, claims),
 )
 """Every check."""

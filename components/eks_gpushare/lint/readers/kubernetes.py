@@ -95,7 +95,14 @@ def _items(document: Document) -> Iterator[Item]:
         yield _node(value, whence, name)
     elif kind in _CLAIMS:
         spec = mapping(value.get("spec"))
-        yield DeviceClaim(source=whence, kind=kind, name=name, namespace=space, spec=spec)
+        yield DeviceClaim(
+            source=whence,
+            kind=kind,
+            version=value["apiVersion"].rpartition("/")[2],
+            name=name,
+            namespace=space,
+            spec=spec,
+        )
     elif kind in _POINTERS and _is_of_pods(value):
         spec = mapping(value.get("spec"))
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)

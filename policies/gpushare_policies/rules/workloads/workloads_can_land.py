@@ -5,6 +5,7 @@ from __future__ import annotations
 from pulumi_policy import Severity
 
 from eks_gpushare.inventory.edges.amounts import TOO_MANY
+from eks_gpushare.inventory.edges.claims import BAD_CONFIG, CLAIM_SHAPE, NO_CLAIM, NO_CLASS
 from eks_gpushare.inventory.edges.landing import ELSEWHERE, NOT_ADVERTISED, PODS_KEPT_OUT
 from eks_gpushare.lint.rules.gpu_names import NO_SUCH_RESOURCE, OTHER_STRATEGY, RESOURCE_AS_LABEL
 from gpushare_policies.reading import kinds
@@ -20,7 +21,7 @@ _RAW = "Ask for a resource that a pool advertises, tolerate its taints, and sele
 
 WORKLOADS_CAN_LAND = StackRule(
     "workloads-can-land",
-    "Pods must ask for GPU resources that a node they can be on advertises.",
+    "Pods must ask for GPUs, by resources or claims, that a node they can be on has.",
     check=edge_check(
         NOT_ADVERTISED,
         PODS_KEPT_OUT,
@@ -29,6 +30,10 @@ WORKLOADS_CAN_LAND = StackRule(
         NO_SUCH_RESOURCE,
         RESOURCE_AS_LABEL,
         OTHER_STRATEGY,
+        NO_CLASS,
+        NO_CLAIM,
+        CLAIM_SHAPE,
+        BAD_CONFIG,
         stack_file=_STACK_FILE,
     ),
     applies_to=(*kinds.WORKLOADS, *kinds.NODES, *kinds.CHARTS),

@@ -1,0 +1,306 @@
+"""Claims of devices, by dynamic resource allocation: classes, their settings, and who uses them.
+
+Sources: https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/ and
+`api/nvidia.com/resource/v1beta1` of https://github.com/NVIDIA/k8s-dra-driver-gpu (November 2026).
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.catalog.chart_releases import parse_version
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.device_configs import GATES, config_problems
+from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Release, Workload
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, items
+from eks_gpushare.inventory.wording import at_start, if_missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_DRA: Final = "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/"
+NO_CLASS: Final = Rule(
+    "GPU1146",
+    "error",
+    "A claim asks for devices of a class that is there.",
+    "No device is ever of a class that nobody makes: pods with the claim stay Pending.",
+    _DRA,
+)
+BAD_CONFIG: Final = Rule(
+    "GPU1147",
+    "error",
+    "The settings of a claim are ones that NVIDIA's driver takes.",
+    "The driver refuses to prepare the device, and the pod hangs in ContainerCreating.",
+    "https://github.com/NVIDIA/k8s-dra-driver-gpu/tree/main/api/nvidia.com/resource/v1beta1",
+)
+NO_CLAIM: Final = Rule(
+    "GPU1148",
+    "error",
+    "A pod uses claims that are there.",
+    "It waits for a claim or a template of that name; a container that uses a claim which its pod "
+    "does not list is refused.",
+    _DRA,
+)
+CLAIM_SHAPE: Final = Rule(
+    "GPU1149",
+    "error",
+    "A claim has the fields of its version, and its parts name its own requests.",
+    "The API server refuses it.",
+    "https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/resource-claim-v1/",
+)
+
+DRIVER_CHARTS: Final = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
+"""Names of the chart of NVIDIA's driver, the old one and the new."""
+OF_NVIDIA: Final = (
+    *("gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com"),
+    *("compute-domain-daemon.nvidia.com", "compute-domain-default-channel.nvidia.com"),
+)
+"""Classes that the chart makes."""
+_DOMAIN: Final = ".nvidia.com"
+_CLOSE: Final = 0.7
+_WITH_GATES: Final = parse_version("25.8.0") or (25, 8, 0)
+"""The first version of the chart that has gates."""
+
+
+class _Asked(NamedTuple):
+    """A request for devices, or one of its alternatives."""
+
+    place: FieldPath
+    """Of the name of its class."""
+    device_class: Any
+
+
+@edge(NO_CLASS, CLAIM_SHAPE, BAD_CONFIG)
+def claims_are_served(inventory: Inventory) -> Iterator[Judgement]:
+    """What claims and classes say, each by itself and with the driver's chart."""
+    for cluster in inventory.clusters():
+        every = inventory.of(DeviceClaim, cluster)
+        charts = [each for each in inventory.of(Release, cluster) if each.chart in DRIVER_CHARTS]
+        classes = [each.name for each in every if each.kind == "DeviceClass"]
+        for claim in every:
+            above: FieldPath = (
+                ("spec",) if claim.kind != "ResourceClaimTemplate" else ("spec", "spec")
+            )
+            spec = claim.spec if len(above) == 1 else at(claim.spec, "spec")
+            if has_unknown(spec):
+                what = f"all of what {claim.source.name} says"
+                yield from (NotSeen(rule, claim.source, what) for rule in (NO_CLASS, CLAIM_SHAPE))
+            if claim.kind == "DeviceClass":
+                yield from _configs(claim, ("spec", "config"), at(spec, "config"), charts)
+                continue
+            place = (*above, "devices")
+            devices = at(spec, "devices")
+            yield from _shape(claim, place, devices)
+            for asked in _asked(place, devices):
+                yield from _class(inventory, claim, asked, classes)
+            yield from _configs(claim, (*place, "config"), at(devices, "config"), charts)
+
+
+def _asked(place: FieldPath, devices: Any) -> Iterator[_Asked]:
+    for number, each in enumerate(items(at(devices, "requests"))):
+        where = (*place, "requests", number)
+        for key in ((), ("exactly",)):
+            if (found := at(each, *key, "deviceClassName")) is not None:
+                yield _Asked((*where, *key, "deviceClassName"), found)
+        for index, one in enumerate(items(at(each, "firstAvailable"))):
+            if (found := at(one, "deviceClassName")) is not None:
+                yield _Asked((*where, "firstAvailable", index, "deviceClassName"), found)
+
+
+def _class(
+    inventory: Inventory, claim: DeviceClaim, asked: _Asked, classes: Sequence[Any]
+) -> Iterator[Problem]:
+    name = asked.device_class
+    if name is UNKNOWN or UNKNOWN in classes or name in classes or name in OF_NVIDIA:
+        return
+    if not isinstance(name, str):
+        return
+    known = [*OF_NVIDIA, *(each for each in classes if isinstance(each, str))]
+    near = get_close_matches(name, known, 1, _CLOSE)
+    of_nvidia = name.endswith(_DOMAIN)
+    listed = ", ".join(sorted(each for each in classes if isinstance(each, str))) or "none"
+    yield Problem(
+        NO_CLASS,
+        claim.source,
+        asked.place,
+        f"{at_start(claim.source.name)} asks for the device class {name}, which NVIDIA's driver "
+        "does not make."
+        if of_nvidia
+        else f"{at_start(claim.source.name)} asks for the device class {name}; of one's own there "
+        f"are {listed}.",
+        f"Write {near[0]}, if that was meant."
+        if near
+        else f"Make it, or use one of {', '.join(OF_NVIDIA[:2])}.",
+        None if of_nvidia else if_missing(inventory),
+    )
+
+
+def _shape(claim: DeviceClaim, place: FieldPath, devices: Any) -> Iterator[Problem]:
+    """What the API server refuses of requests, by the version of the claim."""
+    title = at_start(claim.source.name)
+    old = claim.version == "v1beta1"
+    if has_unknown(at(devices, "requests")):
+        return
+    names: list[Any] = []
+    for number, each in enumerate(items(at(devices, "requests"))):
+        if not isinstance(each, dict):
+            continue
+        where = (*place, "requests", number)
+        names.append(each.get("name"))
+        names += [
+            f"{each.get('name')}/{at(one, 'name')}" for one in items(each.get("firstAvailable"))
+        ]
+        if claim.version in {"v1", "v1beta2"} and "deviceClassName" in each:
+            yield Problem(
+                CLAIM_SHAPE,
+                claim.source,
+                (*where, "deviceClassName"),
+                f"{title} has deviceClassName in a request itself, as v1beta1 had it.",
+                f"Write it below exactly: of resource.k8s.io/{claim.version}.",
+            )
+        elif old and "exactly" in each:
+            yield Problem(
+                CLAIM_SHAPE,
+                claim.source,
+                (*where, "exactly"),
+                f"{title} is of v1beta1, which has no exactly.",
+                "Write apiVersion: resource.k8s.io/v1, or what is below exactly beside name.",
+            )
+    for part in ("config", "constraints"):
+        for number, each in enumerate(items(at(devices, part))):
+            for index, name in enumerate(items(at(each, "requests"))):
+                if isinstance(name, str) and name not in names:
+                    yield Problem(
+                        CLAIM_SHAPE,
+                        claim.source,
+                        (*place, part, number, "requests", index),
+                        f"{title} has {part} for the request {name}, which it does not make.",
+                        f"Name one of {', '.join(map(str, names)) or 'its requests'}.",
+                    )
+
+
+def _configs(
+    claim: DeviceClaim, place: FieldPath, configs: Any, charts: Sequence[Release]
+) -> Iterator[Judgement]:
+    title = at_start(claim.source.name)
+    if has_unknown(configs):
+        what = f"the settings of {claim.source.name}"
+        yield NotSeen(BAD_CONFIG, claim.source, what)
+    for number, each in enumerate(items(configs)):
+        opaque = at(each, "opaque")
+        where = (*place, number, "opaque")
+        for found in config_problems(at(opaque, "driver"), at(opaque, "parameters")):
+            path = (*where, *found.place)
+            yield Problem(BAD_CONFIG, claim.source, path, f"{title}: {found.message}", found.fix)
+        strategy = at(opaque, "parameters", "sharing", "strategy")
+        gate = GATES.get(strategy) if isinstance(strategy, str) else None
+        for chart in charts:
+            on = True if gate is None else _is_on(chart, gate)
+            if on is None:
+                what = f"the feature gates of {chart.source.name}"
+                yield NotSeen(BAD_CONFIG, chart.source, what)
+            if on is not False:
+                continue
+            yield Problem(
+                BAD_CONFIG,
+                claim.source,
+                (*where, "parameters", "sharing", "strategy"),
+                f"{title} has the strategy {strategy}, and {chart.source.name} does not switch on "
+                f"{gate}, which is off by default.",
+                f"Set `featureGates.{gate}: true` of the chart.",
+            )
+
+
+def _is_on(chart: Release, gate: str) -> bool | None:
+    version = None if chart.version is UNKNOWN else parse_version(str(chart.version))
+    if version is not None and version < _WITH_GATES:
+        return True
+    if chart.version is UNKNOWN:
+        return None
+    given = [at(chart.values, "featureGates", each) for each in (gate, "AllAlpha")]
+    return None if UNKNOWN in given else any(each is True or each == "true" for each in given)
+
+
+@edge(NO_CLAIM)
+def pods_have_their_claims(inventory: Inventory) -> Iterator[Judgement]:
+    """Those that they list, and those that their containers use."""
+    for cluster in inventory.clusters():
+        every = inventory.of(DeviceClaim, cluster)
+        for workload in inventory.of(Workload, cluster):
+            listed = at(workload.spec, "resourceClaims")
+            if listed is not None and workload.kind != PART_OF_POD and has_unknown(workload.spec):
+                what = f"the claims of {workload.source.name}"
+                yield NotSeen(NO_CLAIM, workload.source, what)
+            yield from _of_containers(workload, listed)
+            for number, each in enumerate(items(listed)):
+                for key, kind in (
+                    ("resourceClaimName", "ResourceClaim"),
+                    ("resourceClaimTemplateName", "ResourceClaimTemplate"),
+                ):
+                    place = (*workload.spec_path, "resourceClaims", number, key)
+                    yield from _named(inventory, workload, every, at(each, key), kind, place)
+
+
+def _named(
+    inventory: Inventory,
+    workload: Workload,
+    every: Sequence[DeviceClaim],
+    name: Any,
+    kind: str,
+    place: FieldPath,
+) -> Iterator[Problem]:
+    if not isinstance(name, str):
+        return
+    same = [each for each in every if each.name in (name, UNKNOWN)]
+    if any(each.kind == kind and _may_share(each, workload) for each in same):
+        return
+    title = at_start(workload.source.name)
+    severity = if_missing(inventory)
+    but, fix = "is not there", f"Make it, in the namespace of {workload.source.name}."
+    if any(each.kind == kind for each in same):
+        spaces = ", ".join(dict.fromkeys(str(each.namespace) for each in same if each.kind == kind))
+        but, fix, severity = f"is in the namespace {spaces}", "Put both into one namespace.", None
+    elif same:
+        other = same[0].kind
+        key = "resourceClaimName" if other == "ResourceClaim" else "resourceClaimTemplateName"
+        but, fix, severity = f"is a {other}", f"Write {key}.", None
+    else:
+        known = [str(each.name) for each in every if each.kind == kind and each.name is not UNKNOWN]
+        near = get_close_matches(name, known, 1, _CLOSE)
+        if near:
+            fix = f"Write {near[0]}, if that was meant."
+    message = f"{title} uses the {kind} {name}, which {but}."
+    yield Problem(NO_CLAIM, workload.source, place, message, fix, severity)
+
+
+def _may_share(claim: DeviceClaim, workload: Workload) -> bool:
+    """Whether they may be in one namespace."""
+    return UNKNOWN in (claim.namespace, workload.namespace) or claim.namespace == workload.namespace
+
+
+def _of_containers(workload: Workload, listed: Any) -> Iterator[Problem]:
+    names = [at(each, "name") for each in items(listed)]
+    if listed is UNKNOWN or UNKNOWN in names:
+        return
+    for where, container in containers(workload.spec):
+        for number, each in enumerate(items(at(container, "resources", "claims"))):
+            name = at(each, "name")
+            if isinstance(name, str) and name not in names:
+                have = ", ".join(map(str, names)) or "none"
+                yield Problem(
+                    NO_CLAIM,
+                    workload.source,
+                    (*workload.spec_path, *where, "resources", "claims", number, "name"),
+                    f"A container of {workload.source.name} uses the claim {name}; its pod lists "
+                    f"{have}.",
+                    "List it under resourceClaims of the pod, by this name.",
+                )

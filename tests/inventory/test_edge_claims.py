@@ -1,0 +1,267 @@
+"""Claims of devices ask for what there is, with settings that NVIDIA's driver takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from inventory_of import chart, codes, problems
+
+from eks_gpushare.inventory.device_configs import config_problems
+from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Workload
+from eks_gpushare.inventory.source import UNKNOWN, Source
+
+if TYPE_CHECKING:
+    from eks_gpushare.inventory.items import Item
+
+SLICED = {"strategy": "TimeSlicing", "timeSlicingConfig": {"interval": "Long"}}
+MPS = {
+    "strategy": "MPS",
+    "mpsConfig": {
+        "defaultActiveThreadPercentage": 50,
+        "defaultPinnedDeviceMemoryLimit": "10Gi",
+        "defaultPerDevicePinnedMemoryLimit": {"0": "5Gi"},
+    },
+}
+
+
+def settings(sharing: Any, kind: str = "GpuConfig", **more: Any) -> dict[str, Any]:
+    api = "resource.nvidia.com/v1beta1"
+    return {"apiVersion": api, "kind": kind, "sharing": sharing, **more}
+
+
+def devices(
+    name: Any = "gpu.nvidia.com", parameters: Any = None, *, of: str = "gpu", old: bool = False
+) -> dict[str, Any]:
+    """What a claim asks for: one device, with settings if any are given."""
+    asked = {"deviceClassName": name}
+    request = {"name": "gpu", **(asked if old else {"exactly": asked})}
+    opaque = {"driver": "gpu.nvidia.com", "parameters": parameters}
+    config = [] if parameters is None else [{"requests": [of], "opaque": opaque}]
+    return {"devices": {"requests": [request], "config": config}}
+
+
+def claim(spec: Any, kind: str = "ResourceClaim", **more: Any) -> Item:
+    name = more.pop("name", "gpu")
+    given = {"spec": spec} if kind == "ResourceClaimTemplate" else spec
+    more.setdefault("version", "v1")
+    more.setdefault("namespace", "team")
+    source = Source(f"the {kind} {name}")
+    return DeviceClaim(source=source, kind=kind, name=name, spec=given, **more)
+
+
+def pod(listed: Any, uses: str = "gpu", **more: Any) -> Item:
+    container = {"name": "c", "image": "c", "resources": {"claims": [{"name": uses}]}}
+    spec = {"resourceClaims": listed, "containers": [container]}
+    more.setdefault("namespace", "team")
+    more.setdefault("kind", "Pod")
+    return Workload(source=Source("the Pod p"), name="p", spec=spec, spec_path=("spec",), **more)
+
+
+def driver(version: str = "25.12.0", **gates: Any) -> Item:
+    return chart("nvidia-dra-driver-gpu", {"featureGates": gates}, version=version)
+
+
+OWN = [{"name": "gpu", "resourceClaimName": "gpu"}]
+OF_TEMPLATE = [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
+TEMPLATE = "ResourceClaimTemplate"
+
+BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
+    "a class that is misspelt": ("GPU1146", (claim(devices("gpus.nvidia.com")),)),
+    "a class of one's own that is not there": ("GPU1146", (claim(devices("big-gpu")),)),
+    "a class of a template": ("GPU1146", (claim(devices("gpu.nvidia"), TEMPLATE),)),
+    "a class of v1beta1": ("GPU1146", (claim(devices("nvidia", old=True), version="v1beta1"),)),
+    "a class among alternatives": (
+        "GPU1146",
+        (
+            claim(
+                {
+                    "devices": {
+                        "requests": [
+                            {"name": "gpu", "firstAvailable": [{"deviceClassName": "mig.nvidia"}]}
+                        ]
+                    }
+                }
+            ),
+        ),
+    ),
+    "an interval that is none": (
+        "GPU1147",
+        (
+            claim(
+                devices(parameters=settings({**SLICED, "timeSlicingConfig": {"interval": "2ms"}}))
+            ),
+        ),
+    ),
+    "settings of a class": (
+        "GPU1147",
+        (
+            claim(
+                {
+                    "config": [
+                        {
+                            "opaque": {
+                                "driver": "gpu.nvidia.com",
+                                "parameters": settings({"strategy": "Slices"}),
+                            }
+                        }
+                    ]
+                },
+                "DeviceClass",
+            ),
+        ),
+    ),
+    "a gate that is off": (
+        "GPU1147",
+        (claim(devices(parameters=settings(MPS))), driver(TimeSlicingSettings=True)),
+    ),
+    "a claim that is not there": ("GPU1148", (pod(OWN),)),
+    "a template used as a claim": ("GPU1148", (pod(OWN), claim(devices(), TEMPLATE))),
+    "a claim used as a template": ("GPU1148", (pod(OF_TEMPLATE), claim(devices()))),
+    "a claim of another namespace": (
+        "GPU1148",
+        (pod(OWN), claim(devices(), namespace="other")),
+    ),
+    "a container's claim that its pod lacks": (
+        "GPU1148",
+        (pod(OWN, uses="gpus"), claim(devices())),
+    ),
+    "the shape of v1beta1": ("GPU1149", (claim(devices(old=True)),)),
+    "the shape of v1": ("GPU1149", (claim(devices(), version="v1beta1"),)),
+    "settings for a request that is not there": (
+        "GPU1149",
+        (claim(devices(parameters=settings(SLICED), of="gpus")),),
+    ),
+}
+RIGHT: dict[str, tuple[Item, ...]] = {
+    "a claim": (pod(OWN), claim(devices())),
+    "a template": (pod(OF_TEMPLATE), claim(devices("mig.nvidia.com"), TEMPLATE)),
+    "v1beta1": (claim(devices(old=True), version="v1beta1"),),
+    "v1beta2": (claim(devices(), version="v1beta2"),),
+    "a class of one's own": (
+        claim(devices("big-gpu")),
+        claim({"selectors": []}, "DeviceClass", name="big-gpu"),
+    ),
+    "time slices": (
+        claim(devices(parameters=settings(SLICED))),
+        driver(TimeSlicingSettings=True),
+    ),
+    "MPS": (claim(devices(parameters=settings(MPS))), driver(AllAlpha=True)),
+    "a driver before its gates": (
+        claim(devices(parameters=settings(SLICED))),
+        driver("25.3.2"),
+    ),
+    "settings of another driver": (
+        claim(
+            {
+                "devices": {
+                    "requests": [{"name": "a", "exactly": {"deviceClassName": "gpu.nvidia.com"}}],
+                    "config": [{"opaque": {"driver": "x.example.com", "parameters": {"a": 1}}}],
+                }
+            }
+        ),
+    ),
+    "an alternative's own settings": (
+        claim(
+            {
+                "devices": {
+                    "requests": [
+                        {
+                            "name": "gpu",
+                            "firstAvailable": [
+                                {"name": "big", "deviceClassName": "gpu.nvidia.com"}
+                            ],
+                        }
+                    ],
+                    "config": [{"requests": ["gpu/big"], "opaque": {"driver": "x"}}],
+                }
+            }
+        ),
+    ),
+    "a pod without claims": (pod([{"name": "gpu"}]),),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_does_not_go_together_is_found(case: str) -> None:
+    code, items = BROKEN[case]
+
+    assert codes(*items) == [code]
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_what_does_is_not(case: str) -> None:
+    assert codes(*RIGHT[case]) == []
+
+
+def test_what_may_stand_elsewhere_is_a_note() -> None:
+    items = (pod(OWN), claim(devices("big-gpu"), name="other"))
+
+    found = problems(*items, complete=False)
+    assert {each.severity for each in found} == {"info"}
+    (sure,) = problems(claim(devices("gpus.nvidia.com")), complete=False)
+    assert sure.severity is None
+
+
+def test_of_a_part_of_a_pod_nothing_is_concluded() -> None:
+    assert codes(pod(UNKNOWN, kind=PART_OF_POD)) == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        (
+            settings(SLICED, apiVersion="gpu.nvidia.com/v1alpha1"),
+            "gpu.nvidia.com/v1alpha1 is no version of settings.",
+        ),
+        (settings(SLICED, kind="GPUConfig"), "GPUConfig is no kind of settings."),
+        (settings(SLICED, share={}), "parameters has no field share."),
+        (settings({**SLICED, "timeSlicing": {}}), "sharing has no field timeSlicing."),
+        (settings({}), "None is no strategy of sharing."),
+        (
+            settings({**SLICED, "mpsConfig": {}}),
+            "mpsConfig stands beside the strategy TimeSlicing.",
+        ),
+        (
+            settings({"strategy": "TimeSlicing", "timeSlicingConfig": {"slice": 1}}),
+            "timeSlicingConfig has no field slice.",
+        ),
+        (
+            settings({"strategy": "MPS", "mpsConfig": {"threads": 5}}),
+            "mpsConfig has no field threads.",
+        ),
+        (
+            settings({"strategy": "MPS", "mpsConfig": {"defaultActiveThreadPercentage": 101}}),
+            "defaultActiveThreadPercentage is 101; it is a whole number from 0 to 100.",
+        ),
+        (
+            settings({"strategy": "MPS", "mpsConfig": {"defaultActiveThreadPercentage": True}}),
+            "defaultActiveThreadPercentage is True; it is a whole number from 0 to 100.",
+        ),
+        (
+            settings({"strategy": "MPS", "mpsConfig": {"defaultPinnedDeviceMemoryLimit": "10"}}),
+            "10 is no limit of memory; it is 1Mi or more.",
+        ),
+        (
+            settings(
+                {
+                    "strategy": "MPS",
+                    "mpsConfig": {"defaultPerDevicePinnedMemoryLimit": {"0": "4 GB"}},
+                }
+            ),
+            "4 GB is no limit of memory; it is 1Mi or more.",
+        ),
+        (
+            settings({"strategy": "TimeSlicing", "timeSlicingConfig": {}}, "MigDeviceConfig"),
+            "sharing has no field timeSlicingConfig.",
+        ),
+    ],
+)
+def test_what_the_driver_refuses_is_told(parameters: Any, said: str) -> None:
+    assert [each.message for each in config_problems("gpu.nvidia.com", parameters)] == [said]
+
+
+@pytest.mark.parametrize("sharing", [SLICED, MPS, {"strategy": "TimeSlicing"}, {"strategy": "MPS"}])
+def test_what_it_takes_is_not(sharing: Any) -> None:
+    assert list(config_problems("gpu.nvidia.com", settings(sharing))) == []
+    assert list(config_problems("gpu.nvidia.com", settings({"strategy": UNKNOWN}))) == []
