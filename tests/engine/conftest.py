@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from tests.engine.plugin_engine import new_engine, plugin_on_path  # noqa: F401  (fixtures)
 from tests.engine.real_cluster import (  # noqa: F401  (fixtures)
     api,
     chart,
@@ -159,7 +160,8 @@ class Engine:
     def __init__(
         self, home: Path, echoed: tuple[str, ...], built: Mapping[str, str] | None = None
     ) -> None:
-        self._home = home
+        self.home = home
+        """Its folder; `plugins` in it is on PATH."""
         self._calls = 0
         plugins, state = home / "plugins", home / "state"
         plugins.mkdir(parents=True)
@@ -184,7 +186,7 @@ class Engine:
 
     def project(self, name: str, program: str | None = None) -> Project:
         """A project: a program of the test's own, else a copy of this repository's."""
-        directory = self._home / name
+        directory = self.home / name
         if program is None and directory.exists():
             return Project(self, directory)
         if program is None:
@@ -205,13 +207,19 @@ class Engine:
         (directory / ".venv").symlink_to(sys.prefix, target_is_directory=True)
         return Project(self, directory)
 
-    def run(self, directory: Path, *args: str, fails: bool = False) -> Result:
+    def run(
+        self,
+        directory: Path,
+        *args: str,
+        fails: bool = False,
+        limit_seconds: float = LIMIT_SECONDS,
+    ) -> Result:
         """Call `pulumi`; it has to fail, or not to, and to end in time."""
         self._calls += 1
-        log = self._home / f"events-{self._calls}.json"
+        log = self.home / f"events-{self._calls}.json"
         logged = ["--event-log", str(log)] if args[0] in {"preview", "up", "destroy"} else []
         command = ["pulumi", *args, *logged, "--non-interactive", "--color", "never"]
-        code, text = _call(command, directory, self._environment)
+        code, text = _call(command, directory, self._environment, limit_seconds)
         shown = f"$ {' '.join(command)}\n{text}"
         assert (code != 0) is fails, f"{shown}\nexit code {code}"
 
@@ -221,7 +229,7 @@ class Engine:
     def stop(self, directory: Path, *args: str, at: str, sent: signal.Signals) -> str:
         """Call `pulumi`, and send it a signal a moment after it has begun with a resource."""
         self._calls += 1
-        log = self._home / f"events-{self._calls}.json"
+        log = self.home / f"events-{self._calls}.json"
         command = ["pulumi", *args, "--event-log", str(log), "--non-interactive"]
         with subprocess.Popen(
             command,
@@ -346,7 +354,9 @@ def _write_plugin(path: Path, package: str) -> None:
     path.chmod(0o755)
 
 
-def _call(command: list[str], directory: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+def _call(
+    command: list[str], directory: Path, environment: Mapping[str, str], limit_seconds: float
+) -> tuple[int, str]:
     with subprocess.Popen(
         command,
         cwd=directory,
@@ -358,13 +368,13 @@ def _call(command: list[str], directory: Path, environment: Mapping[str, str]) -
         start_new_session=True,
     ) as process:
         try:
-            text, _ = process.communicate(timeout=LIMIT_SECONDS)
+            text, _ = process.communicate(timeout=limit_seconds)
         except BaseException as error:
             _kill_session(process.pid)
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
             text, _ = process.communicate()
-            pytest.fail(f"no end after {LIMIT_SECONDS} s: {' '.join(command)}\n{text}")
+            pytest.fail(f"no end after {limit_seconds} s: {' '.join(command)}\n{text}")
         return process.returncode, text
 
 
