@@ -181,3 +181,8 @@ def edit(project: Project, language: Language, old: str, new: str) -> None:
     file.write_text(program.replace(old, new), encoding="utf-8")
     if language.compiled:
         run(language.compiled, project.directory)
+
+
+def show(text: str) -> None:
+    """What a command printed, for `pytest -s` and for a test that fails."""
+    sys.stdout.write(text)

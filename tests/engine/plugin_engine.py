@@ -28,9 +28,7 @@ def plugin_on_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def new_engine(
-    engine_with: Callable[..., Engine], plugin_on_path: Path
-) -> Callable[[], Engine]:
+def new_engine(engine_with: Callable[..., Engine], plugin_on_path: Path) -> Callable[[], Engine]:
     """Makes an engine that has the plugin, with a state of its own."""
     built = {"eks-gpushare": str(plugin_on_path)}
     return lambda: engine_with("aws", "eks", "kubernetes", **built)

@@ -1,4 +1,4 @@
-"""The packages that Pulumi generates, where no compiler of the language is needed to look at them."""
+"""Packages that Pulumi generates, where no compiler of the language is needed to look at them."""
 
 from __future__ import annotations
 

@@ -6,11 +6,19 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.engine.languages import CONFIG, TYPESCRIPT, YAML, compiled_project, copied, skip_without
+from tests.engine.languages import (
+    CONFIG,
+    EXAMPLES,
+    TYPESCRIPT,
+    YAML,
+    compiled_project,
+    copied,
+    show,
+    skip_without,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.engine.conftest import Engine, Project, Result
 
@@ -103,7 +111,7 @@ def test_a_refusal_is_one_list_with_the_paths_of_the_program(
     (typescript.directory / "index.ts").write_text(program, encoding="utf-8")
 
     result = typescript.preview("dev", fails=True)
-    print(result.text)
+    show(result.text)
 
     found = told(result)
     assert found.keys() >= expected.keys(), result.text
@@ -117,7 +125,7 @@ def test_a_misspelt_key_does_not_compile(typescript: Project) -> None:
     done = subprocess.run(
         TYPESCRIPT.compiled, cwd=typescript.directory, capture_output=True, text=True, check=False
     )
-    print(done.stdout)
+    show(done.stdout)
 
     assert done.returncode != 0
     assert "repplicas" in done.stdout
@@ -169,8 +177,6 @@ def yaml_program(
     new_engine: Callable[[], Engine], tmp_path_factory: pytest.TempPathFactory
 ) -> Project:
     skip_without(*YAML.tools)
-    from tests.engine.languages import EXAMPLES
-
     directory = tmp_path_factory.mktemp("yaml") / "gpus"
     made = copied(new_engine(), EXAMPLES / "yaml", directory)
     made.init("dev", CONFIG)
@@ -184,7 +190,7 @@ def test_yaml_is_told_where_it_is_wrong(yaml_program: Project, case: str) -> Non
     (yaml_program.directory / "Pulumi.yaml").write_text(program, encoding="utf-8")
 
     result = yaml_program.preview("dev", fails=True)
-    print(result.text)
+    show(result.text)
 
     assert says in result.text
     assert not any(word in result.text for word in ("Traceback", 'File "', "Unexpected <"))

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from tests.engine.conftest import Project
 from tests.engine.https_server import HttpsServer
 from tests.engine.languages import (
     CONFIG,
@@ -26,21 +25,30 @@ from tests.engine.languages import (
     ROOT,
     TYPESCRIPT,
     run,
+    show,
     skip_without,
 )
 
 import eks_gpushare
-from tests.engine.conftest import Project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from tests.engine.conftest import Engine
 
 pytestmark = [pytest.mark.slow]
 
 VERSION = eks_gpushare.__version__
-RELEASED = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "components", "policies", "plugin")
+RELEASED = (
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "components",
+    "policies",
+    "plugin",
+)
 """What of the repository a wheel and the plugin are made of."""
 OTHERS = ("aws", "eks", "kubernetes")
 
@@ -115,7 +123,7 @@ def added(program: Project, source: str) -> object:
     result = program.engine.run(
         program.directory, "package", "add", source, limit_seconds=INSTALL_SECONDS
     )
-    print(result.text)
+    show(result.text)
     settings = yaml.safe_load((program.directory / "Pulumi.yaml").read_text(encoding="utf-8"))
     assert (program.directory / PACKAGE / "package.json").exists()
     return settings["packages"]["eks-gpushare"]
@@ -126,7 +134,7 @@ def runs(program: Project) -> None:
     run(TYPESCRIPT.compiled, program.directory)
     program.init("dev", CONFIG)
     made = program.up("dev")
-    print(made.text)
+    show(made.text)
     assert made.outputs["request"] == {"nvidia.com/gpu": 1}
     assert "Release device-plugin-release" in made.changes
     assert program.up("dev").changes == {}
@@ -140,11 +148,12 @@ def test_a_folder(program: Project, repository: Path, tmp_path: Path) -> None:
     runs(program)
 
 
-def test_a_repository(program: Project, server: HttpsServer, tmp_path: Path) -> None:
+def test_a_repository(program: Project, server: HttpsServer) -> None:
     source = f"{server.address}/eks-gpushare/eks-gpushare/plugin"
 
     said = added(program, f"https://{source}@v{VERSION}")
-    assert said == {"source": f"https://{source}", "version": VERSION} or said == source
+    assert VERSION in str(said)
+    assert source in str(said)
     runs(program)
 
 

@@ -1,4 +1,4 @@
-"""Programs in other languages on our pages are the examples, which are compiled and run elsewhere."""
+"""Programs in other languages on our pages are the examples, compiled and run elsewhere."""
 
 from __future__ import annotations
 

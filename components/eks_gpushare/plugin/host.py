@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import socket
 import sys
+from typing import Any
 
 import grpc  # type: ignore[import-untyped]  # no stubs
 from grpc import aio
 from pulumi.provider.server import ProviderServicer
-from pulumi.runtime.proto import provider_pb2_grpc
+from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2_grpc
 
 from eks_gpushare.plugin.provider import ComponentsProvider
 
@@ -33,12 +35,16 @@ def serve() -> None:
         sys.exit(
             "Pulumi's engine starts this, and gives its address; `pulumi package add` adds it."
         )
+    gc.set_threshold(100_000)  # imports and what is made stay: looking at them again finds nothing
     asyncio.run(_serve(sys.argv[1], sys.argv[1:]))
 
 
 async def _serve(engine: str, words: list[str]) -> None:
     server = aio.server(options=_OPTIONS)
-    servicer = ProviderServicer(ComponentsProvider(), words, engine_address=engine)
+    told = engine_pb2_grpc.EngineStub(grpc.insecure_channel(engine, options=_OPTIONS))
+    # The SDK takes an address or what it would make of one, for each component anew.
+    quiet: Any = _Quiet(told)
+    servicer = ProviderServicer(ComponentsProvider(), words, engine_address=quiet)
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
@@ -48,6 +54,23 @@ async def _serve(engine: str, words: list[str]) -> None:
         await (_gone(engine) if watched else server.wait_for_termination())
     # Not by returning: calls to the engine may still wait for answers in threads.
     os._exit(0)
+
+
+class _Quiet:
+    """The engine, which is spared the SDK's notes on each of its calls: forty of a pool.
+
+    They cost more than all else, since each waits for an answer, and only `--debug` shows them.
+    """
+
+    def __init__(self, engine: engine_pb2_grpc.EngineStub) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def Log(self, request: engine_pb2.LogRequest) -> Any:  # noqa: N802  (gRPC's name)
+        """Tell it all but notes."""
+        return None if request.severity == engine_pb2.DEBUG else self._engine.Log(request)
 
 
 async def _gone(engine: str) -> None:
