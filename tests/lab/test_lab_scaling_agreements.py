@@ -95,6 +95,19 @@ def test_a_node_whose_plugin_has_not_spoken_yet_is_on_its_way() -> None:
     assert lab.scaling.coming(30.0) == "NodeClaim gpu-abcde is not initialised: not registered"
 
 
+@pytest.mark.parametrize(("asked", "stuck"), [(SHARED, False), (GPU, True)])
+def test_what_a_node_has_by_now_karpenter_sees_in_a_moment(asked: str, stuck: bool) -> None:
+    lab = karpenter_lab()
+    why = ("Unknown", "ResourceNotRegistered", f'Resource "{asked}" was requested')
+    given = claim("gpu-abcde", "n1", Launched=YES, Registered=YES, Initialized=why)
+    given["spec"] = {"resources": {"requests": {asked: "2", "pods": "9"}}}
+    lab.told.given["claims"] = [given]
+    lab.node("n1", {SHARED: 10})
+
+    assert bool(lab.told.stuck()) == stuck
+    assert ("GPU961" in lab.codes()) == stuck
+
+
 @pytest.mark.parametrize(("seconds", "found"), [(5.0, False), (90.0, True)])
 def test_a_machine_that_never_joins(seconds: float, found: bool) -> None:
     lab = karpenter_lab()
@@ -363,6 +376,7 @@ def test_pods_that_select_this_pool_are_not_served_by_another(key: str) -> None:
     lab.node("n1", {SHARED: 10}, labels={"eks-gpushare/pool": "spot", "example.com/team": "spot"})
     lab.pods(10, "n1")
     lab.pods(2, nodeSelector={key: "gpu"})
+    lab.gone(lab.node("n2", {SHARED: 10}, labels={"eks-gpushare/pool": "spot"}))
 
     assert lab.message("GPU968").startswith("No node was launched for 2 pods that wait: ")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from eks_gpushare_lab.observing.declared_pools import NODE_POOL
-from eks_gpushare_lab.observing.node_history import GOING, gpus_of
+from eks_gpushare_lab.observing.node_history import GOING, GPU_PREFIX, gpus_of
 from eks_gpushare_lab.observing.watches import Watch
 
 if TYPE_CHECKING:
@@ -182,7 +182,11 @@ class Autoscalers:
         if not is_true(claim, "Registered") or said.get("reason") != NOT_REGISTERED:
             return False
         node = self._watches.nodes.get((claim.get("status") or {}).get("nodeName", ""))
-        return node is not None and bool(gpus_of(node))
+        has = gpus_of(node) if node is not None else {}
+        asked = claim.get("spec", {}).get("resources", {}).get("requests") or {}
+        gpus = {name for name in asked if name.startswith(GPU_PREFIX)}
+        # What has come by now Karpenter sees in a moment.
+        return bool(has) and not (gpus and gpus <= has.keys())
 
     def _everything(self, waiting: Iterable[Object], quiet: float) -> Iterator[str]:
         yield from self._claims_coming()

@@ -199,13 +199,14 @@ def _others_serve(session: Session, pool: DeclaredPool, pod: Object) -> bool:
     """Whether another pool that could run a pod has been given nodes."""
     wanted = (pod["spec"].get("nodeSelector") or {}).items()
     for other in session.scaling.scaled:
-        if other is pool or not asks_for(other, pod):
+        records = session.scaling.history.of_pool(other.name)
+        if other is pool or not records or not asks_for(other, pod):
             continue
-        for record in session.scaling.history.of_pool(other.name):
-            node = session.watches.nodes.get(record.name)
-            labels = (node or {}).get("metadata", {}).get("labels") or {}
-            if node is None or wanted <= labels.items():  # of one that has gone nothing is known
-                return True
+        nodes = [session.watches.nodes.get(each.name) for each in records if not each.gone]
+        labels = [each["metadata"].get("labels") or {} for each in nodes if each is not None]
+        # Of nodes that have gone nothing is known.
+        if not labels or any(wanted <= each.items() for each in labels):
+            return True
     return False
 
 

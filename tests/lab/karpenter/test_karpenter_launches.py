@@ -52,22 +52,6 @@ POOLS_OF_STACK = """
         karpenter: {startupTaints: [{key: example.com/not-yet, effect: NoSchedule}]}
       parts: {<<: *slices, instanceTypes: [g6f.xlarge], sharing: {mode: exclusive}}
       parts-sliced: {<<: *slices, instanceTypes: [g6f.xlarge]}
-      kept-first:
-        <<: *slices
-        zones: [us-west-2b]
-        reservation: {id: cr-0123456789abcdef0}
-        karpenter: {capacityTypes: [reserved, onDemand]}
-      kept-only:
-        <<: *slices
-        zones: [us-west-2b]
-        reservation: {id: cr-0fedcba9876543210}
-        capacityType: reserved
-      block:
-        <<: *slices
-        instanceTypes: [p4d.24xlarge]
-        zones: [us-west-2a]
-        reservation: {id: cr-0aaaabbbbccccdddd}
-        capacityType: capacityBlock
 """
 pytestmark = pytest.mark.skipif(
     not os.environ.get("EKS_GPUSHARE_TEST_KARPENTER"),
@@ -79,7 +63,6 @@ SETTINGS = CloudSettings(
         Shortage.read(each)
         for each in ("g4dn.xlarge::spot", "g4dn.2xlarge", "g6.2xlarge:us-west-2a")
     ),
-    reserved=2,
 )
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
@@ -160,10 +143,6 @@ CASES = {
     "by-weight": Case("tesla", 5, SHARED, nodes=2, edit=bought_as("on-demand", weight=1)),
     "on-demand-instead": Case("tesla", 5, SHARED, nodes=2, edit=bought_as("spot", "on-demand")),
     "no-capacity": Case("tesla", 5, SHARED, nodes=0, edit=bought_as("spot")),
-    # What is reserved is taken first; two instances of each reservation are.
-    "kept-first": Case("kept-first", 10, SHARED, nodes=3),
-    "kept-only": Case("kept-only", 10, SHARED, nodes=2, runs=8),
-    "block": Case("block", 100, SHARED, nodes=2, runs=64),
     # A taint that goes is no obstacle, one that stays is.
     "waits": Case("waits", 5, SHARED, nodes=2),
     "waits-for-ever": Case("waits", 5, SHARED, nodes=0, edit=ordinary),
@@ -251,32 +230,6 @@ def test_without_capacity_it_goes_elsewhere(told: Scene) -> None:
     assert told.launched("by-weight-first") == []
     for name in ("by-weight", "on-demand-instead"):
         assert {each["capacityType"] for each in told.launched(name)} == {"on-demand"}
-
-
-def test_what_is_reserved_is_taken_first(told: Scene) -> None:
-    bought = {name: [each["capacityType"] for each in told.launched(name)] for name in CASES}
-    assert sorted(bought["kept-first"]) == ["on-demand", "reserved", "reserved"]
-    assert bought["kept-only"] == ["reserved", "reserved"]
-    assert bought["block"] == ["reserved", "reserved"]
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "reservation"),
-    [
-        ("kept-first", "default", "cr-0123456789abcdef0"),
-        ("kept-only", "default", "cr-0fedcba9876543210"),
-        ("block", "capacity-block", "cr-0aaaabbbbccccdddd"),
-    ],
-)
-def test_nodes_say_which_reservation_they_are_of(
-    told: Scene, name: str, kind: str, reservation: str
-) -> None:
-    labels = [each["metadata"]["labels"] for each in told.nodes(name)]
-    reserved = [each for each in labels if each[CAPACITY] == "reserved"]
-    assert len(reserved) == 2
-    for each in reserved:
-        assert each["karpenter.k8s.aws/capacity-reservation-id"] == reservation
-        assert each["karpenter.k8s.aws/capacity-reservation-type"] == kind
 
 
 def test_a_static_pool_has_its_nodes_without_pods_and_no_more_with_them(told: Scene) -> None:
