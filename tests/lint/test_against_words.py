@@ -105,7 +105,7 @@ def test_errors_of_a_stack_are_counted(tmp_path: Path, wrong: int, how_many: str
     text = (ROOT / "stacks/Pulumi.time-slicing.yaml").read_text(encoding="utf-8")
     text = text.replace("mode: timeSlicing", "mode: slicing")
     if wrong > 1:
-        text = text.replace("mode: slicing", "mode: slicing, mood: good")
+        text = text.replace("    tags: {team: ml-platform}", "    tags: 5")
     file = tmp_path / "Pulumi.broken.yaml"
     file.write_text(text, encoding="utf-8")
     stack = read_stack(file)
