@@ -244,6 +244,12 @@ def test_a_node_has_no_more_shares_than_pods(replicas: int, count: int) -> None:
     assert len(problems(both, chart, of=[budgets.UNREACHABLE])) == count
 
 
+def test_of_what_nodes_have_none_of_there_are_not_too_many() -> None:
+    planned = nodes(labels=PRESENT, advertised={"g5.xlarge": {SHARED: 58, GPU: 0}})
+
+    assert said(budgets.pods_of_nodes, planned, sliced()) == []
+
+
 def test_whole_gpus_are_no_shares_of_which_there_may_be_too_many() -> None:
     assert said(budgets.pods_of_nodes, POOL, plugin()) == []
     assert said(budgets.pods_of_nodes, nodes("g9.xlarge"), sliced()) == []

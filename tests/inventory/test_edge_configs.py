@@ -393,3 +393,59 @@ def test_of_files_a_map_is_unused_beside_a_chart_only() -> None:
     assert [code for code, _ in said(configs.unused_maps, found, plugin(), complete=False)] == [
         "GPU1121"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("a: b", None),
+        ("a: b\n---\n[", None),  # the plugin reads the first document
+        ("", None),
+        ("a: [b", "expected ',' or ']', but got '<stream end>', in line 1"),
+        ("a: 2026-13-45", "ValueError"),
+        ("[" * 5000, "RecursionError"),
+    ],
+)
+def test_what_a_parser_says(text: str, wrong: str | None) -> None:
+    assert configs.not_yaml(text) == wrong
+
+
+@pytest.mark.parametrize(
+    ("version", "document", "count"),
+    [
+        ("0.12.0-rc.5", SLICES, 0),
+        ("0.12.0-rc.4", SLICES, 1),
+        ("0.15.0", MPS, 0),
+        ("0.14.5", MPS, 1),
+        ("0.14.5", SLICES, 0),
+        ("0.14.5", "sharing: [mps]", 0),  # no configuration at all, which is said elsewhere
+        (UNKNOWN, MPS, 0),
+        ("latest", MPS, 0),
+    ],
+)
+def test_versions_that_can_do_what_they_are_told(version: Any, document: str, count: int) -> None:
+    release = plugin({"config": {"name": "sharing"}}, version=version)
+    found = said(configs.configurations, POOL, release, config_map("sharing", {"a": document}))
+
+    assert [code for code, _ in found] == ["GPU1126"] * count
+
+
+@pytest.mark.parametrize(
+    ("release", "path", "severity", "then"),
+    [
+        (named(), ("config",), None, "the plugin's pod crashes."),
+        (
+            operators(name="sharing"),
+            ("devicePlugin", "config"),
+            "warning",
+            "GPUs are not shared.",
+        ),
+    ],
+)
+def test_what_comes_of_nodes_without_a_key(
+    release: Item, path: tuple[str, ...], severity: str | None, then: str
+) -> None:
+    (found,) = problems(POOL, release, config_map("sharing", TWO))
+
+    assert (found.path, found.severity, found.edits) == (path, severity, ())
+    assert found.message.endswith(then)

@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inventory_of import PRESENT, chart, codes, daemon_set, nodes, operator, plugin, problems
+from inventory_of import (
+    PRESENT,
+    chart,
+    codes,
+    daemon_set,
+    nodes,
+    operator,
+    plugin,
+    problems,
+    said,
+)
+
+from eks_gpushare.inventory.edges import engines
+from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
@@ -130,3 +143,34 @@ def test_no_more_shares_than_pods(replicas: int, found: list[str]) -> None:
     sliced = plugin({"config": {"map": {"default": {"sharing": shared}}}})
 
     assert codes(nodes("g4dn.xlarge", labels=PRESENT), sliced) == found
+
+
+@pytest.mark.parametrize(
+    ("pool", "whose"),
+    [
+        (nodes(provisioner="autoMode"), "EKS Auto Mode"),
+        (nodes(ami="BOTTLEROCKET_x86_64_NVIDIA"), "Bottlerocket"),
+    ],
+)
+def test_whose_plugin_is_there_already_is_said(pool: Item, whose: str) -> None:
+    (found,) = problems(pool, plugin({"tolerations": ANY}), of=[engines.TWO_PLUGINS])
+
+    assert f", where {whose} has a device plugin of its own." in found.message
+
+
+def test_user_data_that_cannot_be_read_may_switch_off_the_plugin_of_bottlerocket() -> None:
+    pool = nodes(ami="BOTTLEROCKET_x86_64_NVIDIA", user_data=UNKNOWN)
+    what = "the user data of the node group gpu, by which it may switch off its plugin"
+
+    assert said(engines.plugins, pool, plugin({"tolerations": ANY})) == [("?GPU1185", what)]
+    assert said(engines.plugins, pool) == []
+
+
+def test_of_three_engines_two_are_named() -> None:
+    exporters = [chart("dcgm-exporter", name=each) for each in "abc"]
+    (found,) = problems(POOL, plugin(), *exporters, of=[engines.TWO_ENGINES])
+
+    assert found.message == (
+        "The DCGM exporter of the Release b and the DCGM exporter of the Release a each run a host "
+        "engine of DCGM on the nodes with GPUs."
+    )

@@ -274,10 +274,10 @@ def test_a_layout_by_hand_is_held_against_all_nodes(items: tuple[Item, ...], cou
 
 def test_each_declaration_is_told_of_once_and_of_its_first_problem() -> None:
     both = nodes("g5.xlarge", "g5.2xlarge", labels={LABEL: "all-1g.5gb"})
-    devices = item("all", {"1g.10gb": 1, "4g.40gb": 1})
+    devices = [item([0], {"1g.20gb": 1}), item([1], {"5g.5gb": 1})]
 
     assert len(problems(both, operator(MIXED))) == 2  # a message for each type
-    assert len(problems(cut("odd"), *own(odd=[devices]))) == 1
+    assert len(problems(cut("odd"), *own(odd=devices))) == 1
     assert len(problems(booted("*=9:0,14:4", A100, A100), SINGLE)) == 1
 
 
@@ -322,3 +322,45 @@ def test_somebody_applies_the_label(
     found: list[str],
 ) -> None:
     assert [code for code, _ in said(mig.managers, *items, complete=complete)] == found
+
+
+@pytest.mark.parametrize(
+    ("config", "default"),
+    [({}, "all-disabled"), ({"default": "all-1g.5gb"}, "all-1g.5gb")],
+)
+def test_the_default_that_undoes_a_layout_is_named(config: Any, default: str) -> None:
+    values = {**MIXED, "migManager": {"config": config}}
+    (found,) = problems(booted("0=9:0,9:4 *=19:0"), operator(values))
+
+    assert f" has the default {default} for nodes without the label" in found.message
+
+
+def test_a_default_that_is_not_known_may_undo_it() -> None:
+    values = {**MIXED, "migManager": {"config": {"default": UNKNOWN}}}
+    two = (booted("0=9:0,9:4 *=19:0"), booted("*=19:0"))
+
+    assert said(mig.undone, *two, operator(values)) == [
+        ("?GPU1135", "MIG manager's default of the Release gpu-operator")
+    ]
+    away = nodes(A100, labels={"nvidia.com/gpu.deploy.operands": "false"}, user_data=(
+        'MIG_LAYOUT="*=19:0"'))  # fmt: skip
+    assert said(mig.undone, away, operator(MIXED)) == []
+    assert said(mig.undone, booted(""), operator(MIXED)) == []
+    many = booted("*=19:0", A100, "p4de.24xlarge")
+    assert len(said(mig.undone, many, operator(MIXED))) == 1
+
+
+def test_what_is_not_uniform_is_counted() -> None:
+    half = operator({"migManager": {"config": {"name": "layouts"}}})
+    (with_whole,) = problems(cut("half"), half, own(half=HALF)[1])
+    (without,) = problems(cut("all-balanced"), operator())
+
+    assert "several kinds (8 of 3g.20gb, and 4 whole GPUs), and" in with_whole.message
+    assert "several kinds (8 of 3g.20gb, 8 of 2g.10gb, 16 of 1g.5gb), and" in without.message
+
+
+def test_the_nodes_that_a_label_by_hand_may_be_for_are_named() -> None:
+    pool = nodes("g4dn.xlarge", "g5.xlarge", labels=PRESENT)
+    (found,) = problems(pool, GUEST, operator(MIXED))
+
+    assert "the nodes with GPUs are g4dn.xlarge, g5.xlarge. The T4" in found.message

@@ -110,6 +110,7 @@ def test_requirements_leave_these(
     there = {name: of for name, of in gpu_instance_types().items() if not of.retired}
     found = chosen_types([GPUS, requirement])
 
+    assert isinstance(found, tuple)
     assert set(found) == {name for name, of in there.items() if is_left(name, of)}
     assert found
 

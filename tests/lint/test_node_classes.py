@@ -59,6 +59,9 @@ def nodes_of(*texts: str) -> Nodes:
         ("amiFamily: Bottlerocket", "Bottlerocket"),
         ("amiFamily: Custom", UNKNOWN),
         ("kubelet: {}", UNKNOWN),
+        ('amiSelectorTerms: "{{ terms }}"\n  amiFamily: AL2023', UNKNOWN),
+        ('amiSelectorTerms: [{alias: "{{ alias }}"}]', UNKNOWN),
+        ('amiFamily: "{{ family }}"', UNKNOWN),
         ("amiSelectorTerms: []", UNKNOWN),
     ],
 )
@@ -72,3 +75,7 @@ def test_a_pool_has_the_image_of_its_class(spec: str, ami: Any) -> None:
 def test_another_class_says_nothing() -> None:
     assert nodes_of(POOL, CLASS % ("other", "amiFamily: AL2023")).ami is UNKNOWN
     assert nodes_of(POOL).ami is UNKNOWN
+    of_others = CLASS.replace("karpenter.k8s.aws", "example.com") % ("gpu", "amiFamily: AL2023")
+    assert nodes_of(POOL, of_others).ami is UNKNOWN
+    other_kind = CLASS.replace("EC2NodeClass", "Other") % ("gpu", "amiFamily: AL2023")
+    assert nodes_of(POOL, other_kind).ami is UNKNOWN

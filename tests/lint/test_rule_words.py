@@ -429,3 +429,130 @@ def test_a_guide_shows_what_it_is_about_and_leaves_out_the_rest(
 
     assert found.severity == severity
     assert found.path == ("spec", "template", "spec")
+
+
+POOL_IN_PLACE = "Write a NodePool of karpenter.sh/v1 in its place."
+CLASS_IN_PLACE = "Write a EC2NodeClass of karpenter.k8s.aws/v1 in its place."
+KINDS = "Karpenter's kinds are NodePool, NodeClaim, NodeOverlay, EC2NodeClass."
+POLICY = "consolidationPolicy WhenUnderutilized to WhenEmptyOrUnderutilized, with consolidateAfter"
+AL2023 = 'Move amiFamily to spec.amiSelectorTerms: [{alias: "al2023@v<release>"}].'
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "spec", "message", "fix"),
+    [
+        (
+            "karpenter.sh/v1beta1",
+            "NodePool",
+            {"disruption": {"consolidationPolicy": "WhenUnderutilized", "expireAfter": "1h"}},
+            "NodePool of karpenter.sh/v1beta1 is not served since Karpenter 1.1.",
+            (
+                f"{POOL_IN_PLACE} Move spec.disruption.expireAfter to "
+                "spec.template.spec.expireAfter; "
+                f"{POLICY}."
+            ),
+        ),
+        (
+            "karpenter.sh/v1beta1",
+            "NodePool",
+            {"disruption": {"consolidationPolicy": "WhenEmpty"}},
+            "NodePool of karpenter.sh/v1beta1 is not served since Karpenter 1.1.",
+            POOL_IN_PLACE,
+        ),
+        (
+            "karpenter.sh/v1alpha1",
+            "NodePool",
+            {},
+            "NodePool of karpenter.sh/v1alpha1 is not served since Karpenter 0.33.",
+            POOL_IN_PLACE,
+        ),
+        (
+            "karpenter.k8s.aws/v1beta1",
+            "EC2NodeClass",
+            {"amiFamily": "Bottlerocket"},
+            "EC2NodeClass of karpenter.k8s.aws/v1beta1 is not served since Karpenter 1.1.",
+            f"{CLASS_IN_PLACE} {AL2023.replace('al2023', 'bottlerocket')}",
+        ),
+        (
+            "karpenter.k8s.aws/v1beta1",
+            "EC2NodeClass",
+            {"amiFamily": "Ubuntu"},
+            "EC2NodeClass of karpenter.k8s.aws/v1beta1 is not served since Karpenter 1.1.",
+            f"{CLASS_IN_PLACE} {AL2023}",
+        ),
+        (
+            "karpenter.k8s.aws/v1beta1",
+            "EC2NodeClass",
+            {"amiFamily": "AL2023", "amiSelectorTerms": [{"id": "ami-1"}]},
+            "EC2NodeClass of karpenter.k8s.aws/v1beta1 is not served since Karpenter 1.1.",
+            CLASS_IN_PLACE,
+        ),
+        (
+            "karpenter.k8s.aws/v1alpha1",
+            "AWSNodeTemplate",
+            {"amiFamily": "AL2", "subnetSelector": {}},
+            "AWSNodeTemplate of karpenter.k8s.aws/v1alpha1 is not served since Karpenter 0.33.",
+            f"{CLASS_IN_PLACE} Move spec.subnetSelector to spec.subnetSelectorTerms.",
+        ),
+        (
+            "karpenter.sh/v1alpha5",
+            "Provisioner",
+            {"ttlSecondsAfterEmpty": 30, "disruption": {"expireAfter": "1h"}, "labels": {}},
+            "Provisioner of karpenter.sh/v1alpha5 is not served since Karpenter 0.33.",
+            (
+                f"{POOL_IN_PLACE} Move spec.labels to spec.template.metadata.labels; "
+                "spec.ttlSecondsAfterEmpty to spec.disruption: {consolidationPolicy: WhenEmpty, "
+                "consolidateAfter: 30s}."
+            ),
+        ),
+        (
+            "karpenter.sh/v1",
+            "Provisioner",
+            {},
+            "Provisioner of karpenter.sh/v1 is not served since Karpenter 0.33.",
+            POOL_IN_PLACE,
+        ),
+        (
+            "karpenter.sh/v1",
+            "AWSNodeTemplate",
+            {"subnetSelector": {}},
+            "karpenter.sh has never had a kind AWSNodeTemplate.",
+            f"{CLASS_IN_PLACE} Move spec.subnetSelector to spec.subnetSelectorTerms.",
+        ),
+        (
+            "karpenter.k8s.aws/v1",
+            "NodePool",
+            {},
+            "NodePool is no kind of karpenter.k8s.aws, but of karpenter.sh/v1.",
+            "Write apiVersion: karpenter.sh/v1.",
+        ),
+        (
+            "karpenter.sh/v1",
+            "Nodepool",
+            {},
+            "karpenter.sh has never had a kind Nodepool.",
+            KINDS,
+        ),
+        (
+            "karpenter.sh/v1",
+            "CapacityBuffer",
+            {},
+            "karpenter.sh has never had a kind CapacityBuffer.",
+            "It is a kind of autoscaling.x-k8s.io.",
+        ),
+        (
+            "karpenter.sh/v1",
+            "NodeOverlay",
+            {},
+            "karpenter.sh/v1 is no version of NodeOverlay; there is karpenter.sh/v1alpha1.",
+            "Write a NodeOverlay of karpenter.sh/v1alpha1 in its place.",
+        ),
+    ],
+)
+def test_of_versions_of_karpenter(
+    version: str, kind: str, spec: dict[str, Any], message: str, fix: str
+) -> None:
+    given = {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}, "spec": spec}
+    (found,) = problems(read_with(KARPENTER, given))
+
+    assert (found.message, found.fix) == (message, fix)

@@ -53,7 +53,7 @@ def fixed_files(
     after = {each.file: each.text for each in first}
     counts = dict.fromkeys(after, 0)
     for _ in range(_ROUNDS):
-        made = {report.file: fixed for report in reports if (fixed := _fixed(report))}
+        made = {report.file: better for report in reports if (better := _fixed(report))}
         if not made:
             break
         for file, (text, count) in made.items():

@@ -54,7 +54,7 @@ class Node:
         self.value = value
         self.style: str | None = getattr(event, "style", None) or None
         """Of a scalar: None plain, otherwise its quote, `|` or `>`."""
-        self.flow: bool = bool(getattr(event, "flow_style", False))
+        self.flow: bool = bool(getattr(event, "flow_style", None))
         self.tag: str | None = getattr(event, "tag", None)
         self.open = False
         self.size = 1

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,28 +24,25 @@ _OWN: Final = (
 
 def together(found: Iterable[Item]) -> list[Item]:
     """The items, with as many nodes as there are of each kind counted on the first."""
-    first: dict[str, int] = {}
-    made: list[Item] = []
-    for item in found:
+    groups: dict[str | int, list[Item]] = {}
+    for number, item in enumerate(found):
         key = _key(item)
-        if key is None or not isinstance(item, Nodes):
-            made.append(item)
-        elif key in first:
-            before = made[first[key]]
-            if isinstance(before, Nodes) and isinstance(before.most, int):
-                made[first[key]] = replace(before, least=before.most + 1, most=before.most + 1)
-        else:
-            first[key] = len(made)
-            made.append(item)
-    return made
+        groups.setdefault(number if key is None else key, []).append(item)
+    return [_counted(group) for group in groups.values()]
+
+
+def _counted(group: list[Item]) -> Item:
+    first = group[0]
+    if isinstance(first, Nodes) and group[1:]:
+        return replace(first, least=len(group), most=len(group))
+    return first
 
 
 def _key(item: Item) -> str | None:
     """What is the same of nodes of one kind; None of all but single nodes that are known."""
-    document = item.source.document
-    if not isinstance(item, Nodes) or not isinstance(document, Document):
+    if not isinstance(item, Nodes):
         return None
-    if at(document.value, "kind") != "Node":
+    if at(getattr(item.source.document, "value", None), "kind") != "Node":
         return None
     if item.labels is UNKNOWN or item.taints is UNKNOWN:
         return None

@@ -115,7 +115,7 @@ def overlay(capacity: Any, *requirements: Any, **more: Any) -> Overlay:
     return Overlay(source=source, name=name, capacity=capacity, requirements=requirements, **more)
 
 
-def namespace(name: str, **labels: str) -> Namespace:
+def namespace(name: Any, **labels: Any) -> Namespace:
     """A namespace; keys of labels with `__` for a slash."""
     given = {key.replace("__", "/").replace("_", "-"): value for key, value in labels.items()}
     return Namespace(source=Source(f"the Namespace {name}"), name=name, labels=given)

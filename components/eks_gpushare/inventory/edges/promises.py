@@ -118,8 +118,8 @@ def _pool(inventory: Inventory, offer: Offer, overlays: Sequence[Overlay]) -> It
     missing: Severity | None = None if overlays or inventory.complete else "warning"
     for name, count in has.items():
         yield from _compared(offer, name, count, told, missing)
-    for name, count in told.resources.items():
-        if name in has or not count:
+    for name, said in told.resources.items():
+        if name in has or not said:
             continue
         if name in told.by:
             yield from _compared(offer, name, 0, told, missing)
@@ -128,7 +128,7 @@ def _pool(inventory: Inventory, offer: Offer, overlays: Sequence[Overlay]) -> It
                 NOT_TAKEN_BACK,
                 nodes.source,
                 (),
-                f"Karpenter takes {kind.type.name} of {nodes.source.name} to have {count} of "
+                f"Karpenter takes {kind.type.name} of {nodes.source.name} to have {said} of "
                 f"{name}, and its nodes have {_listed(has)} only.",
                 f'Add `{name}: "0"` to the capacity of the NodeOverlay for it.',
             )

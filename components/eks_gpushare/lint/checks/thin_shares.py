@@ -66,7 +66,7 @@ def _is_thin(found: InstanceType, shares: int) -> bool:
 
 
 def _problem(offer: Offer, found: InstanceType, replicas: int, *, known: bool) -> Problem:
-    shares, room = (found.gpu_count or 0) * replicas, allocatable(found)
+    shares, room = found.gpu_count * replicas, allocatable(found)
     source = offer.kind.nodes.source
     what = "has" if known else "has, if the device plugin goes by the configuration here,"
     return Problem(

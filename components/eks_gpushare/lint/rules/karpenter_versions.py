@@ -108,7 +108,7 @@ def removed_versions(value: Mapping[str, Any], source: Source) -> Iterator[Judge
             f"Write apiVersion: {now}.",
         )
         return
-    served = karpenter_api_version(became) or became
+    served = str(karpenter_api_version(became))
     if kind == "NodeOverlay":
         message = f"{version} is no version of NodeOverlay; there is {served}."
     else:
@@ -130,7 +130,7 @@ def _no_such_kind(value: Mapping[str, Any], source: Source, group: str, kind: st
     if kind in _ELSEWHERE:
         fix = f"It is a kind of {_ELSEWHERE[kind]}."
     elif became is not None:
-        fix = _fix(value, kind, became, karpenter_api_version(became) or became)
+        fix = _fix(value, kind, became, str(karpenter_api_version(became)))
     else:
         fix = f"Karpenter's kinds are {', '.join(_KINDS)}."
     message = f"{group} has never had a kind {kind}."

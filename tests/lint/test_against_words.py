@@ -1,0 +1,175 @@
+"""What there is room for on the pools of a stack, in numbers and in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inventory_of import pods as workload
+
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.items import ConfigMap, Nodes, Overlay, Release, Workload
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.lint.against import judge_against, with_stack
+from eks_gpushare.lint.stack_side import (
+    Stack,
+    StackUnusableError,
+    read_stack,
+    stack_file_of,
+)
+
+ROOT = Path(__file__).parents[2]
+GPU = "nvidia.com/gpu"
+ANY = [{"operator": "Exists"}]
+
+
+def stack_of(name: str) -> Stack:
+    return read_stack(ROOT / "stacks" / f"Pulumi.{name}.yaml")
+
+
+@pytest.fixture(scope="module")
+def v100() -> Stack:
+    """One pool of one p3.8xlarge: four GPUs, ten shares of each."""
+    return stack_of("time-slicing-v100")
+
+
+def pods(replicas: Any, name: str = "app", kind: str = "Deployment", **requests: Any) -> Workload:
+    return workload({GPU: 1}, requests, replicas=replicas, name=name, kind=kind, tolerations=ANY)
+
+
+def found(stack: Stack, *items: Workload) -> list[Problem]:
+    judged = list(judge_against(Inventory(items), stack))
+    assert all(isinstance(each, Problem) for each in judged)
+    return [each for each in judged if isinstance(each, Problem)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "replicas", "then"),
+    [
+        ("Deployment", 41, "1 stays Pending."),
+        ("Deployment", 42, "2 stay Pending."),
+        ("Job", 41, "1 waits for its turn."),
+        ("Job", 42, "2 wait for their turn."),
+    ],
+)
+def test_what_comes_of_those_that_are_too_many(
+    v100: Stack, kind: str, replicas: int, then: str
+) -> None:
+    (problem,) = found(v100, pods(replicas, kind=kind))
+
+    assert problem.message == (
+        f"The {kind} app has {replicas} pods with 1 of nvidia.com/gpu each; with all nodes that "
+        f"the stack allows (1 of pools.gpu) there is room for 40, and {then}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("requests", "asked"),
+    [
+        ({"cpu": 64}, "asks for 64000m of cpu, and the most that a node of pools.gpu has for pods"),
+        ({"memory": "300Gi"}, "asks for 307200 MiB of memory, and the most that a node of pools"),
+    ],
+)
+def test_what_is_too_large_is_told_in_its_unit(
+    v100: Stack, requests: dict[str, Any], asked: str
+) -> None:
+    (problem,) = found(v100, pods(1, **requests))
+    room = problem.message.rpartition(" is ")[2]
+
+    assert f"A pod of the Deployment app {asked}" in problem.message
+    assert room.endswith(("m (p3.8xlarge).", " MiB (p3.8xlarge)."))
+    assert (" MiB " in room) is ("memory" in requests)
+
+
+def test_as_many_of_a_resource_as_a_node_has_are_on_one(v100: Stack) -> None:
+    whole = workload({GPU: 40}, replicas=1, tolerations=ANY)
+    more = workload({GPU: 41}, replicas=1, tolerations=ANY)
+
+    assert found(v100, whole) == found(v100, more) == []  # of the second it is said elsewhere
+    assert [each.rule.id for each in found(v100, whole, pods(1, "b"))] == ["GPU1203"]
+
+
+def test_together_they_are_told_once_at_the_largest(v100: Stack) -> None:
+    (problem,) = found(v100, pods(20, "a"), pods(21, "b"), pods(1, "c"))
+
+    assert problem.source.name == "the Deployment b"
+    assert problem.message == (
+        "42 of nvidia.com/gpu are wanted at the same time (the Deployment a 20, the Deployment b "
+        "21, the Deployment c 1), and pools.gpu has 40 with all nodes that the stack allows."
+    )
+
+
+@pytest.mark.parametrize(("wrong", "how_many"), [(1, "an error"), (2, "2 errors")])
+def test_errors_of_a_stack_are_counted(tmp_path: Path, wrong: int, how_many: str) -> None:
+    text = (ROOT / "stacks/Pulumi.time-slicing.yaml").read_text(encoding="utf-8")
+    text = text.replace("mode: timeSlicing", "mode: slicing")
+    if wrong > 1:
+        text = text.replace("    tags: {team: ml-platform}", "    tags: 5")
+    file = tmp_path / "Pulumi.broken.yaml"
+    file.write_text(text, encoding="utf-8")
+    stack = read_stack(file)
+    (problem,) = found(stack, pods(1))
+
+    assert len(stack.errors) == wrong
+    assert f" has {how_many}, so nothing is known of its pools." in problem.message
+
+
+def test_beside_a_stack_what_is_in_neither_is_nowhere(v100: Stack) -> None:
+    assert with_stack(Inventory((pods(1),)), v100).complete
+    assert not v100.document.editable
+
+
+def test_a_stack_that_cannot_be_opened_is_no_side(tmp_path: Path) -> None:
+    with pytest.raises(StackUnusableError, match="nowhere"):
+        read_stack(tmp_path / "nowhere.yaml")
+
+
+def test_a_stack_is_named_as_the_user_would_write_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert stack_file_of("time-slicing") == Path("stacks/Pulumi.time-slicing.yaml")
+    monkeypatch.chdir(tmp_path)
+    assert stack_file_of("time-slicing", ROOT) == ROOT / "stacks/Pulumi.time-slicing.yaml"
+    for given in ("time.yaml", "time.yml", "some/time"):
+        with pytest.raises(StackUnusableError, match=f"There is no stack file {given}"):
+            stack_file_of(given, ROOT)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "stacks").glob("*.yaml")), ids=lambda p: p.stem)
+def test_a_stack_is_what_its_file_says(path: Path) -> None:
+    stack = read_stack(path)
+    assert stack.environment is not None
+    pools = stack.environment.pools
+    nodes = {each.name: each for each in stack.items if isinstance(each, Nodes)}
+    overlays = {each.source.path[1] for each in stack.items if isinstance(each, Overlay)}
+
+    for name, pool in pools.items():
+        each = nodes[name]
+        starting = set(each.startup_taints or ())  # type: ignore[arg-type]
+        assert not starting & set(each.taints)  # type: ignore[arg-type]
+        assert (pool.provisioner == "karpenter") or not {name} & overlays
+        assert str(each.ami).startswith(("AL2023", "BOTTLEROCKET", "ami-", "al2023", "bottler"))
+    for map_ in (each for each in stack.items if isinstance(each, ConfigMap)):
+        (release,) = (each for each in stack.items if isinstance(each, Release))
+        assert (
+            map_.namespace
+            == release.namespace
+            == (stack.environment.gpu_stack.namespace or release.namespace)
+        )
+        assert release.version
+
+
+@pytest.mark.parametrize(
+    ("name", "promised"),
+    [
+        ("cluster-autoscaler", {GPU: 0, f"{GPU}.shared": 10}),
+        ("time-slicing", {}),
+        ("karpenter-time-slicing", {}),
+    ],
+)
+def test_only_cluster_autoscaler_is_told_by_tags(name: str, promised: dict[str, int]) -> None:
+    (nodes,) = (each for each in stack_of(name).items if isinstance(each, Nodes))
+
+    assert nodes.promised == promised
