@@ -393,6 +393,60 @@ def test_of_a_workload(code: str, given: dict[str, Any], found: list[tuple[str, 
     assert messages(code, given) == [(f"workloads.model.{path}", text) for path, text in found]
 
 
+@pytest.mark.parametrize(
+    ("code", "given", "count"),
+    [
+        # What fits exactly fits.
+        ("GPU837", {"resources": {"requests": {"cpu": "560m"}}}, 0),
+        ("GPU837", {"resources": {"requests": {"cpu": "561m"}}}, 1),
+        ("GPU836", {"resources": {"requests": {"cpu": "3920m"}}}, 0),
+        ("GPU836", {"resources": {"requests": {"cpu": "3921m"}}}, 1),
+        ("GPU836", {"resources": {"requests": {"memory": "0"}}}, 0),
+        ("GPU835", {"resources": {"requests": {"memory": "0"}}}, 1),
+        ("GPU835", {"resources": {"requests": {"cpu": "0"}}}, 1),
+        ("GPU835", {"resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "1000m"}}}, 0),
+        ("GPU828", {"namespace": "n" * 63}, 0),
+        ("GPU828", {"namespace": "n" * 64}, 1),
+        ("GPU828", {"priority": "n" * 253}, 0),
+        ("GPU828", {"priority": "n" * 254}, 1),
+        ("GPU838", {"disruptionBudget": {"maxUnavailable": "100%"}}, 0),
+        ("GPU838", {"disruptionBudget": {"minAvailable": 0}}, 0),
+        ("GPU838", {"disruptionBudget": {"minAvailable": "0%"}}, 0),
+        ("GPU849", {"disruptionBudget": {"maxUnavailable": 0}}, 1),
+        ("GPU849", {"disruptionBudget": {"maxUnavailable": 1}}, 0),
+        ("GPU849", {"disruptionBudget": {"minAvailable": 0}}, 0),
+        ("GPU849", {"disruptionBudget": {"minAvailable": 1}}, 1),
+    ],
+)
+def test_on_both_sides_of_a_limit(code: str, given: dict[str, Any], count: int) -> None:
+    """Of seven shares of a node that has 3920m of CPU for pods; nothing else goes wrong."""
+    sharing = {"mode": "timeSlicing", "replicas": 7}
+    pools = {"gpu": {"instanceTypes": ["g4dn.xlarge"], "sharing": sharing}}
+    text = stack_file_text(merge_values(base(), stack(pools, **given)))
+    found = [each.code for each in checked(text).findings]
+
+    assert found.count(code) == count
+    assert not {each for each in found if each.startswith("GPU0")}
+
+
+@pytest.mark.parametrize("pool", ["other", None])
+def test_a_pool_that_is_not_there_is_one_mistake(pool: str | None) -> None:
+    text = stack_file_text(merge_values(base(), stack(pool=pool, resources=LARGE)))
+
+    assert [f.code for f in checked(text).findings if f.severity == "error"] == ["GPU820"]
+
+
+@pytest.mark.parametrize(("key", "example"), [("cpu", "500m or 2"), ("memory", "512Mi or 4Gi")])
+def test_an_amount_has_an_example_of_its_kind(key: str, example: str) -> None:
+    given = stack(resources={"requests": {key: "some"}})
+    text = stack_file_text(merge_values(base(), given))
+
+    assert [f.fix for f in checked(text).findings if f.code == "GPU835"] == [
+        f"Write it like {example}."
+    ]
+
+
+LARGE = {"requests": {"memory": "900Gi"}}
 SEVERAL_TYPES = {
     "gpu": {
         "provisioner": "karpenter",
