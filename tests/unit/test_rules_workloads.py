@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import findings
+from finding_examples import base, checked, findings, stack_file_text
+
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.rules.keda import KEDA_IDLE, KEDA_NAMESPACE
 
 URL = "http://prometheus.monitoring.svc:9090"
 ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b"
@@ -391,6 +394,181 @@ def test_of_a_workload(code: str, given: dict[str, Any], found: list[tuple[str, 
 
 
 @pytest.mark.parametrize(
+    ("code", "given", "count"),
+    [
+        # What fits exactly fits.
+        ("GPU837", {"resources": {"requests": {"cpu": "560m"}}}, 0),
+        ("GPU837", {"resources": {"requests": {"cpu": "561m"}}}, 1),
+        ("GPU836", {"resources": {"requests": {"cpu": "3920m"}}}, 0),
+        ("GPU836", {"resources": {"requests": {"cpu": "3921m"}}}, 1),
+        ("GPU836", {"resources": {"requests": {"memory": "0"}}}, 0),
+        ("GPU835", {"resources": {"requests": {"memory": "0"}}}, 1),
+        ("GPU835", {"resources": {"requests": {"cpu": "0"}}}, 1),
+        ("GPU835", {"resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "1000m"}}}, 0),
+        ("GPU828", {"namespace": "n" * 63}, 0),
+        ("GPU828", {"namespace": "n" * 64}, 1),
+        ("GPU828", {"priority": "n" * 253}, 0),
+        ("GPU828", {"priority": "n" * 254}, 1),
+        ("GPU838", {"disruptionBudget": {"maxUnavailable": "100%"}}, 0),
+        ("GPU838", {"disruptionBudget": {"minAvailable": 0}}, 0),
+        ("GPU838", {"disruptionBudget": {"minAvailable": "0%"}}, 0),
+        ("GPU849", {"disruptionBudget": {"maxUnavailable": 0}}, 1),
+        ("GPU849", {"disruptionBudget": {"maxUnavailable": 1}}, 0),
+        ("GPU849", {"disruptionBudget": {"minAvailable": 0}}, 0),
+        ("GPU849", {"disruptionBudget": {"minAvailable": 1}}, 1),
+    ],
+)
+def test_on_both_sides_of_a_limit(code: str, given: dict[str, Any], count: int) -> None:
+    """Of seven shares of a node that has 3920m of CPU for pods; nothing else goes wrong."""
+    sharing = {"mode": "timeSlicing", "replicas": 7}
+    pools = {"gpu": {"instanceTypes": ["g4dn.xlarge"], "sharing": sharing}}
+    text = stack_file_text(merge_values(base(), stack(pools, **given)))
+    found = [each.code for each in checked(text).findings]
+
+    assert found.count(code) == count
+    assert not {each for each in found if each.startswith("GPU0")}
+
+
+@pytest.mark.parametrize("pool", ["other", None])
+def test_a_pool_that_is_not_there_is_one_mistake(pool: str | None) -> None:
+    text = stack_file_text(merge_values(base(), stack(pool=pool, resources=LARGE)))
+
+    assert [f.code for f in checked(text).findings if f.severity == "error"] == ["GPU820"]
+
+
+@pytest.mark.parametrize(("key", "example"), [("cpu", "500m or 2"), ("memory", "512Mi or 4Gi")])
+def test_an_amount_has_an_example_of_its_kind(key: str, example: str) -> None:
+    given = stack(resources={"requests": {key: "some"}})
+    text = stack_file_text(merge_values(base(), given))
+
+    assert [f.fix for f in checked(text).findings if f.code == "GPU835"] == [
+        f"Write it like {example}."
+    ]
+
+
+LARGE = {"requests": {"memory": "900Gi"}}
+SEVERAL_TYPES = {
+    "gpu": {
+        "provisioner": "karpenter",
+        "nodes": {"min": None, "desired": None, "max": 2},
+        "instanceTypes": ["p4d.24xlarge", "p5.48xlarge"],
+        "sharing": {"mode": "mig", "layout": "all-balanced"},
+    }
+}
+SOME_WHOLE = {
+    "gpu": {
+        **MIG["gpu"],
+        "sharing": {
+            "mode": "mig",
+            "layout": [{"gpus": [0], "devices": {"3g.20gb": 2}}],
+            "timeSlicing": {"replicas": 2},
+        },
+    }
+}
+FIXES: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("GPU820", stack(pool=None), ["Name one of the stack's: gpu."]),
+    ("GPU820", stack(BOTH, pool="x"), ["Name one of them: gpu, spot."]),
+    (
+        "GPU821",
+        stack(MIG, share="nvidia.com/gpu"),
+        ["It has nvidia.com/mig-1g.5gb, nvidia.com/mig-2g.10gb, nvidia.com/mig-3g.20gb."],
+    ),
+    ("GPU821", stack(share="nvidia.com/gpu.shared"), ["It has nvidia.com/gpu."]),
+    (
+        "GPU821",
+        stack(SEVERAL_TYPES, share="nvidia.com/gpu"),
+        ["It has nothing on all its types."],
+    ),
+    (
+        "GPU822",
+        stack(SOME_WHOLE, share="nvidia.com/mig-3g.20gb", shares=2),
+        ["Set shares: 1; for more time, have fewer replicas in the pool's sharing."],
+    ),
+    ("GPU822", stack(SOME_WHOLE, share="nvidia.com/gpu", shares=7), []),
+    ("GPU822", stack(SOME_WHOLE, share="nvidia.com/gpu", shares=8), ["Ask for 7 at most."]),
+    (
+        "GPU824",
+        stack({"gpu": {"instanceTypes": ["g5.12xlarge"]}}, shares=2, replicas={"max": 5}),
+        ["Set max to 4 at most, or give the pool more nodes."],
+    ),
+    (
+        "GPU824",
+        stack({"gpu": {"nodes": {"min": 0, "desired": 1, "max": 1}}}, replicas={"max": 2}),
+        ["Set max to 1 at most, or give the pool more nodes."],
+    ),
+    ("GPU824", stack(MIG, share="nvidia.com/gpu", replicas={"max": 99}), []),
+]
+
+
+@pytest.mark.parametrize(("code", "given", "fixes"), FIXES)
+def test_how_a_workload_is_put_right(code: str, given: dict[str, Any], fixes: list[str]) -> None:
+    text = stack_file_text(merge_values(base(), given))
+
+    assert [each.fix for each in checked(text).findings if each.code == code] == fixes
+
+
+@pytest.mark.parametrize(
+    ("shares", "said"), [(1, "9 pods are"), (2, "9 pods of 2 shares are"), (3, "9 pods of 3 sh")]
+)
+def test_shares_are_told_where_there_are_several(shares: int, said: str) -> None:
+    given = stack({"gpu": {"instanceTypes": ["g5.12xlarge"]}}, shares=shares, replicas={"max": 9})
+
+    assert [text.startswith(said) for _, text in messages("GPU824", given)] == [True]
+
+
+@pytest.mark.parametrize(("pods", "shared"), [((1, 1), 0), ((1, 2), 1), ((2, 2), 1), ((3, 1), 0)])
+def test_workloads_find_room_together(pods: tuple[int, int], shared: int) -> None:
+    """Of one that is too large by itself another finding says so."""
+    given = stack()
+    one = given["workloads"]["model"]
+    given["workloads"] = {
+        name: {**one, "replicas": {"min": count}}
+        for name, count in zip(("first", "second"), pods, strict=True)
+    }
+
+    found = messages("GPU848", given)
+    assert [path for path, _ in found] == ["pools.gpu.nodes"] * shared
+    given["pools"] = {"gpu": {"provisioner": "existing", "nodes": None}}
+    assert messages("GPU848", given) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "found"),
+    [
+        (None, []),
+        ({"min": None, "desired": None, "max": 3}, []),
+        (
+            {"min": None, "desired": None, "max": 2},
+            [("workloads.model.replicas.max", "3 pods are more than gpu can hold, which is 2.")],
+        ),
+    ],
+)
+def test_how_many_nodes_others_make_is_known_where_it_is_said(
+    nodes: dict[str, Any] | None, found: list[tuple[str, str]]
+) -> None:
+    pools = {"gpu": {"provisioner": "existing", "nodes": nodes}}
+
+    assert messages("GPU824", stack(pools, replicas={"max": 3})) == found
+    assert messages("GPU848", stack(pools, replicas={"min": 3})) == []
+
+
+@pytest.mark.parametrize(
+    ("workload", "path"),
+    [
+        ({"autoStop": True, "wake": {"query": "x"}}, "autoStop"),
+        (SCALED, "replicas"),
+        ({}, ""),
+    ],
+)
+def test_what_needs_keda_is_named(workload: dict[str, Any], path: str) -> None:
+    given = stack(**workload)
+    del given["keda"]
+
+    found = [each for each, _ in messages("GPU831", given)]
+    assert found == ([f"workloads.model.{path}"] if path else [])
+
+
+@pytest.mark.parametrize(
     ("code", "pools", "found"),
     [
         ("GPU820", ["gpu", "spot"], []),
@@ -464,6 +642,12 @@ def test_names_of_workloads(name: str, *, right: bool) -> None:
         ({"url": "http://"}, False),
         ({"url": "http://prometheus:port"}, False),
         ({"url": "http://me:secret@prometheus:9090"}, False),
+        ({"url": "http://me@prometheus:9090"}, False),
+        ({"url": "http://:secret@prometheus:9090"}, False),
+        ({"url": "http://prometheus:0"}, False),
+        ({"url": "http://prometheus:1"}, True),
+        ({"url": URL, "authentication": "a" * 253}, True),
+        ({"url": URL, "authentication": "a" * 254}, False),
         ({"url": "http://prometheus:9090/api/v1/query"}, False),
         ({"url": "http://prometheus:9090?query=up"}, False),
         ({"url": "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-1"}, False),
@@ -481,6 +665,87 @@ def test_names_of_workloads(name: str, *, right: bool) -> None:
 )
 def test_where_keda_asks(given: dict[str, Any], *, right: bool) -> None:
     assert (messages("GPU833", {"keda": {"prometheus": given}}) == []) is right
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "Neither url nor workspaceArn is given."),
+        ({"url": URL, "workspaceArn": ARN}, "Both url and workspaceArn are given."),
+    ],
+)
+def test_there_is_one_place_where_keda_asks(given: dict[str, Any], message: str) -> None:
+    found = messages("GPU833", {"keda": {"prometheus": given}})
+
+    assert found == [("keda.prometheus", message)]
+
+
+@pytest.mark.parametrize(
+    ("keda", "paths"),
+    [
+        ({}, []),
+        ({"install": False}, ["keda.prometheus.workspaceArn"]),
+        ({"install": False, "prometheus": {"url": URL}}, []),
+        ({"prometheus": {"url": URL}}, []),
+    ],
+)
+def test_a_workspace_is_asked_by_a_keda_of_the_stack(
+    keda: dict[str, Any], paths: list[str]
+) -> None:
+    given = {"keda": {"prometheus": {"workspaceArn": ARN}, **keda}}
+
+    assert [path for path, _ in messages("GPU834", given)] == paths
+
+
+@pytest.mark.parametrize(
+    ("keda", "count"),
+    [
+        ({"namespace": "keda"}, 0),
+        ({"namespace": "k" * 63}, 0),
+        ({"namespace": "k" * 64}, 1),
+        ({"namespace": "Keda"}, 1),
+        ({"namespace": "keda-"}, 1),
+        ({"namespace": ""}, 1),
+        ({"namespace": "default"}, 1),
+        ({"namespace": "kube-system", "install": False}, 0),
+        ({"namespace": "Keda", "install": False}, 0),
+    ],
+)
+def test_keda_has_a_namespace_of_its_own(keda: dict[str, Any], count: int) -> None:
+    given = {"keda": {"prometheus": {"url": URL}, **keda}}
+
+    assert [path for path, _ in messages(KEDA_NAMESPACE.id, given)] == ["keda.namespace"] * count
+
+
+@pytest.mark.parametrize(
+    ("given", "idle", "chart"),
+    [
+        (stack(**SCALED), 0, 0),
+        (stack(replicas={"min": 2}), 1, 0),
+        ({"keda": {"prometheus": {"url": URL}}}, 1, 0),
+        ({"keda": {"prometheus": {"url": URL}, "install": False}}, 0, 0),
+        ({**stack(keda=None, **SCALED), "charts": {"keda": {"version": "2.20.2"}}}, 0, 0),
+        (
+            {
+                "keda": {"prometheus": {"url": URL}, "install": False},
+                "charts": {"keda": {"version": "2.20.2"}},
+            },
+            0,
+            1,
+        ),
+        ({"charts": {"keda": {"version": "2.20.2"}}}, 0, 1),
+    ],
+)
+def test_keda_is_installed_for_something(given: dict[str, Any], idle: int, chart: int) -> None:
+    assert len(messages(KEDA_IDLE.id, given)) == idle
+    assert len(messages("GPU714", given)) == chart
+
+
+def test_without_keda_nothing_is_said_of_an_exporter() -> None:
+    operator = {"gpuStack": {"manager": "gpuOperator"}}
+
+    assert messages("GPU844", operator) == []
+    assert messages("GPU844", {**operator, **stack(SLICED, **SCALED)}) == []
 
 
 def test_a_workspace_is_not_for_a_cluster_that_may_be_anywhere() -> None:

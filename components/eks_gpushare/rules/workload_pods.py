@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.image import reference_fault
@@ -254,8 +255,7 @@ def fits(ctx: Context) -> Iterator[Finding]:
     for name, workload in (ctx.environment.workloads or {}).items():
         for pool in pools_of(workload):
             given = ctx.environment.pools.get(pool)
-            plan = None if given is None else planned(ctx, pool, given)
-            if given is None or plan is None:
+            if given is None or (plan := planned(ctx, pool, given)) is None:
                 continue
             asked = workload.share or next(iter(plan.request))
             for instance_type, _ in ctx.gpu_types(given):
@@ -269,14 +269,14 @@ def _fit(
     has = allocatable(instance_type)
     given = workload.resources.requests
     for key, text, unit, room in (
-        ("cpu", given.cpu, 1 / _MILLIS, has.cpu_millis),
+        ("cpu", given.cpu, Fraction(1, _MILLIS), has.cpu_millis),
         ("memory", given.memory, _MIB, has.memory_mib),
     ):
         amount = None if text is None else quantity(text)
         if amount is None or amount <= 0:
             continue
         where: FieldPath = (*at, "resources", "requests", key)
-        pods = int(room * unit / float(amount))
+        pods = int(room * unit / amount)
         left = f"{room}m" if key == "cpu" else f"{room} MiB"
         if pods == 0:
             message = (

@@ -269,9 +269,13 @@ def _held(ctx: Context, workload: Workload) -> int | None:
     if ctx.nodes_elsewhere or not named or len(known) < len(named):
         return None
     asked = workload.share or next(iter(known[0].request))
-    held = [most_pods(plan, asked, workload.shares) for plan in known]
-    # None of it is the finding of a share that no node has.
-    return None if None in held or 0 in held else sum(each or 0 for each in held)
+    total = 0
+    for plan in known:
+        held = most_pods(plan, asked, workload.shares)
+        if not held:  # none of it is the finding of a share that no node has
+            return None
+        total += held
+    return total
 
 
 @check(Scope.WORKLOADS, NO_WAKE)

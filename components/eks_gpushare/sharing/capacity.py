@@ -32,6 +32,8 @@ def most_pods(plan: PoolPlan, resource: str, shares: int = 1) -> int | None:
 def most_nodes(plan: PoolPlan) -> int | None:
     """Most nodes of a pool, None where nothing says how many."""
     pool = plan.pool
+    if pool.provisioner == "existing" and pool.nodes.max is None:
+        return None  # whoever makes the nodes decides
     if pool.provisioner != "karpenter":
         return plan.sizes.max
     limits = pool.karpenter.limits if pool.karpenter is not None else None
@@ -46,7 +48,9 @@ def _nodes_by_type(plan: PoolPlan, resource: str) -> dict[str, int | None]:
     exceeded.
     """
     pool, counts = plan.pool, {name: node.get(resource, 0) for name, node in plan.per_node.items()}
-    if pool.provisioner != "karpenter" or (pool.karpenter is not None and pool.karpenter.static):
+    if pool.provisioner != "karpenter":
+        return dict.fromkeys(counts, most_nodes(plan))
+    if pool.karpenter is not None and pool.karpenter.static:
         return dict.fromkeys(counts, plan.sizes.max)
     given = (pool.karpenter.limits if pool.karpenter is not None else None) or {}
     most = _whole(given[resource]) if resource in given else None
