@@ -32,7 +32,10 @@ def judging_edges() -> frozenset[str]:
 
 
 def edge_check(
-    *rules: Edge, stack_file: str = "", severities: Collection[str] = ("error",)
+    *rules: Edge,
+    stack_file: str = "",
+    severities: Collection[str] = ("error",),
+    whatever: Collection[Edge] = (),
 ) -> StackCheck:
     """A check that says what is found by some checks of inventories.
 
@@ -40,8 +43,10 @@ def edge_check(
         rules: Whose problems are violations.
         stack_file: How to comply in a stack file, for what this project's components make.
         severities: Of which worth problems are violations; what is worth less is left out.
+        whatever: Further ones, whose problems are violations whatever they are worth.
     """
-    wanted = {rule.id for rule in rules}
+    always = {rule.id for rule in whatever}
+    wanted = {rule.id for rule in rules} | always
     _JUDGED.update(wanted)
 
     def look(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
@@ -51,7 +56,7 @@ def edge_check(
                 continue
             if isinstance(each, NotSeen):
                 yield Unjudged(each.what.rstrip("."))
-            elif (each.severity or each.rule.severity) in severities:
+            elif each.rule.id in always or (each.severity or each.rule.severity) in severities:
                 yield _said(each, stack_file)
 
     return look

@@ -41,8 +41,9 @@ _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 """Readers of what texts hold; objects in texts are none of the cluster."""
 _NODE_CLASS = Kind("karpenter.k8s.aws", "EC2NodeClass")
 _NOWHERE = Position(1, 1)
-_MARKS = ("sharing", "migStrategy", "mig-configs")
-"""What configurations of the device plugin and of mig-parted hold; most texts are others."""
+_MARKS = ("sharing", "slicing", "replicas", "migstrategy", "mig-configs")
+"""What configurations of the device plugin and of mig-parted hold, in any case; most texts are
+others."""
 
 
 @dataclass(slots=True)
@@ -171,7 +172,7 @@ class _Reader:
     def _texts(self, urn: str, texts: Mapping[str, Any]) -> None:
         """Configurations in texts; those who read them read the first document."""
         for each in texts.values():
-            if not isinstance(each, str) or not any(mark in each for mark in _MARKS):
+            if not isinstance(each, str) or not any(mark in each.lower() for mark in _MARKS):
                 continue
             for document in read_texts(each, urn).documents[:1]:
                 for reader in _CONFIGURATIONS:

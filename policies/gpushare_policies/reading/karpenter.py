@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.catalog.instances import gpu_instance_types
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.gpus import is_gpu_type
 from gpushare_policies.reading.plain import items, mappings
 
 if TYPE_CHECKING:
@@ -23,11 +22,6 @@ _GPU_KEYS = frozenset(
 _TYPE, _FAMILY = "node.kubernetes.io/instance-type", "karpenter.k8s.aws/instance-family"
 _MAKER = "karpenter.k8s.aws/instance-gpu-manufacturer"
 _CATEGORY = "karpenter.k8s.aws/instance-category"
-
-
-@cache
-def _families() -> frozenset[str]:
-    return frozenset(each.partition(".")[0] for each in gpu_instance_types())
 
 
 def gives_gpus(pool: Mapping[str, Any]) -> bool | None:
@@ -62,6 +56,8 @@ def _asks_for_gpus(requirement: Mapping[str, Any]) -> bool | None:
     named = {str(each) for each in items(values)}
     if key in _GPU_KEYS:
         return operator in ("Exists", "Gt", "Gte") or (operator == "In" and named != {"0"})
+    if key == _MAKER and operator == "Exists":  # NVIDIA's, but for one family of AMD's
+        return True
     return operator == "In" and _names_gpus(str(key), named)
 
 
@@ -70,7 +66,7 @@ def _names_gpus(key: str, values: set[str]) -> bool:
     if key == _MAKER:
         return "nvidia" in values
     if key == _TYPE:
-        return any(each in gpu_instance_types() for each in values)
+        return any(map(is_gpu_type, values))
     if key == _FAMILY:
-        return bool(values & _families())
-    return key == _CATEGORY and values <= {"g", "p"} and bool(values)
+        return any(is_gpu_type(f"{each}.large") for each in values)
+    return key == _CATEGORY and values <= {"g", "gr", "p"} and bool(values)

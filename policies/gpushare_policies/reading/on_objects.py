@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gpushare_policies.rule import Check
 
 
+_OF_KUBERNETES = ".k8s.io"
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """An object, and the resource that it stands in."""
@@ -52,8 +55,13 @@ class ObjectChecks(Mapping[str, "Check"]):
         checks: Mapping[Kind, ObjectCheck],
         others: Mapping[str, Check] | None = None,
         version: str = "v1",
+        theirs: ObjectCheck | None = None,
     ) -> None:
-        """Take the check of each kind, and those of resources that are no objects."""
+        """Take the check of each kind, and those of resources that are no objects.
+
+        `theirs` is for kinds that somebody else brings to a cluster.
+        """
+        self._theirs = theirs
         self._checks = dict(checks)
         self._others = dict(others or {})
         self._version = version
@@ -65,7 +73,7 @@ class ObjectChecks(Mapping[str, "Check"]):
         if found is None:
             raise KeyError(token)
         kind, _, _ = found
-        if kind not in self._checks and kind.kind:  # a List is of any kind
+        if self._check_of(kind) is None and kind.kind:  # a List is of any kind
             raise KeyError(token)
         return self._run
 
@@ -78,9 +86,14 @@ class ObjectChecks(Mapping[str, "Check"]):
     def __len__(self) -> int:
         return len(self._others) + len(self._checks)
 
+    def _check_of(self, kind: Kind) -> ObjectCheck | None:
+        own = self._checks.get(kind)
+        is_theirs = "." in kind.group and not kind.group.endswith(_OF_KUBERNETES)
+        return own or (self._theirs if is_theirs else None)
+
     def _run(self, args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
         for each in objects_of(args.resource_type, args.props):
-            check = self._checks.get(each.kind)
+            check = self._check_of(each.kind)
             subject = Subject(each, args)
             for said in check(subject) if check is not None else ():
                 if isinstance(said, Unjudged):

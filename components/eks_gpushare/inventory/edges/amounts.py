@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.inventory.advertised import Offer, offers
+from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
+from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.landings import places
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items, text
+from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.resources import SHARED_SUFFIX
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from eks_gpushare.inventory.inventory import Inventory
-    from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.problem import Judgement
 
 SEVERAL_SHARES = Rule(
@@ -56,6 +56,26 @@ def whole_numbers(inventory: Inventory) -> Iterator[Judgement]:
         for workload, requests in gpu_workloads(inventory, cluster):
             for request in requests:
                 yield from _amount(workload, request)
+        for workload in inventory.of(Workload, cluster):
+            yield from _of_pod(workload)
+
+
+def _of_pod(workload: Workload) -> Iterator[Problem]:
+    """What a pod asks for as a whole, which may be CPU, memory and huge pages.
+
+    https://kubernetes.io/docs/tasks/configure-pod-container/assign-pod-level-resources/,
+    read 2026-11-22.
+    """
+    for part in ("limits", "requests"):
+        for name, _ in pairs(at(workload.spec, "resources", part)):
+            if is_gpu_resource(name):
+                yield Problem(
+                    AMOUNT,
+                    workload.source,
+                    (*workload.spec_path, "resources", part, name),
+                    f"{at_start(workload.source.name)} asks for {name} for the pod as a whole.",
+                    "Write it under `resources.limits` of the container that uses it.",
+                )
 
 
 def _amount(workload: Workload, request: Request) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
-from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.items import Release, Workload
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -134,7 +134,14 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
     """Exporters that start an engine each, the operator's own, and that of EKS's agent."""
     for cluster in inventory.clusters():
         found = [
-            (each, what) for each in inventory.of(Release, cluster) for what in _engines_of(each)
+            (each.source, what)
+            for each in inventory.of(Release, cluster)
+            for what in _engines_of(each)
+        ]
+        found += [
+            (each.source, "the DCGM exporter")
+            for each in daemons(inventory, cluster)
+            if each.role == "exporter" and isinstance(each.item, Workload) and _starts_one(each)
         ]
         if len(found) < 2:  # noqa: PLR2004  (two)
             continue
@@ -144,9 +151,9 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
         (one, first), (other, second) = found[:2]
         yield Problem(
             TWO_ENGINES,
-            other.source,
+            other,
             (),
-            f"{at_start(second)} of {other.source.name} and {first} of {one.source.name} each run "
+            f"{at_start(second)} of {other.name} and {first} of {one.name} each run "
             "a host engine of DCGM on the nodes with GPUs.",
             f"Switch one of them off, or let the exporter use the other's by {REMOTE_ENGINE}.",
         )
@@ -168,6 +175,17 @@ def _engines_of(release: Release) -> Iterator[str]:
             yield "the DCGM exporter"
     elif chart.startswith(AGENT):
         yield "the node monitoring agent"
+
+
+def _starts_one(exporter: Daemon) -> bool:
+    """Whether a DaemonSet that is written out has the engine within, as it has untold."""
+    for container in items(at(exporter.spec, "containers")):
+        given = [*items(at(container, "command")), *items(at(container, "args"))]
+        if _uses_other(at(container, "env")) or UNKNOWN in given:
+            return False
+        if any(str(each).startswith(("-r", "--remote-hostengine-info")) for each in given):
+            return False
+    return True
 
 
 def _exports(release: Release) -> bool:

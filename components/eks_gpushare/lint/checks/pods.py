@@ -31,6 +31,8 @@ _CONTAINERS = ("initContainers", "containers")
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 _NO_DEVICE = frozenset(("", "none", "void"))
 _NVIDIAS = ("nvcr.io/nvidia/", "nvidia/")
+_OF_NODES = ("k8s-", "k8s/", "gpu-", "dcgm", "driver", "cloud-native/", "container-toolkit", "mig-")
+"""How NVIDIA's images for nodes are called, other than those in which people run their programs."""
 
 
 @edge(NO_FIELD)
@@ -101,7 +103,10 @@ def _may_see_all(container: Mapping[str, Any]) -> bool:
         return True
     image = container.get("image")
     # What is in capitals is no image: the operator fills it in.
-    return isinstance(image, str) and (image.startswith(_NVIDIAS) or image.isupper())
+    if not isinstance(image, str):
+        return False
+    named = next((image.removeprefix(each) for each in _NVIDIAS if image.startswith(each)), "")
+    return named.startswith(_OF_NODES) or image.isupper()
 
 
 def _is_plain(workload: Workload) -> bool:

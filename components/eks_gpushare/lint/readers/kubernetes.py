@@ -21,6 +21,7 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.lint.readers.mig_parted import MigPartedReader
+from eks_gpushare.lint.readers.lone_containers import lone_containers
 from eks_gpushare.lint.readers.objects import judge_object
 from eks_gpushare.lint.readers.pods import pod_labels, pod_places
 from eks_gpushare.lint.readers.values import mapping, mappings, text
@@ -120,6 +121,10 @@ def _items(document: Document) -> Iterator[Item]:
                     spec=spec,
                     spec_path=place.spec,
                 )
+        around = Workload(
+            source=whence, kind=kind, name=name, namespace=space, replicas=1, labels={}, spec={}
+        )
+        yield from lone_containers(document, whence, around)
 
 
 def _is_of_pods(value: Mapping[str, Any]) -> bool:

@@ -40,7 +40,7 @@ def pod_places(kind: str, value: Mapping[str, Any]) -> Iterator[PodPlace]:
             yield _in_template(_TEMPLATE, whole(at(value, "spec", "replicas"), 1))
         case "DaemonSet":
             yield _in_template(_TEMPLATE, None)
-        case "Job":
+        case "Job" if at(value, *_TEMPLATE) is not None:  # Volcano's has tasks
             yield _in_template(_TEMPLATE, whole(at(value, "spec", "parallelism"), 1))
         case "CronJob":
             parallel = whole(at(value, *_JOB, "parallelism"), 1)

@@ -23,6 +23,13 @@ _TRUST = Fix(
     "Name the service or the role under `Principal` of the trust policy.",
     "Name the service or the role under `Principal` of `assumeRolePolicy`.",
 )
+_CONDITION = (
+    "Add a `Condition` with `StringEquals` on the provider's `:sub`, such as "
+    "`system:serviceaccount:NAMESPACE:NAME`."
+)
+_SUBJECT = Fix(_STACK_FILE, _CONDITION, _CONDITION)
+_OF_EKS = "oidc-provider/oidc.eks."
+_ANYBODY = frozenset(("*", "system:*", "system:serviceaccount:*", "system:serviceaccount:*:*"))
 _RIGHTS = Fix(
     _STACK_FILE,
     "Name the actions and resources that are needed.",
@@ -51,6 +58,33 @@ def _trusts(role: PolicyResource) -> Iterator[tuple[str, str] | Unjudged]:
                 ),
                 role.urn,
             )
+        elif provider := _any_of(statement):
+            yield (
+                (
+                    f"The role {role.name} may be taken by everybody whom {provider} knows: no "
+                    f"condition of its trust policy says which subject. On EKS every pod of the "
+                    f"cluster may take it. {_SUBJECT.of(role.urn)}"
+                ),
+                role.urn,
+            )
+
+
+def _any_of(statement: Mapping[str, Any]) -> str:
+    """The identity provider of a statement that takes whomever it knows; empty if there is none.
+
+    A condition on `sub` tells the pods of an EKS cluster apart, whose `aud` is the same for all:
+    https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html,
+    read 2026-11-22.
+    """
+    principal = statement.get("Principal")
+    federated = principal.get("Federated") if isinstance(principal, Mapping) else None
+    named = [str(each_of) for each_of in each(federated) if _OF_EKS in str(each_of)]
+    conditions = statement.get("Condition")
+    for tests in conditions.values() if isinstance(conditions, Mapping) else ():
+        for key, values in tests.items() if isinstance(tests, Mapping) else ():
+            if str(key).lower().endswith(":sub") and not _ANYBODY.intersection(each(values)):
+                return ""
+    return named[0] if named else ""
 
 
 def _allows(policy: PolicyResource) -> Iterator[tuple[str, str] | Unjudged]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pulumi_policy import EnforcementLevel, Severity
 
 from eks_gpushare.inventory.edges.quotas import ABOVE_CAPACITY, PROMISED_TWICE, QUOTA_NAME
+from eks_gpushare.lint.rules.kubernetes import COUNTS_NOTHING
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import FINDINGS, edge_check
 from gpushare_policies.rule import StackRule
@@ -17,7 +18,12 @@ QUOTAS_WITHIN_CAPACITY = StackRule(
     "quotas-within-capacity",
     "Quotas of GPUs must be on resources that nodes advertise, within what there can be.",
     check=edge_check(
-        QUOTA_NAME, ABOVE_CAPACITY, PROMISED_TWICE, stack_file=_STACK_FILE, severities=FINDINGS
+        QUOTA_NAME,
+        ABOVE_CAPACITY,
+        PROMISED_TWICE,
+        COUNTS_NOTHING,
+        stack_file=_STACK_FILE,
+        severities=FINDINGS,
     ),
     applies_to=(
         "kubernetes:core/v1:ResourceQuota",

@@ -69,7 +69,7 @@ def _image(subject: Subject, container: Container) -> Iterator[str | Unjudged]:
 IMAGES_PINNED = Rule(
     "images-pinned",
     "Containers must run images of one version.",
-    checks=ObjectChecks(on_pods(_images)),
+    checks=ObjectChecks(on_pods(_images), theirs=_images),
     severity=Severity.MEDIUM,
     framework=PolicyComplianceFramework(
         "NSA/CISA Kubernetes Hardening Guidance", "1.2", "Pod security", "Images are known."

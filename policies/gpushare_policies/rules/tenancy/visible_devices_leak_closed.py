@@ -5,6 +5,7 @@ from __future__ import annotations
 from pulumi_policy import EnforcementLevel, Severity
 
 from eks_gpushare.inventory.edges.tenants import LEAK, NO_WAY
+from eks_gpushare.lint.rules.kubernetes import DEVICES_BY_HAND
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import FINDINGS, edge_check
 from gpushare_policies.rule import StackRule
@@ -21,9 +22,11 @@ _RAW = (
 
 VISIBLE_DEVICES_LEAK_CLOSED = StackRule(
     "visible-devices-leak-closed",
-    "Where tenants share nodes, NVIDIA_VISIBLE_DEVICES must give no GPU to unprivileged "
-    "containers.",
-    check=edge_check(LEAK, NO_WAY, stack_file=_STACK_FILE, severities=FINDINGS),
+    "Containers must get GPUs by asking for them, and where tenants share nodes "
+    "NVIDIA_VISIBLE_DEVICES must give none.",
+    check=edge_check(
+        LEAK, NO_WAY, DEVICES_BY_HAND, stack_file=_STACK_FILE, severities=FINDINGS
+    ),
     applies_to=(*kinds.NODES, *kinds.CHARTS, *kinds.WORKLOADS),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.HIGH,

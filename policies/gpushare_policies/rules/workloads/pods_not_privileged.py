@@ -173,7 +173,7 @@ def _capabilities(subject: Subject, container: Container, added: Any) -> Iterato
 PODS_NOT_PRIVILEGED = Rule(
     "pods-not-privileged",
     "Pods must not be privileged, nor have their node's processes, network, devices or files.",
-    checks=ObjectChecks(on_pods(_pods)),
+    checks=ObjectChecks(on_pods(_pods), theirs=_pods),
     severity=Severity.HIGH,
     framework=cis("4.2.1", "The admission of privileged containers is minimized."),
     also=("cis-eks-1.8.0/4.2.2", "cis-eks-1.8.0/4.2.3", "cis-eks-1.8.0/4.2.4"),
