@@ -100,11 +100,27 @@ def test_it_registers_what_it_does_in_this_process(write: Write, *, preview: boo
     assert isinstance(found.outputs["token"], Secret)
 
 
+MANY = """
+    import pulumi
+
+    class Thing(pulumi.CustomResource):
+        def __init__(self, name, *needs, parent=None):
+            opts = pulumi.ResourceOptions(depends_on=needs, parent=parent)
+            super().__init__("demo:index:Thing", name, {}, opts)
+
+    root = Thing("z-root")
+    things = [Thing(f"thing-{n}", root) for n in range(20)]
+    for n, each in enumerate(things):
+        Thing(f"below-{n}", things[-n], parent=each)
+"""
+
+
 def test_the_order_is_the_same_in_every_run(write: Write) -> None:
-    project = write(EVERYTHING)
+    project = write(MANY)
 
     recorded = [hosted(project).resources for _ in range(2)]
 
+    assert len(recorded[0]) == 42
     assert recorded[0] == recorded[1]
     places = {each.urn: place for place, each in enumerate(recorded[0])}
     for each in recorded[0]:
