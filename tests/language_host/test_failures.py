@@ -142,7 +142,10 @@ def test_types_that_do_not_fit_are_told_as_the_compiler_does(tmp_path: Path) -> 
 def test_a_refusal_goes_before_what_the_program_says_of_it(tmp_path: Path) -> None:
     refused = tuple(
         Failure(
-            f"urn:{line}", "InputPropertiesError", f"GpuPool {line} is wrong", f"index.ts:{line}"
+            f"urn::pool{line}",
+            "InputPropertiesError",
+            f"GpuPool {line} is wrong",
+            f"index.ts:{line}",
         )
         for line in (10, 9)
     )
@@ -152,7 +155,8 @@ def test_a_refusal_goes_before_what_the_program_says_of_it(tmp_path: Path) -> No
     )
 
     assert str(error) == (
-        "index.ts:9: InputPropertiesError: GpuPool 9 is wrong\nindex.ts:10: GpuPool 10 is wrong"
+        "index.ts:9: InputPropertiesError: pool9: GpuPool 9 is wrong\n"
+        "index.ts:10: pool10: GpuPool 10 is wrong"
     )
     assert [each.text for each in recording.messages] == ["take care"]
 

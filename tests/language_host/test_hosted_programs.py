@@ -177,9 +177,11 @@ def test_a_refusal_is_told_once_with_the_programs_names_and_line(write: Write) -
     assert found.error is not None
     assert found.error.type == "InputPropertiesError"
     assert found.error.source.endswith("/program.py:20")
-    first, *lines = found.error.text.splitlines()
-    assert first == "GpuPool: 1 argument is wrong:"
-    assert lines[0].startswith("  sharing.replicas: 1 is less than 2; ")
+    first, why, second, again = found.error.text.splitlines()
+    assert first == "one: GpuPool: 1 argument is wrong:"
+    assert second == f"{found.error.source}: two: GpuPool: 1 argument is wrong:"
+    assert why == again
+    assert why.startswith("  sharing.replicas: 1 is less than 2; ")
     assert not any(each in found.error.text for each in ("Traceback", "File ", "Exception"))
     assert [each for each in found.messages if each.severity == "error"] == []
     assert not found.of_type("aws:eks/nodeGroup:NodeGroup")

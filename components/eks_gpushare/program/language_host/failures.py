@@ -96,12 +96,19 @@ def error_of(
 def _refused(failures: Sequence[Failure]) -> ProgramError:
     """Refusals by their lines: programs send at once what does not depend on each other."""
     first, *more = sorted(set(failures), key=lambda each: (place_of(each.source), each.urn))
-    text = "\n".join([first.text, *(_placed(each) for each in more)])
+    if not more:
+        return ProgramError(first.type, first.text, first.source)
+    text = "\n".join([_named(first), *(_placed(each) for each in more)])
     return ProgramError(first.type, text, first.source)
 
 
 def _placed(failure: Failure) -> str:
-    return f"{failure.source}: {failure.text}" if failure.source else failure.text
+    return f"{failure.source}: {_named(failure)}" if failure.source else _named(failure)
+
+
+def _named(failure: Failure) -> str:
+    """With the name of the resource: of several that are refused some may stand in one line."""
+    return f"{failure.urn.rpartition('::')[2]}: {failure.text}"
 
 
 def _take_errors(recording: Recording) -> list[str]:
