@@ -100,11 +100,27 @@ def test_it_registers_what_it_does_in_this_process(write: Write, *, preview: boo
     assert isinstance(found.outputs["token"], Secret)
 
 
+MANY = """
+    import pulumi
+
+    class Thing(pulumi.CustomResource):
+        def __init__(self, name, *needs, parent=None):
+            opts = pulumi.ResourceOptions(depends_on=needs, parent=parent)
+            super().__init__("demo:index:Thing", name, {}, opts)
+
+    root = Thing("z-root")
+    things = [Thing(f"thing-{n}", root) for n in range(20)]
+    for n, each in enumerate(things):
+        Thing(f"below-{n}", things[-n], parent=each)
+"""
+
+
 def test_the_order_is_the_same_in_every_run(write: Write) -> None:
-    project = write(EVERYTHING)
+    project = write(MANY)
 
     recorded = [hosted(project).resources for _ in range(2)]
 
+    assert len(recorded[0]) == 42
     assert recorded[0] == recorded[1]
     places = {each.urn: place for place, each in enumerate(recorded[0])}
     for each in recorded[0]:
@@ -161,9 +177,11 @@ def test_a_refusal_is_told_once_with_the_programs_names_and_line(write: Write) -
     assert found.error is not None
     assert found.error.type == "InputPropertiesError"
     assert found.error.source.endswith("/program.py:20")
-    first, *lines = found.error.text.splitlines()
-    assert first == "GpuPool: 1 argument is wrong:"
-    assert lines[0].startswith("  sharing.replicas: 1 is less than 2; ")
+    first, why, second, again = found.error.text.splitlines()
+    assert first == "one: GpuPool: 1 argument is wrong:"
+    assert second == f"{found.error.source}: two: GpuPool: 1 argument is wrong:"
+    assert why == again
+    assert why.startswith("  sharing.replicas: 1 is less than 2; ")
     assert not any(each in found.error.text for each in ("Traceback", "File ", "Exception"))
     assert [each for each in found.messages if each.severity == "error"] == []
     assert not found.of_type("aws:eks/nodeGroup:NodeGroup")

@@ -19,6 +19,12 @@ from eks_gpushare.cli import main
 main()
 print("\\n".join(["", "MODULES", *sorted(sys.modules)]))
 """
+PREVIEW = """
+import sys
+from eks_gpushare.program.preview import locate, preview
+assert preview(*locate(sys.argv[1])).ok
+print("\\n".join(sorted(sys.modules)))
+"""
 
 
 def loaded(*words: str) -> set[str]:
@@ -56,6 +62,20 @@ def loaded(*words: str) -> set[str]:
 )
 def test_no_sdk_is_loaded_by(words: list[str]) -> None:
     assert {name for name in loaded(*words) if HEAVY.match(name)} == set()
+
+
+def test_a_python_program_needs_no_language_host() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PREVIEW, str(STACK)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    names = set(done.stdout.splitlines())
+
+    assert "eks_gpushare.program.run" in names
+    assert not {name for name in names if "language_host" in name}
 
 
 @pytest.mark.parametrize("words", [["--help"], ["mig", "--help"]])

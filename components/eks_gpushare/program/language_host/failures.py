@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from eks_gpushare.program.language_host.order import place_of
 from eks_gpushare.program.recording import ProgramError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _KIND = re.compile(r"(?:Uncaught )?([A-Z][A-Za-z]*(?:Error|Exception)): ")
 _PLACE = re.compile(r"^(?:\./)?([^\s:()]+\.[a-z]+)[:(]([0-9]+)(?:[:,][0-9]+)?\)?: ", re.MULTILINE)
 _HEAD = re.compile(r"(/[^\n]*?):([0-9]+)\n")
 """What Node.js writes above the text of a module that it cannot read."""
-_ENDED = re.compile(r"[Pp]rogram exited with non-zero exit code: ([0-9]+)\.? ?")
+_ENDED = re.compile(r"[Pp]rogram exited with non-zero exit code: (-?[0-9]+)\.? ?")
 _NO_SDK = "Pulumi SDK has not been installed"
 _MISSING_PACKAGES = re.compile(
     rf"{_NO_SDK}"
@@ -94,13 +95,20 @@ def error_of(
 
 def _refused(failures: Sequence[Failure]) -> ProgramError:
     """Refusals by their lines: programs send at once what does not depend on each other."""
-    first, *more = sorted(set(failures), key=lambda each: (each.source, each.urn))
-    text = "\n".join([first.text, *(_placed(each) for each in more)])
+    first, *more = sorted(set(failures), key=lambda each: (place_of(each.source), each.urn))
+    if not more:
+        return ProgramError(first.type, first.text, first.source)
+    text = "\n".join([_named(first), *(_placed(each) for each in more)])
     return ProgramError(first.type, text, first.source)
 
 
 def _placed(failure: Failure) -> str:
-    return f"{failure.source}: {failure.text}" if failure.source else failure.text
+    return f"{failure.source}: {_named(failure)}" if failure.source else _named(failure)
+
+
+def _named(failure: Failure) -> str:
+    """With the name of the resource: of several that are refused some may stand in one line."""
+    return f"{failure.urn.rpartition('::')[2]}: {failure.text}"
 
 
 def _take_errors(recording: Recording) -> list[str]:
@@ -148,7 +156,7 @@ def _remedy(said: str, project: Project) -> str:
         return f"Install {_TOOLS.get(tool, tool)}, or add the folder that holds {tool} to PATH."
     if _MISSING_PACKAGES.search(said):
         return f"Packages of the program are not there. In {project.directory}: pulumi install"
-    if said.endswith(_SIGNAL):
+    if _SIGNAL in said:
         return "A signal ended it: something killed it, or there was not enough memory."
     return ""
 

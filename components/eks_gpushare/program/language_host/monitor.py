@@ -6,7 +6,7 @@ import threading
 from collections import defaultdict, deque
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
 import grpc  # type: ignore[import-untyped]  # no stubs
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
     from eks_gpushare.program.fakes.fakes import Fakes
     from eks_gpushare.program.language_host.components import Components
-    from eks_gpushare.program.protobuf import Message
     from eks_gpushare.program.recording import Recording, Resource
 
 _OVER = "resource monitor shut down"
 """What the engine answers when it has given up (source_eval.go); SDKs then end without a word."""
+_OTHERS_SECONDS = 10
+"""How long a refusal waits for those of components that are being made at the same time."""
 _FOREIGN = {"node_modules", "sdks", "vendor", ".venv", "site-packages"}
 """Folders within a program's that hold the code of others; `sdks` has what Pulumi generates."""
-_Answer = TypeVar("_Answer", bound="Message")
 _Request: TypeAlias = resource_pb2.RegisterResourceRequest
 
 
@@ -88,6 +88,9 @@ class HostedMonitor(Monitor):
         self._traces: dict[str, source_pb2.StackTrace] = {}
         """The program's lines behind what the plugin registers, by URN."""
         self._assuming = threading.Lock()
+        self._making = 0
+        """Components that the plugin is about to make."""
+        self._made = threading.Condition()
 
     def assume(self, sentence: str) -> None:
         """Note in the recording, once, something that was made up."""
@@ -104,7 +107,7 @@ class HostedMonitor(Monitor):
                 return self._constructed(request)
             return super(HostedMonitor, self).RegisterResource(request)
 
-        response = self._answered(answer, request, context)
+        response = self._registered(answer, request, context)
         _only_what_is_understood(response, request)
         return response
 
@@ -113,9 +116,14 @@ class HostedMonitor(Monitor):
     ) -> resource_pb2.ReadResourceResponse:
         """Record a resource that exists already and is only read."""
         self._keep_own_frames(request)
-        return self._answered(
-            lambda: super(HostedMonitor, self).ReadResource(request), request, context
-        )
+        try:
+            return super().ReadResource(request)
+        except Exception as error:
+            self._failed(error, request)
+            if context is None:
+                raise
+            context.abort(grpc.StatusCode.UNAVAILABLE, _OVER)
+            raise
 
     def Invoke(
         self, request: resource_pb2.ResourceInvokeRequest, context: Any = None
@@ -131,12 +139,20 @@ class HostedMonitor(Monitor):
             context.abort(grpc.StatusCode.UNKNOWN, str(error))
             raise
 
-    def _answered(self, answer: Callable[[], _Answer], request: Any, context: Any) -> _Answer:
-        """What a call gives; its failure ends the run."""
+    def _registered(
+        self,
+        answer: Callable[[], resource_pb2.RegisterResourceResponse],
+        request: _Request,
+        context: Any,
+    ) -> resource_pb2.RegisterResourceResponse:
+        """What a registration is answered; its failure ends the run."""
         try:
             return answer()
         except Exception as error:
             self._failed(error, request)
+            if request.remote:  # what was sent at once is refused at once
+                with self._made:
+                    self._made.wait_for(lambda: not self._making, _OTHERS_SECONDS)
             if context is None:
                 raise
             context.abort(grpc.StatusCode.UNAVAILABLE, _OVER)
@@ -172,7 +188,14 @@ class HostedMonitor(Monitor):
         self._inherit(request)
         request = self.transforms.apply(request, self._parents)
         self._hand_down_providers(request)
-        made = self._components().made(request)
+        with self._made:
+            self._making += 1
+        try:
+            made = self._components().made(request)
+        finally:
+            with self._made:
+                self._making -= 1
+                self._made.notify_all()
         state = decode_properties(made.state)
         response = resource_pb2.RegisterResourceResponse(
             urn=made.urn, object=encode_properties({key: _flat(state[key]) for key in state})

@@ -45,8 +45,13 @@ def ordered(resources: Sequence[Resource]) -> list[Resource]:
 
 
 def _place(resource: Resource) -> tuple[str, int, str]:
-    file, _, line = resource.source.rpartition(":")
-    return file, int(line) if line.isascii() and line.isdecimal() else 0, resource.urn
+    return *place_of(resource.source), resource.urn
+
+
+def place_of(source: str) -> tuple[str, int]:
+    """File and line of a `file:line`, to sort by."""
+    file, _, line = source.rpartition(":")
+    return file, int(line) if line.isascii() and line.isdecimal() else 0
 
 
 def _needs(resource: Resource) -> set[str]:

@@ -23,7 +23,9 @@ class Progress:
             what: Is done, as in `running the nodejs program`.
         """
         self._what, self._begun = what, time.monotonic()
-        self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        # While a program runs, sys.stderr is what it prints to; this is the terminal itself.
+        out = sys.__stderr__
+        self._terminal = out is not None and out.isatty() and os.environ.get("TERM") != "dumb"
         self._next = 1.0 if self._terminal else _FIRST_SECONDS
         self._width = 0
 
