@@ -30,7 +30,7 @@ _LEAST_MIB: Final = 1024
 def shares_have_a_cpu(inventory: Inventory) -> Iterator[Judgement]:
     """Of time slices and MPS, also where the one configuration is not known to be in force."""
     for cluster in inventory.clusters():
-        written = _replicas_written(inventory, cluster)
+        written = replicas_written(inventory, cluster)
         for offer in offers(inventory, cluster).every:
             found = offer.kind.type
             if found is None or not found.gpu_count or offer.kind.nodes.advertised is not None:
@@ -46,7 +46,7 @@ def _replicas(offer: Offer) -> int | None:
     return None if offer.config is None or cut else offer.config.replicas.get(GPU)
 
 
-def _replicas_written(inventory: Inventory, cluster: str) -> int | None:
+def replicas_written(inventory: Inventory, cluster: str) -> int | None:
     """What the only configuration says, be it taken or not; None where there are several."""
     found: set[int] = set()
     for each in inventory.of(ConfigMap, cluster):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.launch_templates import OF_OTHERS, with_template
 from eks_gpushare.lint.plain import EFFECTS, taints, whole
 from eks_gpushare.lint.rules.eksctl import DEFAULT_FAMILY
 from eks_gpushare.lint.shell.flags import sorted_words
@@ -130,19 +131,20 @@ def _aws(words: Sequence[Word], said: Said) -> None:
     listed = tuple(each for word in types for each in word.text.split(","))
     unknown = any(GAP in each for each in listed)
     ami = flags.get("ami-type", ())
-    said.items.append(
-        Nodes(
-            source=said.source(_called(name), at, places),
-            name=name,
-            provisioner="managed",
-            instance_types=UNKNOWN if unknown else listed,
-            labels=_pairs(flags.get("labels", ())),
-            taints=taints(given),
-            ami=ami[0].value if ami else "",
-            least=whole(sizes.get("minSize")),
-            most=whole(sizes.get("maxSize")),
-        )
-    )  # fmt: skip
+    nodes = Nodes(
+        source=said.source(_called(name), at, places),
+        name=name,
+        provisioner="managed",
+        instance_types=UNKNOWN if unknown else listed,
+        labels=_pairs(flags.get("labels", ())),
+        taints=taints(given),
+        ami=ami[0].value if ami else "",
+        least=whole(sizes.get("minSize")),
+        most=whole(sizes.get("maxSize")),
+    )
+    if "launch-template" in flags:  # which is in the account
+        nodes = with_template(nodes, OF_OTHERS)
+    said.items.append(nodes)
 
 
 def _pairs(words: Sequence[Word]) -> dict[str, Any]:
