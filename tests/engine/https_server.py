@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "127.0.0.1"
-"""Of an address without a dot the engine thinks that it is a folder."""
 PORT = 443
 """Of HTTPS: the engine names the plugin's folder after the address, and venv takes no colon."""
 

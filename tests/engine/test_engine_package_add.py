@@ -152,7 +152,8 @@ def test_a_folder(program: Project, repository: Path, tmp_path: Path) -> None:
 
 
 def test_a_repository(program: Project) -> None:
-    source = f"{NAME}/eks-gpushare/eks-gpushare/plugin"
+    # With `.git`: without it the engine takes what has no domain such as .com for a folder.
+    source = f"{NAME}/eks-gpushare/eks-gpushare.git/plugin"
 
     said = added(program, f"https://{source}@v{VERSION}")
     assert VERSION in str(said)
