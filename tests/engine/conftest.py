@@ -13,7 +13,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -252,6 +253,23 @@ class Engine:
             text, _ = process.communicate(timeout=LIMIT_SECONDS)
         return text
 
+    @contextmanager
+    def at_work(self, directory: Path, *args: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Call `pulumi`, and meanwhile do something else; at the end nothing of it is left."""
+        with subprocess.Popen(
+            ["pulumi", *args, "--non-interactive"],  # noqa: S607  (wherever it is)
+            cwd=directory,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as process:
+            try:
+                yield process
+            finally:
+                _kill_session(process.pid)
+
 
 _AT_WORK_SECONDS = 3
 """How long a resource is worked on before a signal comes: its provider has changed something."""
@@ -380,13 +398,21 @@ def _call(
 
 def _kill_session(leader: int) -> None:
     """Kill the engine and its plugins, each of which has a process group of its own."""
-    listed = subprocess.run(["ps", "-A", "-o", "pid="], capture_output=True, text=True, check=True)  # noqa: S607  (wherever it is)
-    for pid in map(int, listed.stdout.split()):
-        try:
-            if os.getsid(pid) == leader:
-                os.kill(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            continue
+    for pid in session(leader):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def session(leader: int) -> dict[int, str]:
+    """What an engine has started, and it itself: command lines by process."""
+    columns = ["ps", "-A", "-ww", "-o", "pid=,sess=,stat=,args="]  # whole lines
+    listed = subprocess.run(columns, capture_output=True, text=True, check=True)
+    found = (line.split(None, 3) for line in listed.stdout.splitlines())
+    return {
+        int(pid): command
+        for pid, at, state, command in found
+        if int(at) == leader and not state.startswith("Z")
+    }
 
 
 @pytest.fixture(scope="session")

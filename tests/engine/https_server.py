@@ -23,7 +23,9 @@ from cryptography.x509.oid import NameOID
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAME = "localhost"
+NAME = "127.0.0.1"
+PORT = 443
+"""Of HTTPS: the engine names the plugin's folder after the address, and venv takes no colon."""
 
 
 class HttpsServer:
@@ -46,9 +48,8 @@ class HttpsServer:
             def __init__(self, *args: Any) -> None:
                 super().__init__(*args, directory=str(folder))
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", PORT), Handler)
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self.address = f"{NAME}:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever)
         self._thread.start()
 
@@ -108,9 +109,7 @@ def _certificate() -> tuple[bytes, bytes]:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
     today = dt.datetime.now(dt.UTC)
-    names = x509.SubjectAlternativeName(
-        [x509.DNSName(NAME), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-    )
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(NAME))])
     made = (
         x509.CertificateBuilder()
         .subject_name(name)

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.slow]
 POOL = """\
 import * as gpushare from "@eks-gpushare/eks-gpushare";
 
-const late = new gpushare.Network("late", {{ zones: ["us-west-2a", "us-west-2b"] }}).vpcId;
+{late}
 const right = {{
     pool: "inference",
     clusterName: "shared",
@@ -38,6 +38,8 @@ const right = {{
 }};
 new gpushare.GpuPool("inference", {{ ...right, {wrong} }} as any);
 """
+
+LATE = 'const late = new gpushare.Network("late", { zones: ["us-west-2a", "us-west-2b"] }).vpcId;'
 
 REFUSALS = {
     "nested": (
@@ -96,7 +98,7 @@ def told(result: Result) -> dict[str, str]:
     assert len(said) == 1, result.text
     lines = said[0].splitlines()
     assert result.text.count(lines[-1]) == 1, result.text
-    for word in ("Traceback", 'File "', "Exception", "Unexpected", "grpc"):
+    for word in ("Traceback", 'File "', "Exception", "Unexpected"):
         assert word not in result.text, result.text
     pairs = (each.strip().partition(": ") for each in lines if each.startswith("  "))
     return {path: reason for path, _, reason in pairs}
@@ -107,7 +109,7 @@ def test_a_refusal_is_one_list_with_the_paths_of_the_program(
     typescript: Project, case: str
 ) -> None:
     wrong, expected = REFUSALS[case]
-    program = POOL.format(wrong=wrong)
+    program = POOL.format(wrong=wrong, late=LATE if ": late" in wrong or "[late" in wrong else "")
     (typescript.directory / "index.ts").write_text(program, encoding="utf-8")
 
     result = typescript.preview("dev", fails=True)
@@ -120,7 +122,7 @@ def test_a_refusal_is_one_list_with_the_paths_of_the_program(
 
 
 def test_a_misspelt_key_does_not_compile(typescript: Project) -> None:
-    program = POOL.format(wrong="repplicas: 4").replace(" as any", "")
+    program = POOL.format(wrong="repplicas: 4", late="").replace(" as any", "")
     (typescript.directory / "index.ts").write_text(program, encoding="utf-8")
     done = subprocess.run(
         TYPESCRIPT.compiled, cwd=typescript.directory, capture_output=True, text=True, check=False
@@ -133,7 +135,7 @@ def test_a_misspelt_key_does_not_compile(typescript: Project) -> None:
 
 def test_a_key_that_the_package_leaves_out_is_the_compilers_alone(typescript: Project) -> None:
     """Pulumi's generated class passes on the inputs it knows: a plugin never sees the others."""
-    program = POOL.format(wrong="repplicas: 4")
+    program = POOL.format(wrong="repplicas: 4", late="")
     (typescript.directory / "index.ts").write_text(program, encoding="utf-8")
 
     assert "repplicas" not in typescript.preview("dev").text

@@ -65,10 +65,12 @@ def life(project: Project, language: Language) -> Life:
     made = project.up("dev")
     state = project.state("dev")
     again = project.up("dev")
+    source = project.directory / language.source
+    right = source.read_text(encoding="utf-8")
     edit(project, language, *language.one)
     refused = project.up("dev", fails=True)
     kept = project.state("dev")
-    edit(project, language, *reversed(language.one))
+    source.write_text(right, encoding="utf-8")
     edit(project, language, *language.more)
     changed = project.up("dev")
     edit(project, language, *language.unprotected)

@@ -142,6 +142,20 @@ def test_every_wrong_input_is_named_as_the_program_wrote_it(
     assert not deployment.recording.resources
 
 
+def test_a_fix_is_not_said_in_python(plugin: Plugin, deployment: Deployment) -> None:
+    pools = {"gpu": {key: POOL[key] for key in ("instanceTypes", "sharing")}}
+
+    unconnected = plugin.refused(deployment, "DevicePlugin", {"pools": pools})
+    late = plugin.refused(deployment, "GpuPool", {**POOL, "pool": UNKNOWN})
+
+    assert unconnected.errors["opts.providers"].endswith(
+        "Give the cluster's: the resource option providers, with one made from its kubeconfig."
+    )
+    assert late.errors["pool"].endswith(
+        "Give a plain value, such as one of the stack's configuration."
+    )
+
+
 def test_inputs_of_no_shape_are_refused(plugin: Plugin, deployment: Deployment) -> None:
     given = {"pool": 7, "instanceTypes": "g5.xlarge", "nodes": [], "sharing": "timeSlicing"}
 

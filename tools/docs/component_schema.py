@@ -24,6 +24,7 @@ import eks_gpushare
 from eks_gpushare.config.schema import field_descriptions
 from eks_gpushare.plugin.names import python_name, schema_name
 from eks_gpushare.plugin.schema import FILE, NAME, NAMESPACE
+from eks_gpushare.plugin.words import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -109,7 +110,13 @@ def _told(prop: Schema) -> Schema:
 
 
 def _in_one_line(text: str) -> str:
-    return " ".join(text.split())
+    """A description, with the keys that it names as other languages have them."""
+    named = re.sub(
+        r"(?<=`)[a-z0-9]+(?:_[a-z0-9]+)+(?=`)",
+        lambda match: schema_name(match[0]),
+        " ".join(text.split()),
+    )
+    return elsewhere(named)
 
 
 def _token(name: str) -> str:

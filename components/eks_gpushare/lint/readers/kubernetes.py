@@ -20,8 +20,8 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
-from eks_gpushare.lint.readers.mig_parted import MigPartedReader
 from eks_gpushare.lint.readers.lone_containers import lone_containers
+from eks_gpushare.lint.readers.mig_parted import MigPartedReader
 from eks_gpushare.lint.readers.objects import judge_object
 from eks_gpushare.lint.readers.pods import pod_labels, pod_places
 from eks_gpushare.lint.readers.values import mapping, mappings, text

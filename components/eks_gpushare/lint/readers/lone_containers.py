@@ -91,6 +91,8 @@ def _placed(document: Document, above: FieldPath, resources: str) -> Document:
         if tuple(path[depth : depth + 2]) != _FIRST:
             return outer(path)
         inside = path[depth + 2 :]
-        return outer((*above, *((resources, *inside[1:]) if inside[:1] == ("resources",) else inside)))
+        return outer(
+            (*above, *((resources, *inside[1:]) if inside[:1] == ("resources",) else inside))
+        )
 
     return replace(document, position=position, editable=False)
