@@ -25,7 +25,7 @@ _KEPT = ("instanceTypes", "nodes", "labels", "taints", "sharing", "amiFamily", "
 """Keys of a pool that say something about what runs on its nodes; the others make the nodes."""
 _SECURE = {"secure"}
 _WORKSPACE = "http://prometheus.lab"
-"""Stands for the address of a workspace, which the rules refuse: it answers signed requests only."""
+"""Stands for the address of a workspace, which answers signed requests only: rules refuse it."""
 
 
 def on_existing_cluster(file: Path, kubeconfig: Path, program: Path) -> str:
