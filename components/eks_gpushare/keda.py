@@ -111,7 +111,7 @@ class Keda(pulumi.ComponentResource):
         identity = _identity(name, spec, cluster_name, child)
         # Pods that were there before their identity would not have it.
         after = pulumi.ResourceOptions(parent=self, depends_on=identity)
-        self._release = chart_release(
+        self.release = chart_release(
             f"{name}-release",
             RELEASE_NAME,
             namespace.metadata.name,
@@ -128,7 +128,10 @@ class Keda(pulumi.ComponentResource):
                 kind=document["kind"],
                 metadata=document["metadata"],
                 spec=document["spec"],
-                opts=pulumi.ResourceOptions(parent=self, depends_on=[self._release]),
+                # It goes with the definition of its kind, which goes with the release.
+                opts=pulumi.ResourceOptions(
+                    parent=self, depends_on=[self.release], replace_with=[self.release]
+                ),
             )
         self.namespace = namespace.metadata.name
         self.register_outputs({"namespace": self.namespace})

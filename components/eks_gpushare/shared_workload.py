@@ -140,14 +140,31 @@ class SharedWorkload(pulumi.ComponentResource):
         warn(found, self)
 
     @classmethod
-    def _from_spec(cls, name: str, spec: SharedWorkloadSpec, opts: pulumi.ResourceOptions) -> Self:
-        """Make a workload that is checked already."""
+    def _from_spec(
+        cls,
+        name: str,
+        spec: SharedWorkloadSpec,
+        opts: pulumi.ResourceOptions,
+        scaler: list[pulumi.Resource],
+    ) -> Self:
+        """Make a workload that is checked already.
+
+        Args:
+            name: Name of the component.
+            spec: The workload and its pools.
+            opts: Pulumi's resource options.
+            scaler: The release of KEDA, with which a ScaledObject is replaced.
+        """
         made = cls.__new__(cls)
-        made._register(name, spec, opts)
+        made._register(name, spec, opts, scaler)
         return made
 
     def _register(
-        self, name: str, spec: SharedWorkloadSpec, opts: pulumi.ResourceOptions | None
+        self,
+        name: str,
+        spec: SharedWorkloadSpec,
+        opts: pulumi.ResourceOptions | None,
+        scaler: list[pulumi.Resource] | None = None,
     ) -> None:
         super().__init__(
             "eks-gpushare:index:SharedWorkload",
@@ -161,7 +178,9 @@ class SharedWorkload(pulumi.ComponentResource):
         timeouts = pulumi.CustomTimeouts(create=_TIMEOUT, update=_TIMEOUT)
         waited = pulumi.ResourceOptions(parent=self, custom_timeouts=timeouts)
         made = Deployment(f"{name}-deployment", **_fields(document), opts=waited)
-        after = pulumi.ResourceOptions(parent=self, depends_on=[made])
+        # The definition of its kind goes with KEDA's release, and it with the definition: it has to
+        # go while KEDA can take away its finalizer, and to come again with the next release.
+        after = pulumi.ResourceOptions(parent=self, depends_on=[made], replace_with=scaler)
         self.address = pulumi.Output.from_input("")
         if (service := workloads.service(spec.name, spec)) is not None:
             Service(f"{name}-service", **_fields(service), opts=child)

@@ -82,13 +82,14 @@ class WorkloadParts:
         """
         keda = self._keda(system)
         warm = self._warm_room(plans, everything)
-        return [*keda, *warm, *self._workloads([*everything, *keda, *warm])]
+        scaler: list[pulumi.Resource] = [each.release for each in keda]
+        return [*keda, *warm, *self._workloads([*everything, *keda, *warm], scaler)]
 
     def _options(self, after: list[pulumi.Resource]) -> pulumi.ResourceOptions:
         wired = pulumi.ResourceOptions(provider=self._refs.provider, depends_on=after)
         return pulumi.ResourceOptions.merge(self._child, wired)
 
-    def _keda(self, after: list[pulumi.Resource]) -> list[pulumi.Resource]:
+    def _keda(self, after: list[pulumi.Resource]) -> list[Keda]:
         given = self._spec.keda
         if given is None or not given.install:
             return []
@@ -119,7 +120,9 @@ class WorkloadParts:
             ),
         ]
 
-    def _workloads(self, after: list[pulumi.Resource]) -> list[pulumi.Resource]:
+    def _workloads(
+        self, after: list[pulumi.Resource], scaler: list[pulumi.Resource]
+    ) -> list[pulumi.Resource]:
         workloads = self._spec.workloads or {}
         opts = self._options(after)
         namespaces = dict.fromkeys(
@@ -151,10 +154,19 @@ class WorkloadParts:
         ]
         return [
             *made,
-            *(self._workload(name, each, [*after, *made]) for name, each in workloads.items()),
+            *(
+                self._workload(name, each, [*after, *made], scaler)
+                for name, each in workloads.items()
+            ),
         ]
 
-    def _workload(self, name: str, given: Any, after: list[pulumi.Resource]) -> SharedWorkload:
+    def _workload(
+        self,
+        name: str,
+        given: Any,
+        after: list[pulumi.Resource],
+        scaler: list[pulumi.Resource],
+    ) -> SharedWorkload:
         catalog = self._spec.catalog
         served = tuple(
             converted(ServedPool, self._spec.pools[pool], name=pool, catalog=catalog)
@@ -169,7 +181,7 @@ class WorkloadParts:
         spec = converted(SharedWorkloadSpec, given, **own)
         wired = pulumi.ResourceOptions(providers=[self._refs.provider], depends_on=after)
         opts = pulumi.ResourceOptions.merge(self._child, wired)
-        return SharedWorkload._from_spec(f"{self._name}-workload-{name}", spec, opts)
+        return SharedWorkload._from_spec(f"{self._name}-workload-{name}", spec, opts, scaler)
 
 
 def _fields(document: Mapping[str, Any]) -> dict[str, Any]:

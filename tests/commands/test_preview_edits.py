@@ -274,7 +274,7 @@ def test_keda_in_another_namespace_takes_what_it_scales_by_with_it(ask: Ask) -> 
 
     assert (name, effect) == (KEDA_RELEASE, "replace")
     assert "device plugin" not in message
-    assert "every ScaledObject goes with the definitions of its kinds" in message
+    assert "with it the ScaledObjects of the stack; those of others go with" in message
 
 
 def test_a_release_of_the_program_itself_is_no_device_plugin(run: Run, tmp_path: Path) -> None:

@@ -60,9 +60,18 @@ def larger(
 
 
 @pytest.fixture(scope="module")
-def destroyed(larger: Result, project: Project) -> Result:
-    """The end."""
+def moved(
+    larger: Result, project: Project, stack_file_of_workloads: StackFile, edited: Edit
+) -> Result:
+    """The fourth, with KEDA in another namespace, and nothing else than at first."""
     assert larger.code == 0
+    return project.up(STACK, edited(stack_file_of_workloads, "keda.namespace", "scaling"))
+
+
+@pytest.fixture(scope="module")
+def destroyed(moved: Result, project: Project) -> Result:
+    """The end."""
+    assert moved.code == 0
     return project.destroy(STACK)
 
 
@@ -88,6 +97,19 @@ def test_other_numbers_change_what_they_are_numbers_of(larger: Result) -> None:
         SCALED_OBJECT: "update",
         "Deployment gpushare-warm-room-gpu-shares": "update",
     }
+
+
+def test_what_keda_scales_by_goes_and_comes_with_it(moved: Result) -> None:
+    """The release has the definitions of its kinds in it, and a ScaledObject has a finalizer."""
+    objects = {SCALED_OBJECT, "ClusterTriggerAuthentication gpushare-keda-authentication"}
+    gone, made = (
+        [resource for operation, resource in moved.steps if operation == wanted]
+        for wanted in ("delete-replaced", "create-replacement")
+    )
+
+    assert set(gone[: gone.index(KEDA)]) == objects
+    assert {*made[made.index(KEDA) + 1 :]} == objects
+    assert DEPLOYMENT not in {*gone, *made}
 
 
 def test_destroying_leaves_nothing(destroyed: Result, project: Project) -> None:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.program.preview import preview
+from eks_gpushare.stack_file.check import check_stack_file
+from eks_gpushare.stack_file.file import stack_file_of
 from eks_gpushare.stack_file.project import find_project
 from eks_gpushare_lab.engine import engine as engines
 from eks_gpushare_lab.engine import guard, tools
@@ -110,7 +112,7 @@ def shared_by(previewed: Any) -> list[Any]:
     return found
 
 
-def test_amazons_prometheus_is_asked_by_its_address(tmp_path: Path) -> None:
+def test_amazons_prometheus_is_asked_by_an_address(tmp_path: Path) -> None:
     """KEDA has no role on a cluster that is there, and in the lab it needs none."""
     content = stack(
         tmp_path,
@@ -127,13 +129,14 @@ def test_amazons_prometheus_is_asked_by_its_address(tmp_path: Path) -> None:
         """,
     )
 
-    assert content["config"]["eks-gpushare:environment"]["keda"] == {
+    environment = content["config"]["eks-gpushare:environment"]
+    assert environment["keda"] == {
         "replicas": 1,
-        "prometheus": {
-            "processMetrics": True,
-            "url": "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-1a2b",
-        },
+        "prometheus": {"processMetrics": True, "url": "http://prometheus.lab"},
     }
+    # And the rules take that for an address.
+    report = check_stack_file(stack_file_of(json.dumps(content), "Pulumi.mine.yaml"))
+    assert [each for each in report.findings if each.path.startswith("keda.prometheus")] == []
 
 
 def test_a_chart_on_disk_is_found_from_wherever_the_program_runs(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.catalog.arns import workspace_of
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.documents.local_paths import located
 from eks_gpushare.program.stack_config import ENCRYPTED_TEXT
@@ -25,6 +24,8 @@ _AUTOSCALERS = ("karpenter", "karpenterCrd", "clusterAutoscaler")
 _KEPT = ("instanceTypes", "nodes", "labels", "taints", "sharing", "amiFamily", "customAmi")
 """Keys of a pool that say something about what runs on its nodes; the others make the nodes."""
 _SECURE = {"secure"}
+_WORKSPACE = "http://prometheus.lab"
+"""Stands for the address of a workspace, which answers signed requests only: rules refuse it."""
 
 
 def on_existing_cluster(file: Path, kubeconfig: Path, program: Path) -> str:
@@ -67,14 +68,15 @@ def _existing(environment: Mapping[str, Any], kubeconfig: Path, program: Path) -
 
 
 def _keda(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A workspace of Amazon's by its address: no role is to be had, and the lab asks for none."""
+    """With an address for a workspace of Amazon's, which takes a role to be asked.
+
+    What is behind an address is the lab's own Prometheus, whatever the address.
+    """
     asked = given.get("prometheus")
-    arn = asked.get("workspaceArn") if isinstance(asked, dict) else None
-    workspace = workspace_of(arn) if isinstance(arn, str) else None
-    if workspace is None or not isinstance(asked, dict):
+    if not isinstance(asked, dict) or "workspaceArn" not in asked:
         return dict(given)
     others = {key: value for key, value in asked.items() if key != "workspaceArn"}
-    return {**given, "prometheus": {**others, "url": workspace.address}}
+    return {**given, "prometheus": {**others, "url": _WORKSPACE}}
 
 
 def _pool(pool: Mapping[str, Any]) -> dict[str, Any]:

@@ -131,10 +131,14 @@ class Scaled:
         when they are there: it knows its instances as they were when it last asked.
         """
         with self.paused():
-            for name in names:
-                self.session.client.apply(deployment(name, self.pools[name]))
+            self.start(*names)
             wanted = sum(self.pools[name].pods for name in names)
             self.await_that(lambda: self.waiting(names) == wanted, f"{wanted} pods wait")
+
+    def start(self, *names: str) -> None:
+        """Have the pods of some pools, some of which may find room at once."""
+        for name in names:
+            self.session.client.apply(deployment(name, self.pools[name]))
 
     @contextmanager
     def paused(self) -> Iterator[None]:

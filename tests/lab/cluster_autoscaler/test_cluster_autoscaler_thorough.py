@@ -6,14 +6,13 @@ EKS_GPUSHARE_TEST_CLUSTER_AUTOSCALER=1.
 
 from __future__ import annotations
 
-import math
 import os
-import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eks_gpushare_lab.cloud.node_groups import scaling_group_of
 from eks_gpushare_lab.cloud.settings import CloudSettings, Shortage
 
 if TYPE_CHECKING:
@@ -33,11 +32,10 @@ PoolType = Any
 Breaks = Any
 
 GPU, SHARED = "nvidia.com/gpu", "nvidia.com/gpu.shared"
-P4D = "[p4d.24xlarge]"
 TEN, RENAMED = "mode: timeSlicing, replicas: 10", "mode: timeSlicing, replicas: 10, rename: true"
-NEVER_SECONDS = 3600.0
-SEED = 12
-_MIG = "mode: mig, layout: all-1g.5gb"
+
+
+RESOURCES = "k8s.io/cluster-autoscaler/node-template/resources/"
 
 
 def test_nodes_come_from_zero_and_go_back_to_zero(
@@ -146,35 +144,36 @@ def test_without_the_label_nodes_are_removed_before_a_plugin_that_is_later(
         assert all(each["ended"] - each["joined"] < late.plugin for each in removed)
 
 
-def test_any_number_of_pods_gets_as_many_nodes_as_it_fills(
+def test_tags_of_the_node_group_go_over_those_of_its_auto_scaling_group(
     scaled_lab: ScaledLab, pool: PoolType, tmp_path: Path
 ) -> None:
-    """Nodes never join here, so that nothing but the autoscaler's arithmetic is seen."""
-    chosen = random.Random(SEED)  # noqa: S311  (no secret)
-    kinds = {
-        "ten": (f"{{{RENAMED}}}", SHARED, "[g5.xlarge]", 10),
-        "forty": (f"{{{RENAMED}}}", SHARED, "[g5.12xlarge]", 40),
-        "four": ("{mode: mps, replicas: 4, rename: true}", SHARED, "[g6.xlarge]", 4),
-        "plain": (f"{{{TEN}}}", GPU, "[g5.xlarge]", 10),
-        "mixed": (f"{{{_MIG}}}", "nvidia.com/mig-1g.5gb", P4D, 56),
-        "single": (f"{{{_MIG}, strategy: single}}", GPU, P4D, 56),
-        "both": (
-            f"{{{_MIG}, timeSlicing: {{replicas: 4, rename: true}}}}",
-            "nvidia.com/mig-1g.5gb.shared",
-            P4D,
-            224,
-        ),
-    }
-    wanted, pools = {}, {}
-    for kind, (sharing, resource, types, shares) in kinds.items():
-        edges = (1, shares, shares + 1, chosen.randint(1, 300))
-        for n in dict.fromkeys(min(edge, 300) for edge in edges):
-            name = f"{kind}-{n}"
-            pools[name] = pool(sharing, resource, n, types, most=100)
-            wanted[name] = math.ceil(n / shares)
-    with scaled_lab(pools, tmp_path, CloudSettings(start=NEVER_SECONDS)) as lab:
+    """EKS hands on no tags of a node group, and somebody may have tagged what it made."""
+    boto3 = pytest.importorskip("boto3")
+    pools = {name: pool(f"{{{RENAMED}}}", SHARED, 25) for name in ("tagged", "plain")}
+    with scaled_lab(pools, tmp_path) as lab:
+        (group,) = (
+            scaling_group_of(each)
+            for each in lab.cloud.account.node_groups
+            if each.name == "tagged"
+        )
+        keys = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+        aws = boto3.client(
+            "autoscaling", region_name="us-west-2", endpoint_url=lab.cloud.url, **keys
+        )
+        tag = {
+            "ResourceId": group,
+            "ResourceType": "auto-scaling-group",
+            "Key": f"{RESOURCES}{SHARED}",
+            "Value": "4",
+            "PropagateAtLaunch": False,
+        }
+        asked = lab.asked_for_groups()
+        aws.create_or_update_tags(Tags=[tag])
+        lab.await_that(lambda: lab.asked_for_groups() > asked, "it asks AWS again", 90)
+        (found,) = aws.describe_auto_scaling_groups(AutoScalingGroupNames=[group])[
+            "AutoScalingGroups"
+        ]
+        assert {each["Key"]: each["Value"] for each in found["Tags"]}[tag["Key"]] == "4"
         lab.deploy(*pools)
-        lab.await_that(lambda: all(lab.launched(name) for name in pools), "each has a node", 300)
-        lab.await_rest()
 
-        assert {name: len(lab.launched(name)) for name in pools} == wanted
+        assert lab.await_rest() == {"tagged": (3, 25), "plain": (3, 25)}

@@ -47,9 +47,9 @@ _OF: Mapping[str, _Says] = {
     # (keda/templates/crds of kedacore/charts, 2.20.2, read 2026-11-22).
     "eks-gpushare:index:Keda": _Says(
         "KEDA restarts; nodes and pods stay, and no workload changes its number of pods meanwhile",
-        "KEDA is removed and installed anew, and every ScaledObject goes with the definitions of "
-        "its kinds: nodes and pods stay, and workloads keep the number of pods that they have "
-        "until an update with --refresh has made their ScaledObjects again",
+        "KEDA is removed and installed anew, and with it the ScaledObjects of the stack; those of "
+        "others go with the definitions of their kind; nodes and pods stay, and no workload "
+        "changes its number of pods meanwhile",
     ),
 }
 _OF_OTHERS = _Says(
