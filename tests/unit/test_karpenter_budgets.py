@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eks_gpushare.config.autoscaling import DisruptionBudget
+from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.rules.karpenter_budgets import _allowed, _smaller
 
 NONE = {"min": None, "desired": None, "max": None}
@@ -152,6 +153,19 @@ def test_pods_are_moved_by_other_policies_too() -> None:
 )
 def test_what_other_rules_refuse_is_left_to_them(budgets: list[dict[str, Any]]) -> None:
     assert found(pool(*budgets)) == []
+    assert findings(pool(*budgets), CHECK_FAILED.id) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "of", "allowed"),
+    [
+        *(("10%", 10, 1), ("10%", 11, 2), ("1%", 100, 1), ("1%", 101, 2), ("100%", 7, 7)),
+        *(("0%", 5, 0), ("1%", 1, 1), (3, 2, 2), (3, 7, 3), (0, 7, 0)),
+    ],
+)
+def test_a_part_is_rounded_up(nodes: int | str, of: int, allowed: int) -> None:
+    """As GetScaledValueFromIntOrPercent does for Karpenter."""
+    assert _allowed(DisruptionBudget(nodes=nodes), of) == allowed
 
 
 AMOUNTS = st.one_of(st.integers(0, 12), st.integers(0, 100).map("{}%".format))
