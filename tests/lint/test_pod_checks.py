@@ -27,6 +27,7 @@ from eks_gpushare.lint.checks import pods as checks
 from eks_gpushare.lint.pod_demand import demand_of
 from eks_gpushare.lint.readers import values
 from eks_gpushare.lint.readers.words import close_to, shown
+from eks_gpushare.lint.rules.chart_values import IDLE_VALUE
 from eks_gpushare.sharing.nodes import allocatable
 
 if TYPE_CHECKING:
@@ -312,6 +313,7 @@ def seeing(value: Any, **more: Any) -> dict[str, Any]:
 def test_devices_by_hand_are_found(spec: Any) -> None:
     (found,) = looked(checks.devices_are_given, pod(spec))
 
+    assert found.message.startswith("The Deployment app sets NVIDIA_VISIBLE_DEVICES to ")
     assert found.path[-3:] == ("env", 1, "value")
 
 
@@ -619,6 +621,17 @@ def test_a_share_comes_with_a_cpu(items: tuple[Item, ...], known: str | None) ->
         assert f"gets {ROOM.cpu_millis // 8}m and {ROOM.memory_mib // 8} MiB" in each.message
 
 
+def test_a_configuration_that_is_known_says_little_of_gpus_that_are_not() -> None:
+    pool = nodes("p4d.24xlarge", labels=PRESENT, user_data=UNKNOWN)
+    text = "version: v1\nsharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 100}]}}"
+    release = plugin({"migStrategy": "mixed", "config": {"name": "a"}})
+    (found,) = looked(
+        thin_shares.shares_have_a_cpu, pool, release, config_map("a", {"default": text})
+    )
+
+    assert f"of the node group gpu {IF} 800 shares" in found.message
+
+
 def test_a_share_comes_with_a_gibibyte() -> None:
     small = gpu_instance_types()["g4dn.xlarge"]
     most = min(allocatable(small).cpu_millis // 1000, allocatable(small).memory_mib // 1024)
@@ -712,6 +725,34 @@ def test_a_value_is_told_of_where_it_stands(paths: Any, path: Any) -> None:
     )
 
     assert found.path == path
+
+
+def test_an_idle_value_is_told_of_unless_it_is_the_charts_own_file() -> None:
+    keys = chart_keys("gpu-operator")
+    assert keys is not None
+    idle = next(place for place, kind in keys.places.items() if kind == "idle")
+    value: Any = "x"
+    for key in reversed(idle):
+        value = {key: value}
+    known = sorted({place[0] for place in (*keys.places, *keys.blocks)} - {idle[0]})
+    most = len(known) + 1
+    enough = -(-most * 8 // 10) - 1  # beside the idle value's own
+    few, own = ({**dict.fromkeys(known[:count]), **value} for count in (enough - 1, enough))
+
+    def told(given: Any) -> list[tuple[str, ...]]:
+        found = looked(chart_values.values_are_read, chart("gpu-operator", given))
+        return [each.path for each in found if each.rule is IDLE_VALUE]  # type: ignore[misc]
+
+    assert told(few) == [idle]
+    assert told(own) == []
+
+
+def test_what_is_not_known_in_a_list_is_no_value_of_a_wrong_type() -> None:
+    release = plugin(
+        {"tolerations": [UNKNOWN], "nodeSelector": UNKNOWN, "affinity": {"a": UNKNOWN}}
+    )
+
+    assert looked(chart_values.values_are_read, release) == []
 
 
 # Words and numbers as somebody wrote them.
