@@ -36,6 +36,7 @@ def test_so_many_levels_are_followed(opened: str) -> None:
 
     assert problems(deep) == []
     assert problems(f"{first_level}{deep}") == [f"more than {MAX_DEPTH} levels of nesting"]
+    assert problems(f"- [b]\n- {deep}") == [f"more than {MAX_DEPTH} levels of nesting"]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_nodes_that_differ_in_nothing_are_counted() -> None:
         node(labels=UNKNOWN),
         node(taints=UNKNOWN),
         node("NodePool"),
-        nodes(least=1, most=1),
+        nodes(least=0, most=4),
         node(cluster="b"),
     ],
 )
@@ -129,6 +130,7 @@ def test_what_may_differ_is_not(each: Nodes) -> None:
     several = together([each, node(), each])
 
     assert len(several) == (2 if each.cluster else 3)
+    assert each.cluster or sum(one is each for one in several) == 2
 
 
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}
