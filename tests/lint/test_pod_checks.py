@@ -501,6 +501,8 @@ def asking(cpu: Any = None, memory: Any = None, **more: Any) -> dict[str, Any]:
             5,
         ),
         ({"containers": [asking(1)], "resources": {"requests": {"cpu": 4}}}, 4),
+        ({"containers": [asking(1)], "resources": {"requests": {"cpu": 0}}}, 0),
+        ({"containers": [{}], "initContainers": [asking("500m")]}, 0.5),
         ({"containers": [asking(cpu=True), asking(-1), asking("many"), asking(UNKNOWN)]}, 0),
         ({"containers": [{"resources": {"limits": {"cpu": 2}}}]}, 2),
         ({"containers": [{"resources": {"limits": {"cpu": 2}, "requests": {"cpu": 1}}}]}, 1),
