@@ -215,3 +215,38 @@ def test_names_of_ports_are_listed(ports: Any, names: str) -> None:
     assert found.message == (
         f"The Service model sends to the port web of its pods, whose ports have the names {names}."
     )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pointer(
+            "HorizontalPodAutoscaler",
+            {
+                "scaleTargetRef": {"kind": "Deployment", "name": "model"},
+                "triggers": [{"type": "prometheus", "metadata": {"query": "("}}],
+            },
+        ),
+        pointer(
+            "ScaledObject",
+            {
+                "scaleTargetRef": {"name": "model"},
+                "triggers": UNKNOWN,
+                "advanced": {"scalingModifiers": {"formula": "busy + 1"}},
+            },
+        ),
+        pointer(
+            "ScaledObject",
+            {
+                "scaleTargetRef": {"name": "model"},
+                "triggers": [
+                    {"type": "cron", "metadata": {"query": "("}},
+                    {"type": "prometheus", "metadata": {"query": UNKNOWN}},
+                    {"type": "prometheus", "metadata": {}},
+                ],
+            },
+        ),
+    ],
+)
+def test_what_is_no_trigger_with_a_query_is_not_judged(given: Pointer) -> None:
+    assert codes(work(), given) == []

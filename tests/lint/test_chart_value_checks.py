@@ -24,8 +24,6 @@ from eks_gpushare.lint.rules.chart_values import IDLE_VALUE
 if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
 
-NVIDIA = "nvidia.com"
-
 
 def looked(edge: Any, *given: Item) -> list[Problem]:
     found = list(edge.look(Inventory(given, complete=True)))

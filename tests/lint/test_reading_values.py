@@ -17,7 +17,7 @@ from eks_gpushare.lint.readers.pods import pod_labels, pod_places
 from eks_gpushare.lint.rules.terraform import node_group_rules
 from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.lint.texts import read_texts
-from eks_gpushare.stack_file.yaml_events import StopReadingError
+from eks_gpushare.stack_file.yaml_problems import StopReadingError
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Nodes
@@ -29,7 +29,7 @@ def problems(text: str) -> list[str]:
 
 @pytest.mark.parametrize("opened", ["[]", "{}"])
 def test_so_many_levels_are_followed(opened: str) -> None:
-    first, last = opened
+    first, last = opened[0], opened[1]
     step = first if first == "[" else f"{first}a: "
     deep = step * MAX_DEPTH + "b" + last * MAX_DEPTH
     first_level = "- " if first == "[" else "x:\n  "
@@ -178,6 +178,17 @@ TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name":
             "Service",
             {"spec": {"replicas": 7, "predictor": {"containers": [{"name": "a"}]}}},
             [(("spec", "predictor"), ("spec", "predictor"), 7)],
+        ),
+        (
+            "Own",
+            {"spec": {"a": {"replicas": 7, "b": {"c": TEMPLATE}}}},
+            [(("spec", "a", "b", "c"), ("spec", "a", "b", "c", "spec"), 7)],
+        ),
+        ("Own", {"spec": {"c": TEMPLATE}}, [(("spec", "c"), ("spec", "c", "spec"), 1)]),
+        (
+            "Own",
+            {"replicas": 9, "spec": {"replicas": "many", "c": TEMPLATE}},
+            [(("spec", "c"), ("spec", "c", "spec"), 1)],
         ),
         ("Own", {"spec": {"x": {"containers": []}}}, []),
         ("Own", {"spec": {"x": {"containers": ["a"]}}}, []),
