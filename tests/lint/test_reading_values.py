@@ -164,6 +164,18 @@ TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name":
                 )
             ],
         ),
+        ("Job", {}, [(("spec", "template"), ("spec", "template", "spec"), 1)]),
+        (
+            "CronJob",
+            {"spec": {"jobTemplate": {"spec": {}}}},
+            [
+                (
+                    ("spec", "jobTemplate", "spec", "template"),
+                    ("spec", "jobTemplate", "spec", "template", "spec"),
+                    1,
+                )
+            ],
+        ),
         (
             "RayCluster",
             {"spec": {"groups": [{"replicas": 5, "template": TEMPLATE}]}},
