@@ -172,3 +172,81 @@ def test_brackets_of_queries() -> None:
     assert unbalanced("sum(rate(x[5m]))") == ""
     assert unbalanced("sum(x") == "a ( is not closed"
     assert unbalanced("x]") == "a ] closes nothing"
+
+
+@pytest.mark.parametrize(
+    ("triggers", "names"),
+    [
+        ([{"type": "cron", "name": "b"}, {"type": "cron", "name": "a"}], "a, b"),
+        ([{"type": "cron", "name": "a"}, {"type": "cron"}], "a"),
+        ([{"type": "cron"}], "without names"),
+    ],
+)
+def test_names_of_triggers_are_listed(triggers: list[dict[str, str]], names: str) -> None:
+    modifiers = {"scalingModifiers": {"formula": "busy + 1"}}
+    spec = {"scaleTargetRef": {"name": "model"}, "triggers": triggers, "advanced": modifiers}
+    (found,) = problems(work(), pointer("ScaledObject", spec))
+
+    assert found.message == (
+        f"The formula of the ScaledObject model has busy, and its triggers are {names}."
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "have"),
+    [({"b": "c", "a": True}, "b=c, a=true"), ({}, "none")],
+)
+def test_labels_that_pods_of_that_name_have_are_listed(labels: Any, have: str) -> None:
+    (found,) = problems(work(labels=labels), service({"app": "modle"}))
+
+    assert found.message.endswith(
+        f"no workload of its namespace has such. Those of the Deployment model have {have}."
+    )
+
+
+@pytest.mark.parametrize(
+    ("ports", "names"),
+    [([{"name": "b"}, {"name": "a"}, {"containerPort": 80}], "a, b"), ([{}], "none")],
+)
+def test_names_of_ports_are_listed(ports: Any, names: str) -> None:
+    spec = {"containers": [{"name": "main", "ports": ports}]}
+    (found,) = problems(work(spec=spec), service(port="web"))
+
+    assert found.message == (
+        f"The Service model sends to the port web of its pods, whose ports have the names {names}."
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pointer(
+            "HorizontalPodAutoscaler",
+            {
+                "scaleTargetRef": {"kind": "Deployment", "name": "model"},
+                "triggers": [{"type": "prometheus", "metadata": {"query": "("}}],
+            },
+        ),
+        pointer(
+            "ScaledObject",
+            {
+                "scaleTargetRef": {"name": "model"},
+                "triggers": UNKNOWN,
+                "advanced": {"scalingModifiers": {"formula": "busy + 1"}},
+            },
+        ),
+        pointer(
+            "ScaledObject",
+            {
+                "scaleTargetRef": {"name": "model"},
+                "triggers": [
+                    {"type": "cron", "metadata": {"query": "("}},
+                    {"type": "prometheus", "metadata": {"query": UNKNOWN}},
+                    {"type": "prometheus", "metadata": {}},
+                ],
+            },
+        ),
+    ],
+)
+def test_what_is_no_trigger_with_a_query_is_not_judged(given: Pointer) -> None:
+    assert codes(work(), given) == []

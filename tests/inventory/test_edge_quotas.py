@@ -151,6 +151,7 @@ def test_queues_that_promise_too_much_are_named() -> None:
         "The ClusterQueue team, the ClusterQueue team have nominal quotas of 10 of nvidia.com/gpu "
         "together, and all nodes have 8 when there are as many as there may be."
     )
+    assert found.source is other.source
 
 
 @pytest.mark.parametrize(

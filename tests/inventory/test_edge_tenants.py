@@ -194,6 +194,8 @@ def test_the_leak_is_said_once_of_nodes_and_of_those_that_tenants_share() -> Non
 
     assert [code for code, _ in found] == ["GPU1161"]
     assert found[0][1].startswith("Pods of the tenants a, b may be on the node group gpu, where")
+    (leak,) = problems(both, shared(), *two, *PODS, of=[tenants.LEAK])
+    assert leak.severity is None  # nobody is to be kept apart
     apart = (pool("a", user_data=""), pool("b", user_data=""), shared(), *two, *EACH)
     assert said(tenants.apart, *apart) == []
     third = (pool("c", user_data=""), *apart)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 from inventory_of import chart, nodes
 
+from eks_gpushare.inventory.edges import landing, mig
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.registry import edges_in
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.wording import at_start, if_missing
 
@@ -58,6 +61,15 @@ def test_a_value_stands_where_it_or_what_holds_it_does(
     release = replace(chart("gpu-operator", paths=paths), source=Source("it", path=above))
 
     assert value_place(release, ("nfd", "worker")) == place
+
+
+def test_the_checks_of_a_module_are_those_that_it_defines() -> None:
+    borrowing = ModuleType("borrowing")
+    vars(borrowing).update(pods_land=landing.pods_land, NAME="text")
+
+    assert edges_in(landing) == (landing.pods_land,)
+    assert edges_in(mig, landing) == (mig.undone, mig.layouts, mig.managers, landing.pods_land)
+    assert edges_in(borrowing) == ()
 
 
 def test_names_begin_sentences() -> None:

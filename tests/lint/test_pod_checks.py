@@ -1,4 +1,4 @@
-"""What lint says of pods and of values of charts, whatever else is there."""
+"""What lint says of pods, whatever else is there."""
 
 from __future__ import annotations
 
@@ -14,19 +14,15 @@ from inventory_of import (
     operator,
     plugin,
     pods,
-    said,
 )
 
 from eks_gpushare.catalog import gpu_instance_types
-from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.checks import chart_values, gpu_names, room, thin_shares
+from eks_gpushare.lint.checks import gpu_names, room, thin_shares
 from eks_gpushare.lint.checks import pods as checks
 from eks_gpushare.lint.pod_demand import demand_of
-from eks_gpushare.lint.readers import values
-from eks_gpushare.lint.readers.words import close_to, shown
 from eks_gpushare.sharing.nodes import allocatable
 
 if TYPE_CHECKING:
@@ -312,6 +308,7 @@ def seeing(value: Any, **more: Any) -> dict[str, Any]:
 def test_devices_by_hand_are_found(spec: Any) -> None:
     (found,) = looked(checks.devices_are_given, pod(spec))
 
+    assert found.message.startswith("The Deployment app sets NVIDIA_VISIBLE_DEVICES to ")
     assert found.path[-3:] == ("env", 1, "value")
 
 
@@ -511,6 +508,8 @@ def asking(cpu: Any = None, memory: Any = None, **more: Any) -> dict[str, Any]:
             5,
         ),
         ({"containers": [asking(1)], "resources": {"requests": {"cpu": 4}}}, 4),
+        ({"containers": [asking(1)], "resources": {"requests": {"cpu": 0}}}, 0),
+        ({"containers": [{}], "initContainers": [asking("500m")]}, 0.5),
         ({"containers": [asking(cpu=True), asking(-1), asking("many"), asking(UNKNOWN)]}, 0),
         ({"containers": [{"resources": {"limits": {"cpu": 2}}}]}, 2),
         ({"containers": [{"resources": {"limits": {"cpu": 2}, "requests": {"cpu": 1}}}]}, 1),
@@ -631,168 +630,20 @@ def test_a_share_comes_with_a_cpu(items: tuple[Item, ...], known: str | None) ->
         assert f"gets {ROOM.cpu_millis // 8}m and {ROOM.memory_mib // 8} MiB" in each.message
 
 
+def test_a_configuration_that_is_known_says_little_of_gpus_that_are_not() -> None:
+    pool = nodes("p4d.24xlarge", labels=PRESENT, user_data=UNKNOWN)
+    text = "version: v1\nsharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 100}]}}"
+    release = plugin({"migStrategy": "mixed", "config": {"name": "a"}})
+    (found,) = looked(
+        thin_shares.shares_have_a_cpu, pool, release, config_map("a", {"default": text})
+    )
+
+    assert f"of the node group gpu {IF} 800 shares" in found.message
+
+
 def test_a_share_comes_with_a_gibibyte() -> None:
     small = gpu_instance_types()["g4dn.xlarge"]
     most = min(allocatable(small).cpu_millis // 1000, allocatable(small).memory_mib // 1024)
 
     assert looked(thin_shares.shares_have_a_cpu, nodes("g4dn.xlarge"), sliced(most)) == []
     assert looked(thin_shares.shares_have_a_cpu, nodes("g4dn.xlarge"), sliced(most + 1))
-
-
-# Values of charts.
-
-KEYS = chart_keys("nvidia-device-plugin")
-assert KEYS is not None
-NEWEST = KEYS.version
-
-
-@pytest.mark.parametrize(
-    ("values", "version", "severity"),
-    [
-        ({"configs": {"name": "a"}}, NEWEST, None),
-        ({"configs": {"name": "a"}}, f"v{NEWEST.removeprefix('v')}", None),
-        ({"configs": {"name": "a"}}, "0.1.0", None),  # something else was meant
-        ({"unheardOf": 1}, NEWEST, None),
-        ({"unheardOf": 1}, "0.1.0", "warning"),
-        ({"unheardOf": 1}, UNKNOWN, "warning"),
-        ({"unheardOf": 1}, "", "warning"),
-    ],
-)
-def test_of_another_version_the_chart_may_have_had_the_value(
-    values: Any, version: Any, severity: str | None
-) -> None:
-    (found,) = looked(chart_values.values_are_read, plugin(values, version=version))
-
-    assert found.severity == severity
-
-
-@pytest.mark.parametrize(
-    "release",
-    [
-        plugin({"global": {"a": 1}}),
-        plugin(UNKNOWN),
-        plugin({"image": {"tag": UNKNOWN}}),
-        plugin({"tolerations": [UNKNOWN, {"key": "a"}]}),
-        chart("somebody-elses", {"a": 1}),
-        operator({"operator": {"defaultRuntime": "docker"}}, version="v1.9.0"),
-        operator({"psp": {"enabled": False}}, version="v1.9.0"),
-        operator({"psp": {"enabled": False}}),
-    ],
-)
-def test_values_that_are_read_or_not_known(release: Item) -> None:
-    assert said(chart_values.values_are_read, release) == []
-
-
-def test_what_earlier_versions_read_is_not_read_by_the_newest() -> None:
-    keys = chart_keys("gpu-operator")
-    assert keys is not None
-    release = operator({"psp": {"enabled": False}}, version=keys.version)
-
-    assert [code for code, _ in said(chart_values.values_are_read, release)]
-
-
-@pytest.mark.parametrize(
-    ("values", "edits"),
-    [
-        ({"configs": {"name": "a"}}, [("rename", ("configs",), "config")]),
-        ({"configs": {"name": "a"}, "config": {}}, []),
-        ({"config": {"maps": {}}}, [("rename", ("config", "maps"), "map")]),
-        ({"gfd": {"enabled": "true"}}, [("set", ("gfd", "enabled"), True)]),
-        ({"gfd": {"enabled": "false"}}, [("set", ("gfd", "enabled"), False)]),
-        ({"unheardOf": 1}, []),
-    ],
-)
-def test_what_is_certain_is_written(values: Any, edits: list[Any]) -> None:
-    (found,) = looked(chart_values.values_are_read, plugin(values, version=NEWEST))
-
-    assert [(each.kind, each.path, each.value) for each in found.edits] == edits
-
-
-@pytest.mark.parametrize(
-    ("paths", "path"),
-    [
-        ({}, ("config", "maps")),
-        ({("config",): ("spec", "config")}, ("spec", "config", "maps")),
-        ({("config", "maps"): ("set", 0), ("config",): ("b",)}, ("set", 0)),
-        ({("config", "name"): ("set", 0)}, ("config", "maps")),
-        ({(): ("values",)}, ("config", "maps")),
-    ],
-)
-def test_a_value_is_told_of_where_it_stands(paths: Any, path: Any) -> None:
-    (found,) = looked(
-        chart_values.values_are_read, plugin({"config": {"maps": {}}}, paths=paths, version=NEWEST)
-    )
-
-    assert found.path == path
-
-
-# Words and numbers as somebody wrote them.
-
-
-@pytest.mark.parametrize(
-    ("value", "number"),
-    [
-        ("5", 5),
-        (5, 5),
-        ("9" * 18, int("9" * 18)),
-        ("9" * 5000, None),
-        (True, None),
-        ("", None),
-        ("-5", None),
-        ("\u0665", None),
-        (None, None),
-        (UNKNOWN, UNKNOWN),
-    ],
-)
-def test_a_whole_number_also_in_quotes(value: Any, number: Any) -> None:
-    assert values.whole(value) == number
-    assert values.whole([], 7) == 7
-
-
-def test_values_whose_shape_nobody_has_checked() -> None:
-    assert values.mapping({"a": 1}) == {"a": 1}
-    assert values.mapping(UNKNOWN) is UNKNOWN
-    assert values.mapping("a") == {}
-    assert values.text("a", "b") == "a"
-    assert values.text(UNKNOWN, "b") is UNKNOWN
-    assert values.text(5, "b") == "b"
-    assert list(values.mappings([1, {"a": 1}, "b", {}])) == [(1, {"a": 1}), (3, {})]
-    assert list(values.mappings({"a": 1})) == []
-    assert list(values.walk({"a": [{"b": 1}, 5]})) == [
-        ((), {"a": [{"b": 1}, 5]}),
-        (("a", 0), {"b": 1}),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (UNKNOWN, "not known"),
-        ({}, "a mapping"),
-        ([], "a list"),
-        (True, "true"),
-        (False, "false"),
-        (None, "empty"),
-        (5, "5"),
-        ("5", '"5"'),
-        ("a" * 80, f'"{"a" * 80}"'),
-        ("a" * 81, f'"{"a" * 80}..."'),
-        (10**90, f"1{'0' * 79}..."),
-    ],
-)
-def test_a_value_as_messages_show_it(value: Any, text: str) -> None:
-    assert shown(value) == text
-
-
-@pytest.mark.parametrize(
-    ("word", "meant"),
-    [
-        ("node_selector", "nodeSelector"),
-        ("NodeSelector", "nodeSelector"),
-        ("nodeSelectr", "nodeSelector"),
-        ("labels", None),
-        ("", None),
-    ],
-)
-def test_the_word_that_is_meant_for_certain(word: str, meant: str | None) -> None:
-    assert close_to(word, ["nodeSelector", "nodeName"]) == meant

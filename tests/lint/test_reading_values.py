@@ -17,7 +17,7 @@ from eks_gpushare.lint.readers.pods import pod_labels, pod_places
 from eks_gpushare.lint.rules.terraform import node_group_rules
 from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.lint.texts import read_texts
-from eks_gpushare.stack_file.yaml_events import StopReadingError
+from eks_gpushare.stack_file.yaml_problems import StopReadingError
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Nodes
@@ -29,13 +29,14 @@ def problems(text: str) -> list[str]:
 
 @pytest.mark.parametrize("opened", ["[]", "{}"])
 def test_so_many_levels_are_followed(opened: str) -> None:
-    first, last = opened
+    first, last = opened[0], opened[1]
     step = first if first == "[" else f"{first}a: "
     deep = step * MAX_DEPTH + "b" + last * MAX_DEPTH
     first_level = "- " if first == "[" else "x:\n  "
 
     assert problems(deep) == []
     assert problems(f"{first_level}{deep}") == [f"more than {MAX_DEPTH} levels of nesting"]
+    assert problems(f"- [b]\n- {deep}") == [f"more than {MAX_DEPTH} levels of nesting"]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_nodes_that_differ_in_nothing_are_counted() -> None:
         node(labels=UNKNOWN),
         node(taints=UNKNOWN),
         node("NodePool"),
-        nodes(least=1, most=1),
+        nodes(least=0, most=4),
         node(cluster="b"),
     ],
 )
@@ -129,6 +130,7 @@ def test_what_may_differ_is_not(each: Nodes) -> None:
     several = together([each, node(), each])
 
     assert len(several) == (2 if each.cluster else 3)
+    assert each.cluster or sum(one is each for one in several) == 2
 
 
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}
@@ -162,6 +164,18 @@ TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name":
                 )
             ],
         ),
+        ("Job", {}, [(("spec", "template"), ("spec", "template", "spec"), 1)]),
+        (
+            "CronJob",
+            {"spec": {"jobTemplate": {"spec": {}}}},
+            [
+                (
+                    ("spec", "jobTemplate", "spec", "template"),
+                    ("spec", "jobTemplate", "spec", "template", "spec"),
+                    1,
+                )
+            ],
+        ),
         (
             "RayCluster",
             {"spec": {"groups": [{"replicas": 5, "template": TEMPLATE}]}},
@@ -176,6 +190,17 @@ TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name":
             "Service",
             {"spec": {"replicas": 7, "predictor": {"containers": [{"name": "a"}]}}},
             [(("spec", "predictor"), ("spec", "predictor"), 7)],
+        ),
+        (
+            "Own",
+            {"spec": {"a": {"replicas": 7, "b": {"c": TEMPLATE}}}},
+            [(("spec", "a", "b", "c"), ("spec", "a", "b", "c", "spec"), 7)],
+        ),
+        ("Own", {"spec": {"c": TEMPLATE}}, [(("spec", "c"), ("spec", "c", "spec"), 1)]),
+        (
+            "Own",
+            {"replicas": 9, "spec": {"replicas": "many", "c": TEMPLATE}},
+            [(("spec", "c"), ("spec", "c", "spec"), 1)],
         ),
         ("Own", {"spec": {"x": {"containers": []}}}, []),
         ("Own", {"spec": {"x": {"containers": ["a"]}}}, []),

@@ -282,6 +282,10 @@ LABELS = "spec__template__metadata__labels"
             {CLASSREF: ..., "spec__nodeClassRef": {"a": "b"}},
             [("It belongs below spec.template.spec.", 0)],
         ),
+        (
+            {CLASSREF: ..., "spec__template__nodeClassRef": {"a": "b"}},
+            [("Remove it; allowed there: metadata, spec.", 0)],
+        ),
         ({CLASSREF: "text"}, []),
         (
             {TAINTS: [{"key": "a", "value": True, "effect": "noschedule"}]},
@@ -556,3 +560,15 @@ def test_of_versions_of_karpenter(
     (found,) = problems(read_with(KARPENTER, given))
 
     assert (found.message, found.fix) == (message, fix)
+
+
+@pytest.mark.parametrize(
+    ("value", "what"), [(True, "a boolean, true"), (False, "a boolean, false"), (5, "a number, 5")]
+)
+def test_what_is_no_string_is_named(value: Any, what: str) -> None:
+    given = merged(POOL, **{TAINTS: [{"key": "a", "value": value, "effect": "NoSchedule"}]})
+    (found,) = problems(read_with(KARPENTER, given))
+
+    assert found.message == (
+        f"spec.template.spec.taints[0].value is {what}; it has to be a string."
+    )

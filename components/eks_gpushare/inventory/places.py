@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def value_place(release: Release, path: tuple[str, ...]) -> FieldPath:
     """The place of a chart's value below the release's source, also of one that is not given."""
-    for length in range(len(path), -1, -1):
+    for length in (*range(len(path), 0, -1), 0):
         found = release.paths.get(path[:length])
         if found is not None:
             above = release.source.path

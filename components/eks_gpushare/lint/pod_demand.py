@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.scheduling import containers, is_extended
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
 
 if TYPE_CHECKING:
@@ -81,9 +80,7 @@ def _asked(container: Any) -> Iterator[tuple[str, tuple[Fraction, FieldPath]]]:
 
 
 def _amount(value: Any) -> Fraction | None:
-    if value is None or value is UNKNOWN or isinstance(value, bool):
-        return None
-    found = quantity(str(text(value)))
+    found = quantity(str(text(value)))  # none of what is not known, or is no number
     return found if found is not None and found >= 0 else None
 
 

@@ -39,7 +39,7 @@ def sentences(parts: Iterable[tuple[str, int]]) -> Iterator[Sentence]:
     for text, first in parts:
         for paragraph in _paragraphs(text, first):
             for found in _parted(paragraph):
-                yield Sentence(*found, " ".join(recent[-4:]))
+                yield Sentence(*found, " ".join(recent))
                 recent.append(found[0])
                 del recent[:-4]
 

@@ -62,7 +62,7 @@ class _Place(NamedTuple):
     @property
     def is_shown(self) -> bool:
         """Whether what it stands in is short enough to be shown with it."""
-        return isinstance(self.parent, ast.expr | ast.keyword | ast.Return)
+        return isinstance(self.parent, ast.expr | ast.keyword | ast.Return | ast.AugAssign)
 
     def put(self, node: ast.AST) -> None:
         if self.number is None:

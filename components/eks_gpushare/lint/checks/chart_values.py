@@ -73,7 +73,7 @@ def _unread(release: Release, values: dict[str, Any], keys: ChartKeys) -> Iterat
 
 def _is_its_own(values: Mapping[str, Any], keys: ChartKeys) -> bool:
     """Whether they are the chart's own values.yaml, idle values among them, or a copy of it."""
-    known = {place[0] for place in (*keys.places, *keys.blocks) if place}
+    known = {place[0] for place in (*keys.places, *keys.blocks)}
     return len(known & values.keys()) >= _NEARLY_ALL * len(known)
 
 

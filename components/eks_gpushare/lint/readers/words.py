@@ -25,7 +25,7 @@ def close_to(word: str, words: Iterable[str]) -> str | None:
     folded = plain(word)
     if folded in by_plain:
         return by_plain[folded]
-    close = difflib.get_close_matches(folded, by_plain, 1, _CLOSE)
+    close = difflib.get_close_matches(folded, by_plain, cutoff=_CLOSE)
     return by_plain[close[0]] if close else None
 
 

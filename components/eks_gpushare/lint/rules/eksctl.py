@@ -78,7 +78,7 @@ _ELSEWHERE: Mapping[str, str] = {
 def cluster_config(value: Mapping[str, Any], source: Source) -> Iterator[Judgement]:
     """What is wrong in a ClusterConfig."""
     for path, names in unknown_keys(value, eksctl_keys()):
-        if "taints" in path[:-1] and isinstance(at(value, *path[:-1]), dict):
+        if "taints" in path[:-1]:
             above = path[: path.index("taints") + 1]
             if isinstance(at(value, *above), dict):
                 continue  # the short spelling, whose keys are those of taints

@@ -1,0 +1,216 @@
+"""What lint says of values of charts, and of words and numbers as somebody wrote them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from inventory_of import (
+    chart,
+    operator,
+    plugin,
+    said,
+)
+
+from eks_gpushare.catalog.chart_keys import chart_keys
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.checks import chart_values
+from eks_gpushare.lint.readers import values
+from eks_gpushare.lint.readers.words import close_to, shown
+from eks_gpushare.lint.rules.chart_values import IDLE_VALUE
+
+if TYPE_CHECKING:
+    from eks_gpushare.inventory.items import Item
+
+
+def looked(edge: Any, *given: Item) -> list[Problem]:
+    found = list(edge.look(Inventory(given, complete=True)))
+    assert all(isinstance(each, Problem) for each in found)
+    return [each for each in found if isinstance(each, Problem)]
+
+
+KEYS = chart_keys("nvidia-device-plugin")
+assert KEYS is not None
+NEWEST = KEYS.version
+
+
+@pytest.mark.parametrize(
+    ("values", "version", "severity"),
+    [
+        ({"configs": {"name": "a"}}, NEWEST, None),
+        ({"configs": {"name": "a"}}, f"v{NEWEST.removeprefix('v')}", None),
+        ({"configs": {"name": "a"}}, "0.1.0", None),  # something else was meant
+        ({"unheardOf": 1}, NEWEST, None),
+        ({"unheardOf": 1}, "0.1.0", "warning"),
+        ({"unheardOf": 1}, UNKNOWN, "warning"),
+        ({"unheardOf": 1}, "", "warning"),
+    ],
+)
+def test_of_another_version_the_chart_may_have_had_the_value(
+    values: Any, version: Any, severity: str | None
+) -> None:
+    (found,) = looked(chart_values.values_are_read, plugin(values, version=version))
+
+    assert found.severity == severity
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        plugin({"global": {"a": 1}}),
+        plugin(UNKNOWN),
+        plugin({"image": {"tag": UNKNOWN}}),
+        plugin({"tolerations": [UNKNOWN, {"key": "a"}]}),
+        chart("somebody-elses", {"a": 1}),
+        operator({"operator": {"defaultRuntime": "docker"}}, version="v1.9.0"),
+        operator({"psp": {"enabled": False}}, version="v1.9.0"),
+        operator({"psp": {"enabled": False}}),
+    ],
+)
+def test_values_that_are_read_or_not_known(release: Item) -> None:
+    assert said(chart_values.values_are_read, release) == []
+
+
+def test_what_earlier_versions_read_is_not_read_by_the_newest() -> None:
+    keys = chart_keys("gpu-operator")
+    assert keys is not None
+    release = operator({"psp": {"enabled": False}}, version=keys.version)
+
+    assert [code for code, _ in said(chart_values.values_are_read, release)]
+
+
+@pytest.mark.parametrize(
+    ("values", "edits"),
+    [
+        ({"configs": {"name": "a"}}, [("rename", ("configs",), "config")]),
+        ({"configs": {"name": "a"}, "config": {}}, []),
+        ({"config": {"maps": {}}}, [("rename", ("config", "maps"), "map")]),
+        ({"gfd": {"enabled": "true"}}, [("set", ("gfd", "enabled"), True)]),
+        ({"gfd": {"enabled": "false"}}, [("set", ("gfd", "enabled"), False)]),
+        ({"unheardOf": 1}, []),
+    ],
+)
+def test_what_is_certain_is_written(values: Any, edits: list[Any]) -> None:
+    (found,) = looked(chart_values.values_are_read, plugin(values, version=NEWEST))
+
+    assert [(each.kind, each.path, each.value) for each in found.edits] == edits
+
+
+@pytest.mark.parametrize(
+    ("paths", "path"),
+    [
+        ({}, ("config", "maps")),
+        ({("config",): ("spec", "config")}, ("spec", "config", "maps")),
+        ({("config", "maps"): ("set", 0), ("config",): ("b",)}, ("set", 0)),
+        ({("config", "name"): ("set", 0)}, ("config", "maps")),
+        ({(): ("values",)}, ("config", "maps")),
+    ],
+)
+def test_a_value_is_told_of_where_it_stands(paths: Any, path: Any) -> None:
+    (found,) = looked(
+        chart_values.values_are_read, plugin({"config": {"maps": {}}}, paths=paths, version=NEWEST)
+    )
+
+    assert found.path == path
+
+
+def test_an_idle_value_is_told_of_unless_it_is_the_charts_own_file() -> None:
+    keys = chart_keys("gpu-operator")
+    assert keys is not None
+    idle = next(place for place, kind in keys.places.items() if kind == "idle")
+    value: Any = "x"
+    for key in reversed(idle):
+        value = {key: value}
+    known = sorted({place[0] for place in (*keys.places, *keys.blocks)} - {idle[0]})
+    most = len(known) + 1
+    enough = -(-most * 8 // 10) - 1  # beside the idle value's own
+    few, own = ({**dict.fromkeys(known[:count]), **value} for count in (enough - 1, enough))
+
+    def told(given: Any) -> list[tuple[str, ...]]:
+        found = looked(chart_values.values_are_read, chart("gpu-operator", given))
+        return [each.path for each in found if each.rule is IDLE_VALUE]  # type: ignore[misc]
+
+    assert told(few) == [idle]
+    assert told(own) == []
+
+
+def test_what_is_not_known_in_a_list_is_no_value_of_a_wrong_type() -> None:
+    release = plugin(
+        {"tolerations": [UNKNOWN], "nodeSelector": UNKNOWN, "affinity": {"a": UNKNOWN}}
+    )
+
+    assert looked(chart_values.values_are_read, release) == []
+
+
+# Words and numbers as somebody wrote them.
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        ("5", 5),
+        (5, 5),
+        ("9" * 18, int("9" * 18)),
+        ("9" * 5000, None),
+        (True, None),
+        ("", None),
+        ("-5", None),
+        ("\u0665", None),
+        (None, None),
+        (UNKNOWN, UNKNOWN),
+    ],
+)
+def test_a_whole_number_also_in_quotes(value: Any, number: Any) -> None:
+    assert values.whole(value) == number
+    assert values.whole([], 7) == 7
+
+
+def test_values_whose_shape_nobody_has_checked() -> None:
+    assert values.mapping({"a": 1}) == {"a": 1}
+    assert values.mapping(UNKNOWN) is UNKNOWN
+    assert values.mapping("a") == {}
+    assert values.text("a", "b") == "a"
+    assert values.text(UNKNOWN, "b") is UNKNOWN
+    assert values.text(5, "b") == "b"
+    assert list(values.mappings([1, {"a": 1}, "b", {}])) == [(1, {"a": 1}), (3, {})]
+    assert list(values.mappings({"a": 1})) == []
+    assert list(values.walk({"a": [{"b": 1}, 5]})) == [
+        ((), {"a": [{"b": 1}, 5]}),
+        (("a", 0), {"b": 1}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (UNKNOWN, "not known"),
+        ({}, "a mapping"),
+        ([], "a list"),
+        (True, "true"),
+        (False, "false"),
+        (None, "empty"),
+        (5, "5"),
+        ("5", '"5"'),
+        ("a" * 80, f'"{"a" * 80}"'),
+        ("a" * 81, f'"{"a" * 80}..."'),
+        (10**90, f"1{'0' * 79}..."),
+    ],
+)
+def test_a_value_as_messages_show_it(value: Any, text: str) -> None:
+    assert shown(value) == text
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("node_selector", "nodeSelector"),
+        ("NodeSelector", "nodeSelector"),
+        ("nodeSelectr", "nodeSelector"),
+        ("labels", None),
+        ("", None),
+    ],
+)
+def test_the_word_that_is_meant_for_certain(word: str, meant: str | None) -> None:
+    assert close_to(word, ["nodeSelector", "nodeName"]) == meant
