@@ -11,12 +11,12 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
-from eks_gpushare.program.analyzer import judge
-from eks_gpushare.program.pack_files import bundled_pack
-from eks_gpushare.program.packs import load_pack
+from eks_gpushare.program.policies.analyzer import judge
+from eks_gpushare.program.policies.pack_files import bundled_pack
+from eks_gpushare.program.policies.packs import load_pack
 from eks_gpushare.program.preview import record
-from eks_gpushare.program.project import find_project
 from eks_gpushare.stack_file.check import check_file
+from eks_gpushare.stack_file.project import find_project
 
 
 def main(program: str, file: str, resources: str, rounds: str) -> None:

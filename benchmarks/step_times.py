@@ -28,7 +28,7 @@ from eks_gpushare.validation.parse import parse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eks_gpushare.program.project import Project
+    from eks_gpushare.stack_file.project import Project
 
 _REPEATS = 5
 T = TypeVar("T")

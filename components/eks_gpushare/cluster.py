@@ -15,11 +15,11 @@ from eks_gpushare.aws.addons import register_addons
 from eks_gpushare.aws.refs import NetworkRefs
 from eks_gpushare.aws.roles import Roles, roles_of
 from eks_gpushare.catalog.partitions import Partition
-from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import EksClusterSpec
 from eks_gpushare.deletion_protection import DeletionProtection
 from eks_gpushare.documents.iam import same_principal
 from eks_gpushare.documents.kubeconfig import with_profile
+from eks_gpushare.inputs.component import props, validate_args, warn
 from eks_gpushare.rules.component_rules import check_cluster
 from eks_gpushare.sharing.addons import KUBE_PROXY, VPC_CNI, AddonPlan, plan_addons
 

@@ -13,11 +13,11 @@ from eks_gpushare import args as plain
 from eks_gpushare.aws.pod_identity import pod_identity, pod_role
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
-from eks_gpushare.component_args import given_args, props, validate_args, warn
 from eks_gpushare.config.component_specs import ClusterAutoscalerSpec
 from eks_gpushare.documents.iam import scales_node_groups
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
+from eks_gpushare.inputs.component import given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_cluster_autoscaler
 from eks_gpushare.sharing import cluster_autoscaler as planned

@@ -6,7 +6,6 @@ import pulumi
 
 from eks_gpushare.args import CatalogAdditions, Chart, Pool, ServedPool
 from eks_gpushare.catalog import versions
-from eks_gpushare.component_args import props, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import DevicePluginSpec
 from eks_gpushare.documents.helm import merge_values
@@ -17,6 +16,7 @@ from eks_gpushare.in_cluster.chart_parts import (
     immutable_config_map,
     privileged_namespace,
 )
+from eks_gpushare.inputs.component import props, warn
 from eks_gpushare.kubernetes_provider import manage
 from eks_gpushare.rules.component_rules import check_device_plugin
 from eks_gpushare.served import checked_manager

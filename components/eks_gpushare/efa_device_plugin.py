@@ -7,10 +7,10 @@ import pulumi
 
 from eks_gpushare.args import Chart, Taint
 from eks_gpushare.catalog import versions
-from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import EfaDevicePluginSpec
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
+from eks_gpushare.inputs.component import props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_efa_device_plugin
 from eks_gpushare.sharing.charts import release_source

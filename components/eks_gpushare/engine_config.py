@@ -15,9 +15,9 @@ import pulumi
 from pulumi.runtime.config import CONFIG, is_config_secret
 
 from eks_gpushare.config.project import ENVIRONMENT_KEY, PROJECT
-from eks_gpushare.program.project import ProjectError, find_project
 from eks_gpushare.program.stack_config import StackFileError, read_stack_config
 from eks_gpushare.stack_file.file import config_findings, read_stack_file, region_of, secret_finding
+from eks_gpushare.stack_file.project import ProjectError, find_project
 from eks_gpushare.validation.shape_rules import SECRET_INSIDE, STRAY_KEY
 
 if TYPE_CHECKING:

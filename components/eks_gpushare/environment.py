@@ -7,8 +7,6 @@ import pulumi
 from pulumi_kubernetes import Provider
 
 from eks_gpushare import args as plain
-from eks_gpushare.checked_args import CheckedArgs
-from eks_gpushare.component_args import props, refuse, validate_args, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import known_fields
 from eks_gpushare.config.cluster import ClusterByKubeconfig, NewCluster
@@ -19,6 +17,8 @@ from eks_gpushare.deletion_protection import DeletionProtection
 from eks_gpushare.environment_parts import EnvironmentParts, has_karpenter
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.gpu_manager import register_efa_plugin, register_manager
+from eks_gpushare.inputs.checked import CheckedArgs
+from eks_gpushare.inputs.component import props, refuse, validate_args, warn
 from eks_gpushare.kubernetes_provider import declare, other_environment
 from eks_gpushare.rules import check_environment, lookups
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment

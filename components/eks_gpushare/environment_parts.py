@@ -9,7 +9,6 @@ from pulumi_kubernetes import Provider
 from eks_gpushare.aws.refs import ClusterRefs, NetworkRefs, NodeRefs
 from eks_gpushare.catalog.partitions import COMMERCIAL, partition_of
 from eks_gpushare.cluster import EksCluster
-from eks_gpushare.component_args import refuse
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ClusterByName, NewCluster
 from eks_gpushare.config.component_specs import (
@@ -25,7 +24,8 @@ from eks_gpushare.config.pools import Pool
 from eks_gpushare.config.taints import Taint
 from eks_gpushare.documents.kubeconfig import KubeconfigError, eks_kubeconfig, read_kubeconfig
 from eks_gpushare.gpu_pool import GpuPool
-from eks_gpushare.late_values import given_ids, when_known
+from eks_gpushare.inputs.component import refuse
+from eks_gpushare.inputs.late_values import given_ids, when_known
 from eks_gpushare.network import Network
 from eks_gpushare.rules import lookups
 from eks_gpushare.sharing.driver_gate import waits_for_driver

@@ -7,7 +7,6 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
 
 from eks_gpushare.args import CatalogAdditions, Chart, Pool, ServedPool
 from eks_gpushare.catalog import Catalog, versions
-from eks_gpushare.component_args import props, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import GpuOperatorSpec
 from eks_gpushare.in_cluster.chart_parts import (
@@ -18,6 +17,7 @@ from eks_gpushare.in_cluster.chart_parts import (
     privileged_namespace,
 )
 from eks_gpushare.in_cluster.mig_taint_remover import register_mig_taint_remover
+from eks_gpushare.inputs.component import props, warn
 from eks_gpushare.kubernetes_provider import manage
 from eks_gpushare.rules.component_rules import check_gpu_operator
 from eks_gpushare.served import checked_manager

@@ -14,11 +14,11 @@ from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.aws.refs import NodeRefs
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import Catalog, InstanceType, nvidia_ami
-from eks_gpushare.component_args import given_args, props, validate_args, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import GpuPoolSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.findings.finding import Finding
+from eks_gpushare.inputs.component import given_args, props, validate_args, warn
 from eks_gpushare.rules.component_rules import check_pool
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.served import served_pool

@@ -11,7 +11,6 @@ from eks_gpushare.aws.karpenter_controller import register_controller_role
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.karpenter_releases import FEATURE_GATES
-from eks_gpushare.component_args import given_args, props, validate_args, warn
 from eks_gpushare.config.base import partial_model
 from eks_gpushare.config.component_specs import KarpenterSpec
 from eks_gpushare.config.environment import CatalogAdditions, Charts, Environment
@@ -19,6 +18,7 @@ from eks_gpushare.documents.helm import merge_values, value_at
 from eks_gpushare.documents.karpenter_iam import read_cluster_arn
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
+from eks_gpushare.inputs.component import given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_karpenter
 from eks_gpushare.rules.registry import until_unread

@@ -9,10 +9,10 @@ from pulumi_kubernetes.apiextensions import CustomResource
 
 from eks_gpushare import args as plain
 from eks_gpushare.aws.refs import KarpenterNodeRefs
-from eks_gpushare.component_args import given_args, props, validate_args, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import KarpenterPoolSpec
 from eks_gpushare.findings.finding import Finding
+from eks_gpushare.inputs.component import given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_karpenter_pool
 from eks_gpushare.rules.registry import until_unread

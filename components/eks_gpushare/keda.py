@@ -12,11 +12,11 @@ from pulumi_kubernetes.core.v1 import Namespace
 from eks_gpushare.args import Chart, Iam, Prometheus
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
-from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import KedaSpec
 from eks_gpushare.documents.iam import queries_workspace, trusted_by
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
+from eks_gpushare.inputs.component import props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_keda
 from eks_gpushare.sharing.charts import release_source

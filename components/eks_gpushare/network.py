@@ -19,8 +19,8 @@ from pulumi_aws.ec2 import (
 from eks_gpushare.args import Iam
 from eks_gpushare.aws.karpenter_discovery import DISCOVERY_TAG
 from eks_gpushare.aws.roles import Roles, roles_of
-from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.component_specs import NetworkSpec
+from eks_gpushare.inputs.component import props, validate_args, warn
 from eks_gpushare.rules.component_rules import check_network
 from eks_gpushare.sharing.subnets import zone_subnets
 

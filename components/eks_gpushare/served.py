@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from eks_gpushare.checked_args import CheckedArgs, known_spec
-from eks_gpushare.component_args import given_args, validate_args
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import DevicePluginSpec, GpuOperatorSpec, ServedPool
 from eks_gpushare.config.environment import CatalogAdditions
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.findings.finding import dotted
+from eks_gpushare.inputs.checked import CheckedArgs, known_spec
+from eks_gpushare.inputs.component import given_args, validate_args
 from eks_gpushare.kubernetes_provider import missing_provider, other_manager
 from eks_gpushare.validation import shape_rules
 

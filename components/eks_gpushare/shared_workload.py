@@ -20,14 +20,14 @@ from eks_gpushare.args import (
     ServedPool,
     Wake,
 )
-from eks_gpushare.checked_args import known_spec
-from eks_gpushare.component_args import given_args, props, validate_args, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import ServedPool as ServedSpec
 from eks_gpushare.config.component_specs import SharedWorkloadSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.findings.finding import Finding
+from eks_gpushare.inputs.checked import known_spec
+from eks_gpushare.inputs.component import given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_shared_workload
 from eks_gpushare.sharing import scaled_object, workloads

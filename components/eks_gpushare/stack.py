@@ -14,7 +14,6 @@ import pulumi
 
 from eks_gpushare import aws_lookups
 from eks_gpushare.catalog.kubernetes import ZONES_WITHOUT_CONTROL_PLANE
-from eks_gpushare.checked_args import CheckedArgs
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.cluster import (
     ClusterByKubeconfig,
@@ -27,6 +26,7 @@ from eks_gpushare.config.network import ExistingNetwork, NewNetwork
 from eks_gpushare.documents.kubeconfig import KubeconfigError, read_kubeconfig
 from eks_gpushare.engine_config import EngineConfig, engine_config
 from eks_gpushare.findings.finding import Finding, has_errors
+from eks_gpushare.inputs.checked import CheckedArgs
 from eks_gpushare.rules import lookups
 from eks_gpushare.stack_file.check import check_given
 from eks_gpushare.stack_file.local_files import check_local_files

@@ -6,14 +6,14 @@ from typing import Any, NotRequired, Self, TypedDict
 import pulumi
 
 from eks_gpushare.args import Iam, Nodes, UserDataPart
+from eks_gpushare.args.catalog import CatalogAdditions
 from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.aws.refs import NodeRefs
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import standard_ami
-from eks_gpushare.catalog_args import CatalogAdditions
-from eks_gpushare.component_args import props, validate_args, warn
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import SystemNodesSpec
+from eks_gpushare.inputs.component import props, validate_args, warn
 from eks_gpushare.rules.component_rules import check_system_nodes
 from eks_gpushare.sharing.nodes import sizes
 from eks_gpushare.sharing.user_data import system_user_data

@@ -16,7 +16,7 @@ from pulumi.runtime import mocks
 from pulumi.runtime.settings import SETTINGS
 
 from eks_gpushare.program.errors import PlanError
-from eks_gpushare.program.fakes import Fakes, default_fakes
+from eks_gpushare.program.fakes.fakes import Fakes, default_fakes
 from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, Resource
 from eks_gpushare.program.registration import resource_of
 from eks_gpushare.program.values import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.cli.streams import print_json
 from eks_gpushare.program.preview import locate, preview
-from eks_gpushare.program.project import ProjectError
+from eks_gpushare.stack_file.project import ProjectError
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.binaries.progress import say
 from eks_gpushare_lab.client import ApiError, Client

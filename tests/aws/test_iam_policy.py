@@ -15,8 +15,12 @@ from aws_oracle.lifecycle import LIFECYCLES
 from aws_oracle.variants import STACKS
 
 from eks_gpushare.catalog.iam_actions import ACTIONS, FUNCTIONS, OF_ANY_KIND
-from eks_gpushare.program.fake_types import ACCOUNT
-from eks_gpushare.program.iam import MANAGED_POLICY_CHARACTERS, DeployPolicy, deploy_policy
+from eks_gpushare.program.fakes.types import ACCOUNT
+from eks_gpushare.program.permissions.policy import (
+    MANAGED_POLICY_CHARACTERS,
+    DeployPolicy,
+    deploy_policy,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.iam_actions import ACTIONS
-from eks_gpushare.program import iam
+from eks_gpushare.program.permissions import policy as iam
 
 if TYPE_CHECKING:
     import pytest

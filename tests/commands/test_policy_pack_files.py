@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from eks_gpushare.cli import policy
-from eks_gpushare.program.pack_files import bundled_pack, files_for, pack_of
+from eks_gpushare.program.policies.pack_files import bundled_pack, files_for, pack_of
 
 if TYPE_CHECKING:
     from tests.conftest import Run

@@ -6,14 +6,14 @@ import pytest
 import yaml
 
 from eks_gpushare.catalog import versions
-from eks_gpushare.program import fakes
+from eks_gpushare.program.fakes import fakes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.components.conftest import Run
 
-    from eks_gpushare.program.fake_types import Plan
+    from eks_gpushare.program.fakes.types import Plan
     from eks_gpushare.program.recording import Resource
 
 EXCLUSIVE = {"instance_types": ["g6.2xlarge"], "sharing": {"mode": "exclusive"}}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.program.cost import cost_of
+from eks_gpushare.program.costs.stack import cost_of
 from eks_gpushare.program.pools import pools_of
 
 if TYPE_CHECKING:

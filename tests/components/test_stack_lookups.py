@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.program.fakes import Fakes, default_fakes
+from eks_gpushare.program.fakes.fakes import Fakes, default_fakes
 from eks_gpushare.program.run import run_program
 
 if TYPE_CHECKING:

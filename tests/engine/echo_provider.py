@@ -23,7 +23,7 @@ from pulumi.runtime.proto import (
     resource_pb2_grpc,
 )
 
-from eks_gpushare.program.fakes import default_fakes
+from eks_gpushare.program.fakes.fakes import default_fakes
 from eks_gpushare.program.protobuf import empty_pb2
 from eks_gpushare.program.recording import Resource
 from eks_gpushare.program.values import (

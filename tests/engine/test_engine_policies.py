@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
-from eks_gpushare.program.analyzer import run_pack
-from eks_gpushare.program.packs import load_pack
+from eks_gpushare.program.policies.analyzer import run_pack
+from eks_gpushare.program.policies.packs import load_pack
 from eks_gpushare.program.preview import record
-from eks_gpushare.program.project import find_project
 from eks_gpushare.stack_file.check import check_file
+from eks_gpushare.stack_file.project import find_project
 
 if TYPE_CHECKING:
     from tests.engine.conftest import Engine, Project, Result, StackFile

@@ -30,12 +30,12 @@ from stack_mutants.recordings import stacks
 from stack_mutants.table import tried
 from tests.policies.exported import state_of
 
-from eks_gpushare.program.analyzer import run_pack
-from eks_gpushare.program.packs import load_pack
+from eks_gpushare.program.policies.analyzer import run_pack
+from eks_gpushare.program.policies.packs import load_pack
+from eks_gpushare.program.policies.state import read_state
 from eks_gpushare.program.preview import record
-from eks_gpushare.program.project import find_project
-from eks_gpushare.program.state import read_state
 from eks_gpushare.stack_file.check import check_file
+from eks_gpushare.stack_file.project import find_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -242,7 +242,7 @@ def test_exemptions_are_the_same_in_every_way(foreign: Project) -> None:
 def test_an_exemption_that_lacks_something_is_refused_by_both(
     foreign: Project, wrong: dict[str, str]
 ) -> None:
-    from eks_gpushare.program.policy_config import PolicyConfigError
+    from eks_gpushare.program.policies.config import PolicyConfigError
 
     levels = {"volumes-encrypted": {"exemptions": [wrong]}}
     file = exported(foreign, recorded(foreign, "prod", known=True))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.program.preview import record
-from eks_gpushare.program.project import find_project
 from eks_gpushare.stack_file.check import check_file
+from eks_gpushare.stack_file.project import find_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable

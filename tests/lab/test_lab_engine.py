@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.program.preview import preview
-from eks_gpushare.program.project import find_project
+from eks_gpushare.stack_file.project import find_project
 from eks_gpushare_lab.engine import engine as engines
 from eks_gpushare_lab.engine import guard, tools
 from eks_gpushare_lab.engine.engine import Engine

@@ -10,8 +10,8 @@ import pulumi_aws as aws
 import pytest
 from pulumi_policy import EnforcementLevel, Severity
 
-from eks_gpushare.program.analyzer import judge
-from eks_gpushare.program.policy_config import PolicyConfigError
+from eks_gpushare.program.policies.analyzer import judge
+from eks_gpushare.program.policies.config import PolicyConfigError
 from eks_gpushare.program.run import run_program
 from gpushare_policies import POLICIES, exemptions
 from gpushare_policies.rule import Rule, StackRule, Unjudged
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pulumi_policy import ResourceValidationArgs, StackValidationArgs
     from tests.conftest import Run
 
-    from eks_gpushare.program.violations import Judged
+    from eks_gpushare.program.policies.violations import Judged
 
 pytestmark = pytest.mark.sdk_internals
 

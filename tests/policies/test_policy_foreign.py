@@ -11,7 +11,7 @@ import pulumi_eks as eks
 import pulumi_kubernetes as k8s
 import pytest
 
-from eks_gpushare.program.analyzer import run_pack
+from eks_gpushare.program.policies.analyzer import run_pack
 from eks_gpushare.program.run import run_program
 from gpushare_policies import NAME, POLICIES
 from gpushare_policies.words import Fix, is_of_pulumi_eks, is_ours, name_of
@@ -19,7 +19,7 @@ from gpushare_policies.words import Fix, is_of_pulumi_eks, is_ours, name_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eks_gpushare.program.violations import Violation
+    from eks_gpushare.program.policies.violations import Violation
 
 pytestmark = pytest.mark.sdk_internals
 

@@ -14,7 +14,7 @@ from pulumi_policy import (
 )
 from pulumi_policy.deserialize import deserialize_properties, serialize_properties
 
-from eks_gpushare.program.analyzer import run_pack
+from eks_gpushare.program.policies.analyzer import run_pack
 from eks_gpushare.program.run import run_program
 from gpushare_policies import NAME, POLICIES
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, SCALING_GROUP, VOLUME

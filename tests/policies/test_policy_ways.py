@@ -20,9 +20,9 @@ from stack_mutants.table import tried
 from tests.policies.exported import state_of
 from tests.policies.foreign_programs import PROGRAMS, register_all
 
-from eks_gpushare.program.analyzer import run_pack
+from eks_gpushare.program.policies.analyzer import run_pack
+from eks_gpushare.program.policies.state import read_state
 from eks_gpushare.program.run import run_program
-from eks_gpushare.program.state import read_state
 from gpushare_policies import POLICIES
 
 if TYPE_CHECKING:

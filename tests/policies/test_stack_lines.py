@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from eks_gpushare.program import stack_lines as rooms
+from eks_gpushare.program.policies import stack_lines as rooms
+from eks_gpushare.program.policies.stack_lines import stack_lines
 from eks_gpushare.program.preview import locate, preview
-from eks_gpushare.program.stack_lines import stack_lines
 
 if TYPE_CHECKING:
     from tests.conftest import Run

@@ -256,7 +256,7 @@ def built(environment: Any) -> str:
 
 def in_python_words(value: Any) -> Any:
     """An environment as a program gives it."""
-    from eks_gpushare.python_words import python_names
+    from eks_gpushare.inputs.python_words import python_names
 
     def words(value: Any) -> Any:
         if isinstance(value, dict):

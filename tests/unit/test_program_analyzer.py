@@ -19,10 +19,10 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
-from eks_gpushare.program.analyzer import run_pack
-from eks_gpushare.program.policy_config import PolicyConfigError
+from eks_gpushare.program.policies.analyzer import run_pack
+from eks_gpushare.program.policies.config import PolicyConfigError
+from eks_gpushare.program.policies.violations import REMEDIATED, Violation
 from eks_gpushare.program.run import run_program
-from eks_gpushare.program.violations import REMEDIATED, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,11 +15,11 @@ import pytest
 from pulumi.automation._server import LanguageServer
 from pulumi.runtime.proto import engine_pb2_grpc, language_pb2, resource_pb2_grpc
 
-from eks_gpushare.program.engine import Engine
-from eks_gpushare.program.fakes import default_fakes
-from eks_gpushare.program.monitor import Monitor
+from eks_gpushare.program.fakes.fakes import default_fakes
 from eks_gpushare.program.recording import Recording
 from eks_gpushare.program.run import Program, run_program
+from eks_gpushare.program.running.engine import Engine
+from eks_gpushare.program.running.monitor import Monitor
 
 pytestmark = pytest.mark.sdk_internals
 

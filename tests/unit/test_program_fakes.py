@@ -9,15 +9,15 @@ import pulumi_eks as eks
 import pulumi_kubernetes as kubernetes
 import pytest
 
-from eks_gpushare.program.fake_types import Component
-from eks_gpushare.program.fakes import Fakes, default_fakes
+from eks_gpushare.program.fakes.fakes import Fakes, default_fakes
+from eks_gpushare.program.fakes.types import Component
 from eks_gpushare.program.run import run_program
 from eks_gpushare.program.values import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eks_gpushare.program.fake_types import Plan
+    from eks_gpushare.program.fakes.types import Plan
     from eks_gpushare.program.recording import Recording, Resource
     from eks_gpushare.program.run import Program
     from eks_gpushare.program.values import Properties

@@ -16,7 +16,7 @@ def ask(code: str) -> object:
     """Run `code` with lean packages on; return what it assigns to `answer`."""
     lines = [
         "import json, sys",
-        "from eks_gpushare.program.lean_packages import lean_packages",
+        "from eks_gpushare.program.running.lean_packages import lean_packages",
         "with lean_packages():",
         *(f"    {line}" for line in dedent(code).strip().splitlines()),
         "print(json.dumps(answer))",

@@ -12,15 +12,15 @@ import pulumi_kubernetes as kubernetes
 import pytest
 import yaml
 
-from eks_gpushare.program.answers import fakes_with
-from eks_gpushare.program.project import ProjectError
+from eks_gpushare.program.fakes.answers import fakes_with
 from eks_gpushare.program.run import run_program
+from eks_gpushare.stack_file.project import ProjectError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from eks_gpushare.program.fakes import Fakes
+    from eks_gpushare.program.fakes.fakes import Fakes
     from eks_gpushare.program.recording import Recording
     from eks_gpushare.program.run import Program
 

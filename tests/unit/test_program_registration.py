@@ -10,10 +10,10 @@ import pytest
 from pulumi.runtime.proto import resource_pb2
 
 from eks_gpushare.program.errors import PlanError
-from eks_gpushare.program.fakes import Fakes
-from eks_gpushare.program.monitor import Monitor
+from eks_gpushare.program.fakes.fakes import Fakes
 from eks_gpushare.program.recording import Recording
 from eks_gpushare.program.run import run_program
+from eks_gpushare.program.running.monitor import Monitor
 from eks_gpushare.program.values import UNKNOWN, Secret
 
 if TYPE_CHECKING:

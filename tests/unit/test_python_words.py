@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eks_gpushare.findings.finding import Finding
-from eks_gpushare.python_words import in_python, python_names, python_text
+from eks_gpushare.inputs.python_words import in_python, python_names, python_text
 
 WORDING = json.loads(
     (Path(__file__).parents[1] / "golden/findings.json").read_text(encoding="utf-8")

@@ -50,7 +50,7 @@ class Field:
 
 def page() -> str:
     """The whole page."""
-    plain = [*_classes("args"), *_classes("catalog_args"), *_classes("autoscaling_args")]
+    plain = [*_classes("args/__init__"), *_classes("args/catalog"), *_classes("args/autoscaling")]
     names = {node.name for node in plain}
     sections = [_component(module, names) for module in MODULES]
     nested = "\n".join(_dictionary(node, names) for node in plain)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.iam_actions import ACTIONS
-from eks_gpushare.program.iam import deploy_policy
+from eks_gpushare.program.permissions.policy import deploy_policy
 from eks_gpushare.program.run import run_program
 from eks_gpushare.program.stack_config import read_stack_config
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.catalog.iam_grants import Grant
-    from eks_gpushare.program.iam import DeployPolicy
+    from eks_gpushare.program.permissions.policy import DeployPolicy
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,7 +16,7 @@ from eks_gpushare.findings.text import print_findings
 if TYPE_CHECKING:
     import argparse
 
-    from eks_gpushare.program.iam import DeployPolicy
+    from eks_gpushare.program.permissions.policy import DeployPolicy
     from eks_gpushare.program.preview import Preview
 
 
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     if not previewed.ok or previewed.recording is None:
         _refuse(previewed, as_json=options.json)
         return FOUND if previewed.report.readable else WRONG_USAGE
-    from eks_gpushare.program.iam import deploy_policy
+    from eks_gpushare.program.permissions.policy import deploy_policy
 
     file = previewed.report.stack_file
     region = file.region if file else None

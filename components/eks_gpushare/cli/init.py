@@ -213,7 +213,7 @@ def _given(options: argparse.Namespace) -> frozenset[str]:
 
 def _known_name(folder: Path) -> str | None:
     """The name of the project that is there, to which a stack is added."""
-    from eks_gpushare.program.project import ProjectError, find_project
+    from eks_gpushare.stack_file.project import ProjectError, find_project
 
     if not (folder / "Pulumi.yaml").is_file():
         return None

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
     from eks_gpushare.cli.outputs import Output
     from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.program.pack_files import PackFolder
+    from eks_gpushare.program.policies.pack_files import PackFolder
+    from eks_gpushare.program.policies.violations import Judged
     from eks_gpushare.program.preview import Preview
     from eks_gpushare.program.recording import ProgramError, Recording
-    from eks_gpushare.program.violations import Judged
     from eks_gpushare.reports.report import Report
 
 
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 def _judge_stack(
     options: argparse.Namespace, outputs: tuple[Output, ...], config: dict[str, Any]
 ) -> int:
-    from eks_gpushare.program.stack_lines import stack_lines
+    from eks_gpushare.program.policies.stack_lines import stack_lines
 
     previewed = load(options)
     if previewed is None:
@@ -113,8 +113,8 @@ def _judge_stack(
 def _judge_state(
     options: argparse.Namespace, outputs: tuple[Output, ...], config: dict[str, Any]
 ) -> int:
-    from eks_gpushare.program.project import ProjectError, find_project
-    from eks_gpushare.program.state import StateError, read_state
+    from eks_gpushare.program.policies.state import StateError, read_state
+    from eks_gpushare.stack_file.project import ProjectError, find_project
 
     try:
         state = read_state(options.state)
@@ -199,7 +199,7 @@ def _config(path: str | None) -> dict[str, Any]:
 
 
 def _pack(program: Path, given: str | None) -> PackFolder:
-    from eks_gpushare.program.pack_files import PackFolder, pack_of
+    from eks_gpushare.program.policies.pack_files import PackFolder, pack_of
 
     if given:
         return PackFolder(Path(given), bundled=False)
@@ -214,7 +214,7 @@ def _named(pack: PackFolder) -> str:
 
 def _write_pack(directory: Path, *, force: bool, as_json: bool) -> int:
     from eks_gpushare.cli.writing import ThereAlreadyError, write_files
-    from eks_gpushare.program.pack_files import files_for
+    from eks_gpushare.program.policies.pack_files import files_for
 
     try:
         written = write_files(files_for(directory), force=force)
@@ -239,10 +239,10 @@ def _run_pack(
     recording: Recording, directory: Path, config: dict[str, Any]
 ) -> tuple[Judged, Sequence[Policy]] | None:
     from eks_gpushare.findings.defects import in_one_line
-    from eks_gpushare.program.analyzer import judge
-    from eks_gpushare.program.endings import ProcessEndedError, kept_alive
-    from eks_gpushare.program.packs import PackError, load_pack
-    from eks_gpushare.program.policy_config import PolicyConfigError
+    from eks_gpushare.program.policies.analyzer import judge
+    from eks_gpushare.program.policies.config import PolicyConfigError
+    from eks_gpushare.program.policies.packs import PackError, load_pack
+    from eks_gpushare.program.running.endings import ProcessEndedError, kept_alive
 
     try:
         with aside(), kept_alive():

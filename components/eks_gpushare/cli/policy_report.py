@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pulumi_policy import Policy
 
     from eks_gpushare.findings.finding import Severity
+    from eks_gpushare.program.policies.violations import Exempted, Judged, Violation
     from eks_gpushare.program.recording import ProgramError
-    from eks_gpushare.program.violations import Exempted, Judged, Violation
 
 
 class Subject(NamedTuple):

@@ -91,7 +91,7 @@ def _code(previewed: Preview) -> int:
 def load(options: argparse.Namespace) -> Preview | None:
     """The preview of the stack that is named; None, and a message, if there is no such stack."""
     from eks_gpushare.program.preview import compared, locate, preview
-    from eks_gpushare.program.project import ProjectError
+    from eks_gpushare.stack_file.project import ProjectError
 
     before = getattr(options, "before", None)
     try:

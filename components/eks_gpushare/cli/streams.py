@@ -246,7 +246,7 @@ def end(code: int, out: Stream) -> None:
 
 
 def _end_now(code: int) -> NoReturn:
-    from eks_gpushare.program.endings import kept_alive
+    from eks_gpushare.program.running.endings import kept_alive
 
     left = [
         each

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from eks_gpushare.python_words import python_names
+from eks_gpushare.inputs.python_words import python_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from pulumi.errors import InputPropertiesError
 from pulumi.provider import ConstructResult, Provider
 
 import eks_gpushare
-from eks_gpushare.caller_words import translated
+from eks_gpushare.inputs.caller_words import translated
 from eks_gpushare.plugin.inputs import Translation
 from eks_gpushare.plugin.names import python_name
 from eks_gpushare.plugin.schema import component, schema, schema_text

@@ -8,9 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from eks_gpushare.findings.finding import dotted
+from eks_gpushare.inputs.python_words import NAMED, OTHERS_KEYS
 from eks_gpushare.plugin.names import schema_name
 from eks_gpushare.plugin.schema import schema
-from eks_gpushare.python_words import NAMED, OTHERS_KEYS
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Finding

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.config.project import PROJECT
 from eks_gpushare.documents.reading import reason
 from eks_gpushare.findings.finding import Finding, has_errors
-from eks_gpushare.program.cost import StackCost, cost_of
+from eks_gpushare.program.costs.stack import StackCost, cost_of
 from eks_gpushare.program.pools import pools_of
-from eks_gpushare.program.project import Project, ProjectError, find_project, stack_name
 from eks_gpushare.program.values import to_json
 from eks_gpushare.stack_file.check import Report, check_file
+from eks_gpushare.stack_file.project import Project, ProjectError, find_project, stack_name
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def record(
     Raises:
         ProjectError: If the answers cannot be used.
     """
-    from eks_gpushare.program.answers import fakes_with
+    from eks_gpushare.program.fakes.answers import fakes_with
     from eks_gpushare.program.run import run_program
     from eks_gpushare.program.stack_config import StackConfig, stack_config_of
 

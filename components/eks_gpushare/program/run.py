@@ -23,15 +23,15 @@ from pulumi.runtime import set_all_config
 from pulumi.runtime.settings import SETTINGS, reset_options
 from pulumi.runtime.stack import run_in_stack
 
-from eks_gpushare.program.endings import ProcessEndedError, kept_alive, own_signals
-from eks_gpushare.program.engine import Engine
-from eks_gpushare.program.fakes import Fakes, default_fakes
-from eks_gpushare.program.isolation import calm_collector, isolated, quick_positions
-from eks_gpushare.program.lean_packages import lean_packages
-from eks_gpushare.program.monitor import Monitor
+from eks_gpushare.program.fakes.fakes import Fakes, default_fakes
 from eks_gpushare.program.recording import ProgramError, Recording
+from eks_gpushare.program.running.endings import ProcessEndedError, kept_alive, own_signals
+from eks_gpushare.program.running.engine import Engine
+from eks_gpushare.program.running.isolation import calm_collector, isolated, quick_positions
+from eks_gpushare.program.running.lean_packages import lean_packages
+from eks_gpushare.program.running.monitor import Monitor
+from eks_gpushare.program.running.transforms import LocalCallbacks
 from eks_gpushare.program.sources import line_of_error
-from eks_gpushare.program.transforms import LocalCallbacks
 
 Program = Callable[[], Any]
 """A program as a function: it registers resources and may be async. What it returns is ignored."""

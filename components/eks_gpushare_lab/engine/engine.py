@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.program.project import Project
+    from eks_gpushare.stack_file.project import Project
     from eks_gpushare_lab.engine.tools import Tools
     from eks_gpushare_lab.engine.workspace import Workspace
 

@@ -26,7 +26,7 @@ from eks_gpushare_lab.host.folders import locked, write_private
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.program.project import Project
+    from eks_gpushare.stack_file.project import Project
     from eks_gpushare_lab.engine.tools import Tools
 
 STACK = "lab"

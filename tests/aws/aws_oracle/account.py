@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from aws_oracle.translate import plain
-from eks_gpushare.program.fake_types import ACCOUNT
+from eks_gpushare.program.fakes.types import ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from aws_oracle.cloudformation import wheel
 from aws_oracle.lifecycle import LIFECYCLES
-from eks_gpushare.program.fake_types import ACCOUNT
+from eks_gpushare.program.fakes.types import ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

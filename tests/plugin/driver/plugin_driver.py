@@ -20,11 +20,11 @@ from pulumi.runtime.proto import (
     status_pb2,
 )
 
-from eks_gpushare.program.engine import Engine
-from eks_gpushare.program.fakes import default_fakes
-from eks_gpushare.program.monitor import Monitor
+from eks_gpushare.program.fakes.fakes import default_fakes
 from eks_gpushare.program.protobuf import empty_pb2
 from eks_gpushare.program.recording import Recording
+from eks_gpushare.program.running.engine import Engine
+from eks_gpushare.program.running.monitor import Monitor
 from eks_gpushare.program.values import encode_properties
 
 if TYPE_CHECKING:

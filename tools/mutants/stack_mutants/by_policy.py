@@ -27,7 +27,7 @@ from pulumi_policy.deserialize import deserialize_properties
 from pulumi_policy.policy import _NotApplicableError
 from pulumi_policy.proxy import UnknownValueError, unknown_checking_proxy
 
-from eks_gpushare.program.analyzer import run_pack
+from eks_gpushare.program.policies.analyzer import run_pack
 from eks_gpushare.program.values import OutputValue, ResourceRef, Secret, encode_properties
 from gpushare_policies import POLICIES
 from stack_mutants.recordings import recorded

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.preview import record
-from eks_gpushare.program.project import find_project
 from eks_gpushare.program.recording import Resource
 from eks_gpushare.program.values import to_json
 from eks_gpushare.stack_file.check import check_file
+from eks_gpushare.stack_file.project import find_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

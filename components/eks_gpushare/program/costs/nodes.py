@@ -1,0 +1,181 @@
+"""What nodes cost, those of node groups and Karpenter's: instances, and the volumes of these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog import Catalog
+from eks_gpushare.catalog.service_prices import HOURS_PER_MONTH, SOURCES, service_prices
+from eks_gpushare.program.costs.items import CostItem, Count, no_price
+from eks_gpushare.program.pools import (
+    KARPENTER_POOL_TYPE,
+    POOL_TYPE,
+    catalog_of_pool,
+    planned_pool,
+    region_of_resource,
+)
+from eks_gpushare.program.values import to_json
+from eks_gpushare.sharing.labels import POOL_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.program.recording import Recording, Resource
+
+_GROUP = "aws:eks/nodeGroup:NodeGroup"
+_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+_NOT_LISTED = {
+    "SPOT": "the price of spot instances changes by the hour",
+    "CAPACITY_BLOCK": "a capacity block is paid when it is reserved",
+}
+_CAPACITY = {"spot": "SPOT", "capacityBlock": "CAPACITY_BLOCK"}
+_EKS_DISK_GIB, _EKS_TYPE, _EKS_NODES = 20, "t3.medium", 2
+"""What EKS takes where a node group names none: API_CreateNodegroup of the EKS API."""
+
+
+def node_items(recording: Recording, region: str | None) -> Iterator[CostItem]:
+    """A line for the instances of each group, GPU pools first, and one for all root volumes."""
+    groups: list[_Nodes] = [
+        *(_Group(recording, group, region) for group in recording.of_type(_GROUP)),
+        *(_Pool(recording, pool, region) for pool in recording.of_type(KARPENTER_POOL_TYPE)),
+    ]
+    yield from (group.instances() for group in sorted(groups, key=lambda each: not each.gpus))
+    for home in dict.fromkeys(group.region for group in groups):
+        yield from _volumes([group for group in groups if group.region == home], home)
+
+
+def _volumes(groups: list[_Nodes], region: str | None) -> Iterator[CostItem]:
+    desired = sum(group.disk_gib * group.count.at_desired for group in groups)
+    most = sum(group.disk_gib * group.count.at_max for group in groups)
+    monthly = service_prices(region).gp3
+    price = None if monthly is None else monthly / HOURS_PER_MONTH
+    unknown = "" if price is not None else no_price("gp3 volumes", region)
+    if most:
+        yield CostItem(
+            kind="rootVolumes",
+            name="",
+            words="root volumes (gp3), GiB",
+            count=Count(desired, most),
+            price=price,
+            source=SOURCES["rootVolume"],
+            unknown=unknown,
+        )
+
+
+class _Nodes:
+    """Nodes of one kind with what their cost depends on."""
+
+    name: str
+    region: str | None
+    count: Count[int]
+    disk_gib: int
+    _called: str
+    _catalog: Catalog
+    _capacity: str
+    _types: list[str]
+
+    @property
+    def gpus(self) -> bool:
+        """Whether any of their types has a GPU."""
+        return any(t is not None and t.gpu is not None for t in self._known())
+
+    def _known(self) -> list[InstanceType | None]:
+        return [self._catalog.find(name) for name in self._types]
+
+    def instances(self) -> CostItem:
+        """The line of the group's instances: of types that differ, the dearest."""
+        kind = "gpuNodes" if self.gpus else "systemNodes"
+        types = ", ".join(self._types) or "type not known"
+        words = f"{'GPU nodes' if self.gpus else 'nodes'} {self._called} ({types})"
+        price, source, unknown = self._price()
+        return CostItem(kind, self.name, words, self.count, price, source, unknown)
+
+    def _price(self) -> tuple[float | None, str, str]:
+        reason = _NOT_LISTED.get(self._capacity)
+        if reason is not None:
+            return None, "", f"{self._called}: {reason}."
+        if self.region is None:
+            return None, "", f"{self._called}: the stack names no aws:region."
+        prices = [t.price(self.region) if t else None for t in self._known()]
+        lacking = [n for n, p in zip(self._types, prices, strict=True) if p is None]
+        if lacking or not prices:
+            which = ", ".join(lacking) or "its instance types"
+            return None, "", f"{self._called}: no price of {which} in {self.region} is known."
+        price, found = max(
+            (p, t) for p, t in zip(prices, map(_sources, self._known()), strict=True) if p
+        )
+        return price, found, ""
+
+
+class _Group(_Nodes):
+    """A node group."""
+
+    def __init__(self, recording: Recording, group: Resource, region: str | None) -> None:
+        given: dict[str, Any] = to_json(group.inputs)
+        self.name = group.name
+        labels = given.get("labels")
+        self._called = (labels.get(POOL_LABEL) if isinstance(labels, dict) else None) or self.name
+        self.region = region_of_resource(recording, group, region)
+        pool = recording.by_urn.get(group.parent)
+        ours = pool is not None and pool.type == POOL_TYPE
+        self._catalog = catalog_of_pool(pool, self.region) if pool and ours else Catalog()
+        made_from = recording.needed_by(group, "launchTemplate", _TEMPLATE)
+        template: dict[str, Any] = to_json(made_from.inputs) if made_from else {}
+        self._capacity = str(given.get("capacityType") or "ON_DEMAND")
+        in_template = template.get("instanceType")
+        self._types = _texts(given.get("instanceTypes") or [in_template or _EKS_TYPE])
+        self.count = _sizes(given.get("scalingConfig"))
+        self.disk_gib = _disks(template) or _whole(given.get("diskSize")) or _EKS_DISK_GIB
+
+
+class _Pool(_Nodes):
+    """A pool of Karpenter's: from the nodes that it begins with to the most that it may have."""
+
+    def __init__(self, recording: Recording, pool: Resource, region: str | None) -> None:
+        given: dict[str, Any] = to_json(pool.inputs)
+        self.name = pool.name
+        self._called = str(given.get("pool") or pool.name)
+        self.region = region_of_resource(recording, pool, region)
+        self._catalog = catalog_of_pool(pool, self.region)
+        ways = (given.get("karpenter") or {}).get("capacityTypes") or [given.get("capacityType")]
+        # Of several, on demand is the dearest, and what is left where there is no other.
+        own = [_CAPACITY.get(str(each), "ON_DEMAND") for each in ways]
+        self._capacity = min(own, key=lambda each: each != "ON_DEMAND")
+        self._types = _texts(given.get("instanceTypes"))
+        planned = planned_pool(pool, self.region)
+        nodes = planned[1]["nodes"] if planned else {}
+        most = _whole(nodes.get("max")) or 0
+        self.count = Count(min(_whole(nodes.get("desired")) or 0, most), most)
+        self.disk_gib = _whole(given.get("rootVolumeGiB")) or 0
+
+
+def _sources(found: InstanceType | None) -> str:
+    sources = found.sources if found else {}
+    return sources.get("prices") or sources.get("*", "")
+
+
+def _sizes(given: Any) -> Count[int]:
+    """Sizes as they are given, or what EKS takes where they are not: two nodes, and at most two."""
+    sizes = given if isinstance(given, dict) else {}
+    desired, most = (_whole(sizes.get(key)) for key in ("desiredSize", "maxSize"))
+    desired = desired if desired is not None else most if most is not None else _EKS_NODES
+    return Count(desired, desired if most is None else most)
+
+
+def _whole(value: Any) -> int | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number else None
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _disks(template: dict[str, Any]) -> int:
+    """GiB of the volumes whose size a launch template names."""
+    devices = template.get("blockDeviceMappings")
+    given = devices if isinstance(devices, list) else []
+    volumes = [each.get("ebs") for each in given if isinstance(each, dict)]
+    sizes = [each.get("volumeSize") for each in volumes if isinstance(each, dict)]
+    return sum(_whole(size) or 0 for size in sizes)

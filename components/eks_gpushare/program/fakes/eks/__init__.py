@@ -1,0 +1,1 @@
+"""The components of pulumi-eks, made as its own plugin would make them."""

@@ -1,0 +1,1 @@
+"""The least IAM policy that deploys what a program registers."""

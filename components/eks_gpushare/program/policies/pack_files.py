@@ -1,0 +1,94 @@
+"""Where the policy pack is: the one beside a program, or the one that comes with the package.
+
+The pack's files are `policies/` of this repository; a wheel carries them as data in `policy_pack`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from eks_gpushare.stack_file.project import ProjectError, find_project
+from eks_gpushare.stack_file.yaml import read
+
+_PACKAGE = Path(__file__).parents[2]
+_IN_WHEEL = _PACKAGE / "policy_pack"
+_IN_SOURCES = _PACKAGE.parents[1] / "policies"
+
+PACK_FILE = "PulumiPolicy.yaml"
+MAIN = "__main__.py"
+
+
+@dataclass(frozen=True, slots=True)
+class PackFolder:
+    """A folder that holds a policy pack."""
+
+    directory: Path
+    """The folder."""
+    bundled: bool
+    """Whether it is the one that comes with the package."""
+
+
+def bundled_pack() -> Path:
+    """The folder of the pack that comes with this package."""
+    return _IN_WHEEL if _IN_WHEEL.is_dir() else _IN_SOURCES
+
+
+def pack_of(program: Path) -> PackFolder:
+    """The pack for a program: the one in `policies` beside it, else the one of this package."""
+    own = program / "policies"
+    # Other tools have folders of this name too.
+    if any((own / name).is_file() for name in (PACK_FILE, MAIN)):
+        return PackFolder(own, bundled=own.resolve() == bundled_pack().resolve())
+    return PackFolder(bundled_pack(), bundled=True)
+
+
+def files_for(directory: Path) -> dict[Path, str]:
+    """The files of this package's pack as they belong into a folder, by their paths there.
+
+    The engine runs a pack in the virtual environment that its `PulumiPolicy.yaml` names, from the
+    pack's folder on. Without one it takes the Python on PATH.
+
+    Args:
+        directory: Where they are to be; the project it is in says which environment is used.
+    """
+    source = bundled_pack()
+    return {
+        directory / found.relative_to(source): (
+            _pack_file(found, directory)
+            if found.name == PACK_FILE
+            else found.read_text(encoding="utf-8")
+        )
+        for found in sorted(source.rglob("*"))
+        if found.is_file() and "__pycache__" not in found.parts
+    }
+
+
+def _pack_file(source: Path, directory: Path) -> str:
+    content = yaml.safe_load(source.read_text(encoding="utf-8"))
+    options = {"toolchain": "pip"}
+    if environment := _virtualenv(directory):
+        options["virtualenv"] = environment
+    content["runtime"] = {"name": "python", "options": options}
+    return yaml.safe_dump(content, sort_keys=False, width=100)
+
+
+def _virtualenv(directory: Path) -> str | None:
+    """The virtual environment of the project that a folder is in, from the folder on."""
+    directory = Path(os.path.abspath(directory))  # noqa: PTH100  (it need not be there yet)
+    there = next(each for each in (directory, *directory.parents) if each.is_dir())
+    try:
+        project = find_project(there)
+    except ProjectError:
+        return None
+    file = project.directory / "Pulumi.yaml"
+    content = read(file.read_bytes(), str(file)).value
+    runtime = content.get("runtime") if isinstance(content, dict) else None
+    options = runtime.get("options") if isinstance(runtime, dict) else None
+    name = options.get("virtualenv") if isinstance(options, dict) else None
+    if not isinstance(name, str):
+        return None
+    return Path(os.path.relpath(project.directory / name, directory)).as_posix()
