@@ -9,7 +9,16 @@ import pytest
 from finding_examples import base, checked, findings, stack_file_text
 
 from eks_gpushare.catalog import Catalog, alternatives, gpu_instance_types, nvidia_ami
+from eks_gpushare.catalog.amis import NO_LDCONFIG
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.findings.defects import CHECK_FAILED
+from eks_gpushare.rules.images import (
+    AMI_SERVES,
+    AMI_VERSION,
+    FLOATING_AMI,
+    LOST_LIBRARIES,
+    SMALL_DISK,
+)
 from eks_gpushare.rules.instances import (
     FRACTIONAL_GPU,
     MANY_TYPES,
@@ -426,3 +435,81 @@ def test_an_image_that_came_with_a_newer_driver_is_named() -> None:
     since = f"{second.since[:4]}-{second.since[4:6]}-{second.since[6:]}"
     assert f"Set amiVersion to a release from {since} on, such as " in found
     assert f"which has driver {second.branch} too, or use amiFamily: custom" in found
+
+
+@pytest.mark.parametrize("instance_type", ["m5.large", "m7g.large", None])
+@pytest.mark.parametrize(("size", "fits"), [(19, 0), (20, 1), (65536, 1), (65537, 0)])
+def test_the_disk_of_system_nodes(instance_type: str | None, size: int, fits: int) -> None:
+    types = {} if instance_type is None else {"instanceTypes": [instance_type]}
+    found = findings({"system": {"rootVolumeGiB": size, **types}}, SMALL_DISK.id)
+
+    assert [path for path, _ in found] == ["system.rootVolumeGiB"] * (1 - fits)
+
+
+@pytest.mark.parametrize(
+    ("release", "paths"),
+    [
+        (None, []),
+        ("1.35.8-20260930", []),
+        ("1.34.8-20260930", ["system.amiVersion"]),
+        ("newest", ["system.amiVersion"]),
+    ],
+)
+def test_the_image_of_system_nodes_is_a_release_of_the_version(
+    release: str | None, paths: list[str]
+) -> None:
+    given = {} if release is None else {"amiVersion": release}
+
+    assert [path for path, _ in findings({"system": given}, AMI_VERSION.id)] == paths
+    existing = {"existing": {"name": "demo"}, "name": None, "version": None, "admins": None}
+    pools = {"gpu": {"amiVersion": release}}
+    of_existing = findings({"cluster": existing, "network": None, "pools": pools}, AMI_VERSION.id)
+    assert bool(of_existing) is (release == "newest")
+
+
+def test_an_image_that_may_change_is_told_of() -> None:
+    managed = fixes(FLOATING_AMI.id, {"pools": {"gpu": {"amiVersion": None}}})
+    karpenter = fixes(FLOATING_AMI.id, on_karpenter(amiVersion=None))
+    existing = fixes(
+        FLOATING_AMI.id, {"pools": {"gpu": {"amiVersion": None, "provisioner": "existing"}}}
+    )
+    other = fixes(
+        FLOATING_AMI.id,
+        {"cluster": {"version": "1.99"}, "pools": {"gpu": {"amiVersion": None}}},
+    )
+
+    assert "so the newest AMI at the time of creation is taken" in managed[0]
+    assert ", for example 1.35." in managed[0]
+    assert "a later one exchanges the nodes" in karpenter[0]
+    assert existing == []
+    assert other[0].endswith("Pin amiVersion in production.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "count"),
+    [
+        ({}, 1),
+        ({"provisioner": "existing", "nodes": None}, 0),
+        ({"amiFamily": "bottlerocket"}, 0),
+        ({"amiVersion": None}, 0),
+    ],
+)
+def test_a_release_without_its_libraries(changes: dict[str, Any], count: int) -> None:
+    first, last = NO_LDCONFIG
+    given = {"amiVersion": f"1.35.8-{first}", **changes}
+    found = fixes(LOST_LIBRARIES.id, {"pools": {"gpu": given}})
+
+    dates = " to ".join(f"{each[:4]}-{each[4:6]}-{each[6:]}" for each in (first, last))
+    assert [f"as all from {dates}. Take a later release, for ex" in each for each in found] == (
+        [True] * count
+    )
+
+
+@pytest.mark.parametrize("name", ["g5.xlarge", "g5g.xlarge", "m5.large", "unknown.xlarge"])
+def test_an_image_is_asked_for_of_types_with_gpus_alone(name: str) -> None:
+    """Of the others another rule speaks, and nothing fails at them."""
+    pools = {"gpu": {"instanceTypes": [name]}}
+    text = stack_file_text(merge_values(base(), {"pools": pools}))
+    codes = {each.code for each in checked(text).findings}
+
+    assert not codes & {AMI_SERVES.id, CHECK_FAILED.id}
