@@ -40,9 +40,9 @@ class NotJudgedError(UnknownValueError):
     """What a rule could not judge; the SDK reports it as advisory, whatever the rule's level is."""
 
     def __init__(self, unjudged: Sequence[str]) -> None:
-        """All of it at once, each thing once."""
+        """All of it at once, each thing once, whatever the order of registrations."""
         Exception.__init__(self)
-        self.message = f"could not be judged: {'; '.join(dict.fromkeys(unjudged))}"
+        self.message = f"could not be judged: {'; '.join(sorted({*unjudged}))}"
 
 
 Check: TypeAlias = Callable[[ResourceValidationArgs], Iterator["str | Unjudged"]]

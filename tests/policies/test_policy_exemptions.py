@@ -269,7 +269,7 @@ def test_what_could_not_be_judged_is_told_beside_what_is_wrong() -> None:
     last = found.violations[-1]
     assert last.level == "advisory"
     assert last.not_judged == (
-        "could not be judged: the key of old; the key of older; the key of a[b]?"
+        "could not be judged: the key of a[b]?; the key of old; the key of older"
     )
 
 

@@ -18,6 +18,8 @@ from eks_gpushare.validation.parse import parse
 
 POLICY = "arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy"
 ROLE = "arn:aws:iam::111122223333:role/Agent"
+KEY_HERE = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+KEY_CODES = ("GPU324", "GPU436", "GPU612")
 
 
 def shapes(service: str) -> Any:
@@ -275,3 +277,26 @@ def test_a_zone_of_unknown_id_may_offer_anything() -> None:
     pinned = {"instanceTypes": ["p6-b200.48xlarge"], "zones": ["us-east-1a"]}
 
     assert looked_up(["us-east-1a", "us-east-1b"], pinned) == []
+
+
+@pytest.mark.parametrize(
+    ("days", "key", "codes"),
+    [
+        (90, KEY_HERE, []),
+        (90, None, []),
+        (None, None, []),
+        (None, KEY_HERE, ["GPU324"]),
+        (90, "key", ["GPU612"]),
+        (None, "key", ["GPU324", "GPU612"]),
+        (90, KEY_HERE.replace("us-west-2", "us-east-1"), ["GPU436"]),
+    ],
+)
+def test_a_key_of_logs_is_for_logs_in_the_region(
+    days: int | None, key: str | None, codes: list[str]
+) -> None:
+    given = {"cluster": {"logRetentionDays": days, "logKeyArn": key}}
+    found = {code: [path for path, _ in findings(given, code)] for code in KEY_CODES}
+
+    assert {code: paths for code, paths in found.items() if paths} == {
+        code: ["cluster.logKeyArn"] for code in codes
+    }

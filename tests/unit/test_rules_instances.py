@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from finding_examples import findings
+from finding_examples import base, checked, findings, stack_file_text
 
-from eks_gpushare.catalog import alternatives, gpu_instance_types, nvidia_ami
+from eks_gpushare.catalog import Catalog, alternatives, gpu_instance_types, nvidia_ami
+from eks_gpushare.catalog.amis import NO_LDCONFIG
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.findings.defects import CHECK_FAILED
+from eks_gpushare.rules.images import (
+    AMI_SERVES,
+    AMI_VERSION,
+    FLOATING_AMI,
+    LOST_LIBRARIES,
+    SMALL_DISK,
+)
+from eks_gpushare.rules.instances import (
+    FRACTIONAL_GPU,
+    MANY_TYPES,
+    NOT_IN_REGION,
+    TYPE_TWICE,
+    not_in_region,
+    type_faults,
+)
 
 
 def pool(code: str, **changes: Any) -> list[tuple[str, str]]:
@@ -300,3 +319,197 @@ def test_a_release_of_another_image_is_none_of_bottlerocket(given: str) -> None:
 @pytest.mark.parametrize("given", ["1.65.0-0be31b34", "1.65.0", "1.65.0-12345678"])
 def test_a_release_of_bottlerocket_is_fine(given: str) -> None:
     assert pool("GPU504", amiFamily="bottlerocket", amiVersion=given) == []
+
+
+@pytest.mark.parametrize(
+    ("types", "most", "codes"),
+    [
+        ([], 20, [TYPE_TWICE.id]),
+        (["g5.xlarge"], 20, []),
+        (["g5.xlarge", "g5.2xlarge"], 2, []),
+        (["g5.xlarge", "g5.2xlarge", "g5.4xlarge"], 2, [MANY_TYPES.id]),
+        (["g5.xlarge", "g5.2xlarge", "g5.4xlarge"], None, []),
+        (["g5.xlarge", "g5.xlarge", "g5.2xlarge"], 2, [TYPE_TWICE.id]),
+        (["g5.xlarge", "g5.xlarge"], 2, [TYPE_TWICE.id]),
+    ],
+)
+def test_a_list_of_types_is_in_order(types: list[str], most: int | None, codes: list[str]) -> None:
+    found = type_faults(("at",), types, Catalog(), gpu_instance_types, most)
+
+    assert [each.code for each in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("g5.xlarg", "Did you mean g5.xlarge? A type newer"), ("qqqqqqqq", "A type newer than")],
+)
+def test_a_guess_is_made_where_there_is_one(name: str, begins: str) -> None:
+    (found,) = type_faults(("at",), [name], Catalog(), gpu_instance_types)
+
+    assert found.fix.startswith(begins)
+
+
+def fixes(code: str, fragment: dict[str, Any], region: str = "us-west-2") -> list[str]:
+    text = stack_file_text(merge_values(base(), fragment), region)
+    return [f"{each.message} {each.fix}" for each in checked(text).findings if each.code == code]
+
+
+def on_karpenter(**changes: Any) -> dict[str, Any]:
+    nodes = {"min": None, "desired": None, "max": 2}
+    return {"pools": {"gpu": {"provisioner": "karpenter", "nodes": nodes, **changes}}}
+
+
+@pytest.mark.parametrize(("count", "of_eks", "of_karpenter"), [(20, 0, 0), (21, 1, 0), (25, 1, 0)])
+def test_eks_takes_so_many_types_and_karpenter_any(
+    count: int, of_eks: int, of_karpenter: int
+) -> None:
+    types = [name for name in gpu_instance_types() if not name.startswith("p6e")][:count]
+
+    assert len(pool(MANY_TYPES.id, instanceTypes=types)) == of_eks
+    assert len(findings(on_karpenter(instanceTypes=types), MANY_TYPES.id)) == of_karpenter
+
+
+@pytest.mark.parametrize(
+    ("added", "fix"),
+    [
+        (False, "Use a type of a GPU family, such as g5, g6, p4d or p5."),
+        (True, "Add gpu to it under catalog.instanceTypes[m5.large]."),
+    ],
+)
+def test_a_type_without_a_gpu_is_put_right_where_it_comes_from(added: bool, fix: str) -> None:
+    own = {"catalog": {"instanceTypes": {"m5.large": {"maxPods": 20}}}} if added else {}
+    fragment = {"pools": {"gpu": {"instanceTypes": ["m5.large"]}}, **own}
+
+    assert fixes("GPU102", fragment) == [f"m5.large has no NVIDIA GPU. {fix}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "region", "says"),
+    [
+        ("p5.48xlarge", "us-west-2", ""),
+        ("p4de.24xlarge", "eu-west-1", "Types with 8 GPUs in eu-west-1 are "),
+        ("g7.2xlarge", "af-south-1", "Types with 1 GPU in af-south-1 are "),
+    ],
+)
+def test_a_region_is_told_what_it_has_instead(name: str, region: str, says: str) -> None:
+    fragment = {
+        "network": {"zones": 2},
+        "pools": {"gpu": {"instanceTypes": [name]}},
+    }
+    found = fixes(NOT_IN_REGION.id, fragment, region)
+
+    assert [says in each for each in found] == ([True] if says else [])
+
+
+@pytest.mark.parametrize(
+    ("count", "more"), [(5, ""), (6, ""), (7, " and 1 more."), (8, " and 2 more.")]
+)
+def test_regions_beyond_some_are_counted(count: int, more: str) -> None:
+    regions = [region for region in gpu_instance_types()["g5.xlarge"].zones if "us-" not in region]
+    zones = dict.fromkeys(regions[:count], ("a",))
+    found = replace(gpu_instance_types()["g5.xlarge"], zones=zones)
+    (finding,) = not_in_region(("at",), found, "us-west-1")
+
+    assert len(zones) == count
+    assert (" more." in finding.fix) is bool(more)
+    assert more in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("g6f.large", 1), ("gr6f.4xlarge", 1), ("g6.xlarge", 0), ("g5.12xlarge", 0)],
+)
+def test_parts_of_a_gpu_are_told_of(name: str, shown: int) -> None:
+    assert len(pool(FRACTIONAL_GPU.id, instanceTypes=[name])) == shown
+    of_karpenter = fixes(FRACTIONAL_GPU.id, on_karpenter(instanceTypes=[name]))
+    assert [each.endswith("by a NodeOverlay.") for each in of_karpenter] == [True] * shown
+    of_eks = fixes(FRACTIONAL_GPU.id, {"pools": {"gpu": {"instanceTypes": [name]}}})
+    assert [each.endswith("has to be told.") for each in of_eks] == [True] * shown
+
+
+def test_an_image_that_came_with_a_newer_driver_is_named() -> None:
+    fragment = {"pools": {"gpu": {"instanceTypes": ["g7.2xlarge"], "amiVersion": None}}}
+
+    (found,) = fixes("GPU105", fragment)
+    second = nvidia_ami("al2023", "amd64").second_drivers[0]  # type: ignore[union-attr]
+    since = f"{second.since[:4]}-{second.since[4:6]}-{second.since[6:]}"
+    assert f"Set amiVersion to a release from {since} on, such as " in found
+    assert f"which has driver {second.branch} too, or use amiFamily: custom" in found
+
+
+@pytest.mark.parametrize("instance_type", ["m5.large", "m7g.large", None])
+@pytest.mark.parametrize(("size", "fits"), [(19, 0), (20, 1), (65536, 1), (65537, 0)])
+def test_the_disk_of_system_nodes(instance_type: str | None, size: int, fits: int) -> None:
+    types = {} if instance_type is None else {"instanceTypes": [instance_type]}
+    found = findings({"system": {"rootVolumeGiB": size, **types}}, SMALL_DISK.id)
+
+    assert [path for path, _ in found] == ["system.rootVolumeGiB"] * (1 - fits)
+
+
+@pytest.mark.parametrize(
+    ("release", "paths"),
+    [
+        (None, []),
+        ("1.35.8-20260930", []),
+        ("1.34.8-20260930", ["system.amiVersion"]),
+        ("newest", ["system.amiVersion"]),
+    ],
+)
+def test_the_image_of_system_nodes_is_a_release_of_the_version(
+    release: str | None, paths: list[str]
+) -> None:
+    given = {} if release is None else {"amiVersion": release}
+
+    assert [path for path, _ in findings({"system": given}, AMI_VERSION.id)] == paths
+    existing = {"existing": {"name": "demo"}, "name": None, "version": None, "admins": None}
+    pools = {"gpu": {"amiVersion": release}}
+    of_existing = findings({"cluster": existing, "network": None, "pools": pools}, AMI_VERSION.id)
+    assert bool(of_existing) is (release == "newest")
+
+
+def test_an_image_that_may_change_is_told_of() -> None:
+    managed = fixes(FLOATING_AMI.id, {"pools": {"gpu": {"amiVersion": None}}})
+    karpenter = fixes(FLOATING_AMI.id, on_karpenter(amiVersion=None))
+    existing = fixes(
+        FLOATING_AMI.id, {"pools": {"gpu": {"amiVersion": None, "provisioner": "existing"}}}
+    )
+    other = fixes(
+        FLOATING_AMI.id,
+        {"cluster": {"version": "1.99"}, "pools": {"gpu": {"amiVersion": None}}},
+    )
+
+    assert "so the newest AMI at the time of creation is taken" in managed[0]
+    assert ", for example 1.35." in managed[0]
+    assert "a later one exchanges the nodes" in karpenter[0]
+    assert existing == []
+    assert other[0].endswith("Pin amiVersion in production.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "count"),
+    [
+        ({}, 1),
+        ({"provisioner": "existing", "nodes": None}, 0),
+        ({"amiFamily": "bottlerocket"}, 0),
+        ({"amiVersion": None}, 0),
+    ],
+)
+def test_a_release_without_its_libraries(changes: dict[str, Any], count: int) -> None:
+    first, last = NO_LDCONFIG
+    given = {"amiVersion": f"1.35.8-{first}", **changes}
+    found = fixes(LOST_LIBRARIES.id, {"pools": {"gpu": given}})
+
+    dates = " to ".join(f"{each[:4]}-{each[4:6]}-{each[6:]}" for each in (first, last))
+    assert [f"as all from {dates}. Take a later release, for ex" in each for each in found] == (
+        [True] * count
+    )
+
+
+@pytest.mark.parametrize("name", ["g5.xlarge", "g5g.xlarge", "m5.large", "unknown.xlarge"])
+def test_an_image_is_asked_for_of_types_with_gpus_alone(name: str) -> None:
+    """Of the others another rule speaks, and nothing fails at them."""
+    pools = {"gpu": {"instanceTypes": [name]}}
+    text = stack_file_text(merge_values(base(), {"pools": pools}))
+    codes = {each.code for each in checked(text).findings}
+
+    assert not codes & {AMI_SERVES.id, CHECK_FAILED.id}

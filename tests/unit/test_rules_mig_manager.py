@@ -9,6 +9,7 @@ from finding_examples import findings
 
 from eks_gpushare.config.component_specs import GpuPoolSpec
 from eks_gpushare.rules.component_rules import check_pool
+from eks_gpushare.rules.mig_manager import REBOOT_REPAIRED
 
 OPERATOR = {"manager": "gpuOperator"}
 A100 = {"instanceTypes": ["p4d.24xlarge"], "sharing": {"layout": "all-1g.5gb"}}
@@ -150,3 +151,26 @@ def test_the_startup_taint_counts_among_those_that_eks_takes(count: int, said: l
 
     assert paths(stack(H100, taints=taints), "GPU304") == said
     assert paths(stack(H100, "boot", taints=taints), "GPU304") == []
+
+
+@pytest.mark.parametrize(
+    ("pool", "count"),
+    [
+        ({}, 1),
+        ({"nodeRepair": False}, 0),
+        ({"instanceTypes": ["p4d.24xlarge", "p4de.24xlarge"]}, 1),
+        ({"provisioner": "karpenter", "nodes": {"min": None, "desired": None, "max": 2}}, 0),
+        (
+            {
+                "provisioner": "karpenter",
+                "nodes": {"min": None, "desired": None, "max": 2},
+                "nodeRepair": True,
+            },
+            1,
+        ),
+    ],
+)
+def test_a_reboot_for_mig_is_no_fault_to_repair(pool: dict[str, Any], count: int) -> None:
+    found = paths({**stack(A100, **pool)}, REBOOT_REPAIRED.id)
+
+    assert found == ["pools.gpu.nodeRepair"] * count

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from finding_examples import findings
 
+from eks_gpushare.rules.names import TAINT_TWICE, key_fault
+
 
 def label(key: str, value: str, code: str = "GPU302") -> list[str]:
     return [m for _, m in findings({"pools": {"gpu": {"labels": {key: value}}}}, code)]
@@ -240,3 +242,54 @@ def test_there_is_room_for_the_tags_of_others(count: int, fits: bool) -> None:
 )
 def test_namespaces(name: str, fits: bool) -> None:
     assert (findings({"gpuStack": {"namespace": name}}, "GPU311") == []) is fits
+
+
+@pytest.mark.parametrize(
+    ("second", "count"),
+    [
+        ({"key": "a", "effect": "NoSchedule"}, 1),
+        ({"key": "a", "value": "x", "effect": "NoSchedule"}, 1),
+        ({"key": "a", "effect": "NoExecute"}, 0),
+        ({"key": "b", "effect": "NoSchedule"}, 0),
+    ],
+)
+def test_a_taint_stands_once(second: dict[str, str], count: int) -> None:
+    taints = [{"key": "a", "effect": "NoSchedule"}, second]
+    found = findings({"pools": {"gpu": {"taints": taints}}}, TAINT_TWICE.id)
+
+    assert [path for path, _ in found] == ["pools.gpu.taints[1]"] * count
+
+
+@pytest.mark.parametrize(
+    ("mode", "count", "said"),
+    [
+        ("mig", 49, []),
+        ("mig", 50, ["50 taints and the one of nodes that wait for MIG are more than the 50 EKS"]),
+        ("exclusive", 50, []),
+        ("exclusive", 51, ["51 taints are more than the 50 EKS takes."]),
+    ],
+)
+def test_the_taint_of_nodes_that_wait_for_mig_counts(
+    mode: str, count: int, said: list[str]
+) -> None:
+    taints = [{"key": f"a{n}", "effect": "NoSchedule"} for n in range(count)]
+    of_mig = {"layout": "all-balanced", "apply": "migManager"} if mode == "mig" else {}
+    pool = {
+        "instanceTypes": ["p4d.24xlarge"],
+        "zones": ["us-west-2a"],
+        "sharing": {"mode": mode, **of_mig},
+        "taints": taints,
+    }
+    fragment = {"gpuStack": {"manager": "gpuOperator"}, "pools": {"gpu": pool}}
+    found = [text for _, text in findings(fragment, "GPU304")]
+
+    assert [text.startswith(each) for text, each in zip(found, said, strict=True)] == [True] * len(
+        said
+    )
+
+
+@pytest.mark.parametrize(("length", "right"), [(253, True), (254, False)])
+def test_what_is_before_the_slash_has_a_longest_form(length: int, right: bool) -> None:
+    prefix = ".".join(["a" * 60] * 5)[:length].rstrip(".").ljust(length, "b")
+
+    assert (key_fault(f"{prefix}/gpu") is None) is right
