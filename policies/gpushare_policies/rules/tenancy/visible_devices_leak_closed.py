@@ -24,9 +24,7 @@ VISIBLE_DEVICES_LEAK_CLOSED = StackRule(
     "visible-devices-leak-closed",
     "Containers must get GPUs by asking for them, and where tenants share nodes "
     "NVIDIA_VISIBLE_DEVICES must give none.",
-    check=edge_check(
-        LEAK, NO_WAY, DEVICES_BY_HAND, stack_file=_STACK_FILE, severities=FINDINGS
-    ),
+    check=edge_check(LEAK, NO_WAY, DEVICES_BY_HAND, stack_file=_STACK_FILE, severities=FINDINGS),
     applies_to=(*kinds.NODES, *kinds.CHARTS, *kinds.WORKLOADS),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.HIGH,
