@@ -238,6 +238,13 @@ def _pool(key: str, operator: str, *values: str) -> Made:
 _KARPENTER = "karpenter.k8s.aws/instance"
 SUBJECT = "system:serviceaccount:ml:trainer"
 
+
+def _binding(role: str, **bound: str) -> Made:
+    rbac = "kubernetes:rbac.authorization.k8s.io/v1:ClusterRoleBinding"
+    body = {"roleRef": {"kind": "ClusterRole", "name": role}, "subjects": [bound]}
+    return Made(rbac, "one", {"metadata": {"name": "one"}, **body})
+
+
 PAIRS: dict[str, tuple[str, list[Made], list[Made]]] = {
     "an image of a pod of Ray": (
         "images-pinned",
@@ -319,6 +326,11 @@ PAIRS: dict[str, tuple[str, list[Made], list[Made]]] = {
         "roles-bounded",
         [_role("StringLike", sub="system:serviceaccount:*:*")],
         [_role("StringLike", sub="system:serviceaccount:ml:*")],
+    ),
+    "a service account by its user": (
+        "service-accounts-not-admin",
+        [_binding("cluster-admin", kind="User", name=SUBJECT)],
+        [_binding("view", kind="User", name=SUBJECT)],
     ),
     "Spot by Karpenter": (
         "spot-not-in-production",

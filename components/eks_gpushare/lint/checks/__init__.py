@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.inventory.registry import edges_in
-from eks_gpushare.lint.checks import chart_choices, chart_values, gpu_names, pods, room, thin_shares
+from eks_gpushare.lint.checks import chart_values, gpu_names, pods, room, thin_shares
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
 
-CHECKS: tuple[Edge, ...] = edges_in(chart_values, chart_choices, pods, gpu_names, room, thin_shares)
+CHECKS: tuple[Edge, ...] = edges_in(chart_values, pods, gpu_names, room, thin_shares)
 """Every check."""

@@ -28,7 +28,7 @@ from eks_gpushare.lint.readers.values import mapping, mappings, text
 from eks_gpushare.lint.texts import read_texts, texts_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.source import Maybe
@@ -142,8 +142,12 @@ def _texts_of(document: Document) -> Iterator[tuple[str, str, Texts | None]]:
             yield key, each, texts_within(document, ("data", key))
     for key, each in pairs(document.value.get("binaryData")):
         if isinstance(text := _decoded(each), str):
-            where = document.position(("binaryData", key))
-            yield key, text, read_texts(text, document.file, place=lambda _, at=where: tuple(at))
+            yield key, text, read_texts(text, document.file, place=_all_at(document, key))
+
+
+def _all_at(document: Document, key: str) -> Callable[[tuple[int, int]], tuple[int, int]]:
+    where = document.position(("binaryData", key))
+    return lambda _: where
 
 
 def _labels(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:

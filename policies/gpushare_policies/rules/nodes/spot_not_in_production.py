@@ -95,7 +95,8 @@ def _allows_spot(requirement: Mapping[str, Any]) -> bool | None:
     named = "spot" in items(values)
     if UNKNOWN in (operator, values) or (not named and UNKNOWN in items(values)):
         return None
-    return named if operator == "In" else operator == "Exists" or not named
+    verdicts = {"In": named, "NotIn": not named, "Exists": True}
+    return verdicts.get(operator, False)
 
 
 def _has_unknown(requirements: Any, of_capacity: Sequence[Mapping[str, Any]]) -> bool:
