@@ -139,6 +139,13 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
     ("gpu-node-pools-tainted", NODE_POOL, _TAINTS, None, "makes GPU nodes without a taint"),
     ("gpu-node-pools-tainted", NODE_POOL, _TAINTS, [], "makes GPU nodes without a taint"),
     (
+        "spot-not-in-production",
+        NODE_POOL,
+        ("spec", "template", "spec", "requirements"),
+        [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}],
+        "runs Spot instances",
+    ),
+    (
         "gpu-node-pools-tainted",
         NODE_POOL,
         _TAINTS,

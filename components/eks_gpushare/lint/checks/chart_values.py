@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.readers.words import shown
+from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.readers.device_plugin import CHOICES
+from eks_gpushare.lint.readers.words import close_to, shown
 from eks_gpushare.lint.rules.chart_values import IDLE_VALUE, UNKNOWN_VALUE, WRONG_TYPE
 from eks_gpushare.rules.chart_types import wrong_types
 from eks_gpushare.rules.chart_values import what_is_wrong, wrong_values
@@ -30,6 +34,14 @@ _ONCE: Final = frozenset((("operator", "defaultRuntime"), ("psp",), ("psp", "ena
 """Values that earlier versions read and that are of no harm to later ones."""
 _MEANT: Final = "Did you mean "
 _NEARLY_ALL: Final = 0.8
+_CHOSEN: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    PLUGIN_CHART: (("migStrategy",), ("deviceListStrategy",), ("deviceIDStrategy",)),
+    OPERATOR_CHART: (("mig", "strategy"),),
+}
+"""Where they stand. What the templates make of them are variables and an object of the operator:
+https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm and
+https://github.com/NVIDIA/gpu-operator/tree/v26.7.0/deployments/gpu-operator."""
+_OF_OPERATOR: Final = "migStrategy"
 
 
 @edge(UNKNOWN_VALUE, IDLE_VALUE, WRONG_TYPE)
@@ -120,3 +132,25 @@ def _known(values: Any) -> Any:
     if isinstance(values, list):
         return [_known(each) for each in values if each is not UNKNOWN]
     return values
+
+
+@edge(WRONG_TYPE)
+def choices_are_known(inventory: Inventory) -> Iterator[Judgement]:
+    """Of the device plugin, which stops at another word, and of the operator's object."""
+    for release in inventory.of(Release):
+        for place in _CHOSEN.get(chart_of(release.chart) or "", ()):
+            given = at(release.values, *place)
+            known = CHOICES.get(place[-1], CHOICES[_OF_OPERATOR])
+            # A list of ways stands in one text, with commas; what is no text is told elsewhere.
+            several = place[-1] == "deviceListStrategy"
+            if not isinstance(given, str) or not given:
+                continue
+            words = [each.strip() for each in given.split(",")] if several else [given]
+            if all(word in known for word in words):
+                continue
+            path = value_place(release, place)
+            message = f"{'.'.join(place)} is {shown(given)}, not one of {', '.join(known)}."
+            close = close_to(given, known) if len(words) == 1 else None
+            fix = f"Write {close}." if close else "Write one of these."
+            edits = (Edit("set", path, close),) if close else ()
+            yield Problem(WRONG_TYPE, release.source, path, message, fix, None, edits)

@@ -55,7 +55,7 @@ _BOOLEANS: Final = frozenset(
         "failRequestsGreaterThanOne",
     )
 )
-_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "migStrategy": _STRATEGIES,
     "deviceListStrategy": _LISTS,
     "deviceIDStrategy": ("uuid", "index"),
@@ -196,15 +196,15 @@ class _Config:
             fix = "Write true or false without quotes."
             message = f"{name} is {shown(value)}, not true or false."
             yield self._problem(rules.REFUSED, path, message, fix, edits)
-        elif key in _CHOICES:
+        elif key in CHOICES:
             given = value if key == "deviceListStrategy" and isinstance(value, list) else [value]
             if key == "deviceListStrategy" and isinstance(value, str):
                 given = [each.strip() for each in value.split(",")]
             for each in given:
-                if each is not UNKNOWN and each not in _CHOICES[key]:
-                    allowed = ", ".join(_CHOICES[key])
+                if each is not UNKNOWN and each not in CHOICES[key]:
+                    allowed = ", ".join(CHOICES[key])
                     message = f"{name} is {shown(each)}, and may be {allowed}."
-                    meant = close_to(str(each), _CHOICES[key])
+                    meant = close_to(str(each), CHOICES[key])
                     fix = f"Did you mean {meant}?" if meant else f"Write one of {allowed}."
                     yield self._problem(rules.REFUSED, path, message, fix)
 

@@ -17,7 +17,7 @@ from eks_gpushare.inventory.items import (
     Workload,
 )
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.lint.readers.lone_containers import lone_containers
@@ -25,14 +25,15 @@ from eks_gpushare.lint.readers.mig_parted import MigPartedReader
 from eks_gpushare.lint.readers.objects import judge_object
 from eks_gpushare.lint.readers.pods import pod_labels, pod_places
 from eks_gpushare.lint.readers.values import mapping, mappings, text
-from eks_gpushare.lint.texts import texts_within
+from eks_gpushare.lint.texts import read_texts, texts_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.lint.document import Document
+    from eks_gpushare.lint.texts import Texts
 
 _CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"))
 _POINTERS = frozenset(("ScaledObject", "HorizontalPodAutoscaler", "Service", "PodDisruptionBudget"))
@@ -135,13 +136,25 @@ def _is_of_pods(value: Mapping[str, Any]) -> bool:
 
 def _within(document: Document) -> Iterator[Document]:
     """The configurations in a ConfigMap's texts, values of charts only where they are named so."""
-    data = document.value.get("data")
-    for key, each in data.items() if isinstance(data, dict) else ():
-        if isinstance(each, str) and ":" in each:
-            texts = texts_within(document, ("data", key))
-            for inner in texts.documents if texts else ():
-                if "values" in key.lower() or any(one.matches(inner) for one in _CONFIGURATIONS):
-                    yield inner
+    for key, each, texts in _texts_of(document):
+        for inner in texts.documents if ":" in each and texts else ():
+            if "values" in key.lower() or any(one.matches(inner) for one in _CONFIGURATIONS):
+                yield inner
+
+
+def _texts_of(document: Document) -> Iterator[tuple[str, str, Texts | None]]:
+    """The texts of a ConfigMap, of whose binary part all stands at the key."""
+    for key, each in pairs(document.value.get("data")):
+        if isinstance(each, str):
+            yield key, each, texts_within(document, ("data", key))
+    for key, each in pairs(document.value.get("binaryData")):
+        if isinstance(text := _decoded(each), str):
+            yield key, text, read_texts(text, document.file, place=_all_at(document, key))
+
+
+def _all_at(document: Document, key: str) -> Callable[[tuple[int, int]], tuple[int, int]]:
+    where = document.position(("binaryData", key))
+    return lambda _: where
 
 
 def _labels(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.lint.readers.values import walk
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.source import Source
     from eks_gpushare.lint.document import Document, Position
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.props import given, read, stack_of, whole
 from gpushare_policies.reading.launches import launch_of
-from gpushare_policies.rule import Rule, is_among, stacks
+from gpushare_policies.reading.objects import Kind
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.reading.plain import items, mappings
+from gpushare_policies.rule import Rule, Unjudged, is_among, stacks
 from gpushare_policies.tokens import (
     INSTANCE,
     LAUNCH_CONFIGURATION,
@@ -19,7 +24,7 @@ from gpushare_policies.tokens import (
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
 STEADY_STACKS = stacks(
     "Stacks whose nodes must be On-Demand, as patterns of stack names (`*` matches anything)."
@@ -28,9 +33,12 @@ _FIX = Fix(
     "Set `pools.<pool>.capacityType: onDemand` in the stack file, or leave the key out.",
     "Set `capacityType: ON_DEMAND`, or remove `spotPrice`.",
     "Set `capacityType: ON_DEMAND`; remove `instanceMarketOptions` or `spotPrice`; set "
-    "`instancesDistribution.onDemandPercentageAboveBaseCapacity: 100`.",
+    "`instancesDistribution.onDemandPercentageAboveBaseCapacity: 100`; take `spot` out of the "
+    "requirement `karpenter.sh/capacity-type` of a NodePool.",
 )
+_NODE_POOL = Kind("karpenter.sh", "NodePool")
 _ALL = 100
+_CAPACITY = "karpenter.sh/capacity-type"
 
 
 def _is_spot(args: ResourceValidationArgs) -> bool:
@@ -56,25 +64,61 @@ def _is_spot(args: ResourceValidationArgs) -> bool:
 def _spot(args: ResourceValidationArgs) -> Iterator[str]:
     if is_among(STEADY_STACKS.of(args), args.urn) and _is_spot(args):
         kind = args.resource_type.rpartition(":")[2]
-        yield (
-            f"The {kind} {args.name} runs Spot instances, which EC2 takes back with two minutes' "
-            f"notice. In the stack {stack_of(args.urn)} nodes must be On-Demand. "
-            f"{_FIX.of(args.urn)}"
-        )
+        yield _said(f"The {kind} {args.name}", args)
+
+
+def _said(opening: str, args: ResourceValidationArgs) -> str:
+    return (
+        f"{opening} runs Spot instances, which EC2 takes back with two minutes' notice. In the "
+        f"stack {stack_of(args.urn)} nodes must be On-Demand. {_FIX.of(args.urn)}"
+    )
+
+
+def _pool(subject: Subject) -> Iterator[str | Unjudged]:
+    """A NodePool, whose nodes are On-Demand unless it says otherwise, and Spot where it may choose.
+
+    Source: https://karpenter.sh/docs/concepts/nodepools/#capacity-type, read 2026-11-22.
+    """
+    if not is_among(STEADY_STACKS.of(subject.args), subject.args.urn):
+        return
+    requirements = at(subject.object.body, "spec", "template", "spec", "requirements")
+    of_capacity = [each for _, each in mappings(requirements) if each.get("key") == _CAPACITY]
+    allowed = [_allows_spot(each) for each in of_capacity]
+    if of_capacity and all(allowed):
+        yield _said(subject.opening, subject.args)
+    elif False not in allowed and _has_unknown(requirements, of_capacity):
+        yield Unjudged("requirements")
+
+
+def _allows_spot(requirement: Mapping[str, Any]) -> bool | None:
+    operator, values = requirement.get("operator"), requirement.get("values")
+    named = "spot" in items(values)
+    if UNKNOWN in (operator, values) or (not named and UNKNOWN in items(values)):
+        return None
+    verdicts = {"In": named, "NotIn": not named, "Exists": True}
+    return verdicts.get(operator, False)
+
+
+def _has_unknown(requirements: Any, of_capacity: Sequence[Mapping[str, Any]]) -> bool:
+    keys = [each.get("key") for _, each in mappings(requirements)]
+    return has_unknown(of_capacity) or UNKNOWN in (requirements, *items(requirements), *keys)
 
 
 SPOT_NOT_IN_PRODUCTION = Rule(
     "spot-not-in-production",
     "Nodes of production stacks must be On-Demand.",
-    checks=dict.fromkeys(
-        (
-            NODE_GROUP,
-            SCALING_GROUP,
-            LAUNCH_TEMPLATE,
-            INSTANCE,
-            LAUNCH_CONFIGURATION,
+    checks=ObjectChecks(
+        {_NODE_POOL: _pool},
+        others=dict.fromkeys(
+            (
+                NODE_GROUP,
+                SCALING_GROUP,
+                LAUNCH_TEMPLATE,
+                INSTANCE,
+                LAUNCH_CONFIGURATION,
+            ),
+            _spot,
         ),
-        _spot,
     ),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,

@@ -8,6 +8,7 @@ from pulumi_policy import Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.accounts import by_either_name
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, text
@@ -61,7 +62,7 @@ def _program(bound: Any) -> Any:
 SERVICE_ACCOUNTS_NOT_ADMIN = Rule(
     "service-accounts-not-admin",
     "Service accounts must not be bound to cluster-admin.",
-    checks=ObjectChecks(dict.fromkeys(BINDINGS, _binding)),
+    checks=ObjectChecks(dict.fromkeys(BINDINGS, by_either_name(_binding))),
     severity=Severity.HIGH,
     framework=cis("4.1.1", "The role cluster-admin is used only where it is needed."),
     fix=_RIGHTS,

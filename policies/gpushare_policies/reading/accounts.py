@@ -1,0 +1,38 @@
+"""Service accounts in bindings of roles, which have two names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.values import at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpushare_policies.reading.on_objects import ObjectCheck, Subject
+    from gpushare_policies.rule import Unjudged
+
+_USER = "system:serviceaccount:"
+"""How the user of a service account is called, with its namespace and name after it:
+https://kubernetes.io/docs/reference/access-authn-authz/authentication/#service-account-tokens."""
+
+
+def by_either_name(check: ObjectCheck) -> ObjectCheck:
+    """The check of a binding, whose service accounts may be named as the users that they are."""
+
+    def look(subject: Subject) -> Iterator[str | Unjudged]:
+        body = subject.object.body
+        if isinstance(body.get("subjects"), list):
+            body = {**body, "subjects": [_account(each) for each in body["subjects"]]}
+        yield from check(replace(subject, object=replace(subject.object, body=body)))
+
+    return look
+
+
+def _account(given: Any) -> Any:
+    name = at(given, "name")
+    if at(given, "kind") != "User" or not isinstance(name, str) or not name.startswith(_USER):
+        return given
+    namespace, _, account = name.removeprefix(_USER).partition(":")
+    return {"kind": "ServiceAccount", "name": account, "namespace": namespace}
