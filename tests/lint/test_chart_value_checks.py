@@ -105,7 +105,7 @@ def test_what_is_certain_is_written(values: Any, edits: list[Any]) -> None:
         ({("config",): ("spec", "config")}, ("spec", "config", "maps")),
         ({("config", "maps"): ("set", 0), ("config",): ("b",)}, ("set", 0)),
         ({("config", "name"): ("set", 0)}, ("config", "maps")),
-        ({(): ("values",)}, ("config", "maps")),
+        ({(): ("values",)}, ("values", "config", "maps")),
     ],
 )
 def test_a_value_is_told_of_where_it_stands(paths: Any, path: Any) -> None:

@@ -150,7 +150,7 @@ TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name":
         ("DaemonSet", {}, [(("spec", "template"), ("spec", "template", "spec"), None)]),
         (
             "Job",
-            {"spec": {"parallelism": 4, "replicas": 9}},
+            {"spec": {"parallelism": 4, "replicas": 9, "template": {}}},
             [(("spec", "template"), ("spec", "template", "spec"), 4)],
         ),
         (
@@ -164,7 +164,12 @@ TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name":
                 )
             ],
         ),
-        ("Job", {}, [(("spec", "template"), ("spec", "template", "spec"), 1)]),
+        (
+            "Job",
+            {"spec": {"template": {}}},
+            [(("spec", "template"), ("spec", "template", "spec"), 1)],
+        ),
+        ("Job", {}, []),
         (
             "CronJob",
             {"spec": {"jobTemplate": {"spec": {}}}},
