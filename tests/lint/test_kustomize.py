@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import textwrap
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -20,9 +19,10 @@ from eks_gpushare.lint.kustomize import Kustomizations
 from eks_gpushare.lint.strategic_merge import PatchError, patched
 from eks_gpushare.lint.texts import read_texts
 
-KUBECTL = shutil.which("kubectl") or next(
-    (str(each) for each in [Path("/opt/pulumi-k8s/kubectl")] if each.exists()), None
-)
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KUBECTL = shutil.which("kubectl")
 
 DEPLOYMENT = """\
 apiVersion: apps/v1
