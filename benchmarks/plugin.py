@@ -2,6 +2,8 @@
 
     python benchmarks/plugin.py
 
+In Python that is a program as the engine runs it, which registers by gRPC as the plugin does, and
+`eks-gpushare preview`, which runs the program in its own process and asks nobody.
 Processor time of the processes, not the time on the clock: other work on the machine says nothing.
 Ends with 1 if a limit is passed.
 """
@@ -97,6 +99,41 @@ def python_seconds(pools: int) -> float:
     return children() - before
 
 
+_PREVIEWED = """\
+import gc
+import json
+import sys
+
+from eks_gpushare.program.run import run_program
+
+gc.disable()  # as the command does
+pools, pool = int(sys.argv[1]), json.loads(sys.argv[2])
+
+
+def program():
+    import eks_gpushare
+
+    for number in range(pools):
+        name = f"pool-{number}"
+        eks_gpushare.GpuPool(name, {**pool, "pool": name})
+
+
+done = run_program(program, project="program", stack="test", config={"aws:region": "us-west-2"})
+made = [each for each in done.resources if each.type.endswith(":GpuPool")]
+sys.exit(done.error is not None or len(made) != pools)
+"""
+
+
+def preview_seconds(pools: int) -> float:
+    """Processor seconds of a process that runs such a program within itself."""
+    from eks_gpushare.plugin.names import python_name
+
+    before = children()
+    pool = json.dumps({python_name(key): value for key, value in _POOL.items()})
+    subprocess.run([sys.executable, "-c", _PREVIEWED, str(pools), pool], check=True)
+    return children() - before
+
+
 def main() -> int:
     """Print the figures.
 
@@ -105,11 +142,17 @@ def main() -> int:
     """
     start = plugin_seconds(0)
     through = plugin_seconds(POOLS) - plugin_seconds(1)
-    alone = python_seconds(POOLS) - python_seconds(1)  # one has loaded the SDKs
-    times = through / alone
+    beside = {
+        # One pool has loaded the SDKs.
+        "a program of the engine's": python_seconds(POOLS) - python_seconds(1),
+        "preview": preview_seconds(POOLS) - preview_seconds(1),
+    }
     print(f"start to schema: {start:.2f} s CPU, limit {START_SECONDS} s")
-    print(f"{POOLS} pools: plugin {through:.2f} s, Python {alone:.2f} s, {times:.2f} times")
-    return 0 if start <= START_SECONDS and times <= TIMES_PYTHON else 1
+    print(f"{POOLS} pools, less one: plugin {through:.2f} s")
+    for name, alone in beside.items():
+        print(f"  in Python, {name}: {alone:.2f} s, the plugin {through / alone:.2f} times")
+    passed = any(through > TIMES_PYTHON * alone for alone in beside.values())
+    return 1 if passed or start > START_SECONDS else 0
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from tests.engine.plugin_engine import new_engine, plugin_on_path  # noqa: F401  (fixtures)
 from tests.engine.real_cluster import (  # noqa: F401  (fixtures)
     api,
     chart,
@@ -159,7 +161,8 @@ class Engine:
     def __init__(
         self, home: Path, echoed: tuple[str, ...], built: Mapping[str, str] | None = None
     ) -> None:
-        self._home = home
+        self.home = home
+        """Its folder; `plugins` in it is on PATH."""
         self._calls = 0
         plugins, state = home / "plugins", home / "state"
         plugins.mkdir(parents=True)
@@ -184,7 +187,7 @@ class Engine:
 
     def project(self, name: str, program: str | None = None) -> Project:
         """A project: a program of the test's own, else a copy of this repository's."""
-        directory = self._home / name
+        directory = self.home / name
         if program is None and directory.exists():
             return Project(self, directory)
         if program is None:
@@ -205,13 +208,19 @@ class Engine:
         (directory / ".venv").symlink_to(sys.prefix, target_is_directory=True)
         return Project(self, directory)
 
-    def run(self, directory: Path, *args: str, fails: bool = False) -> Result:
+    def run(
+        self,
+        directory: Path,
+        *args: str,
+        fails: bool = False,
+        limit_seconds: float = LIMIT_SECONDS,
+    ) -> Result:
         """Call `pulumi`; it has to fail, or not to, and to end in time."""
         self._calls += 1
-        log = self._home / f"events-{self._calls}.json"
+        log = self.home / f"events-{self._calls}.json"
         logged = ["--event-log", str(log)] if args[0] in {"preview", "up", "destroy"} else []
         command = ["pulumi", *args, *logged, "--non-interactive", "--color", "never"]
-        code, text = _call(command, directory, self._environment)
+        code, text = _call(command, directory, self._environment, limit_seconds)
         shown = f"$ {' '.join(command)}\n{text}"
         assert (code != 0) is fails, f"{shown}\nexit code {code}"
 
@@ -221,7 +230,7 @@ class Engine:
     def stop(self, directory: Path, *args: str, at: str, sent: signal.Signals) -> str:
         """Call `pulumi`, and send it a signal a moment after it has begun with a resource."""
         self._calls += 1
-        log = self._home / f"events-{self._calls}.json"
+        log = self.home / f"events-{self._calls}.json"
         command = ["pulumi", *args, "--event-log", str(log), "--non-interactive"]
         with subprocess.Popen(
             command,
@@ -243,6 +252,23 @@ class Engine:
                 _kill_session(process.pid)
             text, _ = process.communicate(timeout=LIMIT_SECONDS)
         return text
+
+    @contextmanager
+    def at_work(self, directory: Path, *args: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Call `pulumi`, and meanwhile do something else; at the end nothing of it is left."""
+        with subprocess.Popen(
+            ["pulumi", *args, "--non-interactive"],  # noqa: S607  (wherever it is)
+            cwd=directory,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as process:
+            try:
+                yield process
+            finally:
+                _kill_session(process.pid)
 
 
 _AT_WORK_SECONDS = 3
@@ -346,7 +372,9 @@ def _write_plugin(path: Path, package: str) -> None:
     path.chmod(0o755)
 
 
-def _call(command: list[str], directory: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+def _call(
+    command: list[str], directory: Path, environment: Mapping[str, str], limit_seconds: float
+) -> tuple[int, str]:
     with subprocess.Popen(
         command,
         cwd=directory,
@@ -358,25 +386,33 @@ def _call(command: list[str], directory: Path, environment: Mapping[str, str]) -
         start_new_session=True,
     ) as process:
         try:
-            text, _ = process.communicate(timeout=LIMIT_SECONDS)
+            text, _ = process.communicate(timeout=limit_seconds)
         except BaseException as error:
             _kill_session(process.pid)
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
             text, _ = process.communicate()
-            pytest.fail(f"no end after {LIMIT_SECONDS} s: {' '.join(command)}\n{text}")
+            pytest.fail(f"no end after {limit_seconds} s: {' '.join(command)}\n{text}")
         return process.returncode, text
 
 
 def _kill_session(leader: int) -> None:
     """Kill the engine and its plugins, each of which has a process group of its own."""
-    listed = subprocess.run(["ps", "-A", "-o", "pid="], capture_output=True, text=True, check=True)  # noqa: S607  (wherever it is)
-    for pid in map(int, listed.stdout.split()):
-        try:
-            if os.getsid(pid) == leader:
-                os.kill(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            continue
+    for pid in session(leader):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def session(leader: int) -> dict[int, str]:
+    """What an engine has started, and it itself: command lines by process."""
+    columns = ["ps", "-A", "-ww", "-o", "pid=,sess=,stat=,args="]  # whole lines
+    listed = subprocess.run(columns, capture_output=True, text=True, check=True)
+    found = (line.split(None, 3) for line in listed.stdout.splitlines())
+    return {
+        int(pid): command
+        for pid, at, state, command in found
+        if int(at) == leader and not state.startswith("Z")
+    }
 
 
 @pytest.fixture(scope="session")

@@ -142,6 +142,20 @@ def test_every_wrong_input_is_named_as_the_program_wrote_it(
     assert not deployment.recording.resources
 
 
+def test_a_fix_is_not_said_in_python(plugin: Plugin, deployment: Deployment) -> None:
+    pools = {"gpu": {key: POOL[key] for key in ("instanceTypes", "sharing")}}
+
+    unconnected = plugin.refused(deployment, "DevicePlugin", {"pools": pools})
+    late = plugin.refused(deployment, "GpuPool", {**POOL, "pool": UNKNOWN})
+
+    assert unconnected.errors["opts.providers"].endswith(
+        "Give the cluster's: the resource option providers, with one made from its kubeconfig."
+    )
+    assert late.errors["pool"].endswith(
+        "Give a plain value, such as one of the stack's configuration."
+    )
+
+
 def test_inputs_of_no_shape_are_refused(plugin: Plugin, deployment: Deployment) -> None:
     given = {"pool": 7, "instanceTypes": "g5.xlarge", "nodes": [], "sharing": "timeSlicing"}
 
@@ -166,7 +180,10 @@ def test_secrets_stay_secret(plugin: Plugin, deployment: Deployment) -> None:
     assert isinstance(given, Secret) or (isinstance(given, OutputValue) and given.secret)
 
 
-def test_two_components_are_made_at_once(plugin: Plugin, deployment: Deployment) -> None:
+@pytest.mark.parametrize("count", [2, 8])
+def test_components_are_made_at_once(plugin: Plugin, deployment: Deployment, count: int) -> None:
+    """Each with its own refusals, and one that is wrong stops no other."""
+
     def make(name: str) -> provider_pb2.ConstructResponse:
         return plugin.construct(deployment, "GpuPool", name, {**POOL, "pool": name})
 
@@ -175,14 +192,35 @@ def test_two_components_are_made_at_once(plugin: Plugin, deployment: Deployment)
             plugin.refused(deployment, "GpuPool", {**POOL, "pool": name, "replicas": 2}).errors
         )
 
-    with ThreadPoolExecutor(8) as threads:
-        made = [threads.submit(make, f"pool-{n}") for n in range(4)]
-        refused = [threads.submit(refuse, f"wrong-{n}") for n in range(4)]
+    with ThreadPoolExecutor(2 * count) as threads:
+        made = [threads.submit(make, f"pool-{n}") for n in range(count)]
+        refused = [threads.submit(refuse, f"wrong-{n}") for n in range(count)]
 
-    assert len({each.result().urn for each in made}) == 4
-    assert [each.result() for each in refused] == [{"replicas"}] * 4
+    assert len({each.result().urn for each in made}) == count
+    assert [each.result() for each in refused] == [{"replicas"}] * count
     pools = [each for each in deployment.recording.resources if each.type.endswith(":GpuPool")]
-    assert {each.name for each in pools} == {f"pool-{n}" for n in range(4)}
+    assert {each.name for each in pools} == {f"pool-{n}" for n in range(count)}
+    groups = [each for each in deployment.recording.resources if "NodeGroup" in each.type]
+    assert sorted(each.inputs["labels"]["eks-gpushare/pool"] for each in groups) == sorted(
+        f"pool-{n}" for n in range(count)
+    )
+
+
+def test_components_of_two_deployments_are_made_at_once(plugin: Plugin) -> None:
+    """As with programs of the Automation API: what is made of each goes to its own engine."""
+    deployments = Deployment(), Deployment()
+
+    def make(number: int) -> None:
+        at, name = deployments[number % 2], f"pool-{number}"
+        plugin.construct(at, "GpuPool", name, {**POOL, "pool": name})
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(make, range(8)))
+
+    for number, each in enumerate(deployments):
+        pools = {made.name for made in each.recording.resources if made.type.endswith(":GpuPool")}
+        assert pools == {f"pool-{n}" for n in range(number, 8, 2)}
+        each.close()
 
 
 def test_a_plugin_that_is_cancelled_answers_and_ends() -> None:
@@ -191,6 +229,35 @@ def test_a_plugin_that_is_cancelled_answers_and_ends() -> None:
 
     assert running.close() in (0, -signal.SIGTERM)
     assert running.process.poll() is not None
+
+
+def test_a_plugin_ends_when_its_engine_is_gone() -> None:
+    """One that was killed has told nobody."""
+    running = Plugin()
+    running.schema()
+
+    assert running.engine_gone() == 0
+    running.close()
+
+
+def test_a_plugin_that_is_interrupted_ends_without_a_word() -> None:
+    """How the engine ends it after a refusal; what it says then is shown to the user."""
+    running = Plugin()
+    running.schema()
+    running.process.send_signal(signal.SIGINT)
+
+    assert running.process.wait(60) == 0
+    assert running.process.stderr is not None
+    assert running.process.stderr.read() == b""
+    running.close()
+
+
+def test_a_plugin_that_reaches_no_engine_serves_all_the_same() -> None:
+    """As one that somebody has started to debug it."""
+    running = Plugin(engine="127.0.0.1:1")
+
+    assert running.version() == eks_gpushare.__version__
+    running.close()
 
 
 @pytest.mark.parametrize("kind", ["Network", "EksCluster", "SystemNodes"])

@@ -63,10 +63,10 @@ class Deployment:
 class Plugin:
     """A running plugin."""
 
-    def __init__(self) -> None:
+    def __init__(self, engine: str = "") -> None:
         self._engine = Deployment()
         self.process = subprocess.Popen(
-            [sys.executable, ROOT / "plugin", self._engine.address],
+            [sys.executable, ROOT / "plugin", engine or self._engine.address],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
@@ -108,6 +108,11 @@ class Plugin:
         except grpc.RpcError as error:
             return _refusal(error)
         raise AssertionError(f"{kind} takes {inputs}")
+
+    def engine_gone(self) -> int:
+        """Close what it takes for the engine, say nothing to it, and wait until it ends."""
+        self._engine.close()
+        return self.process.wait(60)
 
     def close(self) -> int:
         self._channel.close()
