@@ -15,6 +15,16 @@ from eks_gpushare.plugin.schema import schema
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Finding
 
+_ELSEWHERE = (
+    (re.compile(r"pulumi\.Config\(\)"), "the stack's configuration"),
+    (
+        re.compile(
+            r"`?opts=ResourceOptions\(providers=\[[a-z.]+\](, depends_on=\[[a-z, ]*\])?\)`?"
+        ),
+        "the resource option providers, with one made from its kubeconfig",
+    ),
+)
+"""What is Python, and how it is said to every program."""
 _PYTHON_NAME = re.compile(r"(?<![A-Za-z0-9_/.\"-])[a-z0-9]+(?:_[a-z0-9]+)+(?![A-Za-z0-9_/-])")
 
 
@@ -22,8 +32,15 @@ def in_schema_words(found: Finding) -> Finding:
     """A finding about arguments, as a program in another language has to read it."""
     at = _schema_path(found.at)
     path = dotted(at) if at else found.path
-    message, fix = (_PYTHON_NAME.sub(_word, text) for text in (found.message, found.fix))
+    message, fix = (elsewhere(_PYTHON_NAME.sub(_word, t)) for t in (found.message, found.fix))
     return replace(found, at=at, path=path, message=message, fix=fix)
+
+
+def elsewhere(text: str) -> str:
+    """A text without what is written in Python."""
+    for python, every in _ELSEWHERE:
+        text = python.sub(every, text)
+    return text
 
 
 def _schema_path(at: FieldPath) -> FieldPath:
@@ -33,14 +50,19 @@ def _schema_path(at: FieldPath) -> FieldPath:
         if above in OTHERS_KEYS:
             return (*result, *at[index:])
         is_key = isinstance(part, str) and above not in NAMED
-        result.append(schema_name(part) if is_key and isinstance(part, str) else part)
+        result.append(_key(part) if is_key and isinstance(part, str) else part)
         above = part if is_key and isinstance(part, str) else ""
     return tuple(result)
 
 
 def _word(match: re.Match[str]) -> str:
-    name = schema_name(match[0])
-    return name if name in _keys() else match[0]
+    return _key(match[0])
+
+
+def _key(name: str) -> str:
+    """A key in the schema's name; what is none stays as somebody wrote it."""
+    found = schema_name(name)
+    return found if found in _keys() else name
 
 
 @cache
