@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +142,13 @@ def test_the_schema_for_other_languages_is_current(golden: Callable[[str, str], 
     """It is public: what a diff of it takes away, programs in other languages lose."""
     golden("../../docs/components.schema.json", component_schema.text())
     golden("../../components/eks_gpushare/plugin/schema.json", component_schema.text())
+
+
+def test_descriptions_are_not_in_python() -> None:
+    text = component_schema.text()
+
+    assert "ResourceOptions" not in text
+    assert re.findall(r"`[a-z0-9]+_[a-z0-9_]+`", text) == []
 
 
 def test_the_schema_holds_every_component(host: ComponentsProvider) -> None:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from hashlib import sha256
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import grpc  # type: ignore[import-untyped]  # no stubs
@@ -86,6 +88,9 @@ SETS = {("aws:eks/nodeGroup:NodeGroup", "subnetIds"), ("aws:eks/nodeGroup:NodeGr
 
 STAYING = {"aws:eks/nodeGroup:NodeGroup": ("releaseVersion", "version")}
 """Optional and Computed in the provider's schema: without a value there is no difference."""
+
+PROVIDER_INPUTS = {"kubernetes": ("kubeconfig", "clusterIdentifier", "context")}
+"""What programs in YAML give a provider, which are held against its schema."""
 
 SUBNET = "aws:ec2/subnet:Subnet"
 CLUSTER, NODE_GROUP = "aws:eks/cluster:Cluster", "aws:eks/nodeGroup:NodeGroup"
@@ -243,7 +248,14 @@ class Construction(Run):
         return self._known[urn]
 
     def register(self, request: resource_pb2.RegisterResourceRequest) -> Resource:
-        """Register a child with the engine."""
+        """Register a child with the engine, at the version of the package that is installed here.
+
+        As pulumi-eks does, at the versions it was built with. Without one, the engine would take
+        what the program's language host says it needs, which not every host knows.
+        """
+        package = request.type.removeprefix("pulumi:providers:").partition(":")[0]
+        if request.custom and package != "pulumi":
+            request.version = request.version or version(f"pulumi-{package}")
         request.provider = self._references.get(request.provider.rpartition("::")[0], "")
         for package, reference in request.providers.items():
             request.providers[package] = self._references[reference.rpartition("::")[0]]
@@ -295,10 +307,16 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
         return plugin_pb2.PluginInfo(version=self._version)
 
     def GetSchema(self, _request: object, _context: object) -> provider_pb2.GetSchemaResponse:
-        """What packages generated from another schema need of this one: where its own ones are."""
+        """What other packages and programs in YAML need of it: its packages, and its provider."""
         base = f"github.com/pulumi/pulumi-{self._package}/sdk/v{self._version.partition('.')[0]}/go"
         language = {"go": {"importBasePath": f"{base}/{self._package}"}}
-        schema = {"name": self._package, "version": self._version, "language": language}
+        inputs = {key: {"type": "string"} for key in PROVIDER_INPUTS.get(self._package, ())}
+        schema = {
+            "name": self._package,
+            "version": self._version,
+            "language": language,
+            "provider": {"inputProperties": inputs},
+        }
         return provider_pb2.GetSchemaResponse(schema=json.dumps(schema))
 
     def CheckConfig(
@@ -503,7 +521,8 @@ def main() -> None:
     server.start()
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
-    server.wait_for_termination()
+    with suppress(KeyboardInterrupt):  # how the engine ends it after a refusal
+        server.wait_for_termination()
 
 
 if __name__ == "__main__":

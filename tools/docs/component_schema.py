@@ -24,6 +24,7 @@ import eks_gpushare
 from eks_gpushare.config.schema import field_descriptions
 from eks_gpushare.plugin.names import python_name, schema_name
 from eks_gpushare.plugin.schema import FILE, NAME, NAMESPACE
+from eks_gpushare.plugin.words import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,6 +45,19 @@ _ENUM_NAMES = {
     "PoolScaledBy": "ScaledBy",
 }
 """What several types have in common, or would have a clumsy name; others are type and property."""
+_LANGUAGES: dict[str, Schema] = {
+    "go": {"generateResourceContainerTypes": True},
+    # The generators look for the provider of another package below the root of this one. Pulumi's
+    # own root is where it is: pulumi-java 1.34.0, pkg/codegen/java/gen.go, and pulumi-dotnet
+    # 3.112.1, pulumi-language-dotnet/codegen/gen.go, read on 2026-11-22.
+    "java": {"basePackage": "com.pulumi"},
+    "csharp": {
+        "rootNamespace": "Pulumi",
+        # It gives the package no reference to that other one, whose provider is an output here.
+        "packageReferences": {"Pulumi": "3.*", "Pulumi.Kubernetes": "4.*"},
+    },
+}
+"""What a language's generator is told besides what the analyzer says."""
 _SECRET = ("kubeconfig",)
 """Inputs that are credentials, whatever the program says of them."""
 
@@ -96,7 +110,13 @@ def _told(prop: Schema) -> Schema:
 
 
 def _in_one_line(text: str) -> str:
-    return " ".join(text.split())
+    """A description, with the keys that it names as other languages have them."""
+    named = re.sub(
+        r"(?<=`)[a-z0-9]+(?:_[a-z0-9]+)+(?=`)",
+        lambda match: schema_name(match[0]),
+        " ".join(text.split()),
+    )
+    return elsewhere(named)
 
 
 def _token(name: str) -> str:
@@ -117,8 +137,8 @@ def _package(analyzed: Schema) -> Schema:
         # Without it the package for Go has no go.mod, and its parts import what is not there.
         "meta": {"supportPack": True},
         "language": {
-            **analyzed["language"],
-            "go": {**analyzed["language"]["go"], "generateResourceContainerTypes": True},
+            language: {**settings, **_LANGUAGES.get(language, {})}
+            for language, settings in analyzed["language"].items()
         },
         "dependencies": analyzed["dependencies"],
     }

@@ -1,0 +1,80 @@
+// A cluster with two pools that share their GPUs, and the device plugin that serves both.
+using System.Collections.Generic;
+using Pulumi;
+using Pulumi.EksGpushare;
+using Pulumi.EksGpushare.Inputs;
+using Kubernetes = Pulumi.Kubernetes;
+
+return await Pulumi.Deployment.RunAsync(() =>
+{
+    const string version = "1.35";
+
+    var network = new Network("gpus", new NetworkArgs
+    {
+        Zones = new List<string> { "us-west-2a", "us-west-2b" },
+    });
+    var cluster = new EksCluster("gpus", new EksClusterArgs
+    {
+        Name = "gpus",
+        Version = version,
+        VpcId = network.VpcId,
+        PrivateSubnetIds = network.PrivateSubnetIds,
+        PublicSubnetIds = network.PublicSubnetIds,
+        Endpoint = new EndpointArgs { Public = true, PublicCidrs = new List<string> { "203.0.113.0/24" } },
+        Admins = new List<string> { "arn:aws:iam::111122223333:role/Platform" },
+    });
+    new SystemNodes("gpus-system", new SystemNodesArgs
+    {
+        ClusterName = cluster.ClusterName,
+        SubnetIds = network.PrivateSubnetIds,
+        Version = version,
+    });
+
+    var pools = new Dictionary<string, PoolArgs>
+    {
+        // Four pods take turns on each GPU.
+        ["notebooks"] = new PoolArgs
+        {
+            InstanceTypes = new List<string> { "g6.2xlarge" },
+            Nodes = new NodesArgs { Min = 1, Max = 3 },
+            Sharing = new SharingArgs { Mode = SharingMode.TimeSlicing, Replicas = 4 },
+        },
+        // Two pods run at once on each GPU, with half of its memory each.
+        ["inference"] = new PoolArgs
+        {
+            InstanceTypes = new List<string> { "g6.12xlarge" },
+            Nodes = new NodesArgs { Min = 0, Max = 2 },
+            Sharing = new SharingArgs { Mode = SharingMode.Mps, Replicas = 2 },
+        },
+    };
+    GpuPool Pool(string name) => new GpuPool(name, new GpuPoolArgs
+    {
+        Pool = name,
+        InstanceTypes = pools[name].InstanceTypes,
+        Nodes = pools[name].Nodes,
+        Sharing = pools[name].Sharing,
+        ClusterName = cluster.ClusterName,
+        ClusterSubnetIds = network.PrivateSubnetIds,
+        Version = version,
+    });
+    var notebooks = Pool("notebooks");
+    var inference = Pool("inference");
+
+    var provider = new Kubernetes.Provider("gpus", new Kubernetes.ProviderArgs
+    {
+        KubeConfig = cluster.Kubeconfig,
+        ClusterIdentifier = cluster.ClusterArn,
+    });
+    new DevicePlugin("device-plugin", new DevicePluginArgs { Pools = pools }, new ComponentResourceOptions
+    {
+        Providers = { provider },
+        DependsOn = { notebooks, inference },
+    });
+
+    return new Dictionary<string, object?>
+    {
+        ["request"] = notebooks.Request,
+        ["nodeSelector"] = notebooks.NodeSelector,
+        ["tolerations"] = notebooks.Tolerations,
+    };
+});
