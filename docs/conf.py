@@ -9,7 +9,9 @@ with (Path(__file__).parents[1] / "pyproject.toml").open("rb") as file:
 project = "eks-gpushare"
 author = "the authors of eks-gpushare"
 project_copyright = f"2026, {author}. Apache License 2.0"
-extensions = ["myst_parser", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx_design"]
+# Tabs are written as fences of colons, which code blocks may stand in.
+myst_enable_extensions = ["colon_fence"]
 html_theme = "furo"
 html_title = f"{project} {release}"
 html_theme_options = {"sidebar_hide_name": False}
