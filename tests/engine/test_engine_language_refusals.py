@@ -167,7 +167,7 @@ YAML_REFUSALS = {
     "key of an item": ("taints: [{ key: a, effekt: NoSchedule }]", "effekt"),
     "value": (
         "nodes: { min: 3, max: 1 }",
-        "  nodes: min 3 is more than max 1",
+        "nodes: min 3, desired 3 and max 1 are not in this order",
     ),
     "type": ("rootVolumeGiB: much", "rootVolumeGiB"),
     "late": ("amiVersion: ${network.vpcId}", "amiVersion: An output is known too late"),
