@@ -41,7 +41,6 @@ ROOMS = {
 NOT_TRIED: tuple[str, ...] = (
     "policies/gpushare_policies/",
     "components/eks_gpushare/rules/",
-    "components/eks_gpushare/inventory/",
     "components/eks_gpushare/lint/",
 )
 """Beginnings of modules that nobody has tried whole yet."""
