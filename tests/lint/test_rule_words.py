@@ -294,6 +294,7 @@ LABELS = "spec__template__metadata__labels"
         ({TAINTS: [{"key": "a", "effect": "no_execute"}]}, [("Write NoExecute.", 1)]),
         ({TAINTS: [{"key": "a", "effect": "Never"}]}, [("Write NoSchedule.", 0)]),
         ({TAINTS: [{"key": "a"}, "text"]}, [("Add effect: NoSchedule.", 0)]),
+        ({TAINTS: ["text"]}, []),
         (
             {"spec__disruption__consolidationPolicy": "WhenUnderutilized"},
             [("Write WhenEmptyOrUnderutilized.", 1)],

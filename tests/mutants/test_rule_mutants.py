@@ -13,7 +13,7 @@ import invert
 import pytest
 from rule_mutants.conditions import inversions
 from rule_mutants.reasons import open_of, reasons
-from rule_mutants.result import Result
+from rule_mutants.result import NOT_TRIED, Result
 from rule_mutants.swapping import caches, forget, living, swap
 
 ROOT = Path(__file__).parents[2]
@@ -248,8 +248,8 @@ def test_every_module_of_rules_was_tried() -> None:
     }
     left = there - set(_measured())
 
-    assert {each for each in left if not each.startswith(invert.NOT_TRIED)} == set()
-    assert all(any(each.startswith(start) for each in left) for start in invert.NOT_TRIED)
+    assert {each for each in left if not each.startswith(NOT_TRIED)} == set()
+    assert all(any(each.startswith(start) for each in left) for start in NOT_TRIED)
     assert set(_measured()) <= there
 
 
