@@ -510,9 +510,10 @@ def test_containers_are_called_by_name_or_place(name: Any, called: str) -> None:
 
 
 def test_a_pod_that_is_not_known_is_said() -> None:
+    specs: tuple[Any, ...] = (UNKNOWN, {"containers": []})
     hidden, shown = (
         list(unknown_of(pod))
-        for spec in (UNKNOWN, {"containers": []})
+        for spec in specs
         for pod in pods_of(KubernetesObject(Kind("", "Pod"), "v1", {"spec": spec}))
     )
 
