@@ -510,7 +510,7 @@ def test_containers_are_called_by_name_or_place(name: Any, called: str) -> None:
 
 
 def test_a_pod_that_is_not_known_is_said() -> None:
-    specs: tuple[Any, Any] = (UNKNOWN, {"containers": []})
+    specs: tuple[Any, ...] = (UNKNOWN, {"containers": []})
     hidden, shown = (
         list(unknown_of(pod))
         for spec in specs
