@@ -97,7 +97,7 @@ def _allows_spot(requirement: Mapping[str, Any]) -> bool | None:
     if UNKNOWN in (operator, values) or (not named and UNKNOWN in items(values)):
         return None
     verdicts = {"In": named, "NotIn": not named, "Exists": True}
-    return verdicts.get(operator, False)
+    return verdicts.get(str(operator), False)
 
 
 def _has_unknown(requirements: Any, of_capacity: Sequence[Mapping[str, Any]]) -> bool:
