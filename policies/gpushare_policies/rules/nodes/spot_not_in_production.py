@@ -78,7 +78,7 @@ def _said(opening: str, args: ResourceValidationArgs, fix: Fix) -> str:
 def _pool(subject: Subject) -> Iterator[str | Unjudged]:
     """A NodePool, whose nodes are On-Demand unless it says otherwise, and Spot where it may choose.
 
-    Source: https://karpenter.sh/docs/concepts/nodepools/#capacity-type, read 2026-11-22.
+    Source: https://karpenter.sh/docs/concepts/nodepools/#capacity-type.
     """
     if not is_among(STEADY_STACKS.of(subject.args), subject.args.urn):
         return
