@@ -250,7 +250,7 @@ class _GpuTypes(Mapping[str, InstanceType]):
         return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self._table["types"]
+        return isinstance(name, str) and name in self._table["types"]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._table["types"])

@@ -63,8 +63,7 @@ def whole_numbers(inventory: Inventory) -> Iterator[Judgement]:
 def _of_pod(workload: Workload) -> Iterator[Problem]:
     """What a pod asks for as a whole, which may be CPU, memory and huge pages.
 
-    https://kubernetes.io/docs/tasks/configure-pod-container/assign-pod-level-resources/,
-    read 2026-11-22.
+    https://kubernetes.io/docs/tasks/configure-pod-container/assign-pod-level-resources/
     """
     for part in ("limits", "requests"):
         for name, _ in pairs(at(workload.spec, "resources", part)):

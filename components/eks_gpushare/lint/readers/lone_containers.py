@@ -2,7 +2,7 @@
 
 A predictor of KServe has a `model`, a template of Argo Workflows a `container` or a `script`, and a
 service of NVIDIA NIM the resources of its only container. Their controllers make the pods of them.
-Sources: https://kserve.github.io/website/docs/reference/crd-api,
+Sources: https://kserve.github.io/website/docs/model-serving/node-scheduling/isvc-node-scheduling,
 https://argo-workflows.readthedocs.io/en/latest/fields/ and
 https://docs.nvidia.com/nim-operator/latest/service.html, read 2026-11-22.
 """

@@ -73,8 +73,7 @@ def _any_of(statement: Mapping[str, Any]) -> str:
     """The identity provider of a statement that takes whomever it knows; empty if there is none.
 
     A condition on `sub` tells the pods of an EKS cluster apart, whose `aud` is the same for all:
-    https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html,
-    read 2026-11-22.
+    https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html
     """
     principal = statement.get("Principal")
     federated = principal.get("Federated") if isinstance(principal, Mapping) else None

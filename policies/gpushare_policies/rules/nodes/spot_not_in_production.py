@@ -33,9 +33,10 @@ _FIX = Fix(
     "Set `pools.<pool>.capacityType: onDemand` in the stack file, or leave the key out.",
     "Set `capacityType: ON_DEMAND`, or remove `spotPrice`.",
     "Set `capacityType: ON_DEMAND`; remove `instanceMarketOptions` or `spotPrice`; set "
-    "`instancesDistribution.onDemandPercentageAboveBaseCapacity: 100`; take `spot` out of the "
-    "requirement `karpenter.sh/capacity-type` of a NodePool.",
+    "`instancesDistribution.onDemandPercentageAboveBaseCapacity: 100`.",
 )
+_TAKE_OUT = "Take `spot` out of the requirement `karpenter.sh/capacity-type`, or remove that."
+_POOL_FIX = Fix(_FIX.stack_file, _TAKE_OUT, _TAKE_OUT)
 _NODE_POOL = Kind("karpenter.sh", "NodePool")
 _ALL = 100
 _CAPACITY = "karpenter.sh/capacity-type"
@@ -64,20 +65,20 @@ def _is_spot(args: ResourceValidationArgs) -> bool:
 def _spot(args: ResourceValidationArgs) -> Iterator[str]:
     if is_among(STEADY_STACKS.of(args), args.urn) and _is_spot(args):
         kind = args.resource_type.rpartition(":")[2]
-        yield _said(f"The {kind} {args.name}", args)
+        yield _said(f"The {kind} {args.name}", args, _FIX)
 
 
-def _said(opening: str, args: ResourceValidationArgs) -> str:
+def _said(opening: str, args: ResourceValidationArgs, fix: Fix) -> str:
     return (
         f"{opening} runs Spot instances, which EC2 takes back with two minutes' notice. In the "
-        f"stack {stack_of(args.urn)} nodes must be On-Demand. {_FIX.of(args.urn)}"
+        f"stack {stack_of(args.urn)} nodes must be On-Demand. {fix.of(args.urn)}"
     )
 
 
 def _pool(subject: Subject) -> Iterator[str | Unjudged]:
     """A NodePool, whose nodes are On-Demand unless it says otherwise, and Spot where it may choose.
 
-    Source: https://karpenter.sh/docs/concepts/nodepools/#capacity-type, read 2026-11-22.
+    Source: https://karpenter.sh/docs/concepts/nodepools/#capacity-type.
     """
     if not is_among(STEADY_STACKS.of(subject.args), subject.args.urn):
         return
@@ -85,7 +86,7 @@ def _pool(subject: Subject) -> Iterator[str | Unjudged]:
     of_capacity = [each for _, each in mappings(requirements) if each.get("key") == _CAPACITY]
     allowed = [_allows_spot(each) for each in of_capacity]
     if of_capacity and all(allowed):
-        yield _said(subject.opening, subject.args)
+        yield _said(subject.opening, subject.args, _POOL_FIX)
     elif False not in allowed and _has_unknown(requirements, of_capacity):
         yield Unjudged("requirements")
 
@@ -96,7 +97,7 @@ def _allows_spot(requirement: Mapping[str, Any]) -> bool | None:
     if UNKNOWN in (operator, values) or (not named and UNKNOWN in items(values)):
         return None
     verdicts = {"In": named, "NotIn": not named, "Exists": True}
-    return verdicts.get(operator, False)
+    return verdicts.get(str(operator), False)
 
 
 def _has_unknown(requirements: Any, of_capacity: Sequence[Mapping[str, Any]]) -> bool:
