@@ -16,8 +16,7 @@ from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.mig_commands import devices_made
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.user_data import MOST_CHARACTERS, parts, registered, scripts
-from eks_gpushare.lint.launch_templates import decoded
+from eks_gpushare.inventory.user_data import MOST_CHARACTERS, decoded, parts, registered, scripts
 
 CONFIG = """\
 apiVersion: node.eks.aws/v1alpha1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +134,53 @@ def test_a_gpu_type_in_the_launch_template_makes_gpu_nodes(
 
     assert said(rule, started(template)) == ["nodes"]
     assert said(rule, started(template, guarded)) == []
+
+
+SCRIPT = "#!/bin/bash\n/etc/eks/bootstrap.sh a"
+NODE_CONFIG = """\
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="x"
+
+--x
+Content-Type: application/node.eks.aws
+
+apiVersion: node.eks.aws/v1alpha1
+kind: NodeConfig
+spec:
+  kubelet:
+    flags: [--register-with-taints=nvidia.com/gpu=true:EFFECT]
+--x--
+"""
+
+
+@pytest.mark.parametrize(
+    ("user_data", "said_of"),
+    [
+        (NODE_CONFIG.replace("EFFECT", "NoSchedule"), []),
+        (NODE_CONFIG.replace("EFFECT", "NoExecute").replace("\n", "\r\n"), []),
+        (NODE_CONFIG.replace("EFFECT", "PreferNoSchedule"), ["nodes"]),
+        (SCRIPT + " --kubelet-extra-args '--max-pods=9'", ["nodes"]),
+        (
+            SCRIPT
+            + " --kubelet-extra-args '--register-with-taints=nvidia.com/gpu=true:NoSchedule'",
+            [],
+        ),
+        ('[settings.kubernetes.node-taints]\n"nvidia.com/gpu" = ["true:NoSchedule"]\n', []),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_nodes_may_join_with_their_taint(
+    packed: bool,
+    user_data: str,
+    said_of: list[str],
+    started: Callable[..., list[PolicyResource]],
+    said: Callable[..., list[str]],
+) -> None:
+    content = user_data.encode()
+    given = base64.b64encode(gzip.compress(content) if packed else content).decode()
+    template = {"instanceType": "g5.xlarge", "userData": given}
+
+    assert said("gpu-launch-template-taints", started(template)) == said_of
 
 
 @BY_TEMPLATE

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import gzip
 import re
 import tomllib
+import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from eks_gpushare.inventory.items import NodeTaint
-from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.source import UNKNOWN, Unknown
 from eks_gpushare.inventory.values import at, items, pairs, text
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ Kind: TypeAlias = Literal["shell", "nodeConfig", "bottlerocket", "cloudConfig", 
 
 MOST_CHARACTERS: Final = 128 * 1024
 """Longest user data that is looked at; EC2 takes 16 KB."""
+_GZIP: Final = b"\x1f\x8b"
+_MOST_BYTES: Final = 64 * 1024
+"""Of user data once it is unpacked; EC2 takes 16 KB."""
 NODE_CONFIG_TYPE: Final = "application/node.eks.aws"
 
 _MIME: Final = re.compile(
@@ -77,6 +82,30 @@ class Registered:
 
     labels: Maybe[dict[str, str]] = field(default_factory=dict)
     taints: Maybe[tuple[NodeTaint, ...]] = ()
+
+
+def decoded(given: Any) -> Maybe[str]:
+    """User data as the node gets it, of what EC2 is given: base64, and packed where it is.
+
+    What is no base64 is taken as it stands.
+    """
+    if given is UNKNOWN:
+        return Unknown.UNKNOWN
+    plain = str(text(given))
+    try:
+        content = base64.b64decode("".join(plain.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return plain
+    if content.startswith(_GZIP):
+        try:
+            unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
+            content = unpacker.decompress(content, _MOST_BYTES)
+        except (zlib.error, gzip.BadGzipFile):
+            return UNKNOWN
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return UNKNOWN
 
 
 def parts(given: str) -> Iterator[Part]:

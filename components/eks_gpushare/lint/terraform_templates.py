@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.launch_templates import OF_OTHERS, LaunchTemplate, decoded
+from eks_gpushare.lint.launch_templates import OF_OTHERS, LaunchTemplate
 from eks_gpushare.lint.plain import items, mapping, text
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
-from gpushare_policies.reading.plain import count, decoded, item_of, items, mappings, text
+from gpushare_policies.reading.plain import count, item_of, items, mappings, text
 from gpushare_policies.tokens import (
     LAUNCH_TEMPLATE,
     MANAGED_NODE_GROUP,
@@ -170,4 +171,4 @@ def _promised(tags: Any) -> Any:
 
 def _user_data(template: Any) -> Any:
     given = UNKNOWN if template is UNKNOWN else at(template, "userData")
-    return UNKNOWN if given is UNKNOWN else decoded(given)
+    return decoded(given)

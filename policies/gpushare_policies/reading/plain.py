@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -63,11 +61,3 @@ def count(value: Any) -> Any:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def decoded(user_data: Any) -> str:
-    """User data as a machine gets it: a program may give it in base64 or leave that to others."""
-    try:
-        return base64.b64decode(str(user_data or ""), validate=True).decode(errors="replace")
-    except (binascii.Error, ValueError):
-        return str(user_data)

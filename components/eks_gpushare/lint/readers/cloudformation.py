@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.lint.document import Read
-from eks_gpushare.lint.launch_templates import OF_OTHERS, LaunchTemplate, decoded, with_template
+from eks_gpushare.lint.launch_templates import OF_OTHERS, LaunchTemplate, with_template
 from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.lint.readers.user_data import judge_user_data
 from eks_gpushare.lint.retired import retired

@@ -6,14 +6,23 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import Severity, StackValidationArgs
 
-from gpushare_policies.reading.node_groups import Nodes, nodes_of
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import decoded, registered
+from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule
-from gpushare_policies.rules.nodes.gpu_nodes_tainted import TAINT, keeps_pods_out, untainted
+from gpushare_policies.rules.nodes.gpu_nodes_tainted import (
+    TAINT,
+    keeps_out,
+    keeps_pods_out,
+    untainted,
+)
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pulumi_policy import PolicyResource
 
 
 def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
@@ -21,8 +30,14 @@ def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
     # stand in user data.
     if not nodes.is_managed or nodes.start is None or nodes.has_gpu_by_itself():
         return
-    if nodes.has_gpu() and not keeps_pods_out(nodes.group.props):
+    if nodes.has_gpu() and not keeps_pods_out(nodes.group.props) and not _at_boot(nodes.start):
         yield untainted(nodes.group), nodes.group.urn
+
+
+def _at_boot(start: PolicyResource) -> bool:
+    """Whether kubelet registers its node with a taint that keeps pods out."""
+    taints = registered(decoded(settled(start, "userData"))).taints
+    return taints is not UNKNOWN and any(keeps_out(each.effect) for each in taints)
 
 
 def _tainted(args: StackValidationArgs) -> Iterator[tuple[str, str]]:

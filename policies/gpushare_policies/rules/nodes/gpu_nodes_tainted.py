@@ -23,6 +23,11 @@ _KEEPS_PODS_OUT = {"noschedule", "noexecute"}
 _KARPENTER = "karpenter"
 
 
+def keeps_out(effect: str) -> bool:
+    """Whether a taint of this effect lets no pod in that does not tolerate it."""
+    return effect.replace("_", "").lower() in _KEEPS_PODS_OUT
+
+
 def keeps_pods_out(props: Any) -> bool:
     """Whether a node group or pool has a taint that pods without a toleration cannot pass."""
     unknown: UnknownValueError | None = None
@@ -32,7 +37,7 @@ def keeps_pods_out(props: Any) -> bool:
         except UnknownValueError as error:
             unknown = error
             continue
-        if effect.replace("_", "").lower() in _KEEPS_PODS_OUT:
+        if keeps_out(effect):
             return True
     if unknown is not None:
         raise unknown
@@ -82,7 +87,7 @@ GPU_NODES_TAINTED = Rule(
     },
     unseen=(
         "a GPU type that only the launch template names (gpu-launch-template-taints does), "
-        "and taints of Auto Scaling groups, which stand in user data."
+        "and taints that stand in user data, as those of Auto Scaling groups do."
     ),
     severity=Severity.MEDIUM,
     fix=TAINT,

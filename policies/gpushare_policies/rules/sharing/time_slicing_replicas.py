@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import read, whole
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import decoded, item_of
+from gpushare_policies.reading.plain import item_of
 from gpushare_policies.reading.plugin_documents import (
     CONFIG_MAPS,
     PluginDocument,
@@ -94,10 +95,10 @@ def _pool(args: ResourceValidationArgs) -> Iterator[str]:
 def _template(args: ResourceValidationArgs) -> Iterator[str]:
     if all(key != "userData" for key in args.props):
         return
-    user_data = item_of(args.props, "userData")
+    user_data = decoded(item_of(args.props, "userData"))
     if user_data is UNKNOWN:  # most are no settings of Bottlerocket
         return
-    yield from _settings(args, decoded(user_data), f"The user data of {args.name}")
+    yield from _settings(args, user_data, f"The user data of {args.name}")
 
 
 def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
