@@ -1,9 +1,8 @@
-"""Rules about disruption budgets beside each other: which count, and what none of them limits.
+"""Rules about disruption budgets beside each other: which of them count.
 
 Source: GetAllowedDisruptionsByReason and GetAllowedDisruptions in pkg/apis/v1/nodepool.go of
 sigs.k8s.io/karpenter v1.14.1 (read 2026-11-22): of all budgets that hold at a time, for all reasons
-or for that reason, the smallest counts; without one there is no limit. The default of one in ten is
-for a NodePool without budgets.
+or for that reason, the smallest counts.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from eks_gpushare.sharing.scaling import node_range
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eks_gpushare.config.autoscaling import DisruptionBudget, KarpenterPool
+    from eks_gpushare.config.autoscaling import DisruptionBudget
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
@@ -37,32 +36,18 @@ NEVER_COUNTS = Rule(
     "holds whenever it does changes nothing: nodes go more slowly than it says.",
     _BUDGETS,
 )
-NO_LIMIT = Rule(
-    "GPU799",
-    "warning",
-    "Budgets limit how many nodes are exchanged at a time.",
-    "Budgets stand in place of Karpenter's one in ten. For a reason that none of them names there "
-    "is no limit: after a change of the pool or its image all nodes go at once, with all pods.",
-    _BUDGETS,
-)
-
 _REASONS: tuple[DisruptionReason, ...] = get_args(DisruptionReason)
 _NUMBER = re.compile(r"[0-9]{1,6}%?")
 _MOST_TRIED = 1000
 _VERY_MANY = 100_000
 """Nodes of a pool that nothing limits; more than any cluster has."""
-_ONCE = re.compile(r"[0-9]+ [0-9]+ \S+ \S+ \S+|@(daily|midnight|weekly|monthly|yearly|annually)")
-"""Schedules that begin once a day at most."""
-_HOURS = re.compile(r"([0-9]+)h")
-_MINUTES = re.compile(r"([0-9]+)m")
-_DAY_MINUTES = 24 * 60
 
 
-@check(Scope.POOL, NEVER_COUNTS, NO_LIMIT)
+@check(Scope.POOL, NEVER_COUNTS)
 def budgets_together(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     own = pool.karpenter if pool.provisioner == "karpenter" else None
     budgets = (own.budgets if own else None) or ()
-    if own is None or not all(map(_is_right, budgets)):  # they have rules of their own
+    if not all(map(_is_right, budgets)):  # they have rules of their own
         return
     at = ("pools", name, "karpenter", "budgets")
     most = _most_nodes(ctx, name, pool)
@@ -74,10 +59,6 @@ def budgets_together(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 f"budgets[{other}] holds whenever this one does and allows no more.",
                 f"Give budgets[{other}] other reasons or times than this one, or remove this one.",
             )
-    if budgets:
-        for reason in _moves(own):
-            if why := _no_limit(budgets, reason):
-                yield NO_LIMIT.finding(at, why, f'Add {{nodes: "10%", reasons: [{reason}]}}.')
 
 
 def _is_right(budget: DisruptionBudget) -> bool:
@@ -131,29 +112,3 @@ def _allowed(budget: DisruptionBudget, nodes: int) -> int:
     if given.endswith("%"):
         return -(-int(given.removesuffix("%")) * nodes // 100)
     return min(int(given), nodes)
-
-
-def _moves(own: KarpenterPool) -> Iterator[DisruptionReason]:
-    """Reasons for which nodes go that pods run on."""
-    yield "Drifted"
-    if own.consolidation_policy != "WhenEmpty" and not own.static:
-        yield "Underutilized"
-
-
-def _no_limit(budgets: Sequence[DisruptionBudget], reason: DisruptionReason) -> str:
-    """Why nothing limits the nodes that go for a reason, `""` if something does."""
-    about = [each for each in budgets if each.reasons is None or reason in each.reasons]
-    if not about:
-        return f"No budget is for {reason}, so all nodes may go at once for it."
-    if len(about) == 1 and about[0].schedule is not None and _has_an_end(about[0]):
-        index = budgets.index(about[0])
-        return f"Outside the schedule of budgets[{index}] all nodes may go at once for {reason}."
-    return ""
-
-
-def _has_an_end(budget: DisruptionBudget) -> bool:
-    """Whether a scheduled budget surely does not hold at some time of each day that it begins."""
-    schedule, duration = budget.schedule or "", budget.duration or ""
-    hours, minutes = _HOURS.search(duration), _MINUTES.search(duration)
-    length = 60 * int(hours[1] if hours else 0) + int(minutes[1] if minutes else 0)
-    return _ONCE.fullmatch(" ".join(schedule.split())) is not None and length < _DAY_MINUTES

@@ -39,9 +39,6 @@ POOLS_OF_STACK = """
         <<: *slices
         karpenter: {consolidateAfter: Never, budgets: [{nodes: 1}]}
       ages: *drifts
-      unlimited:
-        <<: *slices
-        karpenter: {consolidateAfter: Never, budgets: [{nodes: 100%, reasons: [Empty]}]}
 """
 SETTINGS = CloudSettings(start=0.3, notice=60)
 SHARED, GPU = "nvidia.com/gpu.shared", "nvidia.com/gpu"
@@ -164,24 +161,6 @@ def test_other_user_data_or_image_replaces_nodes_one_at_a_time(
     assert until(lambda: len(scene.nodes(pool)) == 3, 60)
     assert most <= 4
     assert fewest >= 8
-
-
-def test_without_a_budget_for_drift_all_nodes_go_at_once(scene: Scene) -> None:
-    """Budgets for other reasons stand in place of one in ten."""
-    start(scene, {"unlimited": Case("unlimited", 12, SHARED, nodes=3)})
-    first = {each["id"] for each in states(scene, "unlimited")}
-    most = 3
-    path = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses/unlimited"
-    scene.client.patch(path, {"spec": {"userData": "#!/bin/bash\necho another\n"}})
-
-    def replaced() -> bool:
-        nonlocal most
-        there = {each["id"] for each in states(scene, "unlimited")}
-        most = max(most, len(there))
-        return not there & first and scene.running("unlimited") == 12
-
-    assert until(replaced, 400)
-    assert most >= 5
 
 
 def test_a_spot_interruption_drains_and_replaces(scene: Scene) -> None:
