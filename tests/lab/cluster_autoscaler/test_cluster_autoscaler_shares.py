@@ -62,11 +62,23 @@ def scaled(
             f"{{{halves}, timeSlicing: {{replicas: 4, rename: true}}}}", f"{half}.shared", 65, p4d
         ),
         "untold-renamed": pool(TEN_RENAMED, SHARED, 25, change=untold),
+        "untold-mps": pool("{mode: mps, replicas: 4, rename: true}", SHARED, 20, change=untold),
+        "untold-mixed": pool(
+            "{mode: mig, layout: all-balanced}", "nvidia.com/mig-1g.5gb", 40, p4d, change=untold
+        ),
+        "untold-mig-shared": pool(
+            f"{{{halves}, timeSlicing: {{replicas: 4, rename: true}}}}",
+            f"{half}.shared",
+            65,
+            p4d,
+            change=untold,
+        ),
         # Nodes have four shares each, and are said to have ten.
         "too-much": pool(four, SHARED, 25, change=breaks["promising"](SHARED, 10)),
         "plain": pool(TEN, GPU, 25),
         "single": pool(f"{{{halves}, strategy: single}}", GPU, 33, p4d),
         "untold": pool(TEN, GPU, 25, change=untold),
+        "untold-single": pool(f"{{{halves}, strategy: single}}", GPU, 33, p4d, change=untold),
     }
     begun = time.monotonic()
     with scaled_lab(pools, tmp_path_factory.mktemp("stack"), first=[OLD_POD]) as made:
@@ -122,8 +134,18 @@ def test_shares_that_no_tag_tells_of_get_a_node_for_each_pod(state: State) -> No
     assert state["untold"] == (25, 25)
 
 
-def test_renamed_shares_that_no_tag_tells_of_get_no_node(state: State) -> None:
-    assert state["untold-renamed"] == (0, 0)
+def test_devices_by_the_name_of_gpus_are_taken_for_as_many_as_the_type_has_gpus(
+    state: State,
+) -> None:
+    """Eight on a node of p4d, and it has sixteen."""
+    assert state["untold-single"] == (5, 33)
+
+
+@pytest.mark.parametrize(
+    "name", ["untold-renamed", "untold-mps", "untold-mixed", "untold-mig-shared"]
+)
+def test_shares_by_another_name_that_no_tag_tells_of_get_no_node(state: State, name: str) -> None:
+    assert state[name] == (0, 0)
 
 
 def test_a_tag_that_promises_too_much_leaves_pods_waiting(state: State) -> None:
