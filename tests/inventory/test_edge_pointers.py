@@ -8,7 +8,7 @@ import pytest
 from inventory_of import chart, codes, nodes, problems
 
 from eks_gpushare.inventory.edges.pointers import NO_PODS, NO_PORT, NO_TARGET, TRIGGERS, unbalanced
-from eks_gpushare.inventory.items import Pointer, Workload
+from eks_gpushare.inventory.items import PART_OF_POD, Pointer, Workload
 from eks_gpushare.inventory.source import UNKNOWN, Source
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def other(query: str) -> Pointer:
     return scaler(query=query)
 
 
+PART = work(PART_OF_POD, UNKNOWN, labels=UNKNOWN, namespace=UNKNOWN, replicas=UNKNOWN, spec={})
 BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
     "a target of another name": ("GPU1191", (work(), scaler("models"))),
     "a target of another kind": ("GPU1191", (work("StatefulSet"), scaler())),
@@ -73,6 +74,10 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
         (work(namespace="a"), work(name="b", labels={}), service()),
     ),
     "a budget of other labels": ("GPU1192", (work(), budget({"app": "other"}))),
+    "a Service beside values with parts of pods": (
+        "GPU1192",
+        (PART, work(), service({"app": "x"})),
+    ),
     "a port of no container": ("GPU1193", (work(), service(port="web"))),
     "another namespace in a query": ("GPU1194", (work(), other(QUERY.replace("default", "prod")))),
     "of pods that are exported": (
@@ -150,6 +155,7 @@ def test_what_is_not_known_is_said(items: tuple[Item, ...], code: str) -> None:
         (work(namespace=UNKNOWN), scaler()),
         (work(labels=UNKNOWN), service({"app": "x"})),
         (work(spec=UNKNOWN), service(port="web")),
+        (work(labels=UNKNOWN), service(port="web")),
         (chart("model", namespace=UNKNOWN), scaler("models")),
     ],
 )

@@ -114,9 +114,11 @@ CALLER = """
 import os, sys
 from pathlib import Path
 from eks_gpushare.program.language_host.processes import ServingProcess
+def say(line):  # whole: two threads do
+    os.write(1, f"{line}\\n".encode())
 process = ServingProcess("it", ["sh", "-c", sys.argv[1]], directory=Path.cwd(),
-    environment=dict(os.environ), heard=lambda line, _: print(line, flush=True))
-print(process.port(), flush=True)
+    environment=dict(os.environ), heard=lambda line, _: say(line))
+say(process.port())
 sys.stdin.read()
 """
 

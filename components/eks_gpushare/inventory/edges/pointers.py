@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.inventory.items import Pointer, Release, Workload
+from eks_gpushare.inventory.items import PART_OF_POD, Pointer, Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import containers
@@ -67,7 +67,8 @@ _OPENING = {")": "(", "]": "[", "}": "{"}
 def pointers(inventory: Inventory) -> Iterator[Judgement]:
     """Each against the workloads of its cluster and namespace."""
     for cluster in inventory.clusters():
-        workloads = inventory.of(Workload, cluster)
+        # Values of a chart say of its pods neither their labels nor their ports.
+        workloads = [each for each in inventory.of(Workload, cluster) if each.kind != PART_OF_POD]
         spaces = {each.namespace for each in inventory.of(Release, cluster)}
         for pointer in inventory.of(Pointer, cluster):
             if pointer.spec is UNKNOWN:
@@ -270,7 +271,8 @@ def _selects_none(
 def _ports(pointer: Pointer, matched: Sequence[Workload]) -> Iterator[Problem]:
     named: set[Any] = set()
     for workload in matched:
-        if has_unknown([at(workload.spec, key) for key in ("containers", "initContainers")]):
+        parts = [at(workload.spec, key) for key in ("containers", "initContainers")]
+        if workload.labels is UNKNOWN or has_unknown(parts):
             return
         for _, container in containers(workload.spec):
             named |= {text(at(each, "name")) for each in items(at(container, "ports"))}

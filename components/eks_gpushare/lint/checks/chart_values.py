@@ -38,9 +38,7 @@ _CHOSEN: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     PLUGIN_CHART: (("migStrategy",), ("deviceListStrategy",), ("deviceIDStrategy",)),
     OPERATOR_CHART: (("mig", "strategy"),),
 }
-"""Where they stand. What the templates make of them are variables and an object of the operator:
-https://github.com/NVIDIA/k8s-device-plugin/tree/v0.20.0/deployments/helm and
-https://github.com/NVIDIA/gpu-operator/tree/v26.7.0/deployments/gpu-operator."""
+"""Where they stand. The charts' templates make variables and an object of the operator of them."""
 _OF_OPERATOR: Final = "migStrategy"
 
 
