@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,7 +79,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         from eks_gpushare.cli.preview_text import print_preview
 
-        print_preview(previewed, quiet=options.quiet)
+        same = [options.stack, *(("--program", options.program) if options.program else ())]
+        print_preview(previewed, same=shlex.join(same), quiet=options.quiet)
     if not previewed.ok:
         return _code(previewed)
     return _write_manifests(previewed, options) if options.manifests else FINE

@@ -25,11 +25,12 @@ _WIDTH_OF_A_FILE = 80
 """Columns of tables that go to no terminal: whoever reads a log has at least so many."""
 
 
-def print_preview(previewed: Preview, *, quiet: bool) -> None:
+def print_preview(previewed: Preview, *, same: str, quiet: bool) -> None:
     """Resources as a tree, pools, pods, cost, findings, and what an edit does.
 
     Args:
         previewed: The stack as it would be.
+        same: What names this stack to other commands, as it was given to this one.
         quiet: Pools, cost and findings only, and what an edit does where that was asked.
     """
     recording = previewed.recording
@@ -45,7 +46,7 @@ def print_preview(previewed: Preview, *, quiet: bool) -> None:
         _print_edits(previewed, width)
     print_what_is_wrong(previewed, sys.stdout)
     if previewed.ok and not quiet:
-        _print_next(previewed, width)
+        _print_next(previewed, same, width)
 
 
 def print_what_is_wrong(previewed: Preview, out: TextIO) -> None:
@@ -98,7 +99,7 @@ def _print_edits(previewed: Preview, width: int) -> None:
     _titled(change_lines(previewed, width))
 
 
-def _print_next(previewed: Preview, width: int) -> None:
+def _print_next(previewed: Preview, same: str, width: int) -> None:
     recording = previewed.recording
     print()
     for assumption in recording.assumptions if recording else []:
@@ -110,7 +111,7 @@ def _print_next(previewed: Preview, width: int) -> None:
     )
     print(
         "Go on with\n"
-        f"  eks-gpushare policy {previewed.stack}\n"
+        f"  eks-gpushare policy {same}\n"
         f"  pulumi up --stack {previewed.stack}"
     )
 

@@ -29,7 +29,16 @@ TEN, TEN_RENAMED = (
 FOUR_RENAMED = "{mode: timeSlicing, replicas: 4, rename: true}"
 # Five minutes are five seconds here, and the plugin comes long after.
 LATE = CloudSettings(start=0, plugin=200)
-LOST = 2
+
+
+def said_of(lab: Any) -> dict[str, list[Any]]:
+    """What is found now, by pool."""
+    lab.session.scaling.look()
+    lab.session.scaling.take_stock()
+    by_pool: dict[str, list[Any]] = {}
+    for each in agreement_findings(lab.session):
+        by_pool.setdefault(each.path.split(".")[1], []).append(each)
+    return by_pool
 
 
 @pytest.fixture(scope="module")
@@ -50,20 +59,17 @@ def found(
         lab.deploy(*first)
         lab.await_that(lambda: lab.running("fine") == 15, "pods run")
         lab.await_rest()
+        by_pool = said_of(lab)
+
         lab.cloud.change(LATE)
         lab.deploy("unlabelled")
 
-        def lost() -> bool:
+        def is_endless() -> bool:
             lab.session.scaling.look()
-            ended = [each for each in lab.launched("unlabelled") if each["ended"] is not None]
-            return len(ended) >= LOST
+            return "unlabelled" in lab.session.scaling.endless
 
-        lab.await_that(lost, "nodes go before their plugin comes", 300)
-        lab.session.scaling.look()
-        lab.session.scaling.take_stock()
-        by_pool: dict[str, list[Any]] = {}
-        for each in agreement_findings(lab.session):
-            by_pool.setdefault(each.path.split(".")[1], []).append(each)
+        lab.await_that(is_endless, "nodes go before their plugin comes", 300)
+        by_pool["unlabelled"] = said_of(lab)["unlabelled"]
         yield by_pool
 
 
