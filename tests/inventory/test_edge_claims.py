@@ -385,7 +385,7 @@ def test_where_the_driver_refuses_it(sharing: Any, place: tuple[str, ...]) -> No
     ],
 )
 def test_a_field_that_is_none_is_told_which_there_are(key: str, fix: str) -> None:
-    found = config_problems("gpu.nvidia.com", settings(SLICED, **{key: {}}))
+    found = config_problems("gpu.nvidia.com", {**settings(SLICED), key: {}})
 
     assert [each.fix for each in found] == [fix]
 
