@@ -115,6 +115,10 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
         "GPU1147",
         (claim(devices(parameters=settings(MPS))), driver(TimeSlicingSettings=True)),
     ),
+    "the first driver with gates": (
+        "GPU1147",
+        (claim(devices(parameters=settings(SLICED))), driver("25.8.0")),
+    ),
     "a claim that is not there": ("GPU1148", (pod(OWN),)),
     "a template used as a claim": ("GPU1148", (pod(OWN), claim(devices(), TEMPLATE))),
     "a claim used as a template": ("GPU1148", (pod(OF_TEMPLATE), claim(devices()))),
@@ -194,6 +198,94 @@ def test_what_does_is_not(case: str) -> None:
     assert codes(*RIGHT[case]) == []
 
 
+BIG = claim({"selectors": []}, "DeviceClass", name="big-gpus")
+WRONG_CLASS = "The ResourceClaim gpu asks for the device class"
+MISSING = "The Pod p uses the ResourceClaim gpu, which"
+MAKE = "Make it, in the namespace of the Pod p."
+OF_OTHER = "The ResourceClaim gpu has config for the request other, which it does not make."
+
+
+def asking(*requests: Any) -> Item:
+    """A claim with settings for a request that it does not make."""
+    config = [{"requests": ["other"], "opaque": {"driver": "x"}}]
+    return claim({"devices": {"requests": list(requests), "config": config}})
+
+
+@pytest.mark.parametrize(
+    ("items", "message", "fix"),
+    [
+        (
+            (claim(devices("gpus.nvidia.com")),),
+            f"{WRONG_CLASS} gpus.nvidia.com, which NVIDIA's driver does not make.",
+            "Write gpu.nvidia.com, if that was meant.",
+        ),
+        (
+            (claim(devices("slices")),),
+            f"{WRONG_CLASS} slices; of one's own there are none.",
+            "Make it, or use one of gpu.nvidia.com, mig.nvidia.com.",
+        ),
+        (
+            (claim(devices("big-gpu")), BIG, claim({}, "DeviceClass", name="a")),
+            f"{WRONG_CLASS} big-gpu; of one's own there are a, big-gpus.",
+            "Write big-gpus, if that was meant.",
+        ),
+        ((asking(),), OF_OTHER, "Name one of its requests."),
+        ((asking({}),), OF_OTHER, "Name one of its requests."),
+        ((asking({"name": "gpu"}, {"name": "b"}),), OF_OTHER, "Name one of gpu, b."),
+        (
+            (asking({"name": "gpu", "firstAvailable": [{"name": "big"}, {}]}),),
+            OF_OTHER,
+            "Name one of gpu, gpu/big.",
+        ),
+        ((pod(OWN),), f"{MISSING} is not there.", MAKE),
+        ((pod(OWN), claim({}, "DeviceClass")), f"{MISSING} is not there.", MAKE),
+        ((pod(OWN), claim({}, TEMPLATE, namespace="b")), f"{MISSING} is not there.", MAKE),
+        ((pod(OWN), claim({}, TEMPLATE, name=UNKNOWN)), f"{MISSING} is not there.", MAKE),
+        ((pod(OWN), claim({}, TEMPLATE, name="gpus")), f"{MISSING} is not there.", MAKE),
+        ((pod(OWN), claim({}, name=UNKNOWN, namespace="b")), f"{MISSING} is not there.", MAKE),
+        (
+            (pod(OWN), claim({}, name="gpus"), claim({}, name="x")),
+            f"{MISSING} is not there.",
+            "Write gpus, if that was meant.",
+        ),
+        (
+            (pod(OWN), claim({}, namespace="b"), claim({}, TEMPLATE, namespace="c")),
+            f"{MISSING} is in the namespace b.",
+            "Put both into one namespace.",
+        ),
+        (
+            (pod(OWN), claim({}, TEMPLATE)),
+            f"{MISSING} is a ResourceClaimTemplate.",
+            "Write resourceClaimTemplateName.",
+        ),
+        (
+            (pod(OF_TEMPLATE), claim({})),
+            "The Pod p uses the ResourceClaimTemplate gpu, which is a ResourceClaim.",
+            "Write resourceClaimName.",
+        ),
+        (
+            (pod(None),),
+            "A container of the Pod p uses the claim gpu; its pod lists none.",
+            "List it under resourceClaims of the pod, by this name.",
+        ),
+        (
+            (pod([{"name": "a"}, {"name": "b"}]),),
+            "A container of the Pod p uses the claim gpu; its pod lists a, b.",
+            "List it under resourceClaims of the pod, by this name.",
+        ),
+    ],
+)
+def test_what_is_meant_is_told(items: tuple[Item, ...], message: str, fix: str) -> None:
+    assert [(each.message, each.fix) for each in problems(*items)] == [(message, fix)]
+
+
+@pytest.mark.parametrize("space", ["team", UNKNOWN])
+@pytest.mark.parametrize("name", ["gpu", UNKNOWN])
+def test_a_claim_that_may_be_the_one_is(name: Any, space: Any) -> None:
+    assert codes(pod(OWN), claim({}, name=name, namespace=space)) == []
+    assert codes(pod(OWN, namespace=space), claim({}, name=name)) == []
+
+
 def test_what_may_stand_elsewhere_is_a_note() -> None:
     items = (pod(OWN), claim(devices("big-gpu"), name="other"))
 
@@ -261,7 +353,50 @@ def test_what_the_driver_refuses_is_told(parameters: Any, said: str) -> None:
     assert [each.message for each in config_problems("gpu.nvidia.com", parameters)] == [said]
 
 
-@pytest.mark.parametrize("sharing", [SLICED, MPS, {"strategy": "TimeSlicing"}, {"strategy": "MPS"}])
+def of_mps(**config: Any) -> dict[str, Any]:
+    return {"strategy": "MPS", "mpsConfig": config}
+
+
+@pytest.mark.parametrize(
+    ("sharing", "place"),
+    [
+        (of_mps(defaultActiveThreadPercentage=-1), ("defaultActiveThreadPercentage",)),
+        (of_mps(defaultPinnedDeviceMemoryLimit="1023Ki"), ("defaultPinnedDeviceMemoryLimit",)),
+        (
+            of_mps(defaultPerDevicePinnedMemoryLimit={"0": "1Mi", "1": "1023Ki"}),
+            ("defaultPerDevicePinnedMemoryLimit", "1"),
+        ),
+    ],
+)
+def test_where_the_driver_refuses_it(sharing: Any, place: tuple[str, ...]) -> None:
+    found = config_problems("gpu.nvidia.com", settings(sharing))
+
+    above = ("parameters", "sharing", "mpsConfig")
+    assert [each.place for each in found] == [(*above, *place)]
+
+
+@pytest.mark.parametrize(
+    ("key", "fix"),
+    [
+        ("Sharing", "Write sharing, if that was meant."),
+        ("shared", "Write sharing, if that was meant."),
+        ("apiversion", "Write apiVersion, if that was meant."),
+        ("count", "Its fields are apiVersion, kind, sharing."),
+    ],
+)
+def test_a_field_that_is_none_is_told_which_there_are(key: str, fix: str) -> None:
+    found = config_problems("gpu.nvidia.com", {**settings(SLICED), key: {}})
+
+    assert [each.fix for each in found] == [fix]
+
+
+LEAST = of_mps(defaultActiveThreadPercentage=0, defaultPinnedDeviceMemoryLimit="1Mi")
+MOST = of_mps(defaultActiveThreadPercentage=100)
+
+
+@pytest.mark.parametrize(
+    "sharing", [SLICED, MPS, LEAST, MOST, {"strategy": "TimeSlicing"}, {"strategy": "MPS"}]
+)
 def test_what_it_takes_is_not(sharing: Any) -> None:
     assert list(config_problems("gpu.nvidia.com", settings(sharing))) == []
     assert list(config_problems("gpu.nvidia.com", settings({"strategy": UNKNOWN}))) == []

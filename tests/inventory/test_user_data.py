@@ -91,11 +91,49 @@ def test_parts_are_those_that_the_library_reads(boundary: str, end: str, encoded
         (" \n", []),
         ("Content-Type: text/x-shellscript\n\necho\n", ["shell"]),
         ("MIME-Version: 1.0\n", []),
+        ("x" * MOST_CHARACTERS, ["other"]),
         ("x" * (MOST_CHARACTERS + 1), []),
     ],
 )  # fmt: skip
 def test_what_is_no_multipart_is_known_by_how_it_begins(text: str, kinds: list[str]) -> None:
     assert [each.kind for each in parts(text)] == kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (SCRIPT, [("shell", SCRIPT, 0)]),
+        (f"echo\n{CONFIG}", [("shell", "echo\n", 0), ("nodeConfig", CONFIG, 1)]),
+        ("Content-Type: text/x-shellscript\n\necho\n", [("shell", "echo\n", 2)]),
+        ("Content-Type: text/x-shellscript\necho\n", [("shell", "echo\n", 1)]),
+        ("\nContent-Type: text/x-shellscript\n\necho\n", [("shell", "echo\n", 3)]),
+        ("\n\n \nContent-Type: text/x-shellscript\n\necho\n", [("shell", "echo\n", 5)]),
+        (
+            "Content-Type: multipart/mixed; boundary=b\n\n--b\n\n#!/bin/sh\n--b--\n",
+            [("shell", "#!/bin/sh\n", 4)],
+        ),
+        (
+            "Content-Type: multipart/mixed; boundary=b; charset=x\n\n--b\nX: y\n\n\n#!/bin/sh\n",
+            [("shell", "\n#!/bin/sh\n", 5)],
+        ),
+    ],
+)  # fmt: skip
+def test_a_part_begins_behind_its_header(text: str, expected: list[tuple[str, str, int]]) -> None:
+    assert [(each.kind, each.text, each.line) for each in parts(text)] == expected
+
+
+@pytest.mark.parametrize(
+    "content", ["bHMK", "bHMgLWwK", " bHMg\nLWwK", "bHMg!LWwK", "bHMgLWE", "bHMgLWEK\n\n"]
+)
+def test_base64_of_a_part_is_read_as_the_library_reads_it(content: str) -> None:
+    head = "Content-Type: text/x-shellscript\nContent-Transfer-Encoding: base64\n\n"
+    wanted = email.message_from_string(head + content).get_payload(decode=True)
+
+    (found,) = parts(head + content)
+
+    assert isinstance(wanted, bytes)
+    assert found.text == wanted.decode()
+    assert list(parts(f"{head}b")) == []
 
 
 def test_what_a_kubelet_registers_its_node_with() -> None:
@@ -116,8 +154,22 @@ def test_what_a_kubelet_registers_its_node_with() -> None:
     )
     assert of_al2.labels == {"a": "b", "c": "d"}
     assert of_al2.taints == (NodeTaint("gpu", "", "NoSchedule"),)
+    of_cloud_config = registered(
+        "#cloud-config\nruncmd:\n  - [start, --node-labels, a=b]\n"
+        "final_message: as --node-labels=c=d says\n"
+    )
+    assert of_cloud_config.labels == {"a": "b"}
     assert registered(UNKNOWN).labels == {}
     assert registered("[settings\n").taints == ()
+
+
+@pytest.mark.parametrize(
+    "taint", ["{key: a, effect: Never}", "{key: a}", "{effect: NoSchedule}", "a:NoSchedule"]
+)
+def test_a_taint_that_kubelet_refuses_is_none(taint: str) -> None:
+    of = CONFIG.replace("registerWithTaints: [", f"registerWithTaints: [{taint}, ")
+
+    assert registered(of) == registered(CONFIG)
 
 
 def test_commands_of_cloud_config_are_run_too() -> None:
@@ -174,6 +226,8 @@ NUMBERS = {"19": "1g.5gb", "9": "3g.20gb", "0": "7g.40gb"}
         ("nvidia-smi -mig 1&& nvidia-smi mig --id=0 --create-gpu-instance=0", [{"7g.40gb": 1}, {}]),
         ("nvidia-smi mig \\\n  -cgi 19 \\\n  -C", [{"1g.5gb": 1}] * 2),
         ("nvidia-smi mig -i 0,1 -cgi 19; nvidia-smi mig -cgi 19", [{"1g.5gb": 2}] * 2),
+        ("nvidia-smi -pl $WATTS\nnvidia-smi mig -cgi 19", [{"1g.5gb": 1}] * 2),
+        ("nvidia-smi \nnvidia-smi mig -cgi 19", [{"1g.5gb": 1}] * 2),
         # What hangs on the machine, or is called in ways that cannot be followed.
         ("nvidia-smi -mig 1", None),
         ("nvidia-smi mig -lgip", None),
@@ -182,7 +236,7 @@ NUMBERS = {"19": "1g.5gb", "9": "3g.20gb", "0": "7g.40gb"}
         ("nvidia-smi mig -cgi $PROFILES -C", None),
         ("nvidia-smi mig -dgi\nnvidia-smi mig -cgi 19", None),
         ("nvidia-smi mig -i GPU-1f2 -cgi 19", None),
-        ("nvidia-smi mig -i 4 -cgi 19", None),
+        ("nvidia-smi mig -i 2 -cgi 19", None),
         ("nvidia-smi mig -cgi 'x", None),
         ("nvidia-mig-parted apply -f /etc/mig.yaml", None),
     ],
@@ -195,6 +249,11 @@ def test_packed_user_data_is_read() -> None:
     packed = base64.b64encode(gzip.compress(SCRIPT.encode())).decode()
     assert decoded(packed) == SCRIPT
     assert decoded(base64.b64encode(SCRIPT.encode()).decode()) == SCRIPT
-    assert decoded(SCRIPT) == SCRIPT
+    for more in ("", "a", "aa", "aaa"):  # of one, the letters would be base64
+        assert decoded(SCRIPT + more) == SCRIPT + more
+    twice = gzip.compress(b"#!/bin/sh\n") + gzip.compress(b"ls\n")
+    assert decoded(base64.b64encode(twice).decode()) == "#!/bin/sh\nls\n"
+    assert decoded(base64.b64encode(twice[:-4]).decode()) is UNKNOWN
+    assert decoded(base64.b64encode(b"\x1f\x8b\x08\x00" + b"\xff" * 9).decode()) is UNKNOWN
     assert decoded(base64.b64encode(b"\x1f\x8bno").decode()) is UNKNOWN
     assert decoded(base64.b64encode(b"\xff\xfe").decode()) is UNKNOWN

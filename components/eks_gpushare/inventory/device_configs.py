@@ -73,11 +73,11 @@ def config_problems(driver: Any, parameters: Any) -> Iterator[ConfigProblem]:
 def _unknown(place: FieldPath, given: Any, known: list[str]) -> Iterator[ConfigProblem]:
     for key, _ in pairs(given):
         if key not in known:
-            near = get_close_matches(key.lower(), [each.lower() for each in known], 1)
-            meant = next((each for each in known if near and each.lower() == near[0]), None)
+            spelt = {each.lower(): each for each in known}
+            near = get_close_matches(key.lower(), spelt)
             fix = (
-                f"Write {meant}, if that was meant."
-                if meant
+                f"Write {spelt[near[0]]}, if that was meant."
+                if near
                 else f"Its fields are {', '.join(known)}."
             )
             yield ConfigProblem((*place, key), f"{place[-1]} has no field {key}.", fix)

@@ -76,5 +76,5 @@ def _value(words: Sequence[str], names: Sequence[str]) -> str | None:
     for at, word in enumerate(words):
         name, joined, value = word.partition("=")
         if name in names:
-            return value if joined else next(iter(words[at + 1 : at + 2]), None)
+            return value if joined else next(iter(words[at + 1 :]), None)
     return None

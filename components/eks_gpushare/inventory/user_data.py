@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import gzip
+import io
 import re
 import tomllib
 import zlib
@@ -98,9 +99,9 @@ def decoded(given: Any) -> Maybe[str]:
         return plain
     if content.startswith(_GZIP):
         try:
-            unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
-            content = unpacker.decompress(content, _MOST_BYTES)
-        except (zlib.error, gzip.BadGzipFile):
+            with gzip.open(io.BytesIO(content)) as packed:
+                content = packed.read(_MOST_BYTES)
+        except (zlib.error, EOFError, gzip.BadGzipFile):
             return UNKNOWN
     try:
         return content.decode()
@@ -124,7 +125,8 @@ def parts(given: str) -> Iterator[Part]:
 
 def _of_mime(given: str) -> Iterator[Part]:
     lines = given.splitlines()
-    head, begin = _head(lines, 0)
+    top = next(at for at, line in enumerate(lines) if line.strip())  # as a template leaves it
+    head, begin = _head(lines, top)
     found = _BOUNDARY.search(head)
     if found is None:
         yield from _part(head, lines[begin:], begin)
@@ -140,9 +142,6 @@ def _of_mime(given: str) -> Iterator[Part]:
 def _head(lines: list[str], start: int) -> tuple[str, int]:
     """The header lines from one on, and the line at which the content begins."""
     end = start
-    while end < len(lines) and not lines[end].strip() and end == 0:
-        end += 1  # before the first header, as a template leaves it
-        start = end
     while end < len(lines) and lines[end].strip() and _HEADER.match(lines[end]):
         end += 1
     blank = end < len(lines) and not lines[end].strip()
@@ -154,8 +153,8 @@ def _part(head: str, lines: list[str], line: int) -> Iterator[Part]:
     plain = _BASE64.search(head) is None
     if not plain:
         try:
-            content = base64.b64decode("".join(content.split()), validate=True).decode()
-        except (binascii.Error, ValueError):
+            content = base64.b64decode(f"{content}==").decode()  # as leniently as the library
+        except ValueError:
             return
     stated = _TYPE.search(head)
     kind = _TYPES.get(stated[1].lower()) if stated else None

@@ -66,6 +66,11 @@ OF_NVIDIA: Final = (
 )
 """Classes that the chart makes."""
 _DOMAIN: Final = ".nvidia.com"
+_KEYS: Final = {
+    "ResourceClaim": "resourceClaimName",
+    "ResourceClaimTemplate": "resourceClaimTemplateName",
+}
+"""How a pod names a claim of a kind."""
 _CLOSE: Final = 0.7
 _WITH_GATES: Final = parse_version("25.8.0") or (25, 8, 0)
 """The first version of the chart that has gates."""
@@ -124,10 +129,9 @@ def _class(
         return
     if not isinstance(name, str):
         return
-    known = [*OF_NVIDIA, *(each for each in classes if isinstance(each, str))]
-    near = get_close_matches(name, known, 1, _CLOSE)
+    near = get_close_matches(name, [*OF_NVIDIA, *classes], cutoff=_CLOSE)
     of_nvidia = name.endswith(_DOMAIN)
-    listed = ", ".join(sorted(each for each in classes if isinstance(each, str))) or "none"
+    listed = ", ".join(sorted(classes)) or "none"
     yield Problem(
         NO_CLASS,
         claim.source,
@@ -150,15 +154,10 @@ def _shape(claim: DeviceClaim, place: FieldPath, devices: Any) -> Iterator[Probl
     old = claim.version == "v1beta1"
     if has_unknown(at(devices, "requests")):
         return
-    names: list[Any] = []
     for number, each in enumerate(items(at(devices, "requests"))):
         if not isinstance(each, dict):
             continue
         where = (*place, "requests", number)
-        names.append(each.get("name"))
-        names += [
-            f"{each.get('name')}/{at(one, 'name')}" for one in items(each.get("firstAvailable"))
-        ]
         if claim.version in {"v1", "v1beta2"} and "deviceClassName" in each:
             yield Problem(
                 CLAIM_SHAPE,
@@ -175,6 +174,7 @@ def _shape(claim: DeviceClaim, place: FieldPath, devices: Any) -> Iterator[Probl
                 f"{title} is of v1beta1, which has no exactly.",
                 "Write apiVersion: resource.k8s.io/v1, or what is below exactly beside name.",
             )
+    names = list(_names(devices))
     for part in ("config", "constraints"):
         for number, each in enumerate(items(at(devices, part))):
             for index, name in enumerate(items(at(each, "requests"))):
@@ -184,8 +184,17 @@ def _shape(claim: DeviceClaim, place: FieldPath, devices: Any) -> Iterator[Probl
                         claim.source,
                         (*place, part, number, "requests", index),
                         f"{title} has {part} for the request {name}, which it does not make.",
-                        f"Name one of {', '.join(map(str, names)) or 'its requests'}.",
+                        f"Name one of {', '.join(names) or 'its requests'}.",
                     )
+
+
+def _names(devices: Any) -> Iterator[str]:
+    """What parts of a claim may call its requests."""
+    for each in items(at(devices, "requests")):
+        if isinstance(name := at(each, "name"), str):
+            yield name
+            below = (at(one, "name") for one in items(at(each, "firstAvailable")))
+            yield from (f"{name}/{one}" for one in below if isinstance(one, str))
 
 
 def _configs(
@@ -234,7 +243,7 @@ def _is_on(chart: Release, gate: str) -> bool | None:
 def pods_have_their_claims(inventory: Inventory) -> Iterator[Judgement]:
     """Those that they list, and those that their containers use."""
     for cluster in inventory.clusters():
-        every = inventory.of(DeviceClaim, cluster)
+        every = [each for each in inventory.of(DeviceClaim, cluster) if each.kind != "DeviceClass"]
         for workload in inventory.of(Workload, cluster):
             listed = at(workload.spec, "resourceClaims")
             if listed is not None and workload.kind != PART_OF_POD and has_unknown(workload.spec):
@@ -242,10 +251,7 @@ def pods_have_their_claims(inventory: Inventory) -> Iterator[Judgement]:
                 yield NotSeen(NO_CLAIM, workload.source, what)
             yield from _of_containers(workload, listed)
             for number, each in enumerate(items(listed)):
-                for key, kind in (
-                    ("resourceClaimName", "ResourceClaim"),
-                    ("resourceClaimTemplateName", "ResourceClaimTemplate"),
-                ):
+                for kind, key in _KEYS.items():
                     place = (*workload.spec_path, "resourceClaims", number, key)
                     yield from _named(inventory, workload, every, at(each, key), kind, place)
 
@@ -260,23 +266,22 @@ def _named(
 ) -> Iterator[Problem]:
     if not isinstance(name, str):
         return
-    same = [each for each in every if each.name in (name, UNKNOWN)]
-    if any(each.kind == kind and _may_share(each, workload) for each in same):
+    within = [each for each in every if _may_share(each, workload)]
+    if any(each.kind == kind and each.name in (name, UNKNOWN) for each in within):
         return
     title = at_start(workload.source.name)
     severity = if_missing(inventory)
     but, fix = "is not there", f"Make it, in the namespace of {workload.source.name}."
-    if any(each.kind == kind for each in same):
-        spaces = ", ".join(dict.fromkeys(str(each.namespace) for each in same if each.kind == kind))
-        but, fix, severity = f"is in the namespace {spaces}", "Put both into one namespace.", None
-    elif same:
-        other = same[0].kind
-        key = "resourceClaimName" if other == "ResourceClaim" else "resourceClaimTemplateName"
-        but, fix, severity = f"is a {other}", f"Write {key}.", None
+    of_kind = [each for each in every if each.kind == kind]
+    if spaces := dict.fromkeys(str(each.namespace) for each in of_kind if each.name == name):
+        but = f"is in the namespace {', '.join(spaces)}"
+        fix, severity = "Put both into one namespace.", None
+    elif any(each.name == name for each in within):  # of the other kind
+        other = next(each for each in _KEYS if each != kind)
+        but, fix, severity = f"is a {other}", f"Write {_KEYS[other]}.", None
     else:
-        known = [str(each.name) for each in every if each.kind == kind and each.name is not UNKNOWN]
-        near = get_close_matches(name, known, 1, _CLOSE)
-        if near:
+        known = [each.name for each in of_kind if isinstance(each.name, str)]
+        if near := get_close_matches(name, known, cutoff=_CLOSE):
             fix = f"Write {near[0]}, if that was meant."
     message = f"{title} uses the {kind} {name}, which {but}."
     yield Problem(NO_CLAIM, workload.source, place, message, fix, severity)
