@@ -67,7 +67,7 @@ def steps(project: Project, file: Path) -> dict[str, float]:
 def show(previewed: Preview) -> None:
     """Print a preview both ways, into nothing."""
     with redirect_stdout(io.StringIO()):
-        print_preview(previewed, quiet=False)
+        print_preview(previewed, same=previewed.stack, quiet=False)
         json.dumps(previewed.as_json())
 
 

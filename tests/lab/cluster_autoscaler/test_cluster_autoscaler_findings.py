@@ -26,7 +26,6 @@ TEN, TEN_RENAMED = (
     "mode: timeSlicing, replicas: 10",
     "mode: timeSlicing, replicas: 10, rename: true",
 )
-FOUR_RENAMED = "{mode: timeSlicing, replicas: 4, rename: true}"
 # Five minutes are five seconds here, and the plugin comes long after.
 LATE = CloudSettings(start=0, plugin=200)
 
@@ -48,8 +47,6 @@ def found(
     """Findings by pool."""
     pools = {
         "fine": pool(f"{{{TEN_RENAMED}}}", SHARED, 15),
-        # Nodes have four shares each, and are said to have ten.
-        "too-much": pool(FOUR_RENAMED, SHARED, 25, change=breaks["promising"](SHARED, 10)),
         "at-its-limit": pool(f"{{{TEN_RENAMED}}}", SHARED, 25, most=2),
         "unlabelled": pool(f"{{{TEN}}}", GPU, 5, change=breaks["unlabelled"]),
     }
@@ -58,7 +55,8 @@ def found(
         first = [name for name in pools if name != "unlabelled"]
         lab.deploy(*first)
         lab.await_that(lambda: lab.running("fine") == 15, "pods run")
-        lab.await_rest()
+        # It says so at the end of its scale-up, about a minute after the last node.
+        lab.await_that(lambda: "at-its-limit" in said_of(lab), "the limit is told", 200)
         by_pool = said_of(lab)
 
         lab.cloud.change(LATE)
@@ -76,7 +74,6 @@ def found(
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
-        ("too-much", "GPU964", "believes there is room: 13 pods wait"),
         ("at-its-limit", "GPU967", "max is 2 and 2 are there"),
         ("unlabelled", "GPU963", "launches and removes: "),
     ],
