@@ -109,11 +109,7 @@ def _print_next(previewed: Preview, same: str, width: int) -> None:
         "with what is there.",
         width,
     )
-    print(
-        "Go on with\n"
-        f"  eks-gpushare policy {same}\n"
-        f"  pulumi up --stack {previewed.stack}"
-    )
+    print(f"Go on with\n  eks-gpushare policy {same}\n  pulumi up --stack {previewed.stack}")
 
 
 def _print_folded(text: str, width: int) -> None:
