@@ -464,6 +464,13 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         "Karpenter exchanges nodes by its budgets, so maxUnavailable would be ignored.",
     ),
     (
+        karpenter(nodeRole="arn:aws:iam::111122223333:role/gpu-nodes"),
+        "GPU422",
+        f"{GPU}.nodeRole",
+        "Karpenter hands one role to the nodes of all its pools, so that of a single pool would be "
+        "ignored.",
+    ),
+    (
         karpenter({"min": 1, "max": 2}),
         "GPU402",
         f"{GPU}.nodes.min",
@@ -598,9 +605,7 @@ RIGHT: list[dict[str, Any]] = [
     values(gates(nodeOverlay=True, staticCapacity=False, capacityBuffer=True)),
     values(gates(nodeOverlay="true")),
     values(gates(nodeOverlay=False), sharing={"mode": "exclusive"}),
-    karpenter(
-        sharing={"mode": "mps", "replicas": 3}, nodeRole="arn:aws:iam::111122223333:role/gpu"
-    ),
+    karpenter(sharing={"mode": "mps", "replicas": 3}),
     karpenter(
         {"max": 2},
         instanceTypes=["p4d.24xlarge"],
