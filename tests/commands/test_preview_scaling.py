@@ -145,6 +145,7 @@ def test_the_range_stands_below_the_pools_at_every_width(width: int) -> None:
         "gpu": karpenter(nodes={"max": 10}),
         "spot": karpenter(capacityType="spot", nodes={"max": 10}),
         "static": karpenter(karpenter={"static": True}, nodes={"desired": 3}),
+        "one": karpenter(karpenter={"static": True}, nodes={"desired": 1}),
         "group": plan_of(scaledBy="autoscaler", nodes={"min": 1, "max": 5}),
         "mig": plan_of(
             scaledBy="autoscaler", instanceTypes=["p4d.24xlarge"], sharing=mig, nodes={"max": 2}
@@ -159,6 +160,7 @@ def test_the_range_stands_below_the_pools_at_every_width(width: int) -> None:
     assert f"{SHARED}: 0 to 100" in told
     assert "spot: scaled by Karpenter at 0 to 10 nodes, unknown $/hour" in told
     assert "static: kept by Karpenter at 3 nodes, 3.02 $/hour" in told
+    assert "one: kept by Karpenter at 1 node, 1.01 $/hour" in told
     assert "group: scaled by Cluster Autoscaler at 1 to 5 nodes, 1.01 to 5.03 $/hour" in told
     assert "nvidia.com/mig-1g.5gb: 0 to 32" in told
     assert "plain: scaled" not in told

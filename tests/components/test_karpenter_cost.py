@@ -45,6 +45,23 @@ def test_nodes_of_a_pool_are_counted_up_to_its_most(
     assert volumes.count.at_max == 400
 
 
+@pytest.mark.parametrize(
+    ("given", "left_out"),
+    [
+        ({"nodes": {"max": 4}}, []),
+        ({"nodes": {"desired": 1}, "karpenter": {"static": True}}, []),
+        ({"karpenter": {"limits": {"nvidia.com/gpu.shared": 40}}}, []),
+        ({}, ["further nodes of gpu, which nothing limits"]),
+    ],
+)
+def test_nodes_that_nothing_limits_are_not_in_the_sum(
+    karpenter_pool: Callable[..., Run], given: dict[str, Any], left_out: list[str]
+) -> None:
+    cost = cost_of(karpenter_pool(**given).recording, "us-west-2")
+
+    assert [each for each in cost.not_included if "nodes" in each] == left_out
+
+
 def test_a_pool_alone_says_what_it_offers(karpenter_pool: Callable[..., Run]) -> None:
     pools = pools_of(karpenter_pool(nodes={"max": 3}).recording, "us-west-2")
 

@@ -49,7 +49,8 @@ def _ranges(pools: Mapping[str, Any], width: int) -> Iterator[str]:
             yield from wrapped(f"{name}: {kept} by {by} at {least}", width)
             continue
         prices = _between(money(low["usdPerHour"]), money(high["usdPerHour"]))
-        nodes = f"{_between(low['nodes'], high['nodes'])} nodes"
+        nodes = _between(low["nodes"], high["nodes"])
+        nodes += " node" if nodes == "1" else " nodes"
         yield from wrapped(f"{name}: {kept} by {by} at {nodes}, {prices} $/hour", width)
         for resource, most in high["shares"].items():
             shares = _between(low["shares"][resource], most)

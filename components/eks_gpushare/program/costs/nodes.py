@@ -45,6 +45,14 @@ def node_items(recording: Recording, region: str | None) -> Iterator[CostItem]:
         yield from _volumes([group for group in groups if group.region == home], home)
 
 
+def unlimited_pools(recording: Recording) -> Iterator[str]:
+    """Names of Karpenter's pools that have no most; one node of each is counted."""
+    for pool in recording.of_type(KARPENTER_POOL_TYPE):
+        planned = planned_pool(pool, None)
+        if planned is not None and (planned[1].get("scaling") or {}).get("max", ...) is None:
+            yield planned[0]
+
+
 def _volumes(groups: list[_Nodes], region: str | None) -> Iterator[CostItem]:
     desired = sum(group.disk_gib * group.count.at_desired for group in groups)
     most = sum(group.disk_gib * group.count.at_max for group in groups)
