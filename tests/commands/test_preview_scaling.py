@@ -121,6 +121,39 @@ def test_of_several_types_the_one_with_most_nodes_under_the_limit_counts() -> No
 
 
 @pytest.mark.parametrize(
+    ("limits", "by_type", "usd"),
+    [
+        # A small node costs 1.006, a large one 16.288.
+        ({SHARED: 240}, {"g5.xlarge": 24, "g5.48xlarge": 3}, 3 * 16.288),
+        ({"cpu": 192}, {"g5.xlarge": 48, "g5.48xlarge": 1}, 48 * 1.006),
+        ({"cpu": 100}, {"g5.xlarge": 25, "g5.48xlarge": 0}, 25 * 1.006),
+    ],
+)
+def test_the_most_that_a_pool_of_several_sizes_costs(
+    limits: dict[str, Any], by_type: dict[str, int], usd: float
+) -> None:
+    pool = karpenter(instanceTypes=["g5.xlarge", "g5.48xlarge"], karpenter={"limits": limits})
+
+    most = pool["scaling"]["max"]
+    assert most["nodesByType"] == by_type
+    assert most["nodes"] == max(by_type.values())
+    assert most["usdPerHour"] == round(usd, 4)
+
+
+def test_a_share_has_the_price_of_its_own_type() -> None:
+    pool = karpenter(instanceTypes=["g5.12xlarge", "g5.16xlarge"], nodes={"max": 2})
+    text = "\n".join(pool_lines({"gpu": pool}, 120))
+
+    # The dearer node has the cheaper shares: four GPUs for 5.672, one for 4.096.
+    (share,) = pool["shares"]
+    assert share["usdPerHourByType"] == {"g5.12xlarge": 0.1418, "g5.16xlarge": 0.4096}
+    assert pool["usdPerHour"]["perShare"] == share["usdPerHour"] == 0.4096
+    for price in ("0.1418", "0.4096"):
+        assert text.count(price) == 1
+    assert "usdPerHourByType" not in karpenter(nodes={"max": 2})["shares"][0]
+
+
+@pytest.mark.parametrize(
     ("warm", "nodes"),
     [({"shares": 1}, 1), ({"shares": 10}, 1), ({"shares": 11}, 2), ({"nodes": 3}, 3)],
 )

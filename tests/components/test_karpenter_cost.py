@@ -46,6 +46,26 @@ def test_nodes_of_a_pool_are_counted_up_to_its_most(
 
 
 @pytest.mark.parametrize(
+    ("limits", "most", "price"),
+    [
+        ({"nvidia.com/gpu.shared": 240}, 3, 16.288),
+        ({"cpu": 192}, 48, G5),
+        ({"cpu": 100}, 25, G5),
+    ],
+)
+def test_of_types_of_several_sizes_the_dearest_sum_counts(
+    karpenter_pool: Callable[..., Run], limits: dict[str, int], most: int, price: float
+) -> None:
+    given = {"instance_types": ["g5.xlarge", "g5.48xlarge"], "karpenter": {"limits": limits}}
+    sharing = {"mode": "timeSlicing", "replicas": 10}
+    recording = karpenter_pool(**given, sharing=sharing).recording
+    items = {item.kind: item for item in cost_of(recording, "us-west-2").items}
+
+    nodes = items["gpuNodes"]
+    assert (nodes.count.at_desired, nodes.count.at_max, nodes.price) == (0, most, price)
+
+
+@pytest.mark.parametrize(
     ("given", "left_out"),
     [
         ({"nodes": {"max": 4}}, []),

@@ -257,8 +257,8 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         "GPU752",
         f"{GPU}.taints[1]",
         (
-            "ebs.csi.aws.com/agent-not-ready goes when its agent runs, and Karpenter takes it for one "
-            "that stays: it launches no node for pods that do not tolerate it."
+            "ebs.csi.aws.com/agent-not-ready goes when its agent runs, and Karpenter takes it for "
+            "one that stays: it launches no node for pods that do not tolerate it."
         ),
     ),
     (
@@ -267,8 +267,8 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         "GPU752",
         f"{GPU}.karpenter.startupTaints[0]",
         (
-            "ebs.csi.aws.com/agent-not-ready is a taint of the pool too, which stays: pods would wait "
-            "for ever."
+            "ebs.csi.aws.com/agent-not-ready is a taint of the pool too, which stays: pods would "
+            "wait for ever."
         ),
     ),
     (
@@ -489,8 +489,8 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         "GPU422",
         f"{GPU}.nodeRole",
         (
-            "Karpenter hands one role to the nodes of all its pools, so that of a single pool would "
-            "be ignored."
+            "Karpenter hands one role to the nodes of all its pools, so that of a single pool "
+            "would be ignored."
         ),
     ),
     (
