@@ -202,7 +202,7 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
         [
             (
                 "overUse.threshold",
-                "0.8: Input should be greater than or equal to 1.",
+                "0.8 is less than 1, the least that is allowed.",
             )
         ],
     ),
@@ -552,6 +552,17 @@ FIXES: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     ("GPU824", stack(MIG, share="nvidia.com/gpu", replicas={"max": 99}), []),
     ("GPU832", stack(SOME_WHOLE, share="nvidia.com/gpu", **SCALED), []),
+    (
+        "GPU005",
+        stack(replicas={"min": 0, "max": 2}),
+        [
+            (
+                "Write 1 or more. To have none while nothing is asked of it, set autoStop: true with "
+                "wake."
+            )
+        ],
+    ),
+    ("GPU005", stack(port=0), ["Write 1 or more."]),
 ]
 
 
