@@ -17,6 +17,8 @@ TIME_SLICING = {"mode": "timeSlicing", "replicas": 10}
 STATIC = {"static": True}
 TYPES = ["g5.xlarge", "g5.12xlarge"]
 RESERVATION = {"id": "cr-7c1f29d64e6a8d1b0"}
+GPU_TAINT = {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}
+EBS = {"key": "ebs.csi.aws.com/agent-not-ready", "effect": "NoSchedule"}
 CUSTOM = {"id": "ami-7c1f29d64e6a8d1b0", "family": "al2023", "driverIncluded": True}
 
 
@@ -251,6 +253,25 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         "nvidia.com/gpu is a taint of the pool too, which stays: pods would wait for ever.",
     ),
     (
+        karpenter(taints=[GPU_TAINT, {**EBS, "effect": "NoExecute"}]),
+        "GPU752",
+        f"{GPU}.taints[1]",
+        (
+            "ebs.csi.aws.com/agent-not-ready goes when its agent runs, and Karpenter takes it for "
+            "one that stays: it launches no node for pods that do not tolerate it."
+        ),
+    ),
+    (
+        # Of a taint in both lists one finding is enough.
+        karpenter(taints=[GPU_TAINT, EBS], karpenter={"startupTaints": [EBS]}),
+        "GPU752",
+        f"{GPU}.karpenter.startupTaints[0]",
+        (
+            "ebs.csi.aws.com/agent-not-ready is a taint of the pool too, which stays: pods would "
+            "wait for ever."
+        ),
+    ),
+    (
         own(startupTaints=[{"key": "eks-gpushare/mig-layout", "effect": "NoSchedule"}]),
         "GPU752",
         f"{GPU}.karpenter.startupTaints[0]",
@@ -464,6 +485,15 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         "Karpenter exchanges nodes by its budgets, so maxUnavailable would be ignored.",
     ),
     (
+        karpenter(nodeRole="arn:aws:iam::111122223333:role/gpu-nodes"),
+        "GPU422",
+        f"{GPU}.nodeRole",
+        (
+            "Karpenter hands one role to the nodes of all its pools, so that of a single pool "
+            "would be ignored."
+        ),
+    ),
+    (
         karpenter({"min": 1, "max": 2}),
         "GPU402",
         f"{GPU}.nodes.min",
@@ -598,9 +628,7 @@ RIGHT: list[dict[str, Any]] = [
     values(gates(nodeOverlay=True, staticCapacity=False, capacityBuffer=True)),
     values(gates(nodeOverlay="true")),
     values(gates(nodeOverlay=False), sharing={"mode": "exclusive"}),
-    karpenter(
-        sharing={"mode": "mps", "replicas": 3}, nodeRole="arn:aws:iam::111122223333:role/gpu"
-    ),
+    karpenter(sharing={"mode": "mps", "replicas": 3}),
     karpenter(
         {"max": 2},
         instanceTypes=["p4d.24xlarge"],

@@ -152,6 +152,40 @@ def test_what_is_right_is_let_be(code: str, given: dict[str, Any]) -> None:
     assert findings(given, code) == []
 
 
+def test_what_a_foreign_karpenter_needs_is_told() -> None:
+    foreign = {"install": False, "nodeRole": ROLE}
+    shares = {"sharing": {"mode": "timeSlicing", "replicas": 4}}
+    sizes = {"min": None, "desired": 1, "max": None}
+    static = {"nodes": sizes, "karpenter": {"static": True}}
+
+    def told(*pools: dict[str, Any], **keys: Any) -> list[tuple[str, str]]:
+        return findings(
+            stack(THEIRS, *({"pools": {"gpu": each}} for each in pools), **keys), "GPU799"
+        )
+
+    whole = {"sharing": {"mode": "exclusive", "replicas": None}}
+    assert told(shares, karpenter=foreign) == [
+        (
+            "karpenter.install",
+            (
+                "The pools need feature gates of a Karpenter that somebody else installs: "
+                "nodeOverlay for gpu."
+            ),
+        )
+    ]
+    assert told(whole, static, karpenter=foreign) == [
+        (
+            "karpenter.install",
+            (
+                "The pools need feature gates of a Karpenter that somebody else installs: "
+                "staticCapacity for gpu."
+            ),
+        )
+    ]
+    assert told(whole, karpenter=foreign) == []
+    assert told(shares) == []
+
+
 def test_a_stack_without_karpenter_has_none_of_these() -> None:
     report = checked(stack_file_text(base()))
 

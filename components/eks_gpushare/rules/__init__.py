@@ -186,6 +186,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "karpenter_install": _karpenter_install,
     "warm_room": _warm,
     "workloads": _workloads,
+    "workload_nodes": _workloads,
     "workload_pods": _pods,
     "keda": _workloads,
 }

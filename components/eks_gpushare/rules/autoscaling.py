@@ -14,6 +14,7 @@ from eks_gpushare.sharing.cluster_autoscaler import (
     ACCELERATOR_LABEL,
     ENABLED_TAG,
     RESOURCE_PREFIX,
+    agent_taint_keys,
     owned_tag,
     scaled_by_it,
     shows_gpus,
@@ -110,6 +111,13 @@ def taints_that_go(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             "An autoscaler decides the size, and nodes of this pool join with the taint "
             f"{taint.key} until MIG manager is done; no pod tolerates it.",
             f"Start Cluster Autoscaler with --startup-taint={taint.key}.",
+        )
+    for key in agent_taint_keys(pool):
+        yield STARTUP_TAINT_UNKNOWN.finding(
+            at,
+            "An autoscaler decides the size, and nodes of this pool join with the taint "
+            f"{key} until its agent runs; other pods do not tolerate it.",
+            f"Start Cluster Autoscaler with --startup-taint={key}.",
         )
     if boots(pool):
         yield FAILURE_TAINT_UNKNOWN.finding(

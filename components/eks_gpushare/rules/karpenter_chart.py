@@ -31,6 +31,15 @@ GATE_OFF = Rule(
     "https://karpenter.sh/docs/reference/settings/#feature-gates",
     not_alone="Karpenter is not told of its pools' sharing.",
 )
+GATES_ELSEWHERE = Rule(
+    "GPU799",
+    "info",
+    "A Karpenter that is there already has the feature gates that the pools need.",
+    "Without them it takes no note of NodeOverlays or static pools: the update waits for objects "
+    "that never get ready, and ends in an error.",
+    "https://karpenter.sh/docs/reference/settings/#feature-gates",
+    not_alone="A pool is not told who installs Karpenter.",
+)
 
 _SETTINGS = ("charts", "karpenter", "values", "settings")
 _GATES = "featureGates"
@@ -64,6 +73,20 @@ def gates(ctx: Context) -> Iterator[Finding]:
                 "FEATURE_GATES would win over all gates that the stack turns on.",
                 "Remove it, and give others under settings.featureGates.",
             )
+
+
+@check(Scope.ENVIRONMENT, GATES_ELSEWHERE)
+def gates_elsewhere(ctx: Context) -> Iterator[Finding]:
+    block = ctx.environment.karpenter
+    needed = _needed(ctx) if block is not None and not block.install else {}
+    if needed:
+        listed = ", ".join(f"{gate} for {name}" for gate, (name, _) in needed.items())
+        values = ",".join(f"settings.featureGates.{gate}=true" for gate in needed)
+        yield GATES_ELSEWHERE.finding(
+            ("karpenter", "install"),
+            f"The pools need feature gates of a Karpenter that somebody else installs: {listed}.",
+            f"See that its chart has {values}, and that its role may pass nodeRole.",
+        )
 
 
 def _needed(ctx: Context) -> dict[str, tuple[str, str]]:

@@ -129,6 +129,13 @@ def idle_keys(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             )
             fix = 'Remove it, and set karpenter: {budgets: [{nodes: "10%", reasons: [Drifted]}]}.'
             yield IDLE_NODE_KEY.finding(("pools", name, "maxUnavailable"), message, fix)
+        if pool.node_role is not None:
+            message = (
+                "Karpenter hands one role to the nodes of all its pools, so that of a single pool "
+                "would be ignored."
+            )
+            fix = "Remove it, and give the role as nodeRole of karpenter itself."
+            yield IDLE_NODE_KEY.finding(("pools", name, "nodeRole"), message, fix)
         return
     for field, key in _KEYS.items():
         if getattr(pool, field) is not None:
