@@ -148,8 +148,10 @@ ONE = "The chart reads compatWithCPUManager."
     [
         (
             *(values(nfd=True), "GPU711"),
-            "Give what is in it, such as checksumValuesOnly, enabled, featureGates, "
-            "fullnameOverride, gc.",
+            (
+                "Give what is in it, such as checksumValuesOnly, enabled, featureGates, "
+                "fullnameOverride, gc."
+            ),
         ),
         (values(gfd={"sleepInterval": "30s"}), "GPU712", "Use `sleepInterval` at the top."),
         (values(gfd={"noTimestamp": True}), "GPU712", "Use `noTimestamp` at the top."),
@@ -158,8 +160,10 @@ ONE = "The chart reads compatWithCPUManager."
         (values(nfd={"compatWithCPUManager": True}), "GPU711", ONE),
         (
             *(values(mps={"priorityClassName": "x"}), "GPU711"),
-            "The chart reads nfd.priorityClassName and nfd.worker.priorityClassName and "
-            "priorityClassName.",
+            (
+                "The chart reads nfd.priorityClassName and nfd.worker.priorityClassName and "
+                "priorityClassName."
+            ),
         ),
         (values(mps={"dnsPolicy": "x"}), "GPU711", "Remove it."),
         (values(gfd={"hostNetwork": True}), "GPU711", "Did you mean gfd.enableHostNetwork?"),
@@ -184,8 +188,10 @@ TAG = "it has a tag in it"
         ),
         (
             values(image={"tag": "a b"}),
-            '"a b" is not a tag: a tag is up to 128 letters, digits and _ . -, and does not begin '
-            "with . or -.",
+            (
+                '"a b" is not a tag: a tag is up to 128 letters, digits and _ . -, and does not '
+                "begin with . or -."
+            ),
         ),
         (
             values(image={"repository": "https://robot:p@ss@example.com/plugin"}),
@@ -364,8 +370,10 @@ MIXED = {"1g.24gb+gfx": 1, "1g.24gb": 1}
         ),
         (
             {**plugin(version="0.19.3"), **gfx("mixed", MIXED)},
-            "0.19.3 takes MIG profiles such as 1g.24gb+gfx for those without the attribute: pool gpu "
-            "needs 0.20.0 at least.",
+            (
+                "0.19.3 takes MIG profiles such as 1g.24gb+gfx for those without the attribute: "
+                "pool gpu needs 0.20.0 at least."
+            ),
             "Take 0.20.0 or a later one, or remove the key.",
         ),
     ],

@@ -346,8 +346,10 @@ def test_a_cluster_by_its_kubeconfig_is_told_nothing_of_aws() -> None:
         ),
         (
             *("nvidia.com/mig-1g.5gb", "7"),
-            "The tag says 7 nvidia.com/mig-1g.5gb of a node, and one of the pool gpu does not "
-            "have it.",
+            (
+                "The tag says 7 nvidia.com/mig-1g.5gb of a node, and one of the pool gpu does not "
+                "have it."
+            ),
         ),
     ],
 )
