@@ -404,6 +404,7 @@ def test_profiles_without_attributes_need_no_newer_one(given: dict[str, Any]) ->
             "Take one of https://nvidia.github.io/k8s-device-plugin/index.yaml.",
         ),
         (autoscaler(version="9.57.9"), "Did you mean 9.57.0?"),
+        (autoscaler(version="9.13.1-rc.1"), "Did you mean 9.13.1?"),
     ],
 )
 def test_a_version_that_was_never_published(given: dict[str, Any], fix: str) -> None:
