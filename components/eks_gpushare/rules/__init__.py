@@ -91,10 +91,6 @@ def _karpenter(environment: Environment) -> bool:
     )
 
 
-def _karpenter_install(environment: Environment) -> bool:
-    return environment.charts.karpenter_crd is not None or _karpenter(environment)
-
-
 def _node_boot(environment: Environment) -> bool:
     return _operator(environment) or any(
         isinstance(pool.sharing, Mig) or pool.wait_for_driver is not None
@@ -183,7 +179,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "chart_images": _charts,
     "efa": _efa,
     "host_engine": _operator,
-    "karpenter_install": _karpenter_install,
+    "karpenter_install": _karpenter,
     "warm_room": _warm,
     "workloads": _workloads,
     "workload_nodes": _workloads,

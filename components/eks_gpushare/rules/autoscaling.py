@@ -132,11 +132,10 @@ def taints_that_go(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 def foreign(ctx: Context) -> Iterator[Finding]:
     """One finding for all pools."""
     scaled = [name for name, pool in ctx.environment.pools.items() if scaled_by_it(pool)]
-    if not scaled or _own(ctx) or not ctx.in_aws:
+    cluster = ctx.new_cluster or ctx.named_cluster
+    if not scaled or _own(ctx) or cluster is None:
         return
-    new, named = ctx.new_cluster, ctx.named_cluster
-    cluster = new.name if new else named.name if named else ""
-    tags = f"{ENABLED_TAG},{owned_tag(cluster)}"
+    tags = f"{ENABLED_TAG},{owned_tag(cluster.name)}"
     yield FOREIGN_AUTOSCALER.finding(
         ("clusterAutoscaler",),
         f"The stack installs no Cluster Autoscaler, and leaves the size of {', '.join(scaled)} to "

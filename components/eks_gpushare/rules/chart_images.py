@@ -45,6 +45,7 @@ BAD_PULL_SECRET = Rule(
 _SECRET = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST_SECRET = 253
 _LATER = TakesOutput().checked_as
+_ABSENT = object()
 _MOVING = ("latest", "main", "master", "edge", "nightly", "stable", "dev")
 _MIRROR = "registry.example.com"
 
@@ -150,13 +151,14 @@ def _versioned(at: FieldPath, part: Mapping[str, Any]) -> Iterator[Finding]:
     """An image of `repository`, `image` and `version`, as the operator puts it together.
 
     Without repository and version, `image` is the whole reference (imagePath in
-    api/nvidia/v1/clusterpolicy_types.go); the chart has defaults for both.
+    api/nvidia/v1/clusterpolicy_types.go); the chart has defaults for both, so each has to be taken
+    away.
     """
     repository, image, version = (_text(part.get(k)) for k in ("repository", "image", "version"))
     if repository and (fault := repository_fault(repository)):
         fix = "Write it like registry.example.com/nvidia, with image and version beside it."
         yield BAD_IMAGE.finding((*at, "repository"), _not("a repository", repository, fault), fix)
-    whole = part.get("repository") in (None, "") and part.get("version", 0) in (None, "")
+    whole = all(part.get(key, _ABSENT) in (None, "") for key in ("repository", "version"))
     if image is not None and not whole and (fault := repository_fault(image)):
         yield BAD_IMAGE.finding(
             (*at, "image"),
@@ -184,7 +186,7 @@ def _text(value: Any) -> str | None:
 
 
 def _not(what: str, given: str, fault: str) -> str:
-    shown = given.partition("@")[2] if "@" in given and "://" in given else given
+    shown = given.rpartition("@")[2] if "@" in given and "://" in given else given
     return f'"{shown}" is not {what}: {fault}.'
 
 

@@ -28,6 +28,8 @@ _TIMES = 5
 """How many times what the tests take without it an inversion may take, before it hangs."""
 _NOTICED, _SURVIVED, _NOT_SWAPPED = 0, 7, 8
 _PACKAGES = ("gpushare_policies", "eks_gpushare")
+_EXAMPLES = ("tests.unit.test_finding_examples",)
+"""Keeps what was found in each example for all its tests, and so only the first reaches a rule."""
 
 
 class Trial:
@@ -59,7 +61,10 @@ class Trial:
         if session.testsfailed or not session.items:
             return True
         by_line, seconds = self._run_once(session.items)
-        functions, kept = living({str(each) for each in self._modules}), caches(_PACKAGES)
+        functions, kept = (
+            living({str(each) for each in self._modules}),
+            caches((*_PACKAGES, *_EXAMPLES)),
+        )
         gc.freeze()  # so that a collection in a fork does not copy all of it
         for module in self._modules:
             result = self.results.setdefault(str(module), Result())
@@ -85,10 +90,12 @@ class Trial:
         by_line: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
         seconds = {}
         files = [str(each) for each in self._modules]
+        examples = caches(_EXAMPLES)
         measured = coverage.Coverage(data_file=None, include=files, config_file=False)
         measured.start()
         # After the last one comes the first, so that what all share is not taken down.
         for item, following in zip(items, [*items[1:], items[0]], strict=True):
+            forget(examples)
             measured.switch_context(item.nodeid)
             start = time.process_time()
             if _fails(item, following):
