@@ -94,6 +94,12 @@ WRONG: list[tuple[str, str, dict[str, Any], str]] = [
         "max 1 is as many nodes as the pool has, so none can be exchanged.",
     ),
     (
+        "GPU401",
+        "nodes",
+        static({"desired": 2, "max": 1}),
+        "desired 2 and max 1 are not in this order.",
+    ),
+    (
         "GPU752",
         "karpenter.startupTaints[0]",
         own(startupTaints=[{**TAINT, "value": "a b"}]),
@@ -188,6 +194,8 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("GPU749", own(budgets=[{"nodes": "100%", "reasons": ["Empty", "Drifted"]}])),
     ("GPU759", static({"max": 2})),
     ("GPU759", static({"desired": 0, "max": 0})),
+    ("GPU401", static({"desired": 2, "max": 2})),
+    ("GPU401", static({"max": 1})),
     ("GPU752", own(startupTaints=[{**TAINT, "value": "yes"}, {**TAINT, "effect": "NoExecute"}])),
     ("GPU753", labels(96)),
     ("GPU754", karpenter(amiVersion=None)),

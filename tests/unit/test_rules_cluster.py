@@ -169,6 +169,43 @@ def test_what_is_no_range_of_a_vpc(given: str, message: str) -> None:
     assert cidr("GPU605", given) == [message]
 
 
+def system(code: str, *, theirs: bool = False, **keys: Any) -> list[str]:
+    cluster = {"name": None, "version": None, "admins": None, "existing": {"name": "there"}}
+    of_others = {"cluster": cluster, "network": None} if theirs else {}
+    return [message for _, message in findings({"system": keys, **of_others}, code)]
+
+
+def test_a_new_cluster_begins_with_a_node() -> None:
+    def said(most: int, *, theirs: bool = False) -> list[str]:
+        return system("GPU624", theirs=theirs, nodes={"min": 0, "desired": 0, "max": most})
+
+    assert said(1) == ["min 0, desired 0 and max 1 begin without a node."]
+    assert said(1, theirs=True) == []
+    assert said(0) == []  # which is no size at all
+
+
+def test_what_is_left_of_system_nodes_is_told() -> None:
+    nodes = {"min": 1, "desired": 1, "max": 2}
+    (one,) = system("GPU623", instanceTypes=["t3.nano"], nodes=nodes)
+    (two,) = system("GPU623", instanceTypes=["t3.nano"], nodes={**nodes, "desired": 2})
+
+    have = "of t3.nano have 0 places for pods of 4 and"
+    assert one.startswith(f"1 node {have} 83 MiB of memory of 396 left")
+    assert two.startswith(f"2 nodes {have} 166 MiB of memory of 396 left")
+
+
+def test_the_last_place_of_system_nodes_may_be_taken() -> None:
+    nodes = {"min": 1, "desired": 1, "max": 2}
+
+    def said(pods: int) -> list[str]:
+        keys: dict[str, Any] = {"nodes": nodes, "kubelet": {"maxPods": pods}}
+        return system("GPU623", instanceTypes=["m6i.large"], **keys)
+
+    (message,) = said(7)  # four of which run on each node
+    assert message.startswith("1 node of m6i.large have 3 places for pods of 4 left")
+    assert said(8) == []
+
+
 @pytest.mark.parametrize(
     ("given", "meant"),
     [("10.1.0.1/16", "10.1.0.0/16"), ("a large one", "10.0.0.0/16"), ("fd00::/16", "10.0.0.0/16")],
