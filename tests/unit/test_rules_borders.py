@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 import yaml
-from finding_examples import base, checked, findings, fixes, stack_file_text
+from finding_examples import TODAY, base, checked, findings, fixes, stack_file_text
 
+from eks_gpushare.catalog import Catalog
 from eks_gpushare.config.component_specs import GpuPoolSpec, SystemNodesSpec
+from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.rules import mig_boot, user_data
 from eks_gpushare.rules.component_rules import check_pool, check_system_nodes
+from eks_gpushare.rules.context import Context
+from eks_gpushare.rules.planned import planned
 from eks_gpushare.validation.partial import read_block
 
 EXISTING = {"name": None, "version": None, "admins": None, "existing": {"name": "there"}}
@@ -308,6 +312,25 @@ def test_the_subnets_of_nodes_alone_are_those_of_their_program() -> None:
 
     assert of_system() == []
     assert of_system(zones=["us-west-2a"]) == ["zones"]
+
+
+@pytest.mark.parametrize(
+    ("types", "is_planned"),
+    [
+        (["g5.xlarge"], True),
+        (["g5.xlarge", "g5.2xlarge"], True),
+        ([], False),
+        (["g5.huge"], False),
+        (["g5.xlarge", "g5.huge"], False),
+        (["g5.xlarge", "m5.large"], False),
+    ],
+)
+def test_of_a_wrong_pool_nothing_is_planned(types: list[str], is_planned: bool) -> None:
+    given = merge_values(base(), pool(instanceTypes=types))
+    environment = Environment.model_validate(given)
+    ctx = Context(environment, Catalog(), "us-west-2", TODAY)
+
+    assert (planned(ctx, "gpu", environment.pools["gpu"]) is not None) is is_planned
 
 
 def test_all_of_the_right_ones_were_read() -> None:
