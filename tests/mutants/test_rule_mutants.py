@@ -202,6 +202,21 @@ def test_the_command_tells_what_no_test_notices(tmp_path: Path) -> None:
     }
 
 
+def test_what_tests_keep_is_asked_anew(tmp_path: Path) -> None:
+    """An answer of the whole code would hide that the inverted one gives another."""
+    (tmp_path / "rule.py").write_text("def look(a):\n    return a == 1\n", encoding="utf-8")
+    (tmp_path / "test_rule.py").write_text(
+        "from functools import cache\n\nfrom rule import look\n\n\n"
+        "@cache\ndef kept():\n    return look(1)\n\n\n"
+        "def test_it():\n    assert kept()\n",
+        encoding="utf-8",
+    )
+
+    found = _command(tmp_path, "rule.py", "--tests", str(tmp_path / "test_rule.py"))["rule.py"]
+
+    assert found == {"tried": 2, "survived": [], "untested": []}
+
+
 def test_what_never_ends_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "rule.py").write_text(
         "def look(a):\n    while a > 1:\n        a -= 1\n    return a\n", encoding="utf-8"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import TODAY, base, checked, findings, stack_file_text
+from finding_examples import TODAY, base, checked, findings, fixes, stack_file_text
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.rules import all_rules
@@ -570,8 +570,22 @@ def test_one_switch_repairs_the_nodes_of_all_pools() -> None:
         assert said(*wanted) == []
 
 
+def test_a_limit_that_holds_nothing_back_is_told_what_would() -> None:
+    def said(limit: str, **pool: Any) -> list[str]:
+        return fixes(karpenter(karpenter={"limits": {limit: 4}}, **pool), "GPU744")
+
+    ends = ", in which pods and Karpenter count here."
+    assert said("nvidia.com/gpus") == [f"Write nvidia.com/gpu{ends}"]
+    assert said("memori") == [f"Write memory{ends}"]
+    assert said("example.com/licence", sharing=TIME_SLICING) == [
+        f"Write nvidia.com/gpu.shared{ends}"
+    ]
+
+
 RIGHT: list[dict[str, Any]] = [
     karpenter(),
+    own(limits={"nvidia.com/gpu": 1}),
+    karpenter({"max": 1}, instanceTypes=TYPES, karpenter={"limits": {"nvidia.com/gpu": 4}}),
     shared(limits={"nvidia.com/gpu.shared": 10}),
     shared(limits={"nvidia.com/gpu.shared": "1e2", "cpu": "64", "memory": "256Gi", "pods": 100}),
     karpenter(
@@ -656,6 +670,18 @@ def test_what_is_right_has_nothing_to_change(fragment: dict[str, Any]) -> None:
         if each.severity == "error" or each.code in OURS
     ]
     assert found == []
+
+
+@pytest.mark.parametrize("nodes", [{"max": 4}, {}], ids=["most", "no most"])
+def test_of_types_that_nobody_knows_limits_say_nothing(nodes: dict[str, Any]) -> None:
+    limited = {"limits": {"nvidia.com/gpu": 4, "cpu": 0}}
+    fragment = karpenter(nodes, instanceTypes=["g5.huge"], karpenter=limited)
+
+    assert findings(fragment, "GPU747") == [
+        (f"{GPU}.karpenter.limits.cpu", "cpu: 0 lets the pool have no node.")
+    ]
+    for code in ("GPU744", "GPU745", "GPU756", "GPU767"):
+        assert findings(fragment, code) == []
 
 
 def test_a_kubelet_setting_that_bottlerocket_lacks_stops_no_other_check() -> None:

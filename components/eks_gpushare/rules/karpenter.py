@@ -11,7 +11,6 @@ from eks_gpushare.rules.names import key_fault, value_fault
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.rules.taken_taints import taken_by
 from eks_gpushare.sharing.labels import OWN_PREFIX
-from eks_gpushare.sharing.mig_manager import STARTUP_TAINT_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,7 +152,7 @@ def startup_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 f"{taint.key} is a taint of the pool too, which stays: pods would wait for ever.",
                 "Remove it from one of the two, or use another key.",
             )
-        elif taint.key == STARTUP_TAINT_KEY or taint.key.startswith(OWN_PREFIX):
+        elif taint.key.startswith(OWN_PREFIX):
             message = f"{taint.key} is this project's own."
             fix = "Remove it: where a pool needs it, the stack sets it and takes it away."
             yield STARTUP_TAINT.finding(at, message, fix)

@@ -58,8 +58,8 @@ DRIFT_STUCK = Rule(
     "https://karpenter.sh/docs/concepts/nodepools/#specreplicas",
 )
 
-_LONGEST_HOURS = 2**63 // (3600 * 10**9)
-"""Hours in the longest duration that Go knows, 2^63 nanoseconds."""
+_LONGEST = (2**63 - 1) // 10**9
+"""Seconds in the longest duration that Go knows, 2^63 - 1 nanoseconds."""
 _DURATION = re.compile(r"([0-9]+(s|m|h))+")
 _PART = re.compile(r"([0-9]+)(s|m|h)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -88,8 +88,9 @@ def durations(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if seconds is None:
             message = f'"{given}" is no duration.{_days(given)}'
             yield BAD_DURATION.finding(at, message, f"{_LIKE}{or_never}")
-        elif seconds > _LONGEST_HOURS * 3600:
-            message = f"{given} is longer than the {_LONGEST_HOURS}h that Karpenter can count."
+        elif seconds > _LONGEST:
+            longest = f"{_LONGEST // _SECONDS['h']}h"
+            message = f"{given} is longer than the {longest} that Karpenter can count."
             yield BAD_DURATION.finding(at, message, f"{_LIKE}{or_never}")
         elif seconds == 0 and key == "expireAfter":
             message = f"After {given} every node would be replaced as soon as it is there."
