@@ -13,7 +13,6 @@ from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.lint.edits import Change, applied, changes
 from eks_gpushare.lint.files import GivenFile
-from eks_gpushare.lint.rules.files import TEMPLATE, TWICE
 from eks_gpushare.lint.texts import read_texts
 
 if TYPE_CHECKING:
@@ -74,9 +73,6 @@ def fixed_files(
 
 def _fixed(report: FileReport) -> tuple[str, int] | None:
     """The text of a file with so many corrections; None where there are none, or any doubt."""
-    doubtful = {TWICE.id, TEMPLATE.id}
-    if not report.readable or any(each.code in doubtful for each in report.findings):
-        return None
     wanted: list[Change] = []
     for each in report.found:
         if each.document is not None and each.document.text is not None and each.edits:

@@ -33,6 +33,8 @@ _TOOL: Final = re.compile(
     rf"[ \t]*(?:[$%#][ \t]+)?(?:sudo[ \t]+)?(?:{'|'.join(TOOLS)}|cat(?=[ \t]+(?:<<|>)))(?:[ \t]|$)"
 )
 _KEY: Final = re.compile(r"[A-Za-z0-9_.\"'/-]+:(?:[ \t]|$)")
+_DELIMITER: Final = re.compile(r"[A-Za-z0-9_.-]+")
+"""What ends a here-document."""
 _PLAN: Final = re.compile(r"[ \t]*multiTenantGpu:[ \t]*$")
 _PLAN_KEY: Final = re.compile(
     r"[ \t]*(?P<key>instanceType|timeSlicingReplicas|migProfile):[ \t]*(?P<value>[^\s#]+)"
@@ -143,7 +145,7 @@ def blocks(text: str) -> Iterator[Block]:
     ends: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
         word = line.strip()
-        if word.isascii() and word.replace("_", "").replace("-", "").isalnum():
+        if _DELIMITER.fullmatch(word):
             ends.setdefault(word, []).append(number)
     prose: list[str] = []
     at = begin = 0
@@ -174,7 +176,7 @@ def _fenced(lines: list[str], at: int) -> tuple[Block | None, int] | None:
     while end < len(lines) and not closing.match(lines[end]):
         end += 1
     inner = lines[at + 1 : end]
-    language = re.split(r"[\s,{:]", fence["info"].strip().lower(), maxsplit=1)[0]
+    language = re.sub(r"[\s,{:].*", "", fence["info"].strip().lower())
     filled = [each for each in inner if each.strip()]
     cut = min((len(each) - len(each.lstrip(" ")) for each in filled), default=0)
     text = "\n".join([*(each[cut:] for each in inner), ""])
@@ -225,7 +227,7 @@ def _end_of_command(lines: list[str], at: int, ends: Mapping[str, Sequence[int]]
     while end + 1 < len(lines) and lines[end].rstrip().endswith("\\"):
         end += 1
     end += 1
-    waits = re.search(r"<<-?[ \t]*['\"\\]?([A-Za-z0-9_.-]+)", "\n".join(lines[at:end]))
+    waits = re.search(rf"<<-?[ \t]*['\"\\]?({_DELIMITER.pattern})", "\n".join(lines[at:end]))
     if waits is None:
         return end
     stops = ends.get(waits[1], ())
