@@ -38,7 +38,15 @@ def test_values_of_no_release_are_one_or_the_other() -> None:
 
 @pytest.mark.parametrize(
     ("node_groups", "workloads", "count"),
-    [(0, 5000, MOST), (1, 1, MOST), (50, 10, 7), (50, 20, 3), (50, 100, 1), (3999, 1, 1)],
+    [
+        (0, 5000, MOST),
+        (1, 1, MOST),
+        (50, 10, 7),
+        (50, 20, 3),
+        (50, 100, 1),
+        (1999, 1, 2),
+        (3999, 1, 1),
+    ],
 )
 def test_of_many_nodes_and_workloads_there_are_fewer_choices(
     node_groups: int, workloads: int, count: int

@@ -37,10 +37,9 @@ class Fixed(NamedTuple):
 
     def diff(self) -> str:
         """The difference, as `diff -u` shows it."""
-        before, after = (each.splitlines(keepends=True) for each in (self.before, self.after))
-        lines = difflib.unified_diff(before, after, self.file, self.file)
-        text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-        return text.replace("\r\n", "\n")
+        before, after = (each.splitlines() for each in (self.before, self.after))
+        lines = difflib.unified_diff(before, after, self.file, self.file, lineterm="")
+        return "".join(f"{line}\n" for line in lines)
 
 
 def fixed_files(

@@ -172,7 +172,7 @@ def _fenced(lines: list[str], at: int) -> tuple[Block | None, int] | None:
     if fence is None:
         return None
     end = at + 1
-    closing = re.compile(rf"[ \t>]*{fence['mark'][0]}{{{len(fence['mark'])},}}[ \t]*$")
+    closing = re.compile(rf"[ \t>]*{fence['mark']}+[ \t]*$")
     while end < len(lines) and not closing.match(lines[end]):
         end += 1
     inner = lines[at + 1 : end]
@@ -217,16 +217,16 @@ def _unfenced(
 
 def _goes_on(lines: list[str], at: int) -> bool:
     """Whether YAML goes on behind a blank line."""
-    following = lines[at + 1 : at + 2]
-    return not lines[at].strip() and bool(following) and following[0].startswith((" ", "---"))
+    if lines[at].strip() or at + 1 == len(lines):
+        return False
+    return lines[at + 1].startswith((" ", "---"))
 
 
 def _end_of_command(lines: list[str], at: int, ends: Mapping[str, Sequence[int]]) -> int:
     """The line behind a command: past continuations and here-documents."""
-    end = at
-    while end + 1 < len(lines) and lines[end].rstrip().endswith("\\"):
-        end += 1
-    end += 1
+    rest = range(at, len(lines))
+    last = next((n for n in rest if not lines[n].rstrip().endswith("\\")), len(lines))
+    end = last + 1
     waits = re.search(rf"<<-?[ \t]*['\"\\]?({_DELIMITER.pattern})", "\n".join(lines[at:end]))
     if waits is None:
         return end
