@@ -421,9 +421,39 @@ def untold_taint(made: Program) -> None:
     made["pool"] = (NODE_POOL, {"metadata": metadata, "spec": {"template": {"spec": spec}}})
 
 
+def mounted(made: Program) -> None:
+    """A device plugin that is written out, with the ConfigMap of another namespace."""
+    container = {
+        "name": "plugin",
+        "image": "nvcr.io/nvidia/k8s-device-plugin:v0.20.0",
+        "args": ["--config-file=/config/shared"],
+        "volumeMounts": [{"name": "config", "mountPath": "/config"}],
+    }
+    volumes = [{"name": "config", "configMap": {"name": "sharing"}}]
+    spec = {"containers": [container], "volumes": volumes, "tolerations": GPU}
+    metadata = {"name": "plugin", "namespace": "kube-system"}
+    made["plugin"] = (DAEMON_SET, {"metadata": metadata, "spec": {"template": {"spec": spec}}})
+
+
+def mounted_file(made: Program) -> None:
+    mounted(made)
+    made["plugin"][1]["metadata"]["namespace"] = "gpu"
+    container = made["plugin"][1]["spec"]["template"]["spec"]["containers"][0]
+    container["args"] = ["--config-file=/config/config.yaml"]
+
+
+def no_map_of_mig_manager(made: Program) -> None:
+    mig_not_advertised(made)
+    made["plugin"][1]["values"]["mig"] = {"strategy": "mixed"}
+    made["plugin"][1]["values"]["migManager"] = {"config": {"name": "layouts"}}
+
+
 @pytest.mark.parametrize(
     ("rule", "breaking", "name", "said"),
     [
+        ("sharing-config-exists", mounted, "plugin", "is in the namespace gpu"),
+        ("sharing-config-exists", mounted_file, "plugin", "reads config.yaml of the ConfigMap"),
+        ("sharing-config-exists", no_map_of_mig_manager, "plugin", "layouts for MIG manager"),
         ("workloads-can-land", misnamed, "app", "which no device plugin gives out"),
         ("workloads-can-land", selected_by_resource, "app", "which is the name of a resource"),
         ("workloads-can-land", other_strategy, "app", "has the MIG strategy single"),
@@ -448,10 +478,21 @@ def test_other_mistakes_that_a_rule_is_for(
 
 def test_each_check_of_the_inventory_is_some_rule_s() -> None:
     named = {rule.id for edge in EDGES for rule in edge.rules}
-    # Of the closure the rule sharing-config-exists has its own, which needs no complete program.
-    elsewhere = {"GPU1120", "GPU1122", "GPU1142"}
+    # A warning, and the rule on what autoscalers are told is mandatory.
+    elsewhere = {"GPU1142"}
 
     assert named - judging_edges() == elsewhere
+
+
+def test_a_configuration_that_is_mounted_is_one_of_the_program(
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    made = copy.deepcopy(program())
+    mounted(made)
+    made["plugin"][1]["metadata"]["namespace"] = "gpu"
+    del _nodes(made)["labels"][LABEL]
+
+    assert judged("sharing-config-exists", made) == []
 
 
 @pytest.mark.parametrize("rule", [rule for rule in BROKEN if rule != "sharing-config-exists"])
