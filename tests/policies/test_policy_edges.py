@@ -421,6 +421,20 @@ def untold_taint(made: Program) -> None:
     made["pool"] = (NODE_POOL, {"metadata": metadata, "spec": {"template": {"spec": spec}}})
 
 
+def mig_of_no_type(made: Program) -> None:
+    """In a cluster whose plugin is no part of the program."""
+    for name in ("cluster", "nodes", "map", "plugin", "quota"):
+        del made[name]
+    requirement = {
+        "key": "karpenter.k8s.aws/instance-family",
+        "operator": "In",
+        "values": ["g5", "g6"],
+    }
+    template = {"spec": {"requirements": [requirement]}}
+    made["pool"] = (NODE_POOL, {"metadata": {"name": "gpu"}, "spec": {"template": template}})
+    _pod_of(made)["containers"][0]["resources"] = {"limits": {"nvidia.com/mig-1g.10gb": 1.0}}
+
+
 def mounted(made: Program) -> None:
     """A device plugin that is written out, with the ConfigMap of another namespace."""
     container = {
@@ -451,6 +465,7 @@ def no_map_of_mig_manager(made: Program) -> None:
 @pytest.mark.parametrize(
     ("rule", "breaking", "name", "said"),
     [
+        ("workloads-can-land", mig_of_no_type, "app", "can be cut into such a device"),
         ("sharing-config-exists", mounted, "plugin", "is in the namespace gpu"),
         ("sharing-config-exists", mounted_file, "plugin", "reads config.yaml of the ConfigMap"),
         ("sharing-config-exists", no_map_of_mig_manager, "plugin", "layouts for MIG manager"),
