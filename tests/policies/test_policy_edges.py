@@ -421,6 +421,27 @@ def untold_taint(made: Program) -> None:
     made["pool"] = (NODE_POOL, {"metadata": metadata, "spec": {"template": {"spec": spec}}})
 
 
+def promised_by_a_raw_group(made: Program) -> None:
+    """An Auto Scaling group, whose tags stand in a list."""
+    own = _nodes(made)
+    _values(made)["config"] = {"name": "sharing", "default": "shared"}
+    tags = [
+        {"key": "kubernetes.io/cluster/one", "value": "owned", "propagateAtLaunch": True},
+        {"key": f"{PROMISE}nvidia.com/gpu", "value": "8", "propagateAtLaunch": True},
+    ]
+    made["nodes"] = (
+        "aws:autoscaling/group:Group",
+        {
+            "minSize": 0.0,
+            "maxSize": 4.0,
+            "tags": tags,
+            "mixedInstancesPolicy": {
+                "launchTemplate": {"overrides": [{"instanceType": own["instanceTypes"][0]}]}
+            },
+        },
+    )
+
+
 def mig_of_no_type(made: Program) -> None:
     """In a cluster whose plugin is no part of the program."""
     for name in ("cluster", "nodes", "map", "plugin", "quota"):
@@ -465,6 +486,7 @@ def no_map_of_mig_manager(made: Program) -> None:
 @pytest.mark.parametrize(
     ("rule", "breaking", "name", "said"),
     [
+        ("autoscalers-know-shares", promised_by_a_raw_group, "nodes", "of 8 of nvidia.com/gpu"),
         ("workloads-can-land", mig_of_no_type, "app", "can be cut into such a device"),
         ("sharing-config-exists", mounted, "plugin", "is in the namespace gpu"),
         ("sharing-config-exists", mounted_file, "plugin", "reads config.yaml of the ConfigMap"),
@@ -784,3 +806,20 @@ def test_a_queue_of_kueue_is_a_quota_too(judged: Callable[..., list[tuple[str, s
     )
 
     assert judged("tenant-namespaces-with-quota", made) == []
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        [("kubernetes.io/cluster/one", "owned"), (f"{PROMISE}nvidia.com/gpu", "4")],
+        [("Name", "web"), ("team", "ml")],
+    ],
+)
+def test_a_raw_group_that_promises_right_or_is_of_no_cluster(
+    tags: list[tuple[str, str]], judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = copy.deepcopy(program())
+    promised_by_a_raw_group(made)
+    made["nodes"][1]["tags"] = [{"key": key, "value": value} for key, value in tags]
+
+    assert judged("autoscalers-know-shares", made) == []
