@@ -21,7 +21,7 @@ SLICES = (
 MOUNT = {"name": "config", "mountPath": "/config"}
 
 
-def daemon(source: Any, image: str = PLUGIN, **container: Any) -> Item:
+def daemon(source: Any, image: Any = PLUGIN, **container: Any) -> Item:
     container.setdefault("volumeMounts", [MOUNT])
     spec = {
         "containers": [{"name": "main", "image": image, **container}],

@@ -95,6 +95,8 @@ def configs_of(inventory: Inventory, release: Release) -> Configs | None:
     if operator:
         # assets/state-device-plugin and object_controls.go: FALLBACK_STRATEGIES is `empty`.
         fallbacks = ("empty",)
+    if embedded is UNKNOWN and name and name is not UNKNOWN and not operator:
+        embedded = None  # the chart refuses both
     if embedded:
         documents = UNKNOWN if embedded is UNKNOWN else dict(pairs(embedded))
         return Configs(release, "", documents, default, fallbacks)
