@@ -54,6 +54,7 @@ def affinity(*expressions: dict[str, Any]) -> dict[str, Any]:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
 
 
+MIG = "nvidia.com/mig-1g.5gb"
 BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
     "renamed, and asked for by the old name": ("GPU1110", (POOL, RENAMED, pods({GPU: 1}))),
     "not renamed, and asked for as shared": (
@@ -390,3 +391,49 @@ def test_what_is_not_known_is_named(pool: Item, pod: Item, what: str | None) -> 
     ]
 
     assert found == ([] if what is None else [what])
+
+
+NEVER: dict[str, tuple[Item, ...]] = {
+    "no GPU has MIG": (
+        nodes("g5.xlarge", "g6.xlarge", provisioner="karpenter"),
+        pods({MIG: 1}),
+    ),
+    "of another GPU": (nodes("p5.48xlarge"), pods({MIG: 1})),
+    "a share of one": (nodes("g5.xlarge"), pods({f"{MIG}.shared": 1})),
+    "where the AMI excludes MIG": (nodes("p6e-gb200.36xlarge"), pods({MIG: 1})),
+}
+PERHAPS: dict[str, tuple[Item, ...]] = {
+    "a GPU that can": (nodes("p4d.24xlarge", provisioner="karpenter"), pods({MIG: 1})),
+    "one type of two": (nodes("g5.xlarge", "p4d.24xlarge"), pods({MIG: 1})),
+    "with attributes": (nodes("p4d.24xlarge"), pods({f"{MIG}.me": 1})),
+    "a type that the catalog does not know": (nodes("p9.48xlarge"), pods({MIG: 1})),
+    "nodes that may have any type": (
+        nodes("g5.xlarge"),
+        nodes(instance_types=(), labels=PRESENT, name="any"),
+        pods({MIG: 1}),
+    ),
+    "a whole GPU": (nodes("g5.xlarge"), pods({GPU: 1})),
+}
+
+
+@pytest.mark.parametrize("case", NEVER)
+def test_gpus_are_not_cut_otherwise_whatever_plugin_they_get(case: str) -> None:
+    assert codes(*NEVER[case], complete=False) == ["GPU1110"]
+
+
+@pytest.mark.parametrize("case", PERHAPS)
+def test_without_a_plugin_the_rest_is_open(case: str) -> None:
+    assert codes(*PERHAPS[case], complete=False) == []
+
+
+def test_what_no_gpu_can_be_cut_into_is_said_with_the_types() -> None:
+    types = ("g4dn.xlarge", "g5.xlarge", "g6.xlarge", "g6e.xlarge", "g5.2xlarge", "g6.2xlarge")
+    (found,) = problems(
+        nodes(*types, name="a"), nodes("p5.48xlarge", name="b"), pods({MIG: 1}), complete=False
+    )
+
+    assert found.message == (
+        f"The Deployment app asks for {MIG}, and no GPU of the node group a and the node group b "
+        "(g4dn.xlarge, g5.xlarge, g6.xlarge, g6e.xlarge, g5.2xlarge, ...) can be cut into such a "
+        "device."
+    )

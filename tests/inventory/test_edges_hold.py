@@ -75,6 +75,7 @@ FIXED = (
     "cluster",
     "spec_path",
     "paths",
+    "own",
     "chart",
     "kind",
     "provisioner",

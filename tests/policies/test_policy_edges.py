@@ -421,9 +421,76 @@ def untold_taint(made: Program) -> None:
     made["pool"] = (NODE_POOL, {"metadata": metadata, "spec": {"template": {"spec": spec}}})
 
 
+def promised_by_a_raw_group(made: Program) -> None:
+    """An Auto Scaling group, whose tags stand in a list."""
+    own = _nodes(made)
+    _values(made)["config"] = {"name": "sharing", "default": "shared"}
+    tags = [
+        {"key": "kubernetes.io/cluster/one", "value": "owned", "propagateAtLaunch": True},
+        {"key": f"{PROMISE}nvidia.com/gpu", "value": "8", "propagateAtLaunch": True},
+    ]
+    made["nodes"] = (
+        "aws:autoscaling/group:Group",
+        {
+            "minSize": 0.0,
+            "maxSize": 4.0,
+            "tags": tags,
+            "mixedInstancesPolicy": {
+                "launchTemplate": {"overrides": [{"instanceType": own["instanceTypes"][0]}]}
+            },
+        },
+    )
+
+
+def mig_of_no_type(made: Program) -> None:
+    """In a cluster whose plugin is no part of the program."""
+    for name in ("cluster", "nodes", "map", "plugin", "quota"):
+        del made[name]
+    requirement = {
+        "key": "karpenter.k8s.aws/instance-family",
+        "operator": "In",
+        "values": ["g5", "g6"],
+    }
+    template = {"spec": {"requirements": [requirement]}}
+    made["pool"] = (NODE_POOL, {"metadata": {"name": "gpu"}, "spec": {"template": template}})
+    _pod_of(made)["containers"][0]["resources"] = {"limits": {"nvidia.com/mig-1g.10gb": 1.0}}
+
+
+def mounted(made: Program) -> None:
+    """A device plugin that is written out, with the ConfigMap of another namespace."""
+    container = {
+        "name": "plugin",
+        "image": "nvcr.io/nvidia/k8s-device-plugin:v0.20.0",
+        "args": ["--config-file=/config/shared"],
+        "volumeMounts": [{"name": "config", "mountPath": "/config"}],
+    }
+    volumes = [{"name": "config", "configMap": {"name": "sharing"}}]
+    spec = {"containers": [container], "volumes": volumes, "tolerations": GPU}
+    metadata = {"name": "plugin", "namespace": "kube-system"}
+    made["plugin"] = (DAEMON_SET, {"metadata": metadata, "spec": {"template": {"spec": spec}}})
+
+
+def mounted_file(made: Program) -> None:
+    mounted(made)
+    made["plugin"][1]["metadata"]["namespace"] = "gpu"
+    container = made["plugin"][1]["spec"]["template"]["spec"]["containers"][0]
+    container["args"] = ["--config-file=/config/config.yaml"]
+
+
+def no_map_of_mig_manager(made: Program) -> None:
+    mig_not_advertised(made)
+    made["plugin"][1]["values"]["mig"] = {"strategy": "mixed"}
+    made["plugin"][1]["values"]["migManager"] = {"config": {"name": "layouts"}}
+
+
 @pytest.mark.parametrize(
     ("rule", "breaking", "name", "said"),
     [
+        ("autoscalers-know-shares", promised_by_a_raw_group, "nodes", "of 8 of nvidia.com/gpu"),
+        ("workloads-can-land", mig_of_no_type, "app", "can be cut into such a device"),
+        ("sharing-config-exists", mounted, "plugin", "is in the namespace gpu"),
+        ("sharing-config-exists", mounted_file, "plugin", "reads config.yaml of the ConfigMap"),
+        ("sharing-config-exists", no_map_of_mig_manager, "plugin", "layouts for MIG manager"),
         ("workloads-can-land", misnamed, "app", "which no device plugin gives out"),
         ("workloads-can-land", selected_by_resource, "app", "which is the name of a resource"),
         ("workloads-can-land", other_strategy, "app", "has the MIG strategy single"),
@@ -448,10 +515,21 @@ def test_other_mistakes_that_a_rule_is_for(
 
 def test_each_check_of_the_inventory_is_some_rule_s() -> None:
     named = {rule.id for edge in EDGES for rule in edge.rules}
-    # Of the closure the rule sharing-config-exists has its own, which needs no complete program.
-    elsewhere = {"GPU1120", "GPU1122", "GPU1142"}
+    # A warning, and the rule on what autoscalers are told is mandatory.
+    elsewhere = {"GPU1142"}
 
     assert named - judging_edges() == elsewhere
+
+
+def test_a_configuration_that_is_mounted_is_one_of_the_program(
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    made = copy.deepcopy(program())
+    mounted(made)
+    made["plugin"][1]["metadata"]["namespace"] = "gpu"
+    del _nodes(made)["labels"][LABEL]
+
+    assert judged("sharing-config-exists", made) == []
 
 
 @pytest.mark.parametrize("rule", [rule for rule in BROKEN if rule != "sharing-config-exists"])
@@ -728,3 +806,20 @@ def test_a_queue_of_kueue_is_a_quota_too(judged: Callable[..., list[tuple[str, s
     )
 
     assert judged("tenant-namespaces-with-quota", made) == []
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        [("kubernetes.io/cluster/one", "owned"), (f"{PROMISE}nvidia.com/gpu", "4")],
+        [("Name", "web"), ("team", "ml")],
+    ],
+)
+def test_a_raw_group_that_promises_right_or_is_of_no_cluster(
+    tags: list[tuple[str, str]], judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = copy.deepcopy(program())
+    promised_by_a_raw_group(made)
+    made["nodes"][1]["tags"] = [{"key": key, "value": value} for key, value in tags]
+
+    assert judged("autoscalers-know-shares", made) == []

@@ -9,6 +9,7 @@ import pytest
 from pulumi_policy import StackValidationArgs
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError, unknown_checking_proxy
 
+from eks_gpushare.catalog.public_networks import reaches_everybody
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
@@ -19,7 +20,6 @@ from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.containers import gpu_amounts, pods_of, unknown_of
 from gpushare_policies.reading.inventory import program_of
 from gpushare_policies.reading.karpenter import gives_gpus
-from gpushare_policies.reading.networks import reaches_everybody
 from gpushare_policies.reading.node_groups import start_of
 from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import (

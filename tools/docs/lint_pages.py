@@ -42,7 +42,9 @@ _GROUPS = {
     "102": "Configurations of the device plugin",
     "103": "MIG layouts and values of charts",
     "104": "MIG layouts and values of charts",
-    **dict.fromkeys(("105", "106", "107", "108"), "Karpenter, eksctl, Terraform and other formats"),
+    **dict.fromkeys(
+        ("105", "106", "107", "108", "109"), "Karpenter, eksctl, Terraform and other formats"
+    ),
     "11": "What has to agree between files",
     "12": "Workloads against a stack",
 }

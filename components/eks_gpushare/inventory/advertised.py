@@ -5,16 +5,18 @@ Counts follow `sharing.resources`, from which the pools of a stack are planned.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from eks_gpushare.catalog import why_no_mig
 from eks_gpushare.documents.device_plugin import PluginConfig
 from eks_gpushare.inventory.bottlerocket import own_config, own_plugin
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.mig_states import UNKNOWN_GPUS, MigState, mig_state
-from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
+from eks_gpushare.inventory.nodes import CATALOG, NodeKind, gpu_nodes, without_operands
 from eks_gpushare.inventory.plugin_configs import config_for, configs_of, written_config
 from eks_gpushare.inventory.scheduling import landing
 from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX, mig_resource
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
+
+_MIG_DEVICE = re.compile(re.escape(MIG_PREFIX) + r"([0-9]+)g\.([0-9]+)gb")
+"""Of a device, and of what of it is given out by other names, slices and memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class Offer:
     def has(self, resource: str) -> bool | None:
         """Whether nodes have a resource, None where that is not known."""
         if self.resources is None:
-            return None
+            return False if lacks_for_ever(self.kind, resource) else None
         return resource in self.resources and self.resources[resource] != 0
 
     def is_shared(self, resource: str) -> bool:
@@ -167,6 +172,23 @@ def _shared(devices: Mapping[str, int | None], config: PluginConfig) -> dict[str
             called = name + SHARED_SUFFIX if config.renamed else name
             found[called] = None if count is None else count * replicas
     return found
+
+
+def lacks_for_ever(kind: NodeKind, resource: str) -> bool:
+    """Whether a resource is a MIG device that the GPUs of nodes cannot be cut into.
+
+    That is so whatever plugin they get, and however it is configured.
+    """
+    asked = _MIG_DEVICE.match(resource)
+    if asked is None or kind.type is None:
+        return False
+    if why_no_mig(kind.type) is not None:
+        return True
+    model = None if kind.type.gpu is None else CATALOG.mig_model(kind.type.gpu)
+    if model is None:
+        return False
+    sizes = (_MIG_DEVICE.match(mig_resource(name)) for name in model.profiles)
+    return asked.groups() not in [each.groups() for each in sizes if each is not None]
 
 
 def is_gpu_resource(name: str) -> bool:

@@ -108,6 +108,9 @@ class Release(Namespaced):
     """All values given, merged as Helm does it; not the chart's defaults."""
     over: Mapping[str, Any] = field(default_factory=dict)
     """Values that go over those of files, where these are not known: of `--set` beside `-f`."""
+    own: Mapping[str, Any] | None = None
+    """What of the values stands at the source, where others are of files that are judged for
+    themselves; None where all of them do."""
     paths: Mapping[tuple[str, ...], FieldPath] = field(default_factory=dict)
     """Where in the document a value stands, if not below `source.path` under its own path."""
 

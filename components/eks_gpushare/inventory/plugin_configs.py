@@ -95,6 +95,8 @@ def configs_of(inventory: Inventory, release: Release) -> Configs | None:
     if operator:
         # assets/state-device-plugin and object_controls.go: FALLBACK_STRATEGIES is `empty`.
         fallbacks = ("empty",)
+    if embedded is UNKNOWN and name and name is not UNKNOWN and not operator:
+        embedded = None  # the chart refuses both
     if embedded:
         documents = UNKNOWN if embedded is UNKNOWN else dict(pairs(embedded))
         return Configs(release, "", documents, default, fallbacks)
@@ -170,7 +172,7 @@ def _document_for(configs: Configs, kind: NodeKind) -> PluginConfig | None:
 def written_config(inventory: Inventory, workload: Workload) -> PluginConfig | None:
     """What a plugin that is written out goes by, from its arguments, environment and mounts."""
     for _, container in containers(workload.spec):
-        settings = _settings(container)
+        settings = plugin_settings(container)
         if UNKNOWN in settings.values():
             return None
         given = settings.get("config-file", "")
@@ -190,7 +192,7 @@ def written_config(inventory: Inventory, workload: Workload) -> PluginConfig | N
     return None
 
 
-def _settings(container: Any) -> dict[str, Any]:
+def plugin_settings(container: Any) -> dict[str, Any]:
     """Flags of a plugin's container by name, those of the command line over the environment."""
     found: dict[str, Any] = {}
     for each in items(at(container, "env")):
@@ -208,6 +210,17 @@ def _settings(container: Any) -> dict[str, Any]:
 
 def _mounted(inventory: Inventory, workload: Workload, container: Any, path: str) -> Any:
     """The text of a file that a ConfigMap is mounted as."""
+    named = file_of_map(workload, container, path)
+    if named is None:
+        return None
+    for each in inventory.of(ConfigMap, workload.cluster):
+        if each.name == named[0]:
+            return at(each.data, named[1])
+    return None
+
+
+def file_of_map(workload: Workload, container: Any, path: str) -> tuple[Any, Any] | None:
+    """The ConfigMap and the key of it that a file of a container is; None where it is none."""
     for mount in items(at(container, "volumeMounts")):
         above = str(text(at(mount, "mountPath")))
         sub = text(at(mount, "subPath"))
@@ -215,14 +228,10 @@ def _mounted(inventory: Inventory, workload: Workload, container: Any, path: str
         if path != above and path.rpartition("/")[0] != above.rstrip("/"):
             continue
         for volume in items(at(workload.spec, "volumes")):
-            if at(volume, "name") != at(mount, "name"):
+            given = at(volume, "configMap")
+            if at(volume, "name") != at(mount, "name") or given is None:
                 continue
-            entries = items(at(volume, "configMap", "items"))
+            entries = items(at(given, "items"))
             key = next((at(each, "key") for each in entries if at(each, "path") == key), key)
-            name = at(volume, "configMap", "name")
-            found = next(
-                (each for each in inventory.of(ConfigMap, workload.cluster) if each.name == name),
-                None,
-            )
-            return None if found is None else at(found.data, key)
+            return at(given, "name"), key
     return None

@@ -5,12 +5,13 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.advertised import is_gpu_resource
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.inventory.values import at, pairs, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +76,14 @@ def requests_of(workload: Workload) -> Iterator[Request]:
                 )
 
 
+def asks_for_none(request: Request) -> bool:
+    """Whether a container asks for 0 of a resource, as it would by leaving it out."""
+    given = [each for each in (request.request, request.limit) if each is not None]
+    return bool(given) and all(
+        each is not UNKNOWN and quantity(str(text(each))) == 0 for each in given
+    )
+
+
 def gpu_workloads(
     inventory: Inventory, cluster: str
 ) -> Iterator[tuple[Workload, tuple[Request, ...]]]:
@@ -85,6 +94,6 @@ def gpu_workloads(
     for workload in inventory.of(Workload, cluster):
         if workload.kind == PART_OF_POD:
             continue
-        found = tuple(requests_of(workload))
+        found = tuple(each for each in requests_of(workload) if not asks_for_none(each))
         if found and not (workload.kind == "DaemonSet" and role_of(workload.spec)):
             yield workload, found

@@ -11,6 +11,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+class PartlyKnown(dict[str, Any]):
+    """A mapping of which only a part is seen: what is missing may be there, and is not known."""
+
+    def get(self, key: str, default: Any = None) -> Any:  # noqa: ARG002  (there is none)
+        """What stands at a key."""
+        return super().get(key, UNKNOWN)
+
+
+def partly_known(value: Any) -> Any:
+    """A value whose mappings may have more keys than are seen."""
+    if not isinstance(value, Mapping):
+        return value
+    return PartlyKnown({str(key): partly_known(each) for key, each in value.items()})
+
+
 def at(value: Any, *path: str | int) -> Any:
     """What stands at a path; None where nothing does, `UNKNOWN` below what is not known."""
     for part in path:
@@ -59,6 +74,8 @@ def switch(value: Any) -> Any:
 
 def has_unknown(value: Any) -> bool:
     """Whether something in a value is not known."""
+    if isinstance(value, PartlyKnown):
+        return True
     if isinstance(value, Mapping):
         return any(has_unknown(each) for each in (*value, *value.values()))
     if isinstance(value, list | tuple):

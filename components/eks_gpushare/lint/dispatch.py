@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
@@ -16,6 +16,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.beside import beside, named_values
 from eks_gpushare.lint.checks import CHECKS
+from eks_gpushare.lint.checks.chart_values import values_of_files
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.files import ENDINGS
 from eks_gpushare.lint.kustomize import Kustomizations
@@ -30,14 +31,14 @@ from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.lint.silencing import silenced
 from eks_gpushare.lint.texts import read_texts, unreadable_character
-from eks_gpushare.lint.variants import agreed, variants
+from eks_gpushare.lint.variants import agreed, is_loose, variants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
 
     from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.items import Item, Release
     from eks_gpushare.inventory.problem import Edit, Judgement
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.document import DocumentReader, Read
@@ -172,9 +173,12 @@ class Reading:
     def judge(self, edges: Iterable[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
         found = list(self.judgements)
+        parts = [each for each in self.items if self._is_part(each)]
+        items = [each for each in self.items if not self._is_part(each)]
+        found += values_of_files(parts) if edges else ()
         chosen = [
             Inventory(each, complete)
-            for each in variants(together(booted(with_classes(self.items, self.classes))))
+            for each in variants(together(booted(with_classes(items, self.classes))))
         ]
         for each in edges:
             try:
@@ -183,6 +187,11 @@ class Reading:
                 self._somewhere(defect(error, each.rules))
         for judgement in found:
             self.place(judgement)
+
+    def _is_part(self, item: Item) -> TypeGuard[Release]:
+        """Whether it is a file of values that a kustomization takes with others."""
+        file = getattr(item.source.document, "file", "")
+        return is_loose(item) and posixpath.normpath(file) in self.kustomizations.layers
 
     def place(self, judgement: Judgement) -> None:
         """Put a judgement to the file that it is about."""
@@ -230,8 +239,10 @@ def read_files(files: Iterable[GivenFile]) -> Reading:
     files = list(files)
     named = named_values(files)
     files += beside(files, named)
+    kustomizations = Kustomizations(files)
     charts = {path: chart for path, chart in named.items() if chart is not None}
-    reading = Reading(kustomizations=Kustomizations(files), charts=charts)
+    charts = {**kustomizations.charts, **charts}
+    reading = Reading(kustomizations=kustomizations, charts=charts)
     for given in files:
         try:
             reading.add(given)

@@ -11,10 +11,12 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, text
+from eks_gpushare.lint.kustomize_charts import values_files, with_files
 from eks_gpushare.lint.strategic_merge import PatchError, merged, patched
 from eks_gpushare.lint.texts import read_texts
 
@@ -30,6 +32,8 @@ NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _GROUP: Final = "kustomize.config.k8s.io/"
 _YAML: Final = (".yaml", ".yml", ".json")
 _DEEPEST: Final = 20
+_OF_OTHERS: Final = frozenset(("version", "sharing", "mig-configs"))
+"""Keys that no kustomization has, but configurations."""
 _NOT_NAMESPACED: Final = frozenset(
     (
         *("Namespace", "Node", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"),
@@ -98,8 +102,16 @@ class Kustomizations:
                 for document in read_texts(content, name).documents[:1]:
                     if is_kustomization(document):
                         self._by_file[name] = Kustomization(document)
+        self.charts: dict[str, str] = {}
+        """Charts that files of values are for, by their paths."""
+        self.layers: set[str] = set()
+        """Files of values that are but a part of those of a release."""
         for name, each in self._by_file.items():
             self._follow(name, each)
+            for named, chart, is_all in values_files(each.value):
+                path = self._path(name, named)
+                self.charts[path] = chart
+                self.layers |= set() if is_all else {path}
 
     def content(self, kustomization: str, named: str) -> str | None:
         """The text of a file that a kustomization names; None where it is not given."""
@@ -173,18 +185,25 @@ class Kustomizations:
 
     def _with_contents(self, document: Document) -> Document:
         """A kustomization whose generators have the texts of files that are given."""
+        content = partial(self.content, document.file)
+        charts = items(at(document.value, "helmCharts"))
+        inflated = [with_files(each, content) for each in charts]
+        if inflated != charts:
+            document = replace(
+                document, value={**document.value, "helmCharts": inflated}, editable=False
+            )
         made: list[Any] = []
         for each in items(at(document.value, "configMapGenerator")):
             files = [one for one in items(at(each, "files")) if isinstance(one, str)]
             literals, left = list(items(at(each, "literals"))), []
             for named in files:
                 key, equals, path = named.partition("=")
-                content = self.content(document.file, path if equals else key)
+                text_of = content(path if equals else key)
                 name = key if equals else posixpath.basename(key)
-                if content is None:
+                if text_of is None:
                     left.append(named)
                 else:
-                    literals.append(f"{name}={content}")
+                    literals.append(f"{name}={text_of}")
             made.append({**each, "files": left, "literals": literals} if files else each)
         if not made:
             return document
@@ -244,7 +263,8 @@ def is_kustomization(document: Document) -> bool:
         return False
     version, kind = value.get("apiVersion"), value.get("kind")
     if version is None and kind is None:
-        return posixpath.basename(document.file) in NAMES
+        # A configuration that is a literal of it has the file's name too.
+        return posixpath.basename(document.file) in NAMES and not _OF_OTHERS & value.keys()
     return str(version).startswith(_GROUP) and kind in {"Kustomization", "Component"}
 
 

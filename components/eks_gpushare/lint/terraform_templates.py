@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.launch_templates import OF_OTHERS, LaunchTemplate
-from eks_gpushare.lint.plain import items, mapping, text
+from eks_gpushare.lint.plain import text
+from eks_gpushare.lint.terraform_configuration import INDEX, local_address, module_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+
+    from eks_gpushare.lint.terraform_configuration import Configuration
 
 KIND: Final = "aws_launch_template"
+OLDER: Final = "aws_launch_configuration"
 
-_INDEX: Final = re.compile(r"\[[^\[\]]*\]")
-_MOST_MODULES: Final = 30
+_PLACES: Final = (
+    ("launch_template",),
+    ("mixed_instances_policy", "launch_template", "launch_template_specification"),
+)
+"""Where node groups and Auto Scaling groups name theirs."""
+_KEYS: Final = (
+    ("id", "id"),
+    ("name", "name"),
+    ("launch_template_id", "id"),
+    ("launch_template_name", "name"),
+)
+"""Arguments that name one, with that of the template."""
 
 
 class Templates:
     """The launch templates of a plan.
 
     Args:
-        plan: The plan, whose `configuration` tells what refers to what.
+        configuration: What refers to what.
     """
 
-    def __init__(self, plan: Any) -> None:
+    def __init__(self, configuration: Configuration) -> None:
         self._by_address: dict[str, tuple[Any, LaunchTemplate]] = {}
-        self._references = dict(_references(at(plan, "configuration", "root_module"), ""))
+        self._older: dict[str, tuple[Any, LaunchTemplate]] = {}
+        self._configuration = configuration
 
     def add(self, address: str, given: Any) -> LaunchTemplate:
         """Take one."""
@@ -40,6 +54,38 @@ class Templates:
         )
         self._by_address[address] = (given, found)
         return found
+
+    def add_older(self, address: str, given: Any) -> None:
+        """Take a launch configuration, which Auto Scaling had before there were templates."""
+        user_data = at(given, "user_data_base64") or at(given, "user_data")
+        found = LaunchTemplate(
+            text(at(given, "image_id")), text(at(given, "instance_type")), decoded(user_data)
+        )
+        self._older[address] = (given, found)
+
+    def older_of(self, address: str, name: Any) -> LaunchTemplate | None:
+        """The launch configuration of an Auto Scaling group; None where it has none.
+
+        Args:
+            address: The group's address.
+            name: Its `launch_configuration`.
+        """
+        if not name:
+            return None
+        for given, found in self._older.values():
+            if name is not UNKNOWN and at(given, "name") == name:
+                return found
+        meant = {
+            INDEX.sub("", each.rpartition(f"{OLDER}.")[2].partition(".")[0])
+            for each in self._configuration.references(address, "launch_configuration")
+        }
+        near = [
+            found
+            for each, (_, found) in self._older.items()
+            if module_of(each) == module_of(address)
+            and INDEX.sub("", local_address(each)).rpartition(".")[2] in meant
+        ]
+        return near[0] if len(near) == 1 else OF_OTHERS
 
     def used_by(self, address: str, blocks: Any) -> LaunchTemplate | None:
         """The one that a node group uses; None where it uses none.
@@ -53,7 +99,7 @@ class Templates:
         block = at(blocks, 0) if isinstance(blocks, list) else blocks
         if not block:
             return None
-        for key, of_template in (("id", "id"), ("name", "name")):
+        for key, of_template in _KEYS:
             named = at(block, key)
             if isinstance(named, str) and named:
                 for given, found in self._by_address.values():
@@ -63,51 +109,26 @@ class Templates:
 
     def _referred(self, address: str) -> LaunchTemplate | None:
         """By the expression of the block, or the only one of the same module."""
-        module = _module(address)
+        module = module_of(address)
         near = {
-            each: found for each, (_, found) in self._by_address.items() if _module(each) == module
+            each: found
+            for each, (_, found) in self._by_address.items()
+            if module_of(each) == module
         }
-        for reference in self._references.get(_INDEX.sub("", address), ()):
+        for reference in self._references(address):
             kind, dot, name = reference.partition(".")
             if kind == KIND and dot:
-                wanted = f"{KIND}.{_INDEX.sub('', name).partition('.')[0]}"
+                wanted = f"{KIND}.{INDEX.sub('', name).partition('.')[0]}"
                 meant = [
-                    found for each, found in near.items() if _INDEX.sub("", _local(each)) == wanted
+                    found
+                    for each, found in near.items()
+                    if INDEX.sub("", local_address(each)) == wanted
                 ]
                 if len(meant) == 1:
                     return meant[0]
         return next(iter(near.values())) if len(near) == 1 else None
 
-
-def _references(module: Any, above: str, depth: int = 0) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What the launch templates of node groups refer to, by their address without indexes."""
-    for each in items(at(module, "resources")):
-        expressions: Mapping[str, Any] = mapping(at(each, "expressions"))
-        blocks = expressions.get("launch_template")
-        found = [
-            str(reference)
-            for block in (items(blocks) or [blocks])
-            for key in ("id", "name", "launch_template_id")
-            for reference in items(at(block, key, "references"))
-        ]
-        if found:
-            yield f"{above}{at(each, 'address')}", tuple(found)
-    if depth < _MOST_MODULES:
-        for name, call in mapping(at(module, "module_calls")).items():
-            yield from _references(at(call, "module"), f"{above}module.{name}.", depth + 1)
-
-
-def _module(address: str) -> str:
-    """The path of the module that a resource is in, indexes among it."""
-    return address[: len(address) - len(_local(address))]
-
-
-def _local(address: str) -> str:
-    """The resource's address in its own module: type, name and index."""
-    bare = _INDEX.sub(lambda found: "_" * len(found[0]), address)
-    parts = bare.split(".")
-    start = 0
-    while len(parts) > 2 and parts[0] == "module":  # noqa: PLR2004  (`module` and its name)
-        start += len(parts[0]) + len(parts[1]) + 2
-        parts = parts[2:]
-    return address[start:]
+    def _references(self, address: str) -> Iterator[str]:
+        for place in _PLACES:
+            for key in ("id", "name", "launch_template_id", "launch_template_name"):
+                yield from self._configuration.references(address, *place, key)

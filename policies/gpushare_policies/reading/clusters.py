@@ -12,9 +12,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.props import peek
-from gpushare_policies.reading.plain import item_of
-from gpushare_policies.tokens import AWS_CLUSTER, NODE_GROUP, OUR_POOL, SCALING_GROUPS
+from gpushare_policies.reading.plain import item_of, items
+from gpushare_policies.tokens import (
+    AWS_CLUSTER,
+    NODE_GROUP,
+    OUR_POOL,
+    SCALING_GROUP,
+    SCALING_GROUPS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
 _ANY = ""
 """A cluster of which nothing is known: it may be the only one that there is."""
 _SERVER = re.compile(r"""["']?server["']?\s*:\s*["']?(https?://[^\s"',}]+)""")
+_CLUSTER_TAG = "kubernetes.io/cluster/"
 _FARTHEST = 6
 """How many resources may lie between a provider and its cluster."""
 
@@ -62,6 +70,9 @@ class _Clusters:
             token = each.resource_type
             if token in (NODE_GROUP, OUR_POOL, *SCALING_GROUPS):
                 nodes[each.urn] = self._of_nodes(each)
+            elif token == SCALING_GROUP:
+                if (cluster := self._of_group(each)) is not None:
+                    nodes[each.urn] = cluster
             elif token.startswith("kubernetes:"):
                 urn = "" if each.provider is None else each.provider.urn
                 if urn not in providers:
@@ -79,6 +90,16 @@ class _Clusters:
                 return self.names.get(name, f"name:{name}")
         found = self._reached([*resource.dependencies, *_above(resource)])
         return found or self._only()
+
+    def _of_group(self, resource: PolicyResource) -> str | None:
+        """By the tag that instances of a cluster have; None of a group without it."""
+        tagged = any(key == "tags" for key in resource.props)
+        for tag in items(item_of(resource.props, "tags") if tagged else None):
+            key = at(tag, "key")
+            if isinstance(key, str) and key.startswith(_CLUSTER_TAG):
+                name = key.removeprefix(_CLUSTER_TAG)
+                return self.names.get(name, f"name:{name}")
+        return None
 
     def _only(self) -> str:
         made = set(self.names.values())

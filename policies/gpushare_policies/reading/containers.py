@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
 from gpushare_policies.reading.objects import POD_TEMPLATES, Kind, pod_templates
@@ -80,7 +81,12 @@ def gpu_amounts(container: Container) -> Any:
         if amounts is UNKNOWN:
             return UNKNOWN
         found |= {key: value for key, value in pairs(amounts) if is_gpu(key)}
-    return found
+    return {key: value for key, value in found.items() if not _is_none(value)}
+
+
+def _is_none(amount: Any) -> bool:
+    """Whether an amount is 0, which a container might as well leave out."""
+    return amount is not UNKNOWN and quantity(str(text(amount))) == 0
 
 
 def is_gpu(resource: str) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.rule import Rule as Edge
     from eks_gpushare.inventory.problem import Problem
+    from eks_gpushare.inventory.registry import Edge as Look
     from gpushare_policies.rule import StackCheck
 
 FINDINGS = ("error", "warning")
@@ -36,6 +37,7 @@ def edge_check(
     stack_file: str = "",
     severities: Collection[str] = ("error",),
     whatever: Collection[Edge] = (),
+    only_of: Look | None = None,
 ) -> StackCheck:
     """A check that says what is found by some checks of inventories.
 
@@ -44,6 +46,7 @@ def edge_check(
         stack_file: How to comply in a stack file, for what this project's components make.
         severities: Of which worth problems are violations; what is worth less is left out.
         whatever: Further ones, whose problems are violations whatever they are worth.
+        only_of: The one check that is asked, where others have problems of the same rules.
     """
     always = {rule.id for rule in whatever}
     wanted = {rule.id for rule in rules} | always
@@ -51,7 +54,9 @@ def edge_check(
 
     def look(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         refuse_blanks(args)
-        for each in program_of(args.resources).judgements():
+        program = program_of(args.resources)
+        every = only_of.look(program.inventory) if only_of else program.judgements()
+        for each in every:
             if each.rule.id not in wanted:
                 continue
             if isinstance(each, NotSeen):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
@@ -13,6 +14,7 @@ from gpushare_policies.tokens import (
     LAUNCH_TEMPLATE,
     MANAGED_NODE_GROUP,
     NODE_GROUP,
+    SCALING_GROUP,
     SCALING_GROUPS,
 )
 from gpushare_policies.words import name_of
@@ -22,10 +24,11 @@ if TYPE_CHECKING:
 
     from pulumi_policy import PolicyResource
 
-NODE_TOKENS = (NODE_GROUP, MANAGED_NODE_GROUP, *SCALING_GROUPS)
+NODE_TOKENS = (NODE_GROUP, MANAGED_NODE_GROUP, *SCALING_GROUPS, SCALING_GROUP)
 """Resources that are node groups."""
 
-_PROMISE = "k8s.io/cluster-autoscaler/node-template/resources/"
+_TEMPLATES = ("launchTemplate", "mixedInstancesPolicy", "launchConfiguration")
+"""What names one, or, of launch configurations, stands in its place."""
 _EFFECTS = {
     "noschedule": "NoSchedule",
     "noexecute": "NoExecute",
@@ -46,11 +49,13 @@ def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -
         if each.resource_type == MANAGED_NODE_GROUP and each.urn in above:
             continue
         cluster = clusters.get(each.urn, clusters.get("", ""))
-        yield (
-            _scaling(each, cluster)
-            if each.resource_type in SCALING_GROUPS
-            else _managed(each, cluster)
-        )
+        if each.resource_type == SCALING_GROUP:
+            found = _group(each, cluster)
+            yield from () if found is None else (found,)
+        elif each.resource_type in SCALING_GROUPS:
+            yield _scaling(each, cluster)
+        else:
+            yield _managed(each, cluster)
 
 
 def _source(resource: PolicyResource) -> Source:
@@ -111,6 +116,32 @@ def _scaling(resource: PolicyResource, cluster: str) -> Nodes:
     )
 
 
+def _group(resource: PolicyResource, cluster: str) -> Nodes | None:
+    """An Auto Scaling group whose tags are those of a cluster, but such as `pulumi_eks` makes."""
+    if resource.parent is not None and resource.parent.resource_type in SCALING_GROUPS:
+        return None
+    props = resource.props
+    listed = _get(props, "tags")
+    tags = [(text(each.get("key")), text(each.get("value"))) for _, each in mappings(listed)]
+    if not makes_nodes(tags):
+        return None
+    mixed = at(_get(props, "mixedInstancesPolicy"), "launchTemplate", "overrides")
+    template = _template(resource)
+    types = [at(each, "instanceType") for each in items(mixed)]
+    return Nodes(
+        source=_source(resource),
+        name=text(_get(props, "name"), name_of(resource.urn)),
+        provisioner="selfManaged",
+        instance_types=UNKNOWN if mixed is UNKNOWN else _types(types, template),
+        promised=promised(tags),
+        ami=UNKNOWN if template is UNKNOWN else text(at(template, "imageId")),
+        user_data=_user_data(template),
+        least=count(_get(props, "minSize")),
+        most=count(_get(props, "maxSize")),
+        cluster=cluster,
+    )
+
+
 def _ami_of(props: Any) -> str:
     operating_system = text(_get(props, "operatingSystem"), "AL2023")
     if _get(props, "gpu") is True and operating_system is not UNKNOWN:
@@ -120,11 +151,13 @@ def _ami_of(props: Any) -> str:
 
 def _template(resource: PolicyResource) -> Any:
     """The launch template of a node group, `UNKNOWN` where it is none of this program."""
-    for used in resource.property_dependencies.get("launchTemplate", ()):
-        if used.resource_type == LAUNCH_TEMPLATE:
-            keys = ("imageId", "instanceType", "userData")
-            return {key: _get(used.props, key) for key in keys}
-    return None if _get(resource.props, "launchTemplate") is None else UNKNOWN
+    for name in _TEMPLATES:
+        for used in resource.property_dependencies.get(name, ()):
+            if used.resource_type == LAUNCH_TEMPLATE:
+                keys = ("imageId", "instanceType", "userData")
+                return {key: _get(used.props, key) for key in keys}
+    given = [_get(resource.props, name) for name in _TEMPLATES]
+    return None if given == [None] * len(given) else UNKNOWN
 
 
 def _types(given: Any, template: Any) -> Any:
@@ -160,13 +193,7 @@ def _taints(value: Any) -> Any:
 
 
 def _promised(tags: Any) -> Any:
-    if tags is UNKNOWN:
-        return UNKNOWN
-    return {
-        key.removeprefix(_PROMISE): value
-        for key, value in _mapping(tags).items()
-        if key.startswith(_PROMISE)
-    }
+    return UNKNOWN if tags is UNKNOWN else promised(_mapping(tags).items())
 
 
 def _user_data(template: Any) -> Any:

@@ -17,6 +17,7 @@ from eks_gpushare.inventory.edges import (
     engines,
     landing,
     mig,
+    mounts,
     mps,
     pointers,
     promises,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
 
 EDGES: tuple[Edge, ...] = edges_in(
-    *(daemonsets, landing, amounts, configs, mig, promises),
+    *(daemonsets, landing, amounts, configs, mounts, mig, promises),
     *(quotas, tenants, mps, drivers, engines, budgets, pointers, unseen, untold, claims),
 )
 """Every check."""

@@ -48,6 +48,9 @@ ELSEWHERE = Rule(
     _ASSIGN,
 )
 
+_MOST_TYPES = 5
+"""Instance types that a message lists."""
+
 
 @edge(NOT_ADVERTISED, PODS_KEPT_OUT, ELSEWHERE)
 def pods_land(inventory: Inventory) -> Iterator[Judgement]:
@@ -105,6 +108,8 @@ def _not_advertised(workload: Workload, request: Request, every: Sequence[Offer]
         )
         fix = "Add nodes with GPUs, or ask for none."
         return Problem(NOT_ADVERTISED, workload.source, request.place, message, fix)
+    if any(offer.resources is None for offer in every):
+        return _never_cut(workload, request, every)
     listed = ", ".join(names) or "no GPU at all"
     message = (
         f"{name} asks for {request.resource}, which no node advertises: the nodes with GPUs have "
@@ -116,6 +121,23 @@ def _not_advertised(workload: Workload, request: Request, every: Sequence[Offer]
         return Problem(NOT_ADVERTISED, workload.source, request.place, message, fix)
     fix = f"Ask for {meant}{_why(request.resource, meant)}."
     return Problem(NOT_ADVERTISED, workload.source, request.place, message, fix)
+
+
+def _never_cut(workload: Workload, request: Request, every: Sequence[Offer]) -> Problem:
+    """Of nodes whose GPUs cannot be cut so, whatever plugin they get."""
+    types = [each.kind.type.name for each in every if each.kind.type is not None]
+    types = list(dict.fromkeys(types))
+    shown = ", ".join(types[:_MOST_TYPES]) + (", ..." if len(types) > _MOST_TYPES else "")
+    pools = " and ".join(dict.fromkeys(each.kind.nodes.source.name for each in every))
+    return Problem(
+        NOT_ADVERTISED,
+        workload.source,
+        request.place,
+        f"{at_start(workload.source.name)} asks for {request.resource}, and no GPU of {pools} "
+        f"({shown}) can be cut into such a device.",
+        "Choose instance types whose GPUs can, as `eks-gpushare mig layouts TYPE` lists them, or "
+        "ask for what these have.",
+    )
 
 
 def _meant(asked: str, names: Sequence[str]) -> str | None:

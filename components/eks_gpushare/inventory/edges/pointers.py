@@ -76,7 +76,8 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
                 yield NotSeen(rule, pointer.source, f"what {pointer.source.name} names")
                 continue
             # A chart of the namespace may make the pods, or the workload.
-            may_be_more = not inventory.complete or UNKNOWN in spaces or pointer.namespace in spaces
+            of_charts = any(_same(each, pointer.namespace) for each in spaces)
+            may_be_more = not inventory.complete or of_charts
             if pointer.kind in _SCALERS:
                 yield from _target(pointer, workloads, may_be_more=may_be_more)
                 yield from _triggers(pointer)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
 from eks_gpushare.catalog.chart_keys import chart_keys
+from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Edit, Problem
@@ -19,11 +20,10 @@ from eks_gpushare.rules.chart_types import wrong_types
 from eks_gpushare.rules.chart_values import what_is_wrong, wrong_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.catalog.chart_keys import ChartKeys, Place
     from eks_gpushare.findings.finding import FieldPath, Severity
-    from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
 _HINTS: Final[Mapping[Place, str]] = {
@@ -49,7 +49,7 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
         keys = chart_keys(release.chart)
         if keys is None or release.values is UNKNOWN or _is_no_chart(release):
             continue
-        values = _known(release.values)
+        values = _known(release.values if release.own is None else release.own)
         yield from _unread(release, values, keys)
         for place, wanted, fix in wrong_types(values, keys):
             given = _at(values, place)
@@ -137,7 +137,7 @@ def choices_are_known(inventory: Inventory) -> Iterator[Judgement]:
     """Of the device plugin, which stops at another word, and of the operator's object."""
     for release in inventory.of(Release):
         for place in _CHOSEN.get(chart_of(release.chart) or "", ()):
-            given = at(release.values, *place)
+            given = at(release.values if release.own is None else release.own, *place)
             known = CHOICES.get(place[-1], CHOICES[_OF_OPERATOR])
             # A list of ways stands in one text, with commas; what is no text is told elsewhere.
             several = place[-1] == "deviceListStrategy"
@@ -152,3 +152,13 @@ def choices_are_known(inventory: Inventory) -> Iterator[Judgement]:
             fix = f"Write {close}." if close else "Write one of these."
             edits = (Edit("set", path, close),) if close else ()
             yield Problem(WRONG_TYPE, release.source, path, message, fix, None, edits)
+
+
+def values_of_files(values: Sequence[Release]) -> Iterator[Judgement]:
+    """What is wrong with values alone, which are a part of those of a release.
+
+    Args:
+        values: Those of each file.
+    """
+    for check in (values_are_read, choices_are_known):
+        yield from check.look(Inventory(tuple(values)))

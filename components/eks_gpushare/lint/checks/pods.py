@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _CONTAINERS = ("initContainers", "containers")
+_WITH_ENV = (*_CONTAINERS, "ephemeralContainers")
+"""Those that debug a pod have variables, and ask for nothing."""
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 _NO_DEVICE = frozenset(("", "none", "void"))
 _NVIDIAS = ("nvcr.io/nvidia/", "nvidia/")
@@ -80,7 +82,7 @@ def tolerations_are_valid(inventory: Inventory) -> Iterator[Judgement]:
 def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
     """By the device plugin; NVIDIA's own programs need to see all of them."""
     for each in inventory.of(Workload):
-        for part in _CONTAINERS:
+        for part in _WITH_ENV:
             for index, container in mappings(at(each.spec, part)):
                 if _may_see_all(container):
                     continue
@@ -170,7 +172,7 @@ def _texts(spec: Mapping[str, Any]) -> Iterator[tuple[FieldPath, Any]]:
         for key in ("key", "value"):
             yield ("tolerations", index, key), each.get(key)
     yield from _affinity(spec)
-    for part in _CONTAINERS:
+    for part in _WITH_ENV:
         for index, container in mappings(spec.get(part)):
             for number, variable in mappings(container.get("env")):
                 yield (part, index, "env", number, "value"), variable.get("value")

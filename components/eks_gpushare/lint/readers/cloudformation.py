@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at, pairs
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 _NODE_GROUP: Final = "AWS::EKS::Nodegroup"
 _TEMPLATE: Final = "AWS::EC2::LaunchTemplate"
 _GROUP: Final = "AWS::AutoScaling::AutoScalingGroup"
-_PROMISE: Final = "k8s.io/cluster-autoscaler/node-template/resources/"
-_OF_CLUSTER: Final = ("kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/")
 _DATA: Final = ("Properties", "LaunchTemplateData")
 
 
@@ -158,7 +157,7 @@ def _node_group(source: Source, name: str, given: Any) -> Nodes:
         taints=taints([_lower(each) for each in items(at(given, "Taints"))])
         if at(given, "Taints") is not UNKNOWN
         else UNKNOWN,
-        promised=_promised(tags.items()),
+        promised=promised(tags.items()),
         ami=text(at(given, "AmiType")),
         least=whole(at(given, "ScalingConfig", "MinSize")),
         most=whole(at(given, "ScalingConfig", "MaxSize")),
@@ -169,23 +168,17 @@ def _scaling_group(source: Source, name: str, given: Any) -> Nodes | None:
     """The nodes of an Auto Scaling group; None of one whose tags name no cluster."""
     tags = [(str(text(at(each, "Key"))), at(each, "Value")) for each in items(at(given, "Tags"))]
     listed = items(at(given, "MixedInstancesPolicy", "LaunchTemplate", "Overrides"))
-    if not any(key.startswith(_OF_CLUSTER) for key, _ in tags):
+    if not makes_nodes(tags):
         return None
     return Nodes(
         source=source,
         name=text(at(given, "AutoScalingGroupName")) or name,
         provisioner="selfManaged",
         instance_types=_types([at(each, "InstanceType") for each in listed]),
-        promised=_promised(tags),
+        promised=promised(tags),
         least=whole(at(given, "MinSize")),
         most=whole(at(given, "MaxSize")),
     )
-
-
-def _promised(tags: Any) -> dict[str, Any]:
-    return {
-        key.removeprefix(_PROMISE): text(value) for key, value in tags if key.startswith(_PROMISE)
-    }
 
 
 def _types(given: Any) -> Maybe[tuple[str, ...]]:

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import PartlyKnown, at, partly_known
 from eks_gpushare.lint.charts import OPERATOR, chart_named, release, within_values
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.kustomize import is_kustomization
+from eks_gpushare.lint.readers.literals import literal_documents
 from eks_gpushare.lint.readers.values import mappings, text
+from eks_gpushare.lint.readers.values_elsewhere import (
+    elsewhere,
+    unless_elsewhere,
+    with_files,
+    with_values_from,
+)
 from eks_gpushare.lint.shell.set_values import put, settings
 from eks_gpushare.lint.texts import texts_within
 
@@ -58,7 +65,8 @@ class HelmObjectReader:
             inner += within
         if is_kustomization(document):
             items += _generated(document)
-        return Read(items=items, inner=inner)
+            inner += literal_documents(document)
+        return Read(items=items, inner=inner, judgements=list(elsewhere(document)))
 
 
 def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
@@ -76,8 +84,7 @@ def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
                 item, inner = _at(
                     document, chart, ("spec", "values"), name, space, at(spec, "version")
                 )
-                elsewhere = bool(at(value, "spec", "valuesFrom"))
-                yield _unless_elsewhere(item, elsewhere=elsewhere), inner
+                yield with_values_from(item, at(value, "spec", "valuesFrom")), inner
         case "HelmChart":
             chart = chart_named(at(value, "spec", "chart"))
             if chart:
@@ -95,7 +102,7 @@ def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
                     given = text(each.get("namespace"), "default")
                     called = text(each.get("releaseName"))
                     item, inner = _at(document, chart, path, called, given, each.get("version"))
-                    yield _unless_elsewhere(item, elsewhere="valuesFile" in each), inner
+                    yield with_files(item, each), inner
 
 
 def _argo(
@@ -118,9 +125,9 @@ def _argo(
             made = list(_in_text(document, chart, path, name, space, version))
         else:
             path = (*place, "helm", "values")
-            item, inner = _at(document, chart, path, name, space, version)
-            elsewhere = bool(at(source, "helm", "valueFiles"))
-            made = [(_unless_elsewhere(item, elsewhere=elsewhere), inner)]
+            made = [_at(document, chart, path, name, space, version)]
+        if at(source, "helm", "valueFiles"):
+            made = [(unless_elsewhere(item), inner) for item, inner in made]
         parameters = at(source, "helm", "parameters")
         yield from (
             (_with_parameters(each, document, place, parameters), inner) for each, inner in made
@@ -149,6 +156,8 @@ def _with_parameters(
     if not isinstance(item.values, dict):
         return replace(item, over=given)
     values = merge_values(item.values, given)
+    if isinstance(item.values, PartlyKnown):
+        values = partly_known(values)
     if item.source.document is not document:  # a text within, which has places of its own
         return replace(item, values=values)
     above = item.source.path[len(place) :]
@@ -197,11 +206,6 @@ def _generated(document: Document) -> Iterator[ConfigMap]:
 
 def _texts(value: Any) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _unless_elsewhere(item: Release, *, elsewhere: bool) -> Release:
-    """A release whose values are not known, if all of them stand in other places."""
-    return replace(item, values=UNKNOWN) if elsewhere and not item.values else item
 
 
 def _in_text(

@@ -24,6 +24,7 @@ from eks_gpushare.lint.readers.lone_containers import lone_containers
 from eks_gpushare.lint.readers.mig_parted import MigPartedReader
 from eks_gpushare.lint.readers.objects import judge_object
 from eks_gpushare.lint.readers.pods import pod_labels, pod_places
+from eks_gpushare.lint.readers.spark import is_spark, judge_spark, spark_pods
 from eks_gpushare.lint.readers.values import mapping, mappings, text
 from eks_gpushare.lint.texts import read_texts, texts_within
 
@@ -56,7 +57,8 @@ class KubernetesReader:
     def read(self, document: Document) -> Read:
         """Its items, and what stands within a ConfigMap."""
         inner = _within(document) if document.value["kind"] == "ConfigMap" else ()
-        judged = tuple(judge_object(document, source(document, object_name(document.value))))
+        whence = source(document, object_name(document.value))
+        judged = (*judge_object(document, whence), *judge_spark(document, whence))
         return Read(items=tuple(_items(document)), judgements=judged, inner=tuple(inner))
 
 
@@ -125,7 +127,8 @@ def _items(document: Document) -> Iterator[Item]:
         around = Workload(
             source=whence, kind=kind, name=name, namespace=space, replicas=1, labels={}, spec={}
         )
-        yield from lone_containers(document, whence, around)
+        reading = spark_pods if is_spark(value) else lone_containers
+        yield from reading(document, whence, around)
 
 
 def _is_of_pods(value: Mapping[str, Any]) -> bool:

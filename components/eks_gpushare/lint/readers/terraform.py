@@ -9,17 +9,21 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
+from eks_gpushare.lint import terraform_groups, terraform_templates
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.launch_templates import with_template
 from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.lint.readers.user_data import judge_user_data
 from eks_gpushare.lint.retired import retired
+from eks_gpushare.lint.rules.control_plane import cluster_rules
 from eks_gpushare.lint.rules.nodes import owned_labels
 from eks_gpushare.lint.rules.terraform import node_group_rules
 from eks_gpushare.lint.shell.helm import chart_name
 from eks_gpushare.lint.shell.set_values import put, settings
+from eks_gpushare.lint.terraform_configuration import Configuration
+from eks_gpushare.lint.terraform_groups import from_zero, scaling_group, with_tags
 from eks_gpushare.lint.terraform_objects import object_of
-from eks_gpushare.lint.terraform_templates import KIND, Templates
+from eks_gpushare.lint.terraform_templates import Templates
 from eks_gpushare.lint.texts import read_texts, texts_within
 
 if TYPE_CHECKING:
@@ -57,35 +61,72 @@ class TerraformReader:
             for path, each in _resources(document.value, _root(document.value))
             for address in [str(text(at(each, "address")))]
         ]
-        templates = Templates(document.value)
+        configuration = Configuration(document.value)
+        templates = Templates(configuration)
         judgements = [*_templates(document, resources, templates)]
         for path, resource, address, given in resources:
             place = (*path, "values")
             source = Source(address, document, place)
             kind = at(resource, "type")
-            if kind == "aws_eks_node_group":
-                nodes = _node_group(source, given)
-                template = templates.used_by(address, at(given, "launch_template"))
-                nodes = nodes if template is None else with_template(nodes, template)
-                found.append(nodes)
-                judgements += node_group_rules(nodes, given)
-                judgements += retired(nodes, ("instance_types",))
-                judgements += owned_labels(source, nodes.labels, ("labels",))
-            elif kind == "helm_release":
-                found.append(_release(source, given))
-            elif kind in _CONFIG_MAPS:
-                found.append(_config_map(source, given))
-            elif kind == "kubernetes_manifest" and isinstance(at(given, "manifest"), dict):
-                inner.append(document.inside((*place, "manifest"), at(given, "manifest")))
-            elif kind == "kubectl_manifest" and isinstance(at(given, "yaml_body"), str):
-                within = texts_within(document, (*place, "yaml_body"))
-                inner += within.documents if within else ()
-            elif kind in {"kubernetes_labels", "kubernetes_node_taint"}:
-                found += _by_hand(source, given)
-            elif (made := object_of(str(kind), given)) is not None:
-                # Its keys are not those that stand there, so nothing can be written back.
-                inner.append(replace(document.inside(place, made), editable=False))
-        return Read(found, judgements, inner)
+            if kind in (terraform_groups.NODE_GROUP, terraform_groups.KIND):
+                nodes, problems = _nodes(source, kind, given, templates)
+                found += nodes
+                judgements += problems
+            elif kind == "aws_eks_cluster":
+                block = ("vpc_config", "public_access_cidrs")
+                known = configuration.without_computed(address, given, *block)
+                judgements += cluster_rules(source, known)
+            else:
+                read = _object(document, place, source, str(kind), given)
+                found += read.items
+                inner += read.inner
+        every = [(address, at(each, "type"), given) for _, each, address, given in resources]
+        return Read(list(with_tags(found, every, configuration)), judgements, inner)
+
+
+def _nodes(
+    source: Source, kind: Any, given: Any, templates: Templates
+) -> tuple[list[Nodes], list[Judgement]]:
+    """A group of nodes, with what is wrong with it; nothing of other groups of instances."""
+    if kind == terraform_groups.KIND:
+        group = scaling_group(source, given, templates)
+        if group is None:
+            return [], []
+        return [group], [
+            *retired(group, ("mixed_instances_policy",)),
+            *from_zero(group, given),
+        ]
+    nodes = _node_group(source, given)
+    template = templates.used_by(source.name, at(given, "launch_template"))
+    nodes = nodes if template is None else with_template(nodes, template)
+    return [nodes], [
+        *node_group_rules(nodes, given),
+        *retired(nodes, ("instance_types",)),
+        *owned_labels(source, nodes.labels, ("labels",)),
+    ]
+
+
+def _object(document: Document, place: FieldPath, source: Source, kind: str, given: Any) -> Read:
+    """What is of the cluster: charts, manifests, and resources of the Kubernetes provider."""
+    if kind == "helm_release":
+        return Read([_release(source, given)])
+    if kind in _CONFIG_MAPS:
+        return Read([_config_map(source, given)])
+    if kind in {"kubernetes_labels", "kubernetes_node_taint"}:
+        return Read(list(_by_hand(source, given)))
+    return Read(inner=list(_written_out(document, place, kind, given)))
+
+
+def _written_out(document: Document, place: FieldPath, kind: str, given: Any) -> Iterator[Document]:
+    """Objects as Kubernetes has them."""
+    if kind == "kubernetes_manifest" and isinstance(at(given, "manifest"), dict):
+        yield document.inside((*place, "manifest"), at(given, "manifest"))
+    elif kind == "kubectl_manifest" and isinstance(at(given, "yaml_body"), str):
+        within = texts_within(document, (*place, "yaml_body"))
+        yield from within.documents if within else ()
+    elif (made := object_of(kind, given)) is not None:
+        # Its keys are not those that stand there, so nothing can be written back.
+        yield replace(document.inside(place, made), editable=False)
 
 
 def _templates(
@@ -93,9 +134,15 @@ def _templates(
 ) -> Iterator[Judgement]:
     """What is wrong in the user data of launch templates, all of which are taken."""
     for path, resource, address, given in resources:
-        if at(resource, "type") == KIND:
+        if _is(resource, terraform_templates.OLDER):
+            taken.add_older(address, given)
+        elif _is(resource, terraform_templates.KIND):
             data = taken.add(address, given).user_data
             yield from judge_user_data(document, (*path, "values", "user_data"), data)
+
+
+def _is(resource: Any, kind: str) -> bool:
+    return bool(at(resource, "type") == kind)
 
 
 def _root(value: Any) -> tuple[str, ...]:

@@ -27,3 +27,11 @@ WRONG_TYPE = Rule(
     'A template takes the text "false" for true, and Kubernetes refuses what else comes out.',
     _HELM,
 )
+VALUES_ELSEWHERE = Rule(
+    "GPU1037",
+    "info",
+    "All values of a release are among the files.",
+    "Those that are written are judged. What else the release is given, and what follows from it, "
+    "is not known.",
+    _HELM,
+)

@@ -56,3 +56,11 @@ GPU_FOR_ALL = Rule(
     "Every container of the namespace that says nothing then takes a GPU, sidecars too.",
     "https://kubernetes.io/docs/concepts/policy/limit-range/",
 )
+NO_VENDOR = Rule(
+    "GPU1015",
+    "error",
+    "A resource of Spark's configuration has a vendor.",
+    "Kubernetes knows resources as vendor and name; Spark stops before it makes a pod.",
+    "https://spark.apache.org/docs/latest/running-on-kubernetes.html#resource-allocation-and-"
+    "configuration-overview",
+)

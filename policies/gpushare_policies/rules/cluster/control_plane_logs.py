@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
+from eks_gpushare.inventory.control_plane import LOG_TYPES, not_logged
 from gpushare_policies.props import each, format_value, read
 from gpushare_policies.rule import Rule, cis
 from gpushare_policies.shapes import on_clusters
@@ -13,10 +14,6 @@ from gpushare_policies.words import Fix, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
-"""The log types of the EKS control plane."""
-
 
 _SET_LOGS = f"Set `enabledClusterLogTypes: {format_value(LOG_TYPES)}`."
 _ALL_LOGS = Fix(
@@ -28,8 +25,8 @@ _ALL_LOGS = Fix(
 
 
 def _logs(args: ResourceValidationArgs) -> Iterator[str]:
-    enabled = {str(kind) for kind in each(read(args.props, "enabledClusterLogTypes"))}
-    missing = [kind for kind in LOG_TYPES if kind not in enabled]
+    enabled = [str(kind) for kind in each(read(args.props, "enabledClusterLogTypes"))]
+    missing = not_logged(enabled)
     if missing:
         yield (
             f"The control plane of {name_of(args.urn)} does not log {', '.join(missing)}. All five "

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
-from gpushare_policies.props import each, format_value, is_true, read
-from gpushare_policies.reading.networks import covered, public_share, reaches_everybody
+from eks_gpushare.inventory.control_plane import open_to
+from gpushare_policies.props import each, is_true, read
 from gpushare_policies.rule import Rule, cis
 from gpushare_policies.shapes import on_clusters, switch
 from gpushare_policies.words import Fix, name_of
@@ -27,13 +27,8 @@ def _endpoint_not_open(args: ResourceValidationArgs) -> Iterator[str]:
     if not is_true(switch(args, "vpcConfig", "endpointPublicAccess", default=True)):
         return
     cidrs = [str(cidr) for cidr in each(read(args.props, "vpcConfig", "publicAccessCidrs"))]
-    if not cidrs:
-        found = "no network is named, which EKS takes for 0.0.0.0/0"
-    elif reaches_everybody(cidrs):
-        share = public_share(cidrs)
-        part = "" if share == 1 else f", together {covered(cidrs)}"
-        found = f"{format_value(cidrs)} may use it{part}"
-    else:
+    found = open_to(cidrs)
+    if found is None:
         return
     yield (
         f"The public API endpoint of {name_of(args.urn)} is open to the world: {found}. It must "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
+from eks_gpushare.inventory.control_plane import encrypts_secrets
 from gpushare_policies.props import each, format_value, given, peek, read
 from gpushare_policies.rule import Rule, cis
 from gpushare_policies.shapes import on_clusters
@@ -31,7 +32,7 @@ def _secrets(args: ResourceValidationArgs) -> Iterator[str]:
         )
         return
     kinds = [str(kind) for kind in each(read(args.props, "encryptionConfig", "resources"))]
-    if "secrets" not in kinds:
+    if not encrypts_secrets(kinds):
         yield (
             f"The KMS key of {name} encrypts {format_value(kinds)}. It must encrypt secrets. "
             f"{_KEY.of(args.urn)}"

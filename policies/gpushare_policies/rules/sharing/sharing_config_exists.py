@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity, StackValidationArgs
 
+from eks_gpushare.inventory.edges.configs import KEY_MISSING, MAP_MISSING
+from eks_gpushare.inventory.edges.mig import managers
+from eks_gpushare.inventory.edges.mounts import FILE_MISSING, MOUNT_MISSING
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.inventory.wording import at_start
 from gpushare_policies.reading.blanks import refuse_blanks
+from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.reading.nodes import NODE_TOKENS
 from gpushare_policies.reading.plain import text
@@ -58,8 +62,18 @@ def _plugins(inventory: Inventory, cluster: str) -> Iterator[_Plugin]:
             yield _Plugin(release, config, documents, within)
 
 
+_ELSEWHERE = (
+    # Of the plugin's chart all is said below, also where the program does not make the cluster.
+    edge_check(MAP_MISSING, KEY_MISSING, only_of=managers),
+    edge_check(MOUNT_MISSING, FILE_MISSING),
+)
+"""Of MIG manager's ConfigMap, and of DaemonSets that are written out."""
+
+
 def _sharing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
+    for check in _ELSEWHERE:
+        yield from check(args)
     inventory = program_of(args.resources).inventory
     for cluster in inventory.clusters():
         yield from _in_cluster(inventory, cluster)
@@ -175,12 +189,14 @@ _MAKE_THE_MAP = (
 
 SHARING_CONFIG_EXISTS = StackRule(
     "sharing-config-exists",
-    "The device plugin's configuration must exist and hold every key that a node label names.",
+    "The configurations of the device plugin, MIG manager and others must exist and hold every key "
+    "that a node label or a mount names.",
     check=_sharing,
     applies_to=(
         RELEASE,
         CHART_V4,
         CONFIG_MAP,
+        "kubernetes:apps/v1:DaemonSet",
         *NODE_TOKENS,
         "kubernetes:karpenter.sh/v1:NodePool",
     ),

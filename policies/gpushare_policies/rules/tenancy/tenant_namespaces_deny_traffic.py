@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity, StackValidationArgs
 
+from eks_gpushare.catalog.public_networks import reaches_everybody
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, every, pairs, some
 from gpushare_policies.reading.blanks import refuse_blanks
-from gpushare_policies.reading.networks import reaches_everybody
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.plain import items
 from gpushare_policies.reading.tenants import TENANT_LABEL, unprotected

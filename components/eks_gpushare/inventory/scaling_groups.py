@@ -1,0 +1,37 @@
+"""What the tags of an Auto Scaling group say: whose nodes it makes, and what they will have.
+
+Source: `cloudprovider/aws` of kubernetes/autoscaler, which reads the tags of the group itself,
+whether or not they are propagated to instances.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
+_RESOURCES = f"{_TEMPLATE}resources/"
+_OF_CLUSTER = ("kubernetes.io/cluster/", "k8s.io/cluster/", "k8s.io/cluster-autoscaler/")
+
+
+def makes_nodes(tags: Iterable[tuple[Any, Any]]) -> bool:
+    """Whether instances of a group with such tags join a cluster."""
+    return any(isinstance(key, str) and key.startswith(_OF_CLUSTER) for key, _ in tags)
+
+
+def promised(tags: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    """Resources by name that tags tell Cluster Autoscaler of, with how many there are."""
+    return {
+        key.removeprefix(_RESOURCES): value if value is UNKNOWN else str(value)
+        for key, value in tags
+        if isinstance(key, str) and key.startswith(_RESOURCES)
+    }
+
+
+def tells_of_nodes(tags: Iterable[tuple[Any, Any]]) -> bool:
+    """Whether tags tell Cluster Autoscaler anything of a node that is not there yet."""
+    return any(key is UNKNOWN or str(key).startswith(_TEMPLATE) for key, _ in tags)

@@ -1,0 +1,212 @@
+"""ConfigMaps that DaemonSets for GPUs mount, and the keys that they read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from inventory_of import codes, config_map, nodes, operator, plugin, pods, problems, said
+
+from eks_gpushare.inventory.edges import mounts
+from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from eks_gpushare.inventory.items import Item
+
+PLUGIN = "nvcr.io/nvidia/k8s-device-plugin:v0.20.0"
+EXPORTER = "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1"
+SLICES = (
+    "version: v1\nsharing:\n  timeSlicing:\n    resources: [{name: nvidia.com/gpu, replicas: 4}]\n"
+)
+MOUNT = {"name": "config", "mountPath": "/config"}
+
+
+def daemon(source: Any, image: Any = PLUGIN, **container: Any) -> Item:
+    container.setdefault("volumeMounts", [MOUNT])
+    spec = {
+        "containers": [{"name": "main", "image": image, **container}],
+        "volumes": [{"name": "config", **source}],
+    }
+    return pods(kind="DaemonSet", name="gpus", namespace="gpu", replicas=None, spec=spec)
+
+
+def of_map(name: Any, **more: Any) -> dict[str, Any]:
+    return {"configMap": {"name": name, **more}}
+
+
+def shares(name: Any = "shares", namespace: Any = "gpu", **data: Any) -> Item:
+    return config_map(name, data or {"any": SLICES}, namespace)
+
+
+def projected(name: str, **more: Any) -> dict[str, Any]:
+    return {"projected": {"sources": [{"secret": {"name": "x"}}, of_map(name, **more)]}}
+
+
+def metrics(name: Any, **more: Any) -> Item:
+    return operator({"dcgmExporter": {"config": {"name": name}, **more}}, namespace="gpu")
+
+
+FILE = {"command": ["nvidia-device-plugin", "--config-file=/config/any"]}
+BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
+    "none is there": ("GPU1127", (daemon(of_map("shares")),)),
+    "another name": ("GPU1127", (daemon(of_map("shares")), shares("sharing", any="x"))),
+    "another namespace": ("GPU1127", (daemon(of_map("shares")), shares("shares", "default"))),
+    "projected": ("GPU1127", (daemon(projected("shares")),)),
+    "a file of it too": ("GPU1127", (daemon(of_map("shares"), **FILE),)),
+    "of the exporter": (
+        "GPU1127",
+        (daemon(of_map("x"), "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1"),),
+    ),
+    "of MIG manager": ("GPU1127", (daemon(of_map("x"), "nvcr.io/nvidia/k8s-mig-manager:v0.12.0"),)),
+    "as environment": (
+        "GPU1127",
+        (daemon({"emptyDir": {}}, envFrom=[{"configMapRef": {"name": "x"}}]),),
+    ),
+    "as a variable": (
+        "GPU1127",
+        (
+            daemon(
+                {"emptyDir": {}},
+                env=[
+                    {
+                        "name": "MIG_STRATEGY",
+                        "valueFrom": {"configMapKeyRef": {"name": "x", "key": "y"}},
+                    }
+                ],
+            ),
+        ),
+    ),
+    "metrics of the operator": ("GPU1127", (metrics("metrics"),)),
+    "a key as a file": (
+        "GPU1128",
+        (daemon(of_map("shares", items=[{"key": "all", "path": "any"}])), shares()),
+    ),
+    "a key of a projection": (
+        "GPU1128",
+        (daemon(projected("shares", items=[{"key": "all", "path": "any"}])), shares()),
+    ),
+    "a variable of no key": (
+        "GPU1128",
+        (
+            daemon(
+                {"emptyDir": {}},
+                env=[
+                    {
+                        "name": "MIG_STRATEGY",
+                        "valueFrom": {"configMapKeyRef": {"name": "shares", "key": "y"}},
+                    }
+                ],
+            ),
+            shares(x="single"),
+        ),
+    ),
+    "a file that it lacks": ("GPU1128", (daemon(of_map("shares"), **FILE), shares(other=SLICES))),
+    "a file as a flag of its own": (
+        "GPU1128",
+        (daemon(of_map("shares"), args=["--config-file", "/config/config.yaml"]), shares()),
+    ),
+    "a file by the environment": (
+        "GPU1128",
+        (
+            daemon(of_map("shares"), env=[{"name": "CONFIG_FILE", "value": "/config/x.yaml"}]),
+            shares(),
+        ),
+    ),
+}
+RIGHT: dict[str, tuple[Item, ...]] = {
+    "there": (daemon(of_map("shares")), shares()),
+    "its file": (daemon(of_map("shares"), **FILE), shares()),
+    "its file by another name": (
+        daemon(of_map("shares", items=[{"key": "all", "path": "any"}]), **FILE),
+        shares(all=SLICES),
+    ),
+    "its file by a path of its own": (
+        daemon(
+            of_map("shares"),
+            args=["--config-file=/etc/plugin.yaml"],
+            volumeMounts=[{"name": "config", "mountPath": "/etc/plugin.yaml", "subPath": "any"}],
+        ),
+        shares(),
+    ),
+    "a file of the host": (
+        daemon({"hostPath": {"path": "/etc"}}, args=["--config-file=/config/plugin.yaml"]),
+    ),
+    "may be missing": (daemon(of_map("shares", optional=True)),),
+    "its items may be missing": (
+        daemon(of_map("shares", optional=True, items=[{"key": "b", "path": "b"}])),
+        shares(),
+    ),
+    "that no container mounts": (daemon(of_map("shares"), volumeMounts=[]),),
+    "of every namespace": (daemon(of_map("kube-root-ca.crt")),),
+    "none": (daemon({"emptyDir": {}}),),
+    "of another DaemonSet": (daemon(of_map("cni"), "quay.io/cilium/cilium:v1.19.0"),),
+    "metrics of the operator": (metrics("metrics"), shares("metrics", **{"dcgm-metrics.csv": ""})),
+    "metrics that its chart makes": (
+        operator({"dcgmExporter": {"config": {"name": "x", "create": True, "data": "y"}}}),
+    ),
+    "metrics of no exporter": (metrics("x", enabled=False),),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_missing_is_found(case: str) -> None:
+    code, items = BROKEN[case]
+
+    assert [each.rule.id for each in problems(*items)] == [code]
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_what_is_there_is_not(case: str) -> None:
+    assert codes(*RIGHT[case]) == []
+
+
+def test_of_files_it_may_stand_in_another() -> None:
+    (found,) = problems(daemon(of_map("shares")), complete=False)
+
+    assert found.severity == "info"
+
+
+def test_of_files_another_namespace_is_certain() -> None:
+    (found,) = problems(daemon(of_map("shares")), shares("shares", "x"), complete=False)
+
+    assert (found.severity, found.message) == (
+        None,
+        "The DaemonSet gpus mounts the ConfigMap shares, which is in the namespace x.",
+    )
+
+
+def test_a_chart_of_the_namespace_may_make_it() -> None:
+    chart = plugin({"config": {"map": {"any": SLICES}}}, namespace="gpu")
+    found = problems(daemon(of_map("shares")), chart, of=[mounts.MOUNT_MISSING])
+
+    assert [each.severity for each in found] == ["info"]
+
+
+def test_the_message_says_what_there_is() -> None:
+    (found,) = problems(daemon(of_map("shares"), **FILE), shares(b="", c=""))
+
+    assert found.path == ("spec", "template", "spec", "containers", 0)
+    assert found.message == (
+        "The DaemonSet gpus reads any of the ConfigMap shares, whose keys are b, c."
+    )
+    assert found.fix == "Name one of those, or add the key to the ConfigMap."
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((daemon({"configMap": UNKNOWN}),), ("?GPU1127", "what the DaemonSet gpus mounts")),
+        ((daemon(of_map("x"), UNKNOWN),), ("?GPU1127", "what the DaemonSet gpus runs")),
+        ((metrics(UNKNOWN),), ("?GPU1127", "a ConfigMap of the Release gpu-operator")),
+        (
+            (daemon(of_map("shares")), shares(UNKNOWN)),
+            ("?GPU1127", "whether there is the ConfigMap shares"),
+        ),
+        (
+            (daemon(of_map("shares"), **FILE), config_map("shares", UNKNOWN, "gpu")),
+            ("?GPU1128", "the keys of the ConfigMap shares"),
+        ),
+    ],
+)
+def test_what_is_not_known_is_said(items: tuple[Item, ...], expected: tuple[str, str]) -> None:
+    assert said(mounts.mounted, nodes("m5.large"), *items) == [expected]

@@ -1,0 +1,341 @@
+"""Clusters and Auto Scaling groups of Terraform's plans."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.problem import NotSeen
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.lint.readers.terraform import TerraformReader
+from eks_gpushare.lint.texts import read_texts
+
+ALL = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
+CONFIG = {
+    "endpoint_public_access": True,
+    "endpoint_private_access": True,
+    "public_access_cidrs": ["203.0.113.0/24"],
+}
+ENCRYPTION = {"provider": [{"key_arn": "arn:aws:kms:..."}], "resources": ["secrets"]}
+CLUSTER: dict[str, Any] = {
+    "name": "gpu",
+    "vpc_config": [CONFIG],
+    "encryption_config": [ENCRYPTION],
+    "enabled_cluster_log_types": ALL,
+}
+
+
+def plan(
+    *resources: tuple[str, dict[str, Any]],
+    unknown: Any = None,
+    expressions: dict[str, Any] | None = None,
+) -> str:
+    """A plan of resources by address; what is not known of the first, and how some are written."""
+    planned = [
+        {
+            "address": address,
+            "mode": "managed",
+            "type": address.partition(".")[0],
+            "name": address.partition(".")[2],
+            "values": values,
+        }
+        for address, values in resources
+    ]
+    change = {"address": resources[0][0], "change": {"after_unknown": unknown or {}}}
+    written = [
+        {"address": address, "expressions": each} for address, each in (expressions or {}).items()
+    ]
+    return json.dumps(
+        {
+            "format_version": "1.2",
+            "planned_values": {"root_module": {"resources": planned}},
+            "resource_changes": [change],
+            "configuration": {"root_module": {"resources": written}},
+        }
+    )
+
+
+def codes(text: str) -> list[str]:
+    (report,) = lint_files([GivenFile("plan.json", text)])
+    return [each.code for each in report.findings]
+
+
+def of_cluster(**changes: Any) -> str:
+    return plan(("aws_eks_cluster.gpu", {**CLUSTER, **changes}))
+
+
+def vpc(**changes: Any) -> dict[str, Any]:
+    made = {**CONFIG, **changes}
+    return {"vpc_config": [{key: each for key, each in made.items() if each is not None}]}
+
+
+@pytest.mark.parametrize(
+    ("code", "changes"),
+    [
+        ("GPU1087", vpc(public_access_cidrs=["0.0.0.0/0"])),
+        ("GPU1087", vpc(public_access_cidrs=["10.0.0.0/8", "0.0.0.0/1", "128.0.0.0/1"])),
+        ("GPU1087", vpc(public_access_cidrs=["::/0"])),
+        ("GPU1087", vpc(public_access_cidrs=[])),
+        ("GPU1087", vpc(public_access_cidrs=None)),
+        ("GPU1087", vpc(public_access_cidrs=None, endpoint_public_access=None)),
+        ("GPU1088", {"encryption_config": []}),
+        ("GPU1088", {"encryption_config": None}),
+        ("GPU1088", {"encryption_config": [{**ENCRYPTION, "resources": []}]}),
+        ("GPU1088", {"encryption_config": [{"provider": [{}], "resources": ["secrets"]}]}),
+        ("GPU1089", {"enabled_cluster_log_types": None}),
+        ("GPU1089", {"enabled_cluster_log_types": []}),
+        ("GPU1089", {"enabled_cluster_log_types": ["api", "audit"]}),
+        ("GPU1090", vpc(endpoint_private_access=False)),
+        ("GPU1090", vpc(endpoint_private_access=None)),
+    ],
+)
+def test_one_thing_of_a_cluster_is_wrong(code: str, changes: dict[str, Any]) -> None:
+    assert codes(of_cluster(**changes)) == [code]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        vpc(endpoint_public_access=False, public_access_cidrs=None),
+        vpc(endpoint_public_access=False, public_access_cidrs=["0.0.0.0/0"]),
+        {"enabled_cluster_log_types": [*reversed(ALL)]},
+    ],
+)
+def test_right_clusters_pass(changes: dict[str, Any]) -> None:
+    assert codes(of_cluster(**changes)) == []
+
+
+UNTOLD = {"vpc_config": [{"public_access_cidrs": True}]}
+
+
+def test_networks_that_nobody_writes_are_all() -> None:
+    """The provider computes them, so that a plan has them as known after apply."""
+    values = {**CLUSTER, **vpc(public_access_cidrs=None)}
+    address = "aws_eks_cluster.gpu"
+    written = {address: {"vpc_config": [{"subnet_ids": {"references": ["var.subnets"]}}]}}
+
+    assert codes(plan((address, values), unknown=UNTOLD, expressions=written)) == ["GPU1087"]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"vpc_config": [{"public_access_cidrs": {"references": ["aws_eip.nat"]}}]},
+        {},  # a dynamic block is not written out
+        None,
+    ],
+)
+def test_networks_that_will_be_known_later_are_not_judged(block: dict[str, Any] | None) -> None:
+    values = {**CLUSTER, **vpc(public_access_cidrs=None)}
+    address = "aws_eks_cluster.gpu"
+    written = {} if block is None else {address: block}
+    text = plan((address, values), unknown=UNTOLD, expressions=written)
+    (document,) = read_texts(text, "plan.json").documents
+
+    (said,) = TerraformReader().read(document).judgements
+    assert isinstance(said, NotSeen)
+    assert said.what == "who may use the public endpoint of aws_eks_cluster.gpu"
+    (report,) = lint_files([GivenFile("plan.json", text)])
+    assert [each.severity for each in report.findings] == ["info"]
+
+
+def test_a_key_that_the_plan_makes_is_one() -> None:
+    values = {**CLUSTER, "encryption_config": [{"provider": [{}], "resources": ["secrets"]}]}
+    unknown = {"encryption_config": [{"provider": [{"key_arn": True}]}]}
+
+    assert codes(plan(("aws_eks_cluster.gpu", values), unknown=unknown)) == []
+
+
+# --- Auto Scaling groups --------------------------------------------------------------------------
+
+RESOURCE = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu"
+USER_DATA = """\
+apiVersion: node.eks.aws/v1alpha1
+kind: NodeConfig
+spec: {kubelet: {flags: ["--register-with-taints=nvidia.com/gpu=true:NoSchedule"]}}
+"""
+TEMPLATE = {
+    "name": "gpu",
+    "image_id": "ami-0123456789abcdef0",
+    "instance_type": "g6.xlarge",
+    "user_data": base64.b64encode(USER_DATA.encode()).decode(),
+}
+
+
+def tag(key: str, value: Any, *, propagate: bool = True) -> dict[str, Any]:
+    return {"key": key, "value": value, "propagate_at_launch": propagate}
+
+
+OWNED = tag("kubernetes.io/cluster/gpu", "owned")
+GROUP: dict[str, Any] = {
+    "name": "gpu",
+    "min_size": 0,
+    "max_size": 4,
+    "launch_template": [{"name": "gpu", "version": "1"}],
+    "tag": [OWNED, tag(RESOURCE, "4", propagate=False)],
+}
+
+
+def nodes_of(*resources: tuple[str, dict[str, Any]], **more: Any) -> list[Nodes]:
+    reading = read_files([GivenFile("plan.json", plan(*resources, **more))])
+    reading.judge(())
+    return [each for each in reading.items if isinstance(each, Nodes)]
+
+
+def of_group(**changes: Any) -> list[Nodes]:
+    group = ("aws_autoscaling_group.gpu", {**GROUP, **changes})
+    return nodes_of(group, ("aws_launch_template.gpu", TEMPLATE))
+
+
+def test_a_group_with_its_template() -> None:
+    (found,) = of_group()
+
+    assert (found.name, found.provisioner, found.instance_types) == (
+        "gpu",
+        "selfManaged",
+        ("g6.xlarge",),
+    )
+    assert (found.least, found.most, found.promised) == (0, 4, {"nvidia.com/gpu": "4"})
+    assert found.ami == "ami-0123456789abcdef0"
+    assert found.user_data == USER_DATA
+
+
+def test_tags_as_a_list_of_older_providers() -> None:
+    (found,) = of_group(tag=None, tags=[OWNED, tag(RESOURCE, 8)])
+
+    assert found.promised == {"nvidia.com/gpu": "8"}
+
+
+def test_types_of_a_mixed_policy() -> None:
+    block = {
+        "launch_template_specification": [{"launch_template_name": "gpu"}],
+        "override": [{"instance_type": "g6.2xlarge"}, {"instance_type": "g5.2xlarge"}],
+    }
+    (found,) = of_group(launch_template=[], mixed_instances_policy=[{"launch_template": [block]}])
+
+    assert found.instance_types == ("g6.2xlarge", "g5.2xlarge")
+    assert found.user_data == USER_DATA
+
+
+def test_a_launch_configuration() -> None:
+    group = {**GROUP, "launch_template": [], "launch_configuration": "old"}
+    older = {"name": "old", "instance_type": "g5.xlarge", "user_data": USER_DATA}
+    (found,) = nodes_of(
+        ("aws_autoscaling_group.gpu", group), ("aws_launch_configuration.old", older)
+    )
+
+    assert (found.instance_types, found.user_data) == (("g5.xlarge",), USER_DATA)
+
+
+def test_a_template_and_tags_that_are_referred_to() -> None:
+    address = "aws_autoscaling_group.gpu"
+    group = {**GROUP, "launch_template": [{"version": "1"}], "tag": [OWNED]}
+    other = ("aws_launch_template.other", {"name": "other", "instance_type": "m5.large"})
+    told = "aws_autoscaling_group_tag.gpu"
+    written = {
+        address: {"launch_template": [{"id": {"references": ["aws_launch_template.gpu.id"]}}]},
+        told: {"autoscaling_group_name": {"references": [f"{address}.name", address]}},
+    }
+    (found,) = nodes_of(
+        (address, group),
+        ("aws_launch_template.gpu", TEMPLATE),
+        other,
+        (told, {"tag": [tag(RESOURCE, "6")]}),
+        unknown={"launch_template": [{"id": True}]},
+        expressions=written,
+    )
+
+    assert (found.instance_types, found.promised) == (("g6.xlarge",), {"nvidia.com/gpu": "6"})
+
+
+def test_tags_on_the_group_that_eks_makes() -> None:
+    pool = {"node_group_name": "gpu", "instance_types": ["g5.xlarge"]}
+    made = {**pool, "resources": [{"autoscaling_groups": [{"name": "eks-gpu-1"}]}]}
+    address, told = "aws_eks_node_group.gpu", "aws_autoscaling_group_tag.gpu"
+    named = {"autoscaling_group_name": "eks-gpu-1", "tag": [tag(RESOURCE, "4")]}
+    references = [f"{address}.resources[0].autoscaling_groups[0].name", f"{address}.resources"]
+    written = {told: {"autoscaling_group_name": {"references": references}}}
+
+    (known,) = nodes_of((address, made), (told, named))
+    (referred,) = nodes_of(
+        (address, pool), (told, {"tag": [tag(RESOURCE, "4")]}), expressions=written
+    )
+
+    assert known.promised == referred.promised == {"nvidia.com/gpu": "4"}
+
+
+def test_which_of_several_groups_a_tag_is_for_is_not_told() -> None:
+    pool = {"node_group_name": "gpu", "instance_types": ["g5.xlarge"]}
+    told = 'aws_autoscaling_group_tag.gpu["a"]'
+    written = {
+        "aws_autoscaling_group_tag.gpu": {
+            "autoscaling_group_name": {"references": ["aws_eks_node_group.gpu"]}
+        }
+    }
+    found = nodes_of(
+        ('aws_eks_node_group.gpu["a"]', pool),
+        ('aws_eks_node_group.gpu["b"]', pool),
+        (told, {"tag": [tag(RESOURCE, "4")]}),
+        expressions=written,
+    )
+
+    assert [each.promised for each in found] == [{"nvidia.com/gpu": UNKNOWN}] * 2
+
+
+def test_other_groups_of_instances_are_no_nodes() -> None:
+    assert of_group(tag=[tag("Name", "web")]) == []
+    assert of_group(tag=None) == []
+
+
+ANY = [{"operator": "Exists"}]
+
+
+def judged(*resources: tuple[str, dict[str, Any]]) -> list[str]:
+    chart = {
+        "name": "nvdp",
+        "chart": "nvidia-device-plugin",
+        "namespace": "gpu",
+        "values": [
+            json.dumps(
+                {
+                    "gfd": {"enabled": True},
+                    "tolerations": ANY,
+                    "nfd": {"worker": {"tolerations": ANY}},
+                }
+            )
+        ],
+    }
+    reading = read_files([GivenFile("plan.json", plan(*resources, ("helm_release.nvdp", chart)))])
+    reading.judge(EDGES)
+    found = [each for report in reading.reports() for each in report.findings]
+    return [each.code for each in found if each.severity == "error"]
+
+
+def test_a_tag_that_promises_what_no_node_has() -> None:
+    template = ("aws_launch_template.gpu", TEMPLATE)
+    right = {**GROUP, "tag": [OWNED, tag(RESOURCE, "1")]}
+
+    assert judged(("aws_autoscaling_group.gpu", GROUP), template) == ["GPU1140"]
+    assert judged(("aws_autoscaling_group.gpu", right), template) == []
+
+
+def test_an_empty_group_of_which_nothing_is_told() -> None:
+    template = ("aws_launch_template.gpu", TEMPLATE)
+    taint = tag("k8s.io/cluster-autoscaler/node-template/taint/nvidia.com/gpu", "true:NoSchedule")
+    address = "aws_autoscaling_group.gpu"
+
+    assert "GPU1073" in codes(plan((address, {**GROUP, "tag": [OWNED]}), template))
+    for right in (
+        {**GROUP, "tag": [OWNED, taint]},
+        {**GROUP, "tag": [OWNED], "min_size": 1},
+        {**GROUP, "tag": [OWNED], "launch_template": []},
+    ):
+        assert "GPU1073" not in codes(plan((address, right), template))
