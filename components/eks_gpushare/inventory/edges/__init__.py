@@ -18,6 +18,8 @@ from eks_gpushare.inventory.edges import (
     landing,
     mig,
     mps,
+    node_types,
+    pinned,
     pointers,
     promises,
     quotas,
@@ -33,5 +35,6 @@ if TYPE_CHECKING:
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mig, promises),
     *(quotas, tenants, mps, drivers, engines, budgets, pointers, unseen, untold, claims),
+    *(node_types, pinned),
 )
 """Every check."""

@@ -1,4 +1,4 @@
-"""The device plugin's configuration is there, with every key that nodes name."""
+"""The configurations of the device plugin and of MIG manager are there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
+from eks_gpushare.inventory.mig_states import mig_managers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.inventory.wording import at_start
@@ -32,6 +33,9 @@ _CONFIG_VALUES = {
     "nvidia-device-plugin": (("config",), "map"),
     "gpu-operator": (("devicePlugin", "config"), "data"),
 }
+_LAYOUTS = ("migManager", "config")
+_OF_THE_OPERATOR = "default-mig-parted-config"
+"""MIG manager's ConfigMap that the operator makes itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,9 @@ class _Plugin:
     config: Any
     documents: str
     path: str
+    takes: str = "its sharing"
+    """What the ConfigMap holds."""
+    without: str = "the device plugin does not start"
 
     @property
     def title(self) -> str:
@@ -53,9 +60,22 @@ def _plugins(inventory: Inventory, cluster: str) -> Iterator[_Plugin]:
         path, documents = _CONFIG_VALUES.get(release.chart, ((), ""))
         config = at(release.values, *path) if path else None
         if config:
-            above = map(str, release.paths.get((), ("values",))[1:])
-            within = ".".join((*above, *path))
-            yield _Plugin(release, config, documents, within)
+            yield _Plugin(release, config, documents, _within(release, path))
+
+
+def _mig_managers(inventory: Inventory, cluster: str) -> Iterator[_Plugin]:
+    """The same of MIG manager, whose layouts stand in another ConfigMap."""
+    for release in mig_managers(inventory, cluster):
+        config = at(release.values, *_LAYOUTS)
+        if config and text(at(config, "name")) != _OF_THE_OPERATOR:
+            path = _within(release, _LAYOUTS)
+            without = "MIG manager does not start, and GPUs stay as they are"
+            yield _Plugin(release, config, "data", path, "its MIG layouts", without)
+
+
+def _within(release: Release, path: tuple[str, ...]) -> str:
+    above = map(str, release.paths.get((), ("values",))[1:])
+    return ".".join((*above, *path))
 
 
 def _sharing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
@@ -76,6 +96,8 @@ def _in_cluster(inventory: Inventory, cluster: str) -> Iterator[tuple[str, str] 
             continue
         yield from _default(plugin, own)
         keys |= own
+    for manager in _mig_managers(inventory, cluster):
+        yield from _keys(inventory, cluster, manager)
     for nodes in inventory.of(Nodes, cluster):
         yield from _label(nodes, plugins, keys if all_found else None)
 
@@ -146,9 +168,9 @@ def _missing_map(plugin: _Plugin, name: str, elsewhere: Sequence[str]) -> str:
     where = f"only in the namespace {', '.join(sorted(elsewhere))}" if elsewhere else "not at all"
     space = plugin.release.namespace
     return (
-        f"{at_start(plugin.title)} takes its sharing from the ConfigMap {name} in the namespace "
-        f"{space}, which is in this stack {where}. It must exist there, or the device plugin does "
-        f"not start. Make the ConfigMap in the namespace {space} and refer to its name in "
+        f"{at_start(plugin.title)} takes {plugin.takes} from the ConfigMap {name} in the namespace "
+        f"{space}, which is in this stack {where}. It must exist there, or {plugin.without}. "
+        f"Make the ConfigMap in the namespace {space} and refer to its name in "
         f"`values.{plugin.path}.name`."
     )
 
@@ -175,7 +197,8 @@ _MAKE_THE_MAP = (
 
 SHARING_CONFIG_EXISTS = StackRule(
     "sharing-config-exists",
-    "The device plugin's configuration must exist and hold every key that a node label names.",
+    "The configurations of the device plugin and of MIG manager must exist, and the plugin's hold "
+    "every key that a node label names.",
     check=_sharing,
     applies_to=(
         RELEASE,
