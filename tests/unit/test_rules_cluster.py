@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from finding_examples import TODAY, base, checked, findings, fixes, stack_file_text
+from finding_examples import TODAY, findings, fixes
 
 from eks_gpushare.catalog import Catalog, eks_versions
 from eks_gpushare.catalog import support as state
@@ -23,11 +23,6 @@ V135 = eks_versions()["1.35"]
 def support(version: str, today: date, **cluster: str) -> list[str]:
     fragment = {"cluster": {"version": version, **cluster}}
     return [code for code in SUPPORT if findings(fragment, code, today=today)]
-
-
-def fixes(fragment: dict[str, Any], code: str, today: date = TODAY) -> list[str]:
-    text = stack_file_text(merge_values(base(), fragment))
-    return [each.fix for each in checked(text, today).findings if each.code == code]
 
 
 def day(when: date | None) -> date:
