@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from finding_examples import TODAY, findings, fixes
+from finding_examples import TODAY, base, findings, fixes
 
 from eks_gpushare.catalog import Catalog, eks_versions
 from eks_gpushare.catalog import support as state

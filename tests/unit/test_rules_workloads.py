@@ -557,8 +557,8 @@ FIXES: list[tuple[str, dict[str, Any], list[str]]] = [
         stack(replicas={"min": 0, "max": 2}),
         [
             (
-                "Write 1 or more. To have none while nothing is asked of it, set autoStop: true with "
-                "wake."
+                "Write 1 or more. To have none while nothing is asked of it, set autoStop: true "
+                "with wake."
             )
         ],
     ),

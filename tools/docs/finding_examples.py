@@ -110,9 +110,9 @@ def findings(
     return [(f.path, f.message) for f in _of_kind(fragment, code, region, today)]
 
 
-def fixes(fragment: dict[str, Any], code: str) -> list[str]:
+def fixes(fragment: dict[str, Any], code: str, today: date = TODAY) -> list[str]:
     """What the findings of a kind say is to be done, in the base with a fragment merged over it."""
-    return [f.fix for f in _of_kind(fragment, code)]
+    return [f.fix for f in _of_kind(fragment, code, today=today)]
 
 
 def _of_kind(
