@@ -569,11 +569,7 @@ def test_other_mistakes_that_a_rule_is_for(
 
 
 def test_each_check_of_the_inventory_is_some_rule_s() -> None:
-    named = {rule.id for edge in EDGES for rule in edge.rules}
-    # A warning, and the rule on what autoscalers are told is mandatory.
-    elsewhere = {"GPU1142"}
-
-    assert named - judging_edges() == elsewhere
+    assert {rule.id for edge in EDGES for rule in edge.rules} <= judging_edges()
 
 
 def test_a_configuration_that_is_mounted_is_one_of_the_program(
@@ -642,9 +638,7 @@ def test_the_layouts_of_mig_manager_are_looked_for_where_it_finds_them(
     found = judged("sharing-config-exists", made)
 
     assert [name for name, _ in found] == ["plugin"] * bool(where)
-    for _, message in found:
-        assert f"which is in this stack {where}. It must exist there, or MIG manager" in message
-        assert "refer to its name in `values.migManager.config.name`." in message
+    assert all(where in message for _, message in found)
     made["plugin"][1]["values"]["migManager"]["enabled"] = False
     assert judged("sharing-config-exists", made) == []
 
@@ -658,7 +652,7 @@ def test_a_configuration_of_mig_manager_that_is_not_known_is_said(
 
     with pytest.raises(UnknownValueError) as said:
         judged("sharing-config-exists", made)
-    assert "values.migManager.config" in said.value.message
+    assert "MIG manager's ConfigMap of the Release plugin" in said.value.message
 
 
 def test_autoscalers_of_different_workloads_are_no_twins(
