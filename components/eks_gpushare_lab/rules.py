@@ -329,7 +329,7 @@ NOT_IDLE = Rule(
 EMPTY_SOONER = Rule(
     "GPU970",
     "info",
-    "With --until-idle, Karpenter takes empty nodes away sooner than the stack says.",
+    "An autoscaler sees its nodes, and takes empty ones away, sooner than it would on EKS.",
     "Nobody waits minutes to see that they go; which nodes go and how many at a time is the same.",
     "https://karpenter.sh/docs/concepts/disruption/#consolidation",
 )
