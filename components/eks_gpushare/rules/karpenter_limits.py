@@ -11,7 +11,7 @@ from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.karpenter.limits import promised_by_type
-from eks_gpushare.sharing.scaling import NODES, limits_by_type, most_by_type
+from eks_gpushare.sharing.scaling import NODES, limits_by_type, most_by_type, static_nodes
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
@@ -91,12 +91,30 @@ def limits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if fault := _fault(given, whole=shares or resource == "pods"):
             fix = "Write a number such as 40, or 256Gi of memory."
             yield BAD_LIMIT.finding((*at, resource), f"{resource}: {fault}", fix)
-        elif pool.is_static or nodes is None:
-            continue  # which has other rules
+        elif pool.is_static:
+            yield from _static(name, pool, resource)
+        elif nodes is None:
+            continue
         elif resource == NODES or (shares and not _is_had(pool, resource, nodes)):
             yield IDLE_LIMIT.finding((*at, resource), *_idle(resource, nodes))
         else:
             yield from _too_small(ctx, name, pool, resource, nodes)
+
+
+def _static(name: str, pool: Pool, resource: str) -> Iterator[Finding]:
+    """Findings on the limit of a static pool; what is none of nodes has another rule."""
+    limit, wanted = _limit(pool, resource), static_nodes(pool)
+    if resource == NODES and limit < wanted:
+        yield FORBIDDING_LIMIT.finding(
+            ("pools", name, "karpenter", "limits", resource),
+            f"The pool keeps {wanted} nodes, more than the limit of {limit}.",
+            f"Set {wanted + 1} or more, so that one can be exchanged, or lower nodes.desired.",
+        )
+
+
+def _limit(pool: Pool, resource: str) -> Fraction:
+    given = (pool.karpenter and pool.karpenter.limits) or {}
+    return quantity(str(given.get(resource))) or Fraction(0)
 
 
 def _fault(given: int | str, *, whole: bool) -> str | None:
