@@ -213,6 +213,14 @@ def test_roles_have_the_boundary_and_path_of_the_account(karpenter: Callable[...
             {"feature_gates": {"nodeOverlays": True}},
             "Karpenter has no feature gate nodeOverlays. Did you mean nodeOverlay?",
         ),
+        (
+            {"chart": {"values": {"settings": {"clusterName": "other"}}}},
+            "chart.values.settings.clusterName: settings.clusterName is derived from the stack",
+        ),
+        (
+            {"replicas": 3, "chart": {"values": {"replicas": 2}}},
+            "chart.values.replicas: replicas is derived from the stack: it is ",
+        ),
         ({"replica": 2}, "replica: replica is not an argument. Did you mean replicas?"),
     ],
 )

@@ -479,6 +479,60 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         ),
     ),
     (
+        static({"desired": 3}, limits={"nodes": 2}),
+        "GPU745",
+        f"{GPU}.karpenter.limits.nodes",
+        "The pool keeps 3 nodes, more than the limit of 2.",
+    ),
+    (
+        static({"desired": 3}, limits={"nodes": "3"}),
+        "GPU759",
+        f"{GPU}.karpenter.limits.nodes",
+        "The limit of 3 is as many nodes as the pool has, so none can be exchanged.",
+    ),
+    (
+        own(budgets=[{"nodes": 1}, {"nodes": 0, "schedule": "@daily", "duration": "0h"}]),
+        "GPU749",
+        f"{GPU}.karpenter.budgets[1].duration",
+        "After 0h the budget would be over before it holds.",
+    ),
+    *(
+        (
+            values(given),
+            "GPU741",
+            f"charts.karpenter.values.{path}",
+            f"{path} is derived from the stack: it {role}.",
+        )
+        for given, path, role in (
+            (
+                {"settings": {"clusterName": "other"}},
+                "settings.clusterName",
+                "is the cluster whose nodes it makes",
+            ),
+            (
+                {"settings": {"interruptionQueue": ""}},
+                "settings.interruptionQueue",
+                "is the queue that is told of interruptions",
+            ),
+            (
+                {"serviceAccount": {"create": False}},
+                "serviceAccount.create",
+                "makes the account that has the role",
+            ),
+            (
+                {"serviceAccount": {"name": "scaler"}},
+                "serviceAccount.name",
+                "is the account that has the role",
+            ),
+            (
+                {"fullnameOverride": "scaler"},
+                "fullnameOverride",
+                "is the name of the account that has the role",
+            ),
+            ({"replicas": 1}, "replicas", "is karpenter.replicas"),
+        )
+    ),
+    (
         karpenter(maxUnavailable=2),
         "GPU422",
         f"{GPU}.maxUnavailable",
@@ -641,6 +695,13 @@ RIGHT: list[dict[str, Any]] = [
     values({"settings": {"batchMaxDuration": "20s"}, "controller": {"env": [{"name": "A"}]}}),
     values(gates(nodeOverlay=True, staticCapacity=False, capacityBuffer=True)),
     values(gates(nodeOverlay="true")),
+    values({"replicas": 2, "serviceAccount": {"create": True, "annotations": {"a": "b"}}}),
+    values({"nameOverride": "", "settings": {"clusterEndpoint": "https://x", "isolatedVPC": True}}),
+    {
+        **values({"settings": {"interruptionQueue": "theirs"}}),
+        "karpenter": {"interruptionQueue": False},
+    },
+    static({"desired": 2}, limits={"nodes": 3}),
     values(gates(nodeOverlay=False), sharing={"mode": "exclusive"}),
     karpenter(sharing={"mode": "mps", "replicas": 3}),
     karpenter(

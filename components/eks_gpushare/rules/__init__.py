@@ -127,6 +127,10 @@ def _pods(environment: Environment) -> bool:
     return _warm(environment) or _workloads(environment)
 
 
+def _namespaces(environment: Environment) -> bool:
+    return environment.karpenter is not None or _pods(environment)
+
+
 def _any(_: Environment) -> bool:
     return True
 
@@ -166,6 +170,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "node_settings": _node_settings,
     "user_data": _node_settings,
     "names": _any,
+    "namespaces": _namespaces,
     "tags": _tags,
     "placeholders": _any,
     "taken_taints": _taints,

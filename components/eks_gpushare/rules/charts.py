@@ -180,6 +180,7 @@ def undone(
     given: Mapping[str, Any],
     derived: Mapping[str, Any],
     roles: Mapping[str, str],
+    source: str = "the pools",
 ) -> Iterator[Finding]:
     """Findings on given values that change what is derived.
 
@@ -189,6 +190,7 @@ def undone(
         given: Values that the stack gives.
         derived: Values that come from the plan.
         roles: What each of the latter that must stay does, by its path.
+        source: What it is derived from.
     """
     result = merge_values(derived, given)
     for path in _paths(given):
@@ -200,8 +202,8 @@ def undone(
             if touched and (own is _NOTHING or value_at(result, place, _NOTHING) != own):
                 yield code.finding(
                     ("charts", chart, "values", *path),
-                    f"{place} is derived from the pools: it {role}.",
-                    "Remove it, and change the pools instead.",
+                    f"{place} is derived from {source}: it {role}.",
+                    f"Remove it, and change {source} instead.",
                 )
 
 

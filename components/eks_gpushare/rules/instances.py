@@ -310,10 +310,16 @@ def fractional_gpus(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 ("pools", name, "instanceTypes", index),
                 f"{found.name} has {found.gpu_fraction:g} of one {gpu.model}: the node advertises "
                 f"it as 1 GPU, the EC2 API counts {found.api_gpu_count}.",
-                "Nothing to change: the stack tells Karpenter by a NodeOverlay."
-                if pool.provisioner == "karpenter"
-                else "Nothing to change for a fixed number of nodes; an autoscaler has to be told.",
+                _who_is_told(pool),
             )
+
+
+def _who_is_told(pool: Pool) -> str:
+    if pool.provisioner == "karpenter":
+        return "Nothing to change: the stack tells Karpenter by a NodeOverlay."
+    if pool.provisioner == "managedNodeGroup" and pool.scaled_by == "autoscaler":
+        return "Nothing to change: a tag of the node group tells Cluster Autoscaler."
+    return "Nothing to change for a fixed number of nodes; an autoscaler has to be told."
 
 
 def _indexed(ctx: Context, pool: Pool) -> list[tuple[int, tuple[InstanceType, Gpu]]]:

@@ -11,7 +11,7 @@ from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.karpenter.limits import promised_by_type
-from eks_gpushare.sharing.scaling import NODES, most_by_type
+from eks_gpushare.sharing.scaling import NODES, most_by_type, static_nodes
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
@@ -92,13 +92,25 @@ def limits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if isinstance(limit, str):
             fix = "Write a number such as 40, or 256Gi of memory."
             yield BAD_LIMIT.finding((*at, resource), f"{resource}: {limit}", fix)
-        elif pool.is_static or nodes is None:
-            continue  # which has other rules
+        elif pool.is_static:
+            yield from _static((*at, resource), resource, limit, static_nodes(pool))
+        elif nodes is None:
+            continue
         elif resource == NODES or (shares and not _is_had(pool, resource, nodes)):
             yield IDLE_LIMIT.finding((*at, resource), *_idle(resource, nodes))
         else:
             has = _by_type(ctx, resource, nodes)
             yield from _too_small((*at, resource), resource, str(given), limit, has)
+
+
+def _static(at: FieldPath, resource: str, limit: Fraction, wanted: int) -> Iterator[Finding]:
+    """Findings on the limit of a static pool; what is none of nodes has another rule."""
+    if resource == NODES and limit < wanted:
+        yield FORBIDDING_LIMIT.finding(
+            at,
+            f"The pool keeps {wanted} nodes, more than the limit of {limit}.",
+            f"Set {wanted + 1} or more, so that one can be exchanged, or lower nodes.desired.",
+        )
 
 
 def _read(given: int | str, *, whole: bool) -> Fraction | str:

@@ -183,7 +183,9 @@ def _beyond(at: FieldPath, detail: ErrorDetails) -> Finding:
     given, limits = detail["input"], detail["ctx"]
     if detail["type"] == "too_long":
         return too_large(at, f"A mapping of {len(given):,} entries", limits["max_length"])
-    return too_large(at, format_value(given), limits["le"])
+    most = f"{int(limits['le']):,}"  # each is a whole number
+    message = f"{format_value(given)} is more than {most}, the most that is allowed."
+    return shape_rules.TOO_LARGE.finding(at, message, f"Write {most} or less.")
 
 
 def _below(at: FieldPath, given: Any, least: float) -> Finding:
