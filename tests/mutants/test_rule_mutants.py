@@ -248,6 +248,17 @@ def test_some_of_our_own_conditions_are_held(module: str, tests: list[str]) -> N
     assert list(open_of(module, Result(**found))) == []
 
 
+def test_an_example_of_a_finding_is_checked_anew_by_each_of_its_tests() -> None:
+    """Its tests keep what was found, and none but the first would notice anything."""
+    module, tests = "components/eks_gpushare/rules/roles.py", "tests/unit/test_finding_examples.py"
+    right = f"{tests}::test_the_right_side_has_neither_the_finding_nor_an_error[GPU320]"
+    wrong = f"{tests}::test_the_wrong_side_has_the_finding_at_its_path[GPU320]"
+
+    found = _command(ROOT, module, "--tests", wrong, right)[module]
+    assert found["tried"] > 5
+    assert found["survived"] == found["untested"] == []
+
+
 def _measured() -> dict[str, Any]:
     found = json.loads(invert.RESULTS.read_text(encoding="utf-8"))
     assert isinstance(found, dict)

@@ -46,7 +46,10 @@ CHECKS: dict[str, tuple[Any, Any]] = {
     "pool": (GpuPoolSpec, component_rules.check_pool),
     "workload": (SharedWorkloadSpec, component_rules.check_shared_workload),
 }
-POOL = {"instanceTypes": ["g5.xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4}}
+POOL: dict[str, Any] = {
+    "instanceTypes": ["g5.xlarge"],
+    "sharing": {"mode": "timeSlicing", "replicas": 4},
+}
 SERVED = {"name": "gpu", **POOL}
 OF_AUTOSCALER = {"version": "1.35", "pools": ["gpu"], "nodes": [{}]}
 WORKLOAD = {"name": "w", "image": "registry.example.com/w:1.0", "served": [SERVED]}
@@ -187,11 +190,12 @@ def test_places_of_charts_are_those_of_the_component(
 
     check = Check(look, Scope.CHARTS, (RULE,), Runs.EVERYWHERE, by_manager=False)
     monkeypatch.setattr(component_rules, "checks_of", lambda _: (check,))
-    given: dict[str, Any] = {
+    needed: dict[str, dict[str, Any]] = {
         "autoscaler": OF_AUTOSCALER,
         "efa": {"pools": ["gpu"]},
         "keda": {"prometheus": ADDRESS},
-    }.get(component, {})
+    }
+    given = needed.get(component, {})
 
     spec, run = CHECKS[component]
     [found] = run(read_block(spec, given, by_alias=True).block)

@@ -404,7 +404,10 @@ def test_profiles_without_attributes_need_no_newer_one(given: dict[str, Any]) ->
             "Take one of https://nvidia.github.io/k8s-device-plugin/index.yaml.",
         ),
         (autoscaler(version="9.57.9"), "Did you mean 9.57.0?"),
-        (autoscaler(version="9.13.1-rc.1"), "Did you mean 9.13.1?"),
+        (
+            autoscaler(version="9.13.1-rc.1"),
+            "Take one of https://kubernetes.github.io/autoscaler/index.yaml.",
+        ),
     ],
 )
 def test_a_version_that_was_never_published(given: dict[str, Any], fix: str) -> None:
