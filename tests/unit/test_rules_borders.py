@@ -26,7 +26,10 @@ VPC = {"zones": None, "vpcId": "vpc-07c1f29d6e4b8a35d", "privateSubnetIds": SUBN
 CUSTOM = {"id": "ami-7c1f29d64e6a8d1b0", "family": "al2023", "driverIncluded": True}
 OWN_IMAGE = {"amiFamily": "custom", "amiVersion": None, "customAmi": CUSTOM}
 OWN_BOTTLEROCKET = {**OWN_IMAGE, "customAmi": {**CUSTOM, "family": "bottlerocket"}}
-KARPENTER = {"provisioner": "karpenter", "nodes": {"min": None, "desired": None, "max": 4}}
+KARPENTER: dict[str, Any] = {
+    "provisioner": "karpenter",
+    "nodes": {"min": None, "desired": None, "max": 4},
+}
 BOTTLEROCKET = {"amiFamily": "bottlerocket", "amiVersion": "1.65.0-0be31b34"}
 OPERATOR = {"gpuStack": {"manager": "gpuOperator"}}
 BY_RESERVATION = {"id": "cr-7c1f29d64e6a8d1b0"}

@@ -10,7 +10,7 @@ import yaml
 from finding_examples import base, checked, findings, stack_file_text
 
 from eks_gpushare.catalog import Catalog, gpu_instance_types
-from eks_gpushare.config.base import converted
+from eks_gpushare.config.base import converted, partial_model
 from eks_gpushare.config.component_specs import ClusterFacts, EnvironmentSpec
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.rules import lookups
@@ -370,7 +370,7 @@ def test_zones_of_system_nodes_are_among_those_that_were_looked_up() -> None:
 def test_what_aws_says_of_an_existing_cluster_is_to_be_given(
     existing: dict[str, str], told: bool
 ) -> None:
-    facts = ClusterFacts.model_construct(version="1.35")
+    facts = partial_model(ClusterFacts, version="1.35")
     environment = parse({"cluster": {"existing": existing}, "pools": {}}).environment
     assert environment is not None
     spec = converted(EnvironmentSpec, environment, cluster_facts=facts if told else None)
