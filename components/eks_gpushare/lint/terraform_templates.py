@@ -107,7 +107,7 @@ def _local(address: str) -> str:
     bare = _INDEX.sub(lambda found: "_" * len(found[0]), address)
     parts = bare.split(".")
     start = 0
-    while len(parts) > 2 and parts[0] == "module":  # noqa: PLR2004  (`module` and its name)
-        start += len(parts[0]) + len(parts[1]) + 2
+    while parts[:1] == ["module"]:
+        start += len(".".join(parts[:2])) + 1
         parts = parts[2:]
     return address[start:]
