@@ -13,7 +13,9 @@ from pulumi_policy import EnforcementLevel
 from pulumi_policy.policy import _NotApplicableError
 from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE, UnknownValueError
 
+from eks_gpushare.findings.rule import rules_in
 from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.lint.rules import kubernetes
 from gpushare_policies import POLICIES
 from gpushare_policies.reading.edges import judging_edges
 from gpushare_policies.rule import StackRule
@@ -310,6 +312,40 @@ def misspelt_value(made: Program) -> None:
     _values(made)["toleration"] = GPU
 
 
+def strange_toleration(made: Program) -> None:
+    _pod_of(made)["tolerations"] = [*GPU, {"key": "team", "operator": "exists"}]
+
+
+def number_for_text(made: Program) -> None:
+    _pod_of(made)["containers"][0]["env"] = [{"name": "WORKERS", "value": 4.0}]
+
+
+def field_of_another(made: Program) -> None:
+    _pod_of(made)["containers"][0]["nodeSelector"] = {"team": "ml"}
+
+
+def old_version(made: Program) -> None:
+    made["app"] = ("kubernetes:extensions/v1beta1:Deployment", made["app"][1])
+
+
+def spark_without_vendor(made: Program) -> None:
+    conf = {"spark.executor.resource.gpu.amount": "1"}
+    spec = {"sparkConf": conf, "executor": {"instances": 1.0}}
+    made["etl"] = (
+        "kubernetes:sparkoperator.k8s.io/v1beta2:SparkApplication",
+        {"metadata": {"name": "etl", "namespace": "team"}, "spec": spec},
+    )
+
+
+def gpu_for_all(made: Program) -> None:
+    limits = [{"type": "Container", "default": {"nvidia.com/gpu": "1"}}]
+    metadata = {"name": "limits", "namespace": "team"}
+    made["limits"] = (
+        "kubernetes:core/v1:LimitRange",
+        {"metadata": metadata, "spec": {"limits": limits}},
+    )
+
+
 BROKEN: dict[str, tuple[Callable[[Program], None], str]] = {
     "gpu-stack-tolerates-taints": (no_tolerations, "plugin"),
     "gpu-nodes-have-device-plugin": (no_plugin, "nodes"),
@@ -340,6 +376,8 @@ BROKEN: dict[str, tuple[Callable[[Program], None], str]] = {
     "gpu-workloads-keep-pods": (no_budget, "app"),
     "chart-values-known": (misspelt_value, "plugin"),
     "shares-within-reach": (more_shares_than_pods, "nodes"),
+    "kubernetes-objects-valid": (strange_toleration, "app"),
+    "limit-ranges-give-no-gpu": (gpu_for_all, "limits"),
 }
 
 
@@ -487,6 +525,10 @@ def no_map_of_mig_manager(made: Program) -> None:
     ("rule", "breaking", "name", "said"),
     [
         ("autoscalers-know-shares", promised_by_a_raw_group, "nodes", "of 8 of nvidia.com/gpu"),
+        ("kubernetes-objects-valid", number_for_text, "app", "is 4, not text"),
+        ("kubernetes-objects-valid", field_of_another, "app", "has no field nodeSelector"),
+        ("kubernetes-objects-valid", old_version, "app", "has had no Deployment since"),
+        ("kubernetes-objects-valid", spark_without_vendor, "etl", "gpu.vendor is not set"),
         ("workloads-can-land", mig_of_no_type, "app", "can be cut into such a device"),
         ("sharing-config-exists", mounted, "plugin", "is in the namespace gpu"),
         ("sharing-config-exists", mounted_file, "plugin", "reads config.yaml of the ConfigMap"),
@@ -823,3 +865,22 @@ def test_a_raw_group_that_promises_right_or_is_of_no_cluster(
     made["nodes"][1]["tags"] = [{"key": key, "value": value} for key, value in tags]
 
     assert judged("autoscalers-know-shares", made) == []
+
+
+def test_a_limit_range_of_other_resources_or_at_most_gives_no_gpu(
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    made = copy.deepcopy(program())
+    gpu_for_all(made)
+    made["limits"][1]["spec"]["limits"] = [
+        {"type": "Container", "default": {"cpu": "1"}, "max": {"nvidia.com/gpu": "1"}}
+    ]
+
+    assert judged("limit-ranges-give-no-gpu", made) == []
+
+
+def test_each_finding_of_objects_is_some_rule_s() -> None:
+    """But those on files alone: what cannot be read, and comments."""
+    own = {rule.id for rule in rules_in(kubernetes)}
+
+    assert own - judging_edges() == set()
