@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.reports.report import Report as Found
     from eks_gpushare.stack_file.check import Report
+    from eks_gpushare.stack_file.silencing import Silenced
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,45 +46,58 @@ def run(options: argparse.Namespace) -> int:
         return WRONG_USAGE
     # Looking for pydantic's plugins reads the metadata of everything installed beside it.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    from eks_gpushare.findings.silenced import today
     from eks_gpushare.stack_file.check import check_file  # --help needs no pydantic
+    from eks_gpushare.stack_file.silencing import silenced
 
-    reports = [check_file(file, local_files=not options.no_files) for file in options.files]
+    found = [check_file(file, local_files=not options.no_files) for file in options.files]
+    reports = [silenced(each, today()) for each in found]
     written = write_outputs(
         outputs,
         text=lambda: _print_all(reports, quiet=options.quiet),
         document=lambda: {"files": [report.as_json() for report in reports]},
         report=lambda: _report(reports, quiet=options.quiet),
     )
-    if not written or not all(report.readable for report in reports):
+    if not written or not all(each.readable for each in found):
         return WRONG_USAGE
-    return FINE if all(report.ok for report in reports) else FOUND
+    return FINE if all(each.report.ok for each in reports) else FOUND
 
 
-def _report(reports: Sequence[Report], *, quiet: bool) -> Found:
+def _report(reports: Sequence[Silenced], *, quiet: bool) -> Found:
+    from eks_gpushare.findings.silenced import FAULTY_SILENCE, FOR_NOTHING, OVER
     from eks_gpushare.reports.findings import Located, report_of
     from eks_gpushare.rules import all_rules, defect_rules
 
     found = [
-        Located(finding, report.file, report.line_of(finding))
-        for report in reports
-        for finding in _shown(report, quiet=quiet)
+        Located(finding, each.report.file, each.report.line_of(finding))
+        for each in reports
+        for finding in _shown(each.report, quiet=quiet)
     ]
-    rules = {rule.id: rule for rule in (*all_rules(), *defect_rules())}
-    readable = all(report.readable for report in reports)
-    return report_of("check", [each.file for each in reports], found, rules, ended=readable)
+    away = [
+        (Located(one.finding, each.report.file, one.line), str(one.silence))
+        for each in reports
+        for one in each.away
+    ]
+    every = (*all_rules(), *defect_rules(), FAULTY_SILENCE, OVER, FOR_NOTHING)
+    rules = {rule.id: rule for rule in every}
+    readable = all(each.report.readable for each in reports)
+    files = [each.report.file for each in reports]
+    return report_of("check", files, found, rules, silenced=away, ended=readable)
 
 
 def _shown(report: Report, *, quiet: bool) -> list[Finding]:
     return [f for f in report.findings if not quiet or f.severity != "info"]
 
 
-def _print_all(reports: Sequence[Report], *, quiet: bool) -> None:
+def _print_all(reports: Sequence[Silenced], *, quiet: bool) -> None:
     for report in reports:
         _print(report, quiet=quiet)
 
 
-def _print(report: Report, *, quiet: bool) -> None:
+def _print(silenced: Silenced, *, quiet: bool) -> None:
+    report = silenced.report
     shown = _shown(report, quiet=quiet)
     verdict = "ok" if report.ok else "refused"
-    sys.stdout.write(f"{printable(report.file)}: {verdict}{counted(report.findings)}\n")
+    away = f", {len(silenced.away)} silenced" if silenced.away else ""
+    sys.stdout.write(f"{printable(report.file)}: {verdict}{counted(report.findings)}{away}\n")
     print_findings([(report.line_of(f), f) for f in shown], sys.stdout)

@@ -14,8 +14,12 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from eks_gpushare.findings.rule import Rule
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from eks_gpushare.findings.finding import Finding
 
 _MARK: Final = "eks-gpushare:"
 _COMMENT: Final = re.compile(
@@ -30,6 +34,28 @@ _WRITTEN: Final = re.compile(
 )
 _CODE: Final = re.compile(r"GPU[0-9]{3,4}")
 _NOTHING: Final = re.compile(r"[ \t]*(?:$|\#|//|<!--|---|[`~]{3})")
+_SILENCED = "https://github.com/eks-gpushare/eks-gpushare/blob/main/docs/lint.md#let-a-finding-be"
+FAULTY_SILENCE = Rule(
+    "GPU1011",
+    "warning",
+    "A comment that lets a finding be names it, a last day and a reason.",
+    "It does nothing: the finding counts.",
+    _SILENCED,
+)
+OVER = Rule(
+    "GPU1012",
+    "warning",
+    "A comment that lets a finding be is not past its last day.",
+    "The finding counts again, if it is still there.",
+    _SILENCED,
+)
+FOR_NOTHING = Rule(
+    "GPU1013",
+    "info",
+    "A comment that lets a finding be is for one that is there.",
+    "It would let a new one be that nobody has looked at.",
+    _SILENCED,
+)
 SHAPE: Final = "eks-gpushare: ignore GPU1234 until 2027-01-31 because REASON"
 """How one is written."""
 
@@ -139,3 +165,30 @@ def unused(silences: Iterable[Silence], used: Iterable[Silence]) -> Iterator[Sil
     """Those that let nothing be."""
     known = set(used)
     return (each for each in silences if each not in known)
+
+
+def about_comments(
+    given: Comments, used: Iterable[Silence], today: date
+) -> Iterator[tuple[Finding, Place]]:
+    """What is to be said of comments that are past their day, for nothing, or say too little.
+
+    Args:
+        given: The comments of a text.
+        used: Those that a finding is for.
+        today: What last days are compared with.
+    """
+    idle = set(unused(given.silences, used))
+    for each in given.silences:
+        codes = ", ".join(each.codes)
+        if not each.holds(today):
+            then = "nothing needs it any more" if each in idle else "what it was for counts again"
+            message = f"The comment that lets {codes} be ended with {each.until}: {then}."
+            fix = "Remove it, or give it a later day and a reason for it."
+            yield OVER.finding((), message, fix), each.place
+        elif each in idle:
+            message = f"No finding {codes} is on line {each.line}, so the comment is for nothing."
+            fix = "Remove it, or write it on the line that the finding names or above that."
+            yield FOR_NOTHING.finding((), message, fix), each.place
+    for fault in given.faulty:
+        message = f"The comment lets nothing be: it lacks {fault.lacks}."
+        yield FAULTY_SILENCE.finding((), message, f"Write {SHAPE}"), fault.place

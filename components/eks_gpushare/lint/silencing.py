@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.findings.silenced import SHAPE, comments, unused
+from eks_gpushare.findings.silenced import Comments, about_comments, comments
 from eks_gpushare.lint.document import Position
 from eks_gpushare.lint.report import Placed, Silenced
 from eks_gpushare.lint.rules.files import FAULTY_SILENCE, FOR_NOTHING, OVER, UNREADABLE
@@ -30,7 +30,7 @@ def silenced(
         today: What last days are compared with.
     """
     given = comments(text)
-    if not given.silences and not given.faulty:
+    if given == Comments():
         return list(found), ()
     kept: list[Placed] = []
     away: list[Silenced] = []
@@ -43,11 +43,8 @@ def silenced(
             kept.append(each)
         else:
             away.append(Silenced(each, holding))
-    kept += _about_themselves(given.silences, met, today)
-    for fault in given.faulty:
-        message = f"The comment lets nothing be: it lacks {fault.lacks}."
-        finding = FAULTY_SILENCE.finding((), message, f"Write {SHAPE}")
-        kept.append(Placed(finding, Position(*fault.place)))
+    for finding, place in about_comments(given, met, today):
+        kept.append(Placed(finding, Position(*place)))
     return kept, tuple(away)
 
 
@@ -55,23 +52,3 @@ def _is_for(silence: Silence, placed: Placed) -> bool:
     code = placed.finding.code
     at = placed.position.line if placed.position else 1
     return code in silence.codes and at == silence.line and code not in _NEVER
-
-
-def _about_themselves(
-    silences: Iterable[Silence], met: Iterable[Silence], today: date
-) -> Iterable[Placed]:
-    """What is to be said of comments that are past their day, or for nothing."""
-    met = list(met)
-    idle = set(unused(silences, met))
-    for each in silences:
-        codes = ", ".join(each.codes)
-        place = Position(*each.place)
-        if not each.holds(today):
-            then = "nothing needs it any more" if each in idle else "what it was for counts again"
-            message = f"The comment that lets {codes} be ended with {each.until}: {then}."
-            fix = "Remove it, or give it a later day and a reason for it."
-            yield Placed(OVER.finding((), message, fix), place)
-        elif each in idle:
-            message = f"No finding {codes} is on line {each.line}, so the comment is for nothing."
-            fix = "Remove it, or write it on the line that the finding names or above that."
-            yield Placed(FOR_NOTHING.finding((), message, fix), place)

@@ -67,6 +67,8 @@ class StackFile(NamedTuple):
     """The plain data of the environment; None if there is none."""
     region: str | None
     """`aws:region`."""
+    text: str = ""
+    """The file's text, which has comments."""
 
     @property
     def readable(self) -> bool:
@@ -110,7 +112,8 @@ def stack_file_of(content: bytes | str, name: str) -> StackFile:
         config = document.value.get("config") if isinstance(document.value, dict) else None
         if isinstance(config, dict):
             environment, region = config.get(ENVIRONMENT_KEY), region_of(config)
-    return StackFile(name, document, tuple(found), environment, region)
+    text = content if isinstance(content, str) else content.decode(errors="replace")
+    return StackFile(name, document, tuple(found), environment, region, text)
 
 
 def region_of(config: Mapping[str, Any]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.findings.silenced import FAULTY_SILENCE, FOR_NOTHING, OVER
 
 _YAML = "https://yaml.org/spec/1.2.2/"
 
@@ -34,25 +35,5 @@ TEMPLATE = Rule(
     "What a template makes depends on its values, so nothing in it is checked.",
     "https://helm.sh/docs/helm/helm_template/",
 )
-_SILENCED = "https://github.com/eks-gpushare/eks-gpushare/blob/main/docs/lint.md#let-a-finding-be"
-FAULTY_SILENCE = Rule(
-    "GPU1011",
-    "warning",
-    "A comment that lets a finding be names it, a last day and a reason.",
-    "It does nothing: the finding counts.",
-    _SILENCED,
-)
-OVER = Rule(
-    "GPU1012",
-    "warning",
-    "A comment that lets a finding be is not past its last day.",
-    "The finding counts again, if it is still there.",
-    _SILENCED,
-)
-FOR_NOTHING = Rule(
-    "GPU1013",
-    "info",
-    "A comment that lets a finding be is for one that is there.",
-    "It would let a new one be that nobody has looked at.",
-    _SILENCED,
-)
+
+__all__ = ["FAULTY_SILENCE", "FOR_NOTHING", "NOT_READ", "OVER", "TEMPLATE", "TWICE", "UNREADABLE"]

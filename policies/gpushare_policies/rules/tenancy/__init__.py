@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare_policies.rules.tenancy.limit_ranges_give_no_gpu import LIMIT_RANGES_GIVE_NO_GPU
 from gpushare_policies.rules.tenancy.roles_not_for_everybody import ROLES_NOT_FOR_EVERYBODY
 from gpushare_policies.rules.tenancy.roles_without_wildcards import ROLES_WITHOUT_WILDCARDS
 from gpushare_policies.rules.tenancy.service_accounts_not_admin import SERVICE_ACCOUNTS_NOT_ADMIN
@@ -31,5 +32,6 @@ RULES: tuple[AnyRule, ...] = (
     TENANTS_SHARE_NO_GPU,
     VISIBLE_DEVICES_LEAK_CLOSED,
     ROLES_NOT_FOR_EVERYBODY,
+    LIMIT_RANGES_GIVE_NO_GPU,
 )
 """The rules of this theme, a module each."""

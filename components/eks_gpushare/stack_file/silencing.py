@@ -1,0 +1,92 @@
+"""Comments of a stack file that let findings of `check` be.
+
+Errors are none of those: the program refuses the stack for them, whatever the file says of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eks_gpushare.findings.silenced import FAULTY_SILENCE, Comments, about_comments, comments
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.silenced import Place, Silence
+    from eks_gpushare.stack_file.check import Report
+
+
+class LetBe(NamedTuple):
+    """A finding that a comment lets be."""
+
+    finding: Finding
+    line: int | None
+    silence: Silence
+
+    def as_json(self) -> dict[str, Any]:
+        """As `check --json` prints it."""
+        told = {"until": str(self.silence.until), "reason": self.silence.reason}
+        return {**self.finding.as_json(), **told}
+
+
+class Silenced(NamedTuple):
+    """A report without what comments let be."""
+
+    report: Report
+    away: tuple[LetBe, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as `check --json` prints it."""
+        away = {"silenced": [each.as_json() for each in self.away]} if self.away else {}
+        return {**self.report.as_json(), **away}
+
+
+def silenced(report: Report, today: date) -> Silenced:
+    """What of a report counts, with what is to be said of the comments themselves.
+
+    Args:
+        report: What was found in a stack file.
+        today: What last days are compared with.
+    """
+    file = report.stack_file
+    given = comments(file.text) if file is not None and report.readable else Comments()
+    if file is None or given == Comments():
+        return Silenced(report)
+    kept: list[Finding] = []
+    away: list[LetBe] = []
+    met: list[Silence] = []
+    refused: dict[Silence, list[str]] = {}
+    for each in report.findings:
+        line = report.line_of(each)
+        meant = [one for one in given.silences if one.line == line and each.code in one.codes]
+        met += meant
+        holding = next((one for one in meant if one.holds(today)), None)
+        if holding is not None and each.severity == "error":
+            refused.setdefault(holding, []).append(each.code)
+            holding = None
+        if holding is None:
+            kept.append(each)
+        else:
+            away.append(LetBe(each, line, holding))
+    said = [_at(*each) for each in about_comments(given, met, today)]
+    said += [_at(_of_error(codes), one.place) for one, codes in refused.items()]
+    # Their places are those of the file, not of its environment.
+    stack_file = file._replace(findings=(*file.findings, *said))
+    found = report._replace(findings=(*kept, *said), stack_file=stack_file)
+    in_order = sorted(found.findings, key=lambda each: found.line_of(each) or 0)
+    return Silenced(found._replace(findings=tuple(in_order)), tuple(away))
+
+
+def _of_error(codes: list[str]) -> Finding:
+    named = ", ".join(dict.fromkeys(codes))
+    message = (
+        f"The comment does not let {named} be: it is an error, for which the program refuses the "
+        "stack."
+    )
+    return FAULTY_SILENCE.finding((), message, "Correct what the finding is about.")
+
+
+def _at(finding: Finding, place: Place) -> Finding:
+    return replace(finding, path=f"line {place.line}, column {place.column}")
