@@ -1,4 +1,4 @@
-"""What findings about a cluster and its endpoint advise, and how much of the internet is too much."""
+"""What findings about a cluster advise, and how much of the internet is too much."""
 
 from __future__ import annotations
 
