@@ -13,7 +13,9 @@ from pulumi_policy import EnforcementLevel
 from pulumi_policy.policy import _NotApplicableError
 from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE, UnknownValueError
 
+from eks_gpushare.findings.rule import rules_in
 from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.lint.rules import kubernetes
 from gpushare_policies import POLICIES
 from gpushare_policies.reading.edges import judging_edges
 from gpushare_policies.rule import StackRule
@@ -318,6 +320,40 @@ def types_of_two_kinds(made: Program) -> None:
     _nodes(made)["instanceTypes"] = ["g6.xlarge", "m6i.xlarge"]
 
 
+def strange_toleration(made: Program) -> None:
+    _pod_of(made)["tolerations"] = [*GPU, {"key": "team", "operator": "exists"}]
+
+
+def number_for_text(made: Program) -> None:
+    _pod_of(made)["containers"][0]["env"] = [{"name": "WORKERS", "value": 4.0}]
+
+
+def field_of_another(made: Program) -> None:
+    _pod_of(made)["containers"][0]["nodeSelector"] = {"team": "ml"}
+
+
+def old_version(made: Program) -> None:
+    made["app"] = ("kubernetes:extensions/v1beta1:Deployment", made["app"][1])
+
+
+def spark_without_vendor(made: Program) -> None:
+    conf = {"spark.executor.resource.gpu.amount": "1"}
+    spec = {"sparkConf": conf, "executor": {"instances": 1.0}}
+    made["etl"] = (
+        "kubernetes:sparkoperator.k8s.io/v1beta2:SparkApplication",
+        {"metadata": {"name": "etl", "namespace": "team"}, "spec": spec},
+    )
+
+
+def gpu_for_all(made: Program) -> None:
+    limits = [{"type": "Container", "default": {"nvidia.com/gpu": "1"}}]
+    metadata = {"name": "limits", "namespace": "team"}
+    made["limits"] = (
+        "kubernetes:core/v1:LimitRange",
+        {"metadata": metadata, "spec": {"limits": limits}},
+    )
+
+
 BROKEN: dict[str, tuple[Callable[[Program], None], str]] = {
     "gpu-stack-tolerates-taints": (no_tolerations, "plugin"),
     "gpu-nodes-have-device-plugin": (no_plugin, "nodes"),
@@ -350,6 +386,8 @@ BROKEN: dict[str, tuple[Callable[[Program], None], str]] = {
     "shares-within-reach": (more_shares_than_pods, "nodes"),
     "gpu-ami-type-named": (no_ami_type, "nodes"),
     "gpu-node-types-alike": (types_of_two_kinds, "nodes"),
+    "kubernetes-objects-valid": (strange_toleration, "app"),
+    "limit-ranges-give-no-gpu": (gpu_for_all, "limits"),
 }
 
 
@@ -540,6 +578,10 @@ def no_map_of_mig_manager(made: Program) -> None:
     ("rule", "breaking", "name", "said"),
     [
         ("autoscalers-know-shares", promised_by_a_raw_group, "nodes", "of 8 of nvidia.com/gpu"),
+        ("kubernetes-objects-valid", number_for_text, "app", "is 4, not text"),
+        ("kubernetes-objects-valid", field_of_another, "app", "has no field nodeSelector"),
+        ("kubernetes-objects-valid", old_version, "app", "has had no Deployment since"),
+        ("kubernetes-objects-valid", spark_without_vendor, "etl", "gpu.vendor is not set"),
         ("workloads-can-land", mig_of_no_type, "app", "can be cut into such a device"),
         ("sharing-config-exists", mounted, "plugin", "is in the namespace gpu"),
         ("sharing-config-exists", mounted_file, "plugin", "reads config.yaml of the ConfigMap"),
@@ -619,8 +661,8 @@ def _cut_by_manager(made: Program, namespace: str, **config: Any) -> None:
     ("namespace", "config", "where"),
     [
         ("gpu", {}, ""),
-        ("default", {}, "only in the namespace default"),
-        ("default", {"name": "lay-outs"}, "not at all"),
+        ("default", {}, "of MIG manager in default"),
+        ("default", {"name": "lay-outs"}, "which is not here"),
         ("default", {"name": "default-mig-parted-config"}, ""),  # which the operator makes
         ("default", {"data": {"config.yaml": "version: v1\nmig-configs: {}\n"}}, ""),
     ],
@@ -924,3 +966,75 @@ def test_a_raw_group_that_promises_right_or_is_of_no_cluster(
     made["nodes"][1]["tags"] = [{"key": key, "value": value} for key, value in tags]
 
     assert judged("autoscalers-know-shares", made) == []
+
+
+def test_a_limit_range_of_other_resources_or_at_most_gives_no_gpu(
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    made = copy.deepcopy(program())
+    gpu_for_all(made)
+    made["limits"][1]["spec"]["limits"] = [
+        {"type": "Container", "default": {"cpu": "1"}, "max": {"nvidia.com/gpu": "1"}}
+    ]
+
+    assert judged("limit-ranges-give-no-gpu", made) == []
+
+
+def test_each_finding_of_objects_is_some_rule_s() -> None:
+    """But those on files alone: what cannot be read, and comments."""
+    own = {rule.id for rule in rules_in(kubernetes)}
+
+    assert own - judging_edges() == set()
+
+
+PATCH = "kubernetes:networking.k8s.io/v1:NetworkPolicyPatch"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"policyTypes": ["Ingress"]},
+        {"podSelector": {}},
+        {"podSelector": {}, "policyTypes": ["Ingress"]},
+        {},
+    ],
+)
+def test_a_patch_of_a_policy_says_only_a_part_of_it(
+    spec: dict[str, Any], judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = copy.deepcopy(program())
+    made["traffic"] = (PATCH, {**made["traffic"][1], "spec": spec})
+
+    with pytest.raises(UnknownValueError) as said:
+        judged("tenant-namespaces-deny-traffic", made)
+    assert "the network policies of the namespace team" in said.value.message
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{"podSelector": {"matchLabels": {"app": "web"}}}, {"policyTypes": ["Egress"]}],
+)
+def test_a_patch_of_a_policy_that_is_none_for_all_pods(
+    spec: dict[str, Any], judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = copy.deepcopy(program())
+    made["traffic"] = (PATCH, {**made["traffic"][1], "spec": spec})
+    whole = copy.deepcopy(program())
+
+    assert [name for name, _ in judged("tenant-namespaces-deny-traffic", made)] == ["team"]
+    whole["part"] = made["traffic"]
+    assert judged("tenant-namespaces-deny-traffic", whole) == []
+
+
+def test_a_patch_of_a_quota_says_only_a_part_of_it(
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    made = copy.deepcopy(program())
+    token, props = made["quota"]
+    made["quota"] = (f"{token}Patch", {**props, "spec": {"hard": {"pods": "10"}}})
+
+    with pytest.raises(UnknownValueError) as said:
+        judged("tenant-namespaces-with-quota", made)
+    assert "the quotas of the namespace team" in said.value.message
+    made["quota"] = (f"{token}Patch", props)
+    assert judged("tenant-namespaces-with-quota", made) == []
