@@ -288,5 +288,7 @@ def test_what_tags_do_not_take_back_is_named() -> None:
         "and its nodes have none by that name."
     )
     assert problems(group, plugin(UNKNOWN), of=[promises.NOT_TAKEN_BACK]) == []
+    unheard = nodes("g9.xlarge", labels=PRESENT, promised={SHARED: "16"})
+    assert problems(unheard, RENAMED, of=[promises.NOT_TAKEN_BACK]) == []
     some = nodes("g5.12xlarge", labels=PRESENT, promised={SHARED: "16"})
     assert problems(some, sliced(), of=[promises.NOT_TAKEN_BACK]) == []

@@ -148,6 +148,20 @@ def test_a_mig_device_that_is_shared_is_one_of_some_gpu(name: str, said: str) ->
         assert each.finding.severity == ("warning" if "known" in said else "error")
 
 
+@pytest.mark.parametrize(
+    ("strategy", "fix"),
+    [
+        ("none", "Set flags.migStrategy: mixed."),
+        ("single", "Set flags.migStrategy: mixed, or share nvidia.com/gpu."),
+    ],
+)
+def test_a_mig_device_has_its_name_by_the_mixed_strategy(strategy: str, fix: str) -> None:
+    text = PLUGIN.replace("Strategy: none", f"Strategy: {strategy}")
+    (report,) = lint_files([GivenFile("a.yaml", text.replace("com/gpu", "com/mig-1g.5gb"))])
+
+    assert [each.finding.fix for each in report.found] == [fix]
+
+
 MPS = [
     (PLUGIN.replace("timeSlicing", "mps").replace("replicas: 4", "replicas: 49"), ["GPU1025"]),
     (PLUGIN.replace("timeSlicing", "mps").replace("com/gpu", "com/mig-1g.5gb"), ["GPU1025"]),
