@@ -13,6 +13,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.launch_templates import OF_OTHERS
 from eks_gpushare.lint.readers.terraform import TerraformReader
+from eks_gpushare.lint.terraform_configuration import Configuration
 from eks_gpushare.lint.terraform_objects import object_of
 from eks_gpushare.lint.terraform_templates import Templates
 from eks_gpushare.lint.texts import read_texts
@@ -182,7 +183,7 @@ def test_an_object_has_the_keys_of_kubernetes() -> None:
 
 @pytest.mark.parametrize("block", [[{"id": UNKNOWN}], [{"id": ""}], [{"name": UNKNOWN}], UNKNOWN])
 def test_templates_whose_ids_are_not_known_are_not_the_same(block: Any) -> None:
-    templates = Templates({})
+    templates = Templates(Configuration({}))
     for name in "ab":
         templates.add(f"{TEMPLATE}.{name}", {"id": UNKNOWN, "name": UNKNOWN})
 
@@ -193,7 +194,8 @@ def test_templates_whose_ids_are_not_known_are_not_the_same(block: Any) -> None:
 def test_what_is_no_reference_to_a_template_names_none(reference: str) -> None:
     block = {"id": {"references": [reference]}}
     where = {"address": f"{GROUP}.it", "expressions": {"launch_template": [block]}}
-    templates = Templates({"configuration": {"root_module": {"resources": [where]}}})
+    plan = {"configuration": {"root_module": {"resources": [where]}}}
+    templates = Templates(Configuration(plan))
     for name in "ab":
         templates.add(f"{TEMPLATE}.{name}", {})
 
