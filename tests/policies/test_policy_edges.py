@@ -884,3 +884,56 @@ def test_each_finding_of_objects_is_some_rule_s() -> None:
     own = {rule.id for rule in rules_in(kubernetes)}
 
     assert own - judging_edges() == set()
+
+
+PATCH = "kubernetes:networking.k8s.io/v1:NetworkPolicyPatch"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"policyTypes": ["Ingress"]},
+        {"podSelector": {}},
+        {"podSelector": {}, "policyTypes": ["Ingress"]},
+        {},
+    ],
+)
+def test_a_patch_of_a_policy_says_only_a_part_of_it(
+    spec: dict[str, Any], judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = copy.deepcopy(program())
+    made["traffic"] = (PATCH, {**made["traffic"][1], "spec": spec})
+
+    with pytest.raises(UnknownValueError) as said:
+        judged("tenant-namespaces-deny-traffic", made)
+    assert "the network policies of the namespace team" in said.value.message
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{"podSelector": {"matchLabels": {"app": "web"}}}, {"policyTypes": ["Egress"]}],
+)
+def test_a_patch_of_a_policy_that_is_none_for_all_pods(
+    spec: dict[str, Any], judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = copy.deepcopy(program())
+    made["traffic"] = (PATCH, {**made["traffic"][1], "spec": spec})
+    whole = copy.deepcopy(program())
+
+    assert [name for name, _ in judged("tenant-namespaces-deny-traffic", made)] == ["team"]
+    whole["part"] = made["traffic"]
+    assert judged("tenant-namespaces-deny-traffic", whole) == []
+
+
+def test_a_patch_of_a_quota_says_only_a_part_of_it(
+    judged: Callable[..., list[tuple[str, str]]],
+) -> None:
+    made = copy.deepcopy(program())
+    token, props = made["quota"]
+    made["quota"] = (f"{token}Patch", {**props, "spec": {"hard": {"pods": "10"}}})
+
+    with pytest.raises(UnknownValueError) as said:
+        judged("tenant-namespaces-with-quota", made)
+    assert "the quotas of the namespace team" in said.value.message
+    made["quota"] = (f"{token}Patch", props)
+    assert judged("tenant-namespaces-with-quota", made) == []
