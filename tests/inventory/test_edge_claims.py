@@ -8,6 +8,7 @@ import pytest
 from inventory_of import chart, codes, problems
 
 from eks_gpushare.inventory.device_configs import config_problems
+from eks_gpushare.inventory.edges import claims
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Workload
 from eks_gpushare.inventory.source import UNKNOWN, Source
 
@@ -400,3 +401,63 @@ MOST = of_mps(defaultActiveThreadPercentage=100)
 def test_what_it_takes_is_not(sharing: Any) -> None:
     assert list(config_problems("gpu.nvidia.com", settings(sharing))) == []
     assert list(config_problems("gpu.nvidia.com", settings({"strategy": UNKNOWN}))) == []
+
+
+def for_machines(kind: str, **fields: Any) -> dict[str, Any]:
+    """Settings of a device for virtual machines."""
+    return {"apiVersion": "resource.nvidia.com/v1beta1", "kind": kind, **fields}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        for_machines("VgpuDeviceConfig"),
+        for_machines(
+            "VgpuDeviceConfig", profile="NVIDIA L40S-12Q", profileID=1177, params={"a": "b"}
+        ),
+        for_machines("VfioDeviceConfig"),
+        for_machines(
+            "VfioDeviceConfig", iommu={"backendPolicy": "PreferIommuFD", "enableAPIDevice": True}
+        ),
+    ],
+)
+def test_settings_of_devices_for_machines_are_known(parameters: dict[str, Any]) -> None:
+    assert codes(claim(devices("gpu.nvidia.com", parameters)), complete=False) == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        (for_machines("VGPUDeviceConfig"), "VGPUDeviceConfig is no kind of settings."),
+        (for_machines("VgpuConfig"), "VgpuConfig is no kind of settings."),
+        (for_machines("VgpuDeviceConfig", sharing={}), "parameters has no field sharing."),
+        (
+            for_machines("VgpuDeviceConfig", profileID=-1),
+            "profileID is -1; it is the number of a vGPU type.",
+        ),
+        (for_machines("VfioDeviceConfig", profile="x"), "parameters has no field profile."),
+        (
+            for_machines("VfioDeviceConfig", iommu={"backendPolicy": "IommuFD"}),
+            "IommuFD is no policy of backends.",
+        ),
+    ],
+)
+def test_what_the_driver_refuses_of_them(parameters: dict[str, Any], said: str) -> None:
+    (found,) = problems(claim(devices("gpu.nvidia.com", parameters)), complete=False)
+
+    assert found.message.endswith(said)
+    assert found.rule is claims.BAD_CONFIG
+
+
+@pytest.mark.parametrize(
+    ("kind", "gate"),
+    [("VgpuDeviceConfig", "VGPUSupport"), ("VfioDeviceConfig", "PassthroughSupport")],
+)
+def test_devices_for_machines_have_a_gate(kind: str, gate: str) -> None:
+    wanted = claim(devices("gpu.nvidia.com", for_machines(kind)))
+    off = chart("nvidia-dra-driver-gpu", {}, version="25.12.0")
+    on = chart("nvidia-dra-driver-gpu", {"featureGates": {gate: True}}, version="25.12.0")
+
+    (found,) = problems(wanted, off, of=[claims.BAD_CONFIG], complete=False)
+    assert gate in found.message
+    assert problems(wanted, on, of=[claims.BAD_CONFIG], complete=False) == []

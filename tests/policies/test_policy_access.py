@@ -6,6 +6,7 @@ import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from gpushare_policies.rules.cluster.no_human_in_masters import NO_HUMAN_IN_MASTERS
+from gpushare_policies.rules.tenancy.service_accounts_not_admin import SERVICE_ACCOUNTS_NOT_ADMIN
 from gpushare_policies.tokens import ACCESS_ENTRY, CLUSTER_ROLE_BINDING, CONFIG_MAP, EKS_CLUSTER
 
 if TYPE_CHECKING:
@@ -242,3 +243,29 @@ def test_mappings_of_a_cluster_component_are_judged_where_its_aws_auth_is_unknow
     props = {**valid(EKS_CLUSTER), "roleMappings": [mapping], **change}
 
     assert len(violations(NO_HUMAN_IN_MASTERS, EKS_CLUSTER, props)) == violated
+
+
+SUBJECTS = [
+    {"kind": "ServiceAccount", "name": "builder", "namespace": "team"},
+    {"kind": "User", "name": "jane"},
+]
+
+
+@pytest.mark.parametrize(
+    "rule", [SERVICE_ACCOUNTS_NOT_ADMIN, NO_HUMAN_IN_MASTERS], ids=lambda rule: rule.name
+)
+@pytest.mark.parametrize(
+    ("kind", "is_admin"), [("ClusterRole", True), (None, True), ("Role", False)]
+)
+def test_a_role_of_a_namespace_may_have_any_name(
+    rule: Any, kind: str | None, is_admin: bool, violations: Callable[..., list[str]]
+) -> None:
+    role = {"kind": kind, "name": "cluster-admin"}
+    props = {
+        "metadata": {"name": "gpu", "namespace": "team"},
+        "roleRef": {key: each for key, each in role.items() if each is not None},
+        "subjects": SUBJECTS,
+    }
+    binding = "kubernetes:rbac.authorization.k8s.io/v1:RoleBinding"
+
+    assert bool(violations(rule, binding, props)) is is_admin

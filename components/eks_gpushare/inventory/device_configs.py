@@ -1,7 +1,9 @@
 """Settings of devices that NVIDIA's driver of dynamic resource allocation takes in claims.
 
 Source: `sharing.go` and `validate.go` in `api/nvidia.com/resource/v1beta1` of
-https://github.com/NVIDIA/k8s-dra-driver-gpu (November 2026). The driver decodes them strictly.
+https://github.com/NVIDIA/k8s-dra-driver-gpu, and `vgpuconfig.go` beside them since the driver is at
+https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu (November 2026). The driver decodes them
+strictly.
 """
 
 from __future__ import annotations
@@ -24,7 +26,20 @@ API: Final = "resource.nvidia.com/v1beta1"
 GATES: Final = {"TimeSlicing": "TimeSlicingSettings", "MPS": "MPSSupport"}
 """Gates of the driver without which a strategy is not known to it."""
 INTERVALS: Final = ("Default", "Short", "Medium", "Long")
-_KINDS: Final = ("GpuConfig", "MigDeviceConfig", "VfioDeviceConfig")
+_SHARED: Final = ("GpuConfig", "MigDeviceConfig")
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(_SHARED, ("sharing",)),
+    "VfioDeviceConfig": ("iommu",),
+    "VgpuDeviceConfig": ("profile", "profileID", "params"),
+}
+"""Kinds with their fields; the last two are of devices for virtual machines."""
+GATES_OF_KINDS: Final = {
+    "VfioDeviceConfig": "PassthroughSupport",
+    "VgpuDeviceConfig": "VGPUSupport",
+}
+"""Gates of the driver without which it has no devices of a kind."""
+_IOMMU: Final = ("backendPolicy", "enableAPIDevice")
+_POLICIES: Final = ("LegacyOnly", "PreferIommuFD")
 _MEBIBYTE: Final = 2**20
 _SETTINGS: Final = {"TimeSlicing": "timeSlicingConfig", "MPS": "mpsConfig"}
 _MPS_KEYS: Final = (
@@ -59,15 +74,37 @@ def config_problems(driver: Any, parameters: Any) -> Iterator[ConfigProblem]:
             (*place, "apiVersion"), f"{version} is no version of settings.", f"Write {API}."
         )
         return
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         listed = ", ".join(_KINDS)
         yield ConfigProblem((*place, "kind"), f"{kind} is no kind of settings.", f"Use {listed}.")
         return
-    known = ["apiVersion", "kind", *(["sharing"] if kind != "VfioDeviceConfig" else [])]
-    yield from _unknown(place, parameters, known)
+    yield from _unknown(place, parameters, ["apiVersion", "kind", *_KINDS[kind]])
     sharing = at(parameters, "sharing")
-    if isinstance(sharing, Mapping) and kind != "VfioDeviceConfig":
+    if isinstance(sharing, Mapping) and kind in _SHARED:
         yield from _sharing((*place, "sharing"), sharing, kind)
+    elif kind == "VfioDeviceConfig":
+        yield from _iommu((*place, "iommu"), at(parameters, "iommu"))
+    elif kind == "VgpuDeviceConfig":
+        yield from _vgpu(place, at(parameters, "profileID"))
+
+
+def _iommu(place: FieldPath, given: Any) -> Iterator[ConfigProblem]:
+    yield from _unknown(place, given, list(_IOMMU))
+    policy = at(given, _IOMMU[0])
+    if policy not in (None, "", UNKNOWN, *_POLICIES):
+        fix = f"Write one of {', '.join(_POLICIES)}."
+        yield ConfigProblem((*place, _IOMMU[0]), f"{policy} is no policy of backends.", fix)
+
+
+def _vgpu(place: FieldPath, profile: Any) -> Iterator[ConfigProblem]:
+    if profile in (None, UNKNOWN):
+        return
+    if isinstance(profile, bool) or not isinstance(profile, int) or profile < 0:
+        yield ConfigProblem(
+            (*place, "profileID"),
+            f"profileID is {profile}; it is the number of a vGPU type.",
+            "Write the number, or leave it to the device that is allocated.",
+        )
 
 
 def _unknown(place: FieldPath, given: Any, known: list[str]) -> Iterator[ConfigProblem]:

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.plain import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gpushare_policies.reading.on_objects import ObjectCheck, Subject
     from gpushare_policies.rule import Unjudged
@@ -28,6 +29,15 @@ def by_either_name(check: ObjectCheck) -> ObjectCheck:
         yield from check(replace(subject, object=replace(subject.object, body=body)))
 
     return look
+
+
+def cluster_role(binding: Mapping[str, Any]) -> Any:
+    """The ClusterRole that a binding gives; empty where it is a Role of a namespace's own.
+
+    Such a one may bear any name, and has no rights but those written in it.
+    """
+    kind, name = (text(at(binding, "roleRef", key)) for key in ("kind", "name"))
+    return "" if kind == "Role" else name
 
 
 def _account(given: Any) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, some
+from eks_gpushare.inventory.values import at, partly_known, some
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.program_objects import Placed, objects_in
 from gpushare_policies.rule import Setting, Unjudged
@@ -88,8 +88,13 @@ def _tenant_namespaces(
         for each in others:
             sure = UNKNOWN not in (each.namespace, space.name)
             if each.cluster == cluster and (each.namespace == space.name or not sure):
-                space.objects.append(each.object)
+                space.objects.append(_whole(each.object))
         yield space
+
+
+def _whole(given: KubernetesObject) -> KubernetesObject:
+    """An object, of which a patch says only a part: what it leaves out is in the cluster."""
+    return replace(given, body=partly_known(given.body)) if given.patch else given
 
 
 def _is_tenant(labels: Any, label: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.inventory.device_configs import GATES, config_problems
+from eks_gpushare.inventory.device_configs import GATES, GATES_OF_KINDS, config_problems
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -61,7 +61,7 @@ CLAIM_SHAPE: Final = Rule(
 DRIVER_CHARTS: Final = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 """Names of the chart of NVIDIA's driver, the old one and the new."""
 OF_NVIDIA: Final = (
-    *("gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com"),
+    *("gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com", "vgpu.gpu.nvidia.com"),
     *("compute-domain-daemon.nvidia.com", "compute-domain-default-channel.nvidia.com"),
 )
 """Classes that the chart makes."""
@@ -210,21 +210,34 @@ def _configs(
         for found in config_problems(at(opaque, "driver"), at(opaque, "parameters")):
             path = (*where, *found.place)
             yield Problem(BAD_CONFIG, claim.source, path, f"{title}: {found.message}", found.fix)
-        strategy = at(opaque, "parameters", "sharing", "strategy")
-        gate = GATES.get(strategy) if isinstance(strategy, str) else None
-        for chart in charts:
-            on = True if gate is None else _is_on(chart, gate)
-            if on is None:
-                what = f"the feature gates of {chart.source.name}"
-                yield NotSeen(BAD_CONFIG, chart.source, what)
-            if on is not False:
-                continue
+        for gate, what, path in _gated(at(opaque, "parameters")):
+            yield from _without_gate(claim, charts, gate, what, (*where, "parameters", *path))
+
+
+def _gated(parameters: Any) -> Iterator[tuple[str, str, FieldPath]]:
+    """Gates of the driver that settings need, with what needs them and where it stands."""
+    kind, strategy = at(parameters, "kind"), at(parameters, "sharing", "strategy")
+    if isinstance(strategy, str) and strategy in GATES:
+        yield GATES[strategy], f"the strategy {strategy}", ("sharing", "strategy")
+    if isinstance(kind, str) and kind in GATES_OF_KINDS:
+        yield GATES_OF_KINDS[kind], f"a {kind}", ("kind",)
+
+
+def _without_gate(
+    claim: DeviceClaim, charts: Sequence[Release], gate: str, what: str, place: FieldPath
+) -> Iterator[Judgement]:
+    for chart in charts:
+        on = _is_on(chart, gate)
+        if on is None:
+            unseen = f"the feature gates of {chart.source.name}"
+            yield NotSeen(BAD_CONFIG, chart.source, unseen)
+        elif not on:
             yield Problem(
                 BAD_CONFIG,
                 claim.source,
-                (*where, "parameters", "sharing", "strategy"),
-                f"{title} has the strategy {strategy}, and {chart.source.name} does not switch on "
-                f"{gate}, which is off by default.",
+                place,
+                f"{at_start(claim.source.name)} has {what}, and {chart.source.name} does not "
+                f"switch on {gate}, which is off by default.",
                 f"Set `featureGates.{gate}: true` of the chart.",
             )
 

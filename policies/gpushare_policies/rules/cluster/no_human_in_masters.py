@@ -11,6 +11,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import each, given, is_true, peek, read
+from gpushare_policies.reading.accounts import cluster_role
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.rule import Rule, Unjudged, cis
@@ -98,7 +99,7 @@ def _aws_auth(subject: Subject) -> Iterator[str | Unjudged]:
 
 
 def _binding(subject: Subject) -> Iterator[str | Unjudged]:
-    role, subjects = at(subject.object.body, "roleRef", "name"), subject.object.body.get("subjects")
+    role, subjects = cluster_role(subject.object.body), subject.object.body.get("subjects")
     if role not in ("cluster-admin", UNKNOWN):
         return
     if subjects is UNKNOWN:

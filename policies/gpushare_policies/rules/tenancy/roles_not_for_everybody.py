@@ -8,6 +8,7 @@ from pulumi_policy import Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.accounts import cluster_role
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings, text
 from gpushare_policies.rule import Rule, Unjudged
@@ -35,7 +36,7 @@ _NAMED = Fix(_NAME_THEM, _NAME_THEM, _NAME_THEM)
 def _binding(subject: Subject) -> Iterator[str | Unjudged]:
     subjects = at(subject.object.body, "subjects")
     role = at(subject.object.body, "roleRef", "name")
-    if role in _HARMLESS:
+    if cluster_role(subject.object.body) in _HARMLESS:
         return
     if subjects is UNKNOWN or UNKNOWN in items(subjects):
         yield Unjudged("subjects")

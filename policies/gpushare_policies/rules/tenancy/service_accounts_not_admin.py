@@ -8,7 +8,7 @@ from pulumi_policy import Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from gpushare_policies.reading.accounts import by_either_name
+from gpushare_policies.reading.accounts import by_either_name, cluster_role
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, text
@@ -28,7 +28,7 @@ _RIGHTS = Fix(_OWN_ROLE, _OWN_ROLE, _OWN_ROLE)
 
 
 def _binding(subject: Subject) -> Iterator[str | Unjudged]:
-    role = at(subject.object.body, "roleRef", "name")
+    role = cluster_role(subject.object.body)
     subjects = at(subject.object.body, "subjects")
     if role not in (_ADMIN, UNKNOWN):
         return

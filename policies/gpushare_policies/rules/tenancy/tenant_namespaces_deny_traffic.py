@@ -8,7 +8,7 @@ from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.catalog.public_networks import reaches_everybody
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, every, pairs, some
+from eks_gpushare.inventory.values import PartlyKnown, at, every, pairs, some
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.plain import items
@@ -68,6 +68,8 @@ def _is_of_ingress(types: Any) -> bool | None:
 
 def _is_empty(selector: Any) -> bool | None:
     if selector is UNKNOWN:
+        return None
+    if isinstance(selector, PartlyKnown) and not selector:
         return None
     return every(None if value is UNKNOWN else not value for _, value in pairs(selector))
 

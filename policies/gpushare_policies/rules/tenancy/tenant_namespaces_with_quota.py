@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.inventory.values import PartlyKnown, at, pairs
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import is_gpu
 from gpushare_policies.reading.objects import Kind, KubernetesObject
@@ -63,7 +63,8 @@ def _limits_gpus(each: KubernetesObject) -> bool | None:
     hard = at(each.body, "spec", "hard")
     if hard is UNKNOWN:
         return None
-    return any(key.startswith(_COUNTED) and is_gpu(key) for key, _ in pairs(hard))
+    found = any(key.startswith(_COUNTED) and is_gpu(key) for key, _ in pairs(hard))
+    return None if not found and isinstance(hard, PartlyKnown) else found
 
 
 def _useless(each: KubernetesObject) -> Iterator[str]:
