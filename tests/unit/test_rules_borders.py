@@ -21,6 +21,10 @@ from eks_gpushare.validation.partial import read_block
 
 EXISTING = {"name": None, "version": None, "admins": None, "existing": {"name": "there"}}
 THEIRS: dict[str, Any] = {"cluster": EXISTING, "network": None}
+BY_KUBECONFIG: dict[str, Any] = {
+    "cluster": {**EXISTING, "existing": {"kubeconfig": "./kubeconfig"}},
+    "network": None,
+}
 SUBNETS = ["subnet-07c1f29d6e4b8a35d", "subnet-04e6a8d1b7c2f903e"]
 VPC = {"zones": None, "vpcId": "vpc-07c1f29d6e4b8a35d", "privateSubnetIds": SUBNETS}
 CUSTOM = {"id": "ami-7c1f29d64e6a8d1b0", "family": "al2023", "driverIncluded": True}
@@ -200,13 +204,9 @@ def test_what_is_to_be_done(code: str, given: dict[str, Any], fix: str) -> None:
     assert fixes(given, code) == [fix]
 
 
-@pytest.mark.parametrize(
-    ("cluster", "asked"), [({}, True), (EXISTING, True), ({"existing": {"kubeconfig": "k"}}, False)]
-)
-def test_what_is_made_in_aws_is_made_in_a_region(cluster: dict[str, Any], asked: bool) -> None:
-    given = merge_values(base(), {"cluster": {**dict.fromkeys(EXISTING), **cluster}})
-    if not cluster:
-        given = base()
+@pytest.mark.parametrize(("stack", "asked"), [({}, True), (THEIRS, True), (BY_KUBECONFIG, False)])
+def test_what_is_made_in_aws_is_made_in_a_region(stack: dict[str, Any], asked: bool) -> None:
+    given = merge_values(base(), stack)
     text = str(yaml.safe_dump({"config": {ENVIRONMENT_KEY: given}}))
     found = {each.code for each in checked(text).findings}
 
@@ -271,31 +271,23 @@ def test_the_last_byte_of_user_data_may_be_used(
     assert findings(given, "GPU425") == []
 
 
-@pytest.mark.parametrize("image", [{}, OWN_IMAGE])
 def test_the_last_byte_of_the_user_data_for_a_layout_may_be_used(
-    image: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    sharing = {"mode": "mig", "layout": "all-1g.10gb"}
-    given = pool(**{"instanceTypes": ["p5.48xlarge"], "sharing": sharing, **image})
-
-    def said(limit: int) -> list[str]:
+    def said(limit: int, image: dict[str, Any]) -> list[str]:
         monkeypatch.setattr(mig_boot, "USER_DATA_LIMIT", limit)
-        return [message for _, message in findings(given, "GPU240")]
+        sharing = {"mode": "mig", "layout": "all-1g.10gb"}
+        keys = {"instanceTypes": ["p5.48xlarge"], "sharing": sharing, **image}
+        return [message for _, message in findings(pool(**keys), "GPU240")]
 
-    (message,) = said(1)
-    size = int(message.split(" has ")[1].split()[0])
-    assert said(size - 1) == [message.replace("at most 1 ", f"at most {size - 1} ")]
-    assert said(size) == []
-    # Such an image is told of its cluster too, in some two thousand bytes.
-    assert (size > said_without_image(monkeypatch) + 1000) is bool(image)
+    def size(image: dict[str, Any]) -> int:
+        (message,) = said(1, image)
+        return int(message.split(" has ")[1].split()[0])
 
-
-def said_without_image(monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(mig_boot, "USER_DATA_LIMIT", 1)
-    sharing = {"mode": "mig", "layout": "all-1g.10gb"}
-    given = pool(instanceTypes=["p5.48xlarge"], sharing=sharing)
-    ((_, message),) = findings(given, "GPU240")
-    return int(message.split(" has ")[1].split()[0])
+    assert len(said(size({}) - 1, {})) == 1
+    assert said(size({}), {}) == []
+    # An image of one's own is told of its cluster too, in some two thousand bytes.
+    assert size(OWN_IMAGE) > size({}) + 2000
 
 
 def test_the_subnets_of_nodes_alone_are_those_of_their_program() -> None:
