@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN, Source
+<<<<<<< HEAD
 from eks_gpushare.inventory.values import PartlyKnown, at, partly_known
+=======
+from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import text as scalar
+>>>>>>> h/lint1
 from eks_gpushare.lint.charts import OPERATOR, chart_named, release, within_values
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.kustomize import is_kustomization
@@ -144,12 +149,11 @@ def _with_parameters(
         name, value = each.get("name"), each.get("value")
         if not isinstance(name, str) or value is None:
             continue
-        written = "true" if value is True else "false" if value is False else str(value)
         strings = each.get("forceString") is True
-        for setting in settings(f"{name}={'' if value is UNKNOWN else written}", strings=strings):
+        for setting in settings(f"{name}={scalar(value)}", strings=strings):
             put(given, setting.path, UNKNOWN if value is UNKNOWN else setting.value)
             steps = tuple(str(step) for step in setting.path)
-            for length in range(1, len(steps) + 1):
+            for length, _ in enumerate(steps, 1):
                 paths[steps[:length]] = ("helm", "parameters", index, "name")
     if not given:
         return item
