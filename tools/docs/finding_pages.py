@@ -41,6 +41,7 @@ _GROUPS = {
     "82": "Workloads and their pools",
     "83": "Workloads: pods, images and what they follow",
     "84": "Warm room and KEDA",
+    "85": "Workloads and the nodes that come for them",
 }
 """Titles by what the number of a code begins with."""
 _COMPONENTS = {
