@@ -60,11 +60,22 @@ def larger(
 
 
 @pytest.fixture(scope="module")
-def moved(
-    larger: Result, project: Project, stack_file_of_workloads: StackFile, edited: Edit
-) -> Result:
-    """The fourth, with KEDA in another namespace, and nothing else than at first."""
+def older(larger: Result, project: Project) -> Result:
+    """The same once more, of a state from before objects were replaced with KEDA's release."""
     assert larger.code == 0
+    state = project.state(STACK)
+    replaced = [each for each in state["deployment"]["resources"] if each.pop("replaceWith", None)]
+    assert len(replaced) == 2
+    project.set_state(STACK, state)
+    return project.up(STACK)
+
+
+@pytest.fixture(scope="module")
+def moved(
+    older: Result, project: Project, stack_file_of_workloads: StackFile, edited: Edit
+) -> Result:
+    """The fifth, with KEDA in another namespace, and nothing else than at first."""
+    assert older.code == 0
     return project.up(STACK, edited(stack_file_of_workloads, "keda.namespace", "scaling"))
 
 
@@ -97,6 +108,11 @@ def test_other_numbers_change_what_they_are_numbers_of(larger: Result) -> None:
         SCALED_OBJECT: "update",
         "Deployment gpushare-warm-room-gpu-shares": "update",
     }
+
+
+def test_a_state_of_before_is_taken_over_without_a_change(older: Result) -> None:
+    """From then on it knows what goes with KEDA's release: the next update relies on that."""
+    assert {operation for operation, _ in older.steps} == {"same"}
 
 
 def test_what_keda_scales_by_goes_and_comes_with_it(moved: Result) -> None:
