@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN, Source
-<<<<<<< HEAD
 from eks_gpushare.inventory.values import PartlyKnown, at, partly_known
-=======
-from eks_gpushare.inventory.values import at
 from eks_gpushare.inventory.values import text as scalar
->>>>>>> h/lint1
 from eks_gpushare.lint.charts import OPERATOR, chart_named, release, within_values
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.kustomize import is_kustomization
