@@ -440,6 +440,21 @@ def test_parts_of_a_gpu_are_told_of(name: str, shown: int) -> None:
     assert [each.endswith("has to be told.") for each in of_eks] == [True] * shown
 
 
+@pytest.mark.parametrize(
+    ("provisioner", "scaled_by", "end"),
+    [
+        ("managedNodeGroup", "autoscaler", "a tag of the node group tells Cluster Autoscaler."),
+        ("managedNodeGroup", "stack", "an autoscaler has to be told."),
+        ("existing", "autoscaler", "an autoscaler has to be told."),
+    ],
+)
+def test_who_is_told_of_parts_of_a_gpu(provisioner: str, scaled_by: str, end: str) -> None:
+    keys = {"instanceTypes": ["g6f.large"], "provisioner": provisioner, "scaledBy": scaled_by}
+
+    [found] = fixes(FRACTIONAL_GPU.id, {"pools": {"gpu": keys}})
+    assert found.endswith(end)
+
+
 def test_an_image_that_came_with_a_newer_driver_is_named() -> None:
     fragment = {"pools": {"gpu": {"instanceTypes": ["g7.2xlarge"], "amiVersion": None}}}
 

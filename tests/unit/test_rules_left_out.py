@@ -37,7 +37,7 @@ KARPENTER = frozenset(
     }
 )
 AUTOSCALER = frozenset({"cluster_autoscaler", "cluster_autoscaler_chart"})
-WORKLOADS = frozenset({"keda", "workloads", "workload_pods"})
+WORKLOADS = frozenset({"keda", "namespaces", "workload_nodes", "workload_pods", "workloads"})
 MIG = frozenset({"mig", "mig_boot", "mig_manager"})
 NODES = frozenset({"node_settings", "user_data"})
 BOTTLEROCKET = frozenset({"bottlerocket", "bottlerocket_mig"})
@@ -82,7 +82,7 @@ def chart(key: str) -> dict[str, Any]:
         ({"tags": {"team": "ml"}}, frozenset({"tags"})),
         ({"system": {}}, frozenset({"system"})),
         ({"system": {"nodeRole": "arn:aws:iam::111122223333:role/n"}}, NODES | {"system"}),
-        ({"karpenter": {}}, KARPENTER),
+        ({"karpenter": {}}, KARPENTER | {"namespaces"}),
         ({"clusterAutoscaler": {}}, AUTOSCALER),
         ({"keda": {"prometheus": {"url": "http://prometheus:9090"}}}, WORKLOADS),
         ({"workloads": {"w": {"image": "a/b:1", "pool": "gpu"}}}, WORKLOADS),
@@ -110,7 +110,7 @@ def chart(key: str) -> dict[str, Any]:
         (pool(efa=True), frozenset({"efa"})),
         (pool(scaledBy="autoscaler"), frozenset({"autoscaling"})),
         (pool(waitForDriver=False), frozenset({"node_boot"})),
-        (pool(warm={"nodes": 1}), frozenset({"warm_room", "workload_pods"})),
+        (pool(warm={"nodes": 1}), frozenset({"namespaces", "warm_room", "workload_pods"})),
     ],
 )
 def test_an_environment_is_asked_what_is_about_it(
