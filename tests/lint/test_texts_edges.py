@@ -142,3 +142,9 @@ def test_a_document_without_a_text_holds_none() -> None:
     made = Document("a.yaml", {"a": "b: 1"}, lambda _: Position(1, 1))
 
     assert texts_within(made, ("a",)) is place_within(made, ("a",)) is None
+
+
+def test_a_block_is_indented_as_its_first_line() -> None:
+    (document,) = read_texts("a: |\n  b: 1\n", "a.yaml").documents
+
+    assert place_within(document, ("a",)) == (2, 3)
