@@ -141,7 +141,8 @@ def test_places_of_a_text_within() -> None:
 def test_a_document_without_a_text_holds_none() -> None:
     made = Document("a.yaml", {"a": "b: 1"}, lambda _: Position(1, 1))
 
-    assert texts_within(made, ("a",)) is place_within(made, ("a",)) is None
+    assert texts_within(made, ("a",)) is None
+    assert place_within(made, ("a",)) is None
 
 
 def test_a_block_is_indented_as_its_first_line() -> None:
