@@ -256,3 +256,81 @@ def test_of_one_resource_it_is_told_once_and_of_each(tmp_path: Path) -> None:
         "57 of nvidia.com/mig-1g.5gb",
     ]
     assert found(stack, on_one[0], anywhere[0], of(mig, "d", 30), of(mig, "e", 26)) == []
+
+
+OPERATOR = {"manager": "gpuOperator"}
+LAYOUT = {"mode": "mig", "layout": "all-1g.5gb", "apply": "migManager"}
+
+
+@pytest.mark.parametrize(
+    ("manager", "namespace"),
+    [
+        ({}, "nvidia-device-plugin"),
+        ({"namespace": "own"}, "own"),
+        (OPERATOR, "gpu-operator"),
+        ({**OPERATOR, "namespace": "own"}, "own"),
+    ],
+)
+def test_where_a_stack_installs_its_chart(
+    tmp_path: Path, manager: dict[str, str], namespace: str
+) -> None:
+    stack = stack_with(tmp_path, {"gpu": slices("g6.12xlarge", 2)}, gpuStack=manager)
+    items = [each for each in stack.items if isinstance(each, ConfigMap | Release)]
+
+    assert {each.namespace for each in items} == {namespace}
+    assert len([each for each in items if isinstance(each, ConfigMap)]) == 1
+    assert not stack.document.editable
+    assert stack.document.position(("nowhere",))[1] == 1
+
+
+@pytest.mark.parametrize(("sharing", "maps"), [(LAYOUT, 2), ({"mode": "exclusive"}, 1)])
+def test_layouts_are_there_where_something_reads_them(
+    tmp_path: Path, sharing: dict[str, str], maps: int
+) -> None:
+    pool = {"instanceTypes": ["p4d.24xlarge"], "sharing": sharing, "nodeRepair": False}
+    stack = stack_with(tmp_path, {"gpu": pool}, gpuStack=OPERATOR)
+    (release,) = [each for each in stack.items if isinstance(each, Release)]
+    found = {each.name for each in stack.items if isinstance(each, ConfigMap)}
+
+    assert len(found) == maps
+    values: Any = release.values
+    named = values.get("migManager", {}).get("config", {}).get("name")
+    assert (named in found) is (maps == 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "ami"),
+    [
+        ("g6.12xlarge", {}, "AL2023_x86_64_NVIDIA"),
+        ("g5g.xlarge", {}, "AL2023_ARM_64_NVIDIA"),
+        ("g6.12xlarge", {"amiFamily": "bottlerocket", "amiVersion": "1.64.0-d5db3f23"},
+         "BOTTLEROCKET_x86_64_NVIDIA"),
+    ],
+)  # fmt: skip
+def test_images_of_a_stack(tmp_path: Path, kind: str, more: dict[str, str], ami: str) -> None:
+    stack = stack_with(tmp_path, {"gpu": slices(kind, 2, **more)})
+    (nodes,) = [each for each in stack.items if isinstance(each, Nodes)]
+
+    assert nodes.ami == ami
+
+
+def test_a_value_that_a_stack_takes_out_of_a_chart_stays_out(tmp_path: Path) -> None:
+    charts = {"devicePlugin": {"values": {"updateStrategy": None}}}
+    stack = stack_with(tmp_path, {"gpu": slices("g6.12xlarge", 2)}, charts=charts)
+    (release,) = [each for each in stack.items if isinstance(each, Release)]
+
+    values: Any = release.values
+    assert values["updateStrategy"] is None
+
+
+def test_of_a_stack_that_is_well_formed_and_wrong_nothing_is_planned(tmp_path: Path) -> None:
+    text = (ROOT / "stacks/Pulumi.time-slicing.yaml").read_text(encoding="utf-8")
+    file = tmp_path / "Pulumi.wrong.yaml"
+    file.write_text(
+        text.replace("mode: timeSlicing, replicas: 10", "mode: mig, layout: all-1g.5gb")
+    )
+    stack = read_stack(file)
+
+    assert stack.errors
+    assert stack.environment is None
+    assert not stack.items

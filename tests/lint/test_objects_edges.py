@@ -61,6 +61,11 @@ def test_words_of_what_stands_elsewhere() -> None:
     assert problem.message.startswith("The LimitRange gives nvidia.com/gpu to every container")
 
 
+def only(value: Any) -> Any:
+    (found,) = items(read_with(HELM, value))
+    return found
+
+
 def releases(kind: str, group: str, spec: Any, **more: Any) -> list[Any]:
     value = {
         "apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "a", "namespace": "own"},
@@ -81,7 +86,7 @@ def test_where_a_release_goes(target: Any, namespace: str) -> None:
     chart = "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {namespace: own}\nspec:\n"
     chart += "  chart: gpu-operator\n  valuesContent: |\n    a: 1\n    ---\n    b: 2\n"
     chart += "" if target is None else f"  targetNamespace: {target!r}\n"
-    (release,) = items(read_with(HELM, chart))
+    release = only(chart)
     assert release.namespace == namespace
     assert release.values == {"a": 1}
 
@@ -95,7 +100,7 @@ def test_values_that_stand_elsewhere(values: Any, elsewhere: bool, known: bool) 
     chart |= {"valuesFile": "x.yaml"} if elsewhere else {}
     value = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
              "helmCharts": [chart]}  # fmt: skip
-    (release,) = items(read_with(HELM, value))
+    release = only(value)
     assert (release.values is not UNKNOWN) is known
     flux = {"chart": {"spec": {"chart": "gpu-operator"}}, "values": values}
     flux |= {"valuesFrom": [{"kind": "ConfigMap"}]} if elsewhere else {}

@@ -51,7 +51,11 @@ def test_values_of_no_release_are_one_or_the_other() -> None:
 def test_of_many_nodes_and_workloads_there_are_fewer_choices(
     node_groups: int, workloads: int, count: int
 ) -> None:
-    items = [*[nodes()] * node_groups, *[pods()] * workloads, *map(loose, range(MOST + 1))]
+    items: list[Any] = [
+        *[nodes()] * node_groups,
+        *[pods()] * workloads,
+        *map(loose, range(MOST + 1)),
+    ]
 
     assert len(variants(items)) == count
 

@@ -37,9 +37,10 @@ class Fixed(NamedTuple):
 
     def diff(self) -> str:
         """The difference, as `diff -u` shows it."""
-        before, after = (each.splitlines() for each in (self.before, self.after))
-        lines = difflib.unified_diff(before, after, self.file, self.file, lineterm="")
-        return "".join(f"{line}\n" for line in lines)
+        before, after = (each.splitlines(keepends=True) for each in (self.before, self.after))
+        lines = difflib.unified_diff(before, after, self.file, self.file)
+        text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        return text.replace("\r\n", "\n")
 
 
 def fixed_files(

@@ -234,9 +234,7 @@ def _plugin(
     chart = environment.charts.device_plugin
     yield _map(_PLUGIN_MAP, namespace, config_map_data(served, catalog), document)
     values = merge_values(
-        device_plugin_values(served, chart.values),
-        {"config": {"name": _PLUGIN_MAP}},
-        keep_null=True,
+        device_plugin_values(served, chart.values), {"config": {"name": _PLUGIN_MAP}}
     )
     yield Release(
         source=Source("the stack's device plugin", document, ("charts", "devicePlugin")),

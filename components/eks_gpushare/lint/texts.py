@@ -169,7 +169,7 @@ def _parts(text: str) -> Iterator[tuple[int, int, str]]:
     begin = 0
     for end in (*starts, len(text)):
         part = text[begin:end]
-        if end < len(text) and _only_directives(part):
+        if _only_directives(part):
             continue  # directives belong to the document that follows
         if not _NOTHING.match(part):
             line += text.count("\n", last, begin)
