@@ -112,11 +112,13 @@ def previewed(
     return told(project.preview(stack, None, *words, told=environment).violations)
 
 
-def analyzed(project: Project, file: Path, levels: StackFile, **fails: bool) -> set[Verdict]:
+def analyzed(
+    project: Project, file: Path, levels: StackFile, *, fails: bool = False
+) -> set[Verdict]:
     """What `pulumi policy analyze` says of a state, by the events that it prints."""
     words = ("--file", str(file), "--policy-pack", "policies", "--json")
     result = project.engine.run(
-        project.directory, "policy", "analyze", *words, *levels_of(project, levels), **fails
+        project.directory, "policy", "analyze", *words, *levels_of(project, levels), fails=fails
     )
     events = [json.loads(line) for line in result.text.splitlines() if line.startswith("{")]
     return told(

@@ -113,6 +113,7 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     ("*/Namespace:*", "fails the update"),
     ("*/Release:*karpenter-release/namespace/*", "fails the update"),
     ("*/Release:*karpenter-crds/drop", "fails the update"),
+    ("*/Release:*keda-release/drop", "fails the update"),  # which brings ScaledObjects
     ("*/Release:*karpenter-crds/namespace/*", "no matter"),  # definitions belong to no namespace
     ("*/Release:*cluster-autoscaler*/namespace/*", "fails the update"),
     ("*/Release:*/values.rbac.serviceAccount.name/*", "fails the update"),
