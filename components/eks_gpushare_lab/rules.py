@@ -284,16 +284,18 @@ BELIEVES_THERE_IS_ROOM = Rule(
     "GPU964",
     "error",
     "Cluster Autoscaler adds a node for pods that wait for shares.",
-    "Told that a node has more shares than it has, it believes that the pods fit on those there "
-    "are, adds none, and the pods wait for ever.",
-    f"{_AUTOSCALER}#how-can-i-scale-a-node-group-to-0",
+    "Nodes that it takes for such as are yet to start count as room. With the label of GPUs they "
+    "do so for a quarter of an hour unless they have nvidia.com/gpu, and pods wait. More than "
+    "three of them, once they count as broken, stop all scaling.",
+    "https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.36.1/cluster-autoscaler/"
+    "processors/customresources/gpu_processor.go",
 )
 PROMISE_DIFFERS = Rule(
     "GPU965",
     "error",
     "What an autoscaler is told of a node is what the node advertises.",
-    "Told less, it pays for nodes that stay empty; told more, it leaves pods waiting or launches a "
-    "node for each.",
+    "Told less, it pays for nodes that stay empty; told more, pods wait while nodes come in "
+    "rounds, or a node comes for each; told of what no node has, nodes come up to the limit.",
     _OVERLAY,
 )
 HALF_EMPTY = Rule(
@@ -327,7 +329,7 @@ NOT_IDLE = Rule(
 EMPTY_SOONER = Rule(
     "GPU970",
     "info",
-    "With --until-idle, Karpenter takes empty nodes away sooner than the stack says.",
+    "An autoscaler sees its nodes, and takes empty ones away, sooner than it would on EKS.",
     "Nobody waits minutes to see that they go; which nodes go and how many at a time is the same.",
     "https://karpenter.sh/docs/concepts/disruption/#consolidation",
 )

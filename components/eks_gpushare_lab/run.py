@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.program.preview import Preview
     from eks_gpushare_lab.control_plane.state import Lab
+    from eks_gpushare_lab.controllers.running import Running
     from eks_gpushare_lab.engine.tools import Tools
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
@@ -153,10 +154,11 @@ def _on(
         with _live_table(session, options) as (show, tell):
             session.install(controllers.desired)
             controllers.await_pools(client)
-            found, steps = _use(session, given, options, show)
+            found, steps = _use(session, given, options, show, controllers)
             found = [*_unknown(desired), *found, *controllers.findings()]
             report = _seen(session, dict(_pairs(options, "expect")), found, options)
-            return _idle(session, replace(report, steps=steps), options, show, tell)
+            report = replace(report, steps=steps)
+            return _idle(session, report, options, show, tell, controllers)
 
 
 def _run_engine(
@@ -202,11 +204,14 @@ def _idle(
     options: argparse.Namespace,
     show: Callable[[], object],
     tell: Callable[[str], object],
+    controllers: Running | None = None,
 ) -> Report:
     """Wait for idle pools, if that was asked for; the rest of the report is from before."""
     if not getattr(options, "until_idle", False):
         return report
+    sooner = list(controllers.see_nodes()) if controllers is not None else []
     idle, found = until_idle(session, show=show, tell=tell)
+    found = [*sooner, *found]
     later = pool_reports(session)
     pools = {
         name: replace(pool, nodes=later[name].nodes, most=later[name].most)
@@ -222,6 +227,7 @@ def _use(
     given: Sequence[Manifest],
     options: argparse.Namespace,
     show: Callable[[], object],
+    controllers: Running | None = None,
 ) -> tuple[list[Finding], Sequence[Step]]:
     """Apply and scale what the command line says, each time until nothing moves."""
     seconds = options.until_steady or STEADY_SECONDS
@@ -235,6 +241,7 @@ def _use(
         session.settle(seconds, show=show)
     found += (_not_there(name, error) for name, _, error in missing)
     for step in _steps(_pairs(options, "scale")):
+        found += controllers.see_nodes() if controllers is not None else ()
         for name, replicas in step.items():
             try:
                 session.scale(name, replicas)

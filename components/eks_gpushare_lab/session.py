@@ -229,14 +229,11 @@ class Session:
             self.scaling.look()
             if self.scaling.endless:
                 break
-            now = time.monotonic()
-            quiet = now - max(self.observer.changed, self.scaling.changed)
-            if quiet >= seconds and self._is_done(quiet):
-                late = quiet < _LATE_SECONDS and self._is_late()
-                if not late:
-                    self.steady = True
-                    self.scaling.take_stock()
-                    return True
+            # What the copies are behind by may have moved something meanwhile.
+            if self._is_steady(seconds) and self.watches.are_current() and self._is_steady(seconds):
+                self.steady = True
+                self.scaling.take_stock()
+                return True
             time.sleep(_TICK)
         self.steady = False
         self.scaling.take_stock()
@@ -247,6 +244,13 @@ class Session:
             return given
         longest = LONGEST_SCALING_SECONDS if self.scaling.autoscalers.present else LONGEST_SECONDS
         return max(longest, _STEPS * self.by_use.patience)
+
+    def _is_steady(self, seconds: float) -> bool:
+        """Whether nothing has moved for some seconds, and nothing is about to."""
+        quiet = time.monotonic() - max(self.observer.changed, self.scaling.changed)
+        if quiet < seconds or not self._is_done(quiet):
+            return False
+        return quiet >= _LATE_SECONDS or not self._is_late()
 
     def _is_done(self, quiet: float) -> bool:
         if not self._simulated.idle:

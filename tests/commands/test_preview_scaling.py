@@ -121,6 +121,39 @@ def test_of_several_types_the_one_with_most_nodes_under_the_limit_counts() -> No
 
 
 @pytest.mark.parametrize(
+    ("limits", "by_type", "usd"),
+    [
+        # A small node costs 1.006, a large one 16.288.
+        ({SHARED: 240}, {"g5.xlarge": 24, "g5.48xlarge": 3}, 3 * 16.288),
+        ({"cpu": 192}, {"g5.xlarge": 48, "g5.48xlarge": 1}, 48 * 1.006),
+        ({"cpu": 100}, {"g5.xlarge": 25, "g5.48xlarge": 0}, 25 * 1.006),
+    ],
+)
+def test_the_most_that_a_pool_of_several_sizes_costs(
+    limits: dict[str, Any], by_type: dict[str, int], usd: float
+) -> None:
+    pool = karpenter(instanceTypes=["g5.xlarge", "g5.48xlarge"], karpenter={"limits": limits})
+
+    most = pool["scaling"]["max"]
+    assert most["nodesByType"] == by_type
+    assert most["nodes"] == max(by_type.values())
+    assert most["usdPerHour"] == round(usd, 4)
+
+
+def test_a_share_has_the_price_of_its_own_type() -> None:
+    pool = karpenter(instanceTypes=["g5.12xlarge", "g5.16xlarge"], nodes={"max": 2})
+    text = "\n".join(pool_lines({"gpu": pool}, 120))
+
+    # The dearer node has the cheaper shares: four GPUs for 5.672, one for 4.096.
+    (share,) = pool["shares"]
+    assert share["usdPerHourByType"] == {"g5.12xlarge": 0.1418, "g5.16xlarge": 0.4096}
+    assert pool["usdPerHour"]["perShare"] == share["usdPerHour"] == 0.4096
+    for price in ("0.1418", "0.4096"):
+        assert text.count(price) == 1
+    assert "usdPerHourByType" not in karpenter(nodes={"max": 2})["shares"][0]
+
+
+@pytest.mark.parametrize(
     ("warm", "nodes"),
     [({"shares": 1}, 1), ({"shares": 10}, 1), ({"shares": 11}, 2), ({"nodes": 3}, 3)],
 )
@@ -145,6 +178,7 @@ def test_the_range_stands_below_the_pools_at_every_width(width: int) -> None:
         "gpu": karpenter(nodes={"max": 10}),
         "spot": karpenter(capacityType="spot", nodes={"max": 10}),
         "static": karpenter(karpenter={"static": True}, nodes={"desired": 3}),
+        "one": karpenter(karpenter={"static": True}, nodes={"desired": 1}),
         "group": plan_of(scaledBy="autoscaler", nodes={"min": 1, "max": 5}),
         "mig": plan_of(
             scaledBy="autoscaler", instanceTypes=["p4d.24xlarge"], sharing=mig, nodes={"max": 2}
@@ -159,6 +193,7 @@ def test_the_range_stands_below_the_pools_at_every_width(width: int) -> None:
     assert f"{SHARED}: 0 to 100" in told
     assert "spot: scaled by Karpenter at 0 to 10 nodes, unknown $/hour" in told
     assert "static: kept by Karpenter at 3 nodes, 3.02 $/hour" in told
+    assert "one: kept by Karpenter at 1 node, 1.01 $/hour" in told
     assert "group: scaled by Cluster Autoscaler at 1 to 5 nodes, 1.01 to 5.03 $/hour" in told
     assert "nvidia.com/mig-1g.5gb: 0 to 32" in told
     assert "plain: scaled" not in told

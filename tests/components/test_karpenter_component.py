@@ -135,6 +135,24 @@ def test_the_access_entry_may_be_somebody_elses(karpenter: Callable[..., Run]) -
     assert karpenter(node_role=ROLE, access_entry=False).all("AccessEntry") == []
 
 
+def test_what_another_account_shares_can_be_launched_into(karpenter: Callable[..., Run]) -> None:
+    """A subnet of a shared VPC and a shared reservation have the account of their owner."""
+    policies = {
+        each.name: json.loads(each.inputs["policy"])["Statement"]
+        for each in karpenter(preview=False).all("RolePolicy")
+    }
+    launching = policies["demo-controller-node-lifecycle"]
+    (used,) = [each["Resource"] for each in launching if "Condition" not in each]
+    kinds = ("security-group", "subnet", "capacity-reservation", "placement-group")
+    assert [each for each in used if "*:" in each] == [
+        f"arn:aws:ec2:us-west-2:*:{kind}/*" for kind in kinds
+    ]
+    # What is made is made in the cluster's own account.
+    made = [each["Resource"] for each in launching if "Condition" in each]
+    for resource in (arn for arns in made for arn in ([arns] if isinstance(arns, str) else arns)):
+        assert resource.startswith("arn:aws:ec2:us-west-2:111122223333:")
+
+
 def test_a_namespace_of_its_own_is_made(karpenter: Callable[..., Run]) -> None:
     run = karpenter(namespace="karpenter")
 
@@ -194,6 +212,14 @@ def test_roles_have_the_boundary_and_path_of_the_account(karpenter: Callable[...
         (
             {"feature_gates": {"nodeOverlays": True}},
             "Karpenter has no feature gate nodeOverlays. Did you mean nodeOverlay?",
+        ),
+        (
+            {"chart": {"values": {"settings": {"clusterName": "other"}}}},
+            "chart.values.settings.clusterName: settings.clusterName is derived from the stack",
+        ),
+        (
+            {"replicas": 3, "chart": {"values": {"replicas": 2}}},
+            "chart.values.replicas: replicas is derived from the stack: it is ",
         ),
         ({"replica": 2}, "replica: replica is not an argument. Did you mean replicas?"),
     ],

@@ -45,6 +45,43 @@ def test_nodes_of_a_pool_are_counted_up_to_its_most(
     assert volumes.count.at_max == 400
 
 
+@pytest.mark.parametrize(
+    ("limits", "most", "price"),
+    [
+        ({"nvidia.com/gpu.shared": 240}, 3, 16.288),
+        ({"cpu": 192}, 48, G5),
+        ({"cpu": 100}, 25, G5),
+    ],
+)
+def test_of_types_of_several_sizes_the_dearest_sum_counts(
+    karpenter_pool: Callable[..., Run], limits: dict[str, int], most: int, price: float
+) -> None:
+    given = {"instance_types": ["g5.xlarge", "g5.48xlarge"], "karpenter": {"limits": limits}}
+    sharing = {"mode": "timeSlicing", "replicas": 10}
+    recording = karpenter_pool(**given, sharing=sharing).recording
+    items = {item.kind: item for item in cost_of(recording, "us-west-2").items}
+
+    nodes = items["gpuNodes"]
+    assert (nodes.count.at_desired, nodes.count.at_max, nodes.price) == (0, most, price)
+
+
+@pytest.mark.parametrize(
+    ("given", "left_out"),
+    [
+        ({"nodes": {"max": 4}}, []),
+        ({"nodes": {"desired": 1}, "karpenter": {"static": True}}, []),
+        ({"karpenter": {"limits": {"nvidia.com/gpu.shared": 40}}}, []),
+        ({}, ["further nodes of gpu, which nothing limits"]),
+    ],
+)
+def test_nodes_that_nothing_limits_are_not_in_the_sum(
+    karpenter_pool: Callable[..., Run], given: dict[str, Any], left_out: list[str]
+) -> None:
+    cost = cost_of(karpenter_pool(**given).recording, "us-west-2")
+
+    assert [each for each in cost.not_included if "nodes" in each] == left_out
+
+
 def test_a_pool_alone_says_what_it_offers(karpenter_pool: Callable[..., Run]) -> None:
     pools = pools_of(karpenter_pool(nodes={"max": 3}).recording, "us-west-2")
 

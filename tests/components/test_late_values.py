@@ -29,6 +29,7 @@ CLUSTER: dict[str, Any] = {
     "vpc_id": "vpc-0a1b2c3d",
     "private_subnet_ids": ["subnet-0a1b2c3d", "subnet-1a1b2c3d"],
 }
+KARPENTER: dict[str, Any] = {**POOL, "pool": "gpu", "version": "1.35", "nodes": {"max": 2}}
 KEY = "arn:aws:kms:us-west-2:111122223333:key/0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f"
 ROLE = "arn:aws:iam::111122223333:role/Platform"
 
@@ -167,6 +168,78 @@ TAKEN: list[tuple[str, dict[str, Any], Callable[[Callable[[object], Any]], dict[
                 "security_group_id": out("sg-0a1b2c3d"),
                 "service_cidr": out("172.20.0.0/16"),
             }
+        },
+    ),
+    (
+        "Karpenter",
+        {},
+        lambda out: {
+            "cluster_name": out("demo"),
+            "cluster_arn": out("arn:aws:eks:us-west-2:111122223333:cluster/demo"),
+            "node_role": out("arn:aws:iam::111122223333:role/teams/gpu-nodes"),
+            "chart": {"values": {"controller": {"env": [{"name": "A", "value": out("b")}]}}},
+            "tags": {"o": out("ml")},
+        },
+    ),
+    (
+        "KarpenterPool",
+        KARPENTER,
+        lambda out: {
+            "node_role_name": out("gpu-nodes"),
+            "cluster_subnet_ids": out(["subnet-0a1b2c3d", "subnet-1a1b2c3d"]),
+            "security_group_ids": [out("sg-0a1b2c3d")],
+            "vpc_id": out("vpc-0a1b2c3d"),
+            "ami_family": "custom",
+            "custom_ami": {
+                "id": out("ami-0a1b2c3d4e5f60718"),
+                "family": "al2023",
+                "driver_included": True,
+            },
+            "capacity_type": "reserved",
+            "reservation": {"id": out("cr-0a1b2c3d4e5f60718")},
+            "labels": {"cost": out("c1")},
+            "tags": {"o": out("ml")},
+            "tag_instances": True,
+        },
+    ),
+    (
+        "ClusterAutoscaler",
+        {
+            "version": "1.35",
+            "pools": ["a", "b"],
+            "nodes": [{"min": 0, "max": 5}, {"min": 1, "max": 2}],
+            "expander": "priority",
+            "priorities": {"a": 10, "b": 20},
+        },
+        lambda out: {
+            "cluster_name": out("demo"),
+            "node_group_names": out(["a-1", "b-1"]),
+            "scaling_group_names": [out("eks-a-1-x"), out("eks-b-1-y")],
+            "tags": {"o": out("ml")},
+        },
+    ),
+    (
+        "Keda",
+        {},
+        lambda out: {
+            "cluster_name": out("demo"),
+            "prometheus": {"workspace_arn": "arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b"},
+            "tags": {"o": out("ml")},
+        },
+    ),
+    (
+        "SharedWorkload",
+        {
+            "name": "model",
+            "served": [{"name": "gpu", **POOL, "sharing": {"mode": "exclusive"}}],
+            "replicas": {"min": 1, "max": 3},
+        },
+        lambda out: {
+            "image": out("registry.example/model:1.2"),
+            "args": [out("--x")],
+            "env": {"A": out("b")},
+            "secret_env": {"B": {"secret": out("model"), "key": "token"}},
+            "prometheus": {"url": out("http://prometheus.monitoring.svc:9090")},
         },
     ),
 ]

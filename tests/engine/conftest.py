@@ -214,13 +214,15 @@ class Engine:
         *args: str,
         fails: bool = False,
         limit_seconds: float = LIMIT_SECONDS,
+        told: Mapping[str, str] | None = None,
     ) -> Result:
-        """Call `pulumi`; it has to fail, or not to, and to end in time."""
+        """Call `pulumi`, `told` more by the environment; it has to fail, or not to, and to end."""
         self._calls += 1
         log = self.home / f"events-{self._calls}.json"
         logged = ["--event-log", str(log)] if args[0] in {"preview", "up", "destroy"} else []
         command = ["pulumi", *args, *logged, "--non-interactive", "--color", "never"]
-        code, text = _call(command, directory, self._environment, limit_seconds)
+        environment = {**self._environment, **(told or {})}
+        code, text = _call(command, directory, environment, limit_seconds)
         shown = f"$ {' '.join(command)}\n{text}"
         assert (code != 0) is fails, f"{shown}\nexit code {code}"
 
@@ -306,12 +308,18 @@ class Project:
         self.engine.run(self.directory, "stack", "init", stack)
 
     def preview(
-        self, stack: str, content: str | StackFile | None = None, *more: str, fails: bool = False
+        self,
+        stack: str,
+        content: str | StackFile | None = None,
+        *more: str,
+        fails: bool = False,
+        told: Mapping[str, str] | None = None,
     ) -> Result:
         """Preview a stack, with this as its file from now on if it is given."""
         if content is not None:
             self.write(stack, content)
-        return self.engine.run(self.directory, "preview", "--stack", stack, *more, fails=fails)
+        words = ("preview", "--stack", stack, *more)
+        return self.engine.run(self.directory, *words, fails=fails, told=told)
 
     def up(
         self, stack: str, content: str | StackFile | None = None, *more: str, fails: bool = False

@@ -6,8 +6,10 @@ them in many places at once and judges the state. What differs by its nature:
 
 * The engine judges a state's encrypted values as the text `[secret]`; here they are not judged. So
   the states of this test show their secrets, but for the test of just that.
-* Of objects in a cluster that is yet to be made, the engine's plugin for Kubernetes tells nothing
-  in a preview, not even their names; here those are known. So it leaves more unjudged.
+* Of objects in a cluster that is yet to be made the engine tells nothing in a preview, not even
+  their names: it asks no provider whose configuration is not known, and takes no property for
+  known. Here they are. So it leaves more unjudged. Told to take the inputs for the outputs of what
+  such a provider makes, as it once did, it says the same to the last word.
 * The engine registers what does not wait for each other in any order, so a rule on a whole stack
   that tells of the first of several like resources, as `gpu-stack-tolerates-taints` of the releases
   of a chart, may tell of another one. It is off where sixty programs are one; stacks hold it.
@@ -53,6 +55,8 @@ THEIR_PACK = ROOT / "tests" / "policies" / "their_pack.py"
 CONFIG = {"aws:region": "us-west-2"}
 ADVISORY = {"all": "advisory"}
 OF_SIXTY: dict[str, Any] = {"all": "advisory", "gpu-stack-tolerates-taints": "disabled"}
+WITH_INPUTS = {"PULUMI_LEGACY_PROVIDER_PREVIEW": "true"}
+"""Of the engine: `sdk/go/common/resource/plugin/provider_plugin.go`, Create, of Pulumi 3.260."""
 MANDATORY = {"volumes-encrypted": "mandatory"}
 ALL = bool(os.environ.get("EKS_GPUSHARE_TEST_ENGINE_ALL"))
 STACKS = sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
@@ -101,9 +105,11 @@ def levels_of(project: Project, levels: StackFile) -> tuple[str, str]:
     return ("--policy-pack-config", str(file))
 
 
-def previewed(project: Project, stack: str, levels: StackFile) -> set[Verdict]:
+def previewed(
+    project: Project, stack: str, levels: StackFile, environment: dict[str, str] | None = None
+) -> set[Verdict]:
     words = ("--policy-pack", "policies", *levels_of(project, levels))
-    return told(project.preview(stack, None, *words).violations)
+    return told(project.preview(stack, None, *words, told=environment).violations)
 
 
 def analyzed(project: Project, file: Path, levels: StackFile, **fails: bool) -> set[Verdict]:
@@ -162,8 +168,10 @@ def test_a_stack_has_one_verdict_in_every_way(project: Project, stack: Path) -> 
     made = ours(project, read_state(file).recording, ADVISORY)
 
     previews = previewed(project, name, ADVISORY)
+    whole = previewed(project, name, ADVISORY, WITH_INPUTS)
 
     unseen = ours(project, without_objects(recorded(project, name, known=False)), ADVISORY)
+    assert whole == planned
     assert judged(previews) == judged(planned)
     assert previews - judged(previews) >= (planned - judged(planned)) & (unseen - judged(unseen))
     assert analyzed(project, file, ADVISORY) == made

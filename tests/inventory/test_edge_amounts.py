@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SHARED = f"{GPU}.shared"
 MIG = "nvidia.com/mig-1g.5gb"
+CONFIG = "nvidia.com/device-plugin.config"
 POOL = nodes("g5.12xlarge", labels=PRESENT)
 
 
@@ -93,6 +94,42 @@ def test_several_shares_are_found(config: Item, pod: Item, severity: str | None)
     (found,) = problems(POOL, config, pod)
 
     assert (found.rule, found.severity) == (amounts.SEVERAL_SHARES, severity)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"nodeSelector": {"pool": "a"}},
+        {
+            "affinity": {
+                "nodeAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": {
+                        "nodeSelectorTerms": [
+                            {
+                                "matchExpressions": [
+                                    {"key": "pool", "operator": "NotIn", "values": ["b"]}
+                                ]
+                            }
+                        ]
+                    }
+                }
+            }
+        },
+    ],
+)
+def test_shares_are_those_of_the_nodes_that_the_pods_may_be_on(where: dict[str, Any]) -> None:
+    """Not of another pool, whose whole GPUs have the same name."""
+    shared = nodes(name="a", labels={**PRESENT, "pool": "a"})
+    whole = nodes("g5.12xlarge", name="b", labels={**PRESENT, CONFIG: "whole", "pool": "b"})
+    block = {"resources": [{"name": GPU, "replicas": 4}], "failRequestsGreaterThanOne": True}
+    texts = {"default": {"sharing": {"timeSlicing": block}}, "whole": {"version": "v1"}}
+    both = (shared, whole, plugin({"config": {"map": texts, "default": "default"}}))
+
+    (found,) = problems(*both, pods({GPU: 2}, **where), of=[amounts.SEVERAL_SHARES])
+
+    assert found.message.endswith("The device plugin of the node group a refuses that.")
+    assert codes(*both, pods({GPU: 2}, nodeSelector={"pool": "b"})) == []
+    assert codes(*both, pods({GPU: 2})) == []
 
 
 def test_the_name_of_a_share_tells_without_any_pool() -> None:

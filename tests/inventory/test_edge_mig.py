@@ -324,6 +324,78 @@ def test_somebody_applies_the_label(
     assert [code for code, _ in said(mig.managers, *items, complete=complete)] == found
 
 
+def _by_default(default: Any, **config: Any) -> Item:
+    return operator({"migManager": {"config": {"default": default, **config}}})
+
+
+@pytest.mark.parametrize(
+    ("items", "listed"),
+    [
+        ((_by_default("x"),), "those that it makes of the GPUs"),
+        ((_by_default("all_disabled"),), "those that it makes of the GPUs"),
+        ((_by_default("halves", name="layouts"), own(half=HALF)[1]), "half"),
+        ((_by_default("all-1g.5gb", name="layouts"), own(half=HALF, a=HALF)[1]), "a, half"),
+        ((_by_default("half", name="layouts"), own()[1]), "none"),
+    ],
+)
+def test_the_default_names_a_layout(items: tuple[Item, ...], listed: str) -> None:
+    (found,) = problems(nodes(), *items, of=[mig.NO_LAYOUT])
+
+    assert found.message.endswith(f"; its layouts are {listed}.")
+    assert found.path[-3:] == ("migManager", "config", "default")
+    assert 'set `migManager.config.default: ""`' in found.fix
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        (_by_default("all-disabled"),),
+        (_by_default("all-enabled"),),
+        (_by_default("all-balanced"),),
+        (_by_default("all-1g.5gb"),),
+        (_by_default(""),),
+        (_by_default(None),),
+        (_by_default(UNKNOWN),),
+        (_by_default("half", name="layouts"), own(half=HALF)[1]),
+        (_by_default("all-disabled", name="layouts"), own(half=HALF)[1]),
+        (_by_default("half", name="layouts"), config_map("layouts", UNKNOWN)),
+        (_by_default("half", name=UNKNOWN),),
+        (operator({"migManager": {"enabled": False, "config": {"default": "x"}}}),),
+    ],
+)
+def test_a_default_that_is_there_or_not_to_be_seen(items: tuple[Item, ...]) -> None:
+    assert problems(nodes(), *items, of=[mig.NO_LAYOUT]) == []
+
+
+def test_of_values_alone_the_default_may_be_somebody_s_own() -> None:
+    found = problems(nodes(), _by_default("half"), complete=False, of=[mig.NO_LAYOUT])
+
+    assert found == []
+
+
+def test_the_layouts_are_in_the_namespace_of_mig_manager() -> None:
+    release, layouts = own(half=HALF)
+    data = {"config.yaml": yaml.safe_dump({"mig-configs": {"half": HALF}})}
+    elsewhere = config_map("layouts", data, namespace="default")
+
+    (found,) = problems(nodes(), release, elsewhere)
+
+    assert found.rule is mig.MAP_MISSING
+    assert found.message == (
+        "The Release gpu-operator is in the namespace kube-system, and the ConfigMap layouts of "
+        "MIG manager in default. A pod reads ConfigMaps of its own namespace only."
+    )
+    assert found.fix == "Make the ConfigMap in the namespace kube-system."
+    assert problems(nodes(), release, elsewhere, layouts) == []
+    assert problems(nodes(), release, config_map("layouts", data, namespace=UNKNOWN)) == []
+
+
+def test_the_operator_makes_one_map_itself() -> None:
+    config = {"name": "default-mig-parted-config", "default": "all-disabled"}
+
+    assert codes(nodes(), operator({"migManager": {"config": config}})) == []
+
+
 @pytest.mark.parametrize(
     ("config", "default"),
     [({}, "all-disabled"), ({"default": "all-1g.5gb"}, "all-1g.5gb")],

@@ -81,6 +81,22 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
         ),
     ),
     "the GPU is not taken back": ("GPU1142", (pool(), RENAMED, overlay({SHARED: "4"}, OF_TYPE))),
+    "the GPU is not taken back by tags": (
+        "GPU1142",
+        (nodes("g5.xlarge", labels=PRESENT, promised={SHARED: "4"}), RENAMED),
+    ),
+    "nor beside MIG devices": (
+        "GPU1142",
+        (
+            nodes(
+                "p4d.24xlarge",
+                labels=PRESENT,
+                user_data='cat <<EOF\nMIG_LAYOUT="*=19:0,19:1"\nEOF\n',
+                promised={"nvidia.com/mig-1g.5gb": "16"},
+            ),
+            plugin({"migStrategy": "mixed"}),
+        ),
+    ),
     "tags of too many": ("GPU1140", (nodes(labels=PRESENT, promised={GPU: "10"}), sliced())),
     "tags without the share": (
         "GPU1141",
@@ -260,3 +276,22 @@ def test_gpus_that_are_not_taken_back_are_told_with_what_there_is() -> None:
 )
 def test_karpenter_is_told_enough(items: tuple[Item, ...]) -> None:
     assert said(promises.karpenter, *items) == []
+
+
+def test_what_tags_do_not_take_back_is_named() -> None:
+    group = nodes("g9.xlarge", "g5.12xlarge", labels=PRESENT, promised={SHARED: "16"})
+    (found,) = problems(
+        nodes("g5.12xlarge", labels=PRESENT, promised={SHARED: "16"}),
+        RENAMED,
+        of=[promises.NOT_TAKEN_BACK],
+    )
+
+    assert found.message == (
+        "Cluster Autoscaler takes g5.12xlarge of the node group gpu to have 4 of nvidia.com/gpu, "
+        "and its nodes have none by that name."
+    )
+    assert problems(group, plugin(UNKNOWN), of=[promises.NOT_TAKEN_BACK]) == []
+    unheard = nodes("g9.xlarge", labels=PRESENT, promised={SHARED: "16"})
+    assert problems(unheard, RENAMED, of=[promises.NOT_TAKEN_BACK]) == []
+    some = nodes("g5.12xlarge", labels=PRESENT, promised={SHARED: "16"})
+    assert problems(some, sliced(), of=[promises.NOT_TAKEN_BACK]) == []

@@ -157,7 +157,7 @@ def karpenter(shares: int = 10, resource: str = SHARED, **keys: Any) -> Declared
 
 def group(shares: int = 10, **keys: Any) -> DeclaredPool:
     keys = {"promised": {GPU: shares}, "most": 10, **keys}
-    per_node = {"g5.xlarge": {GPU: shares}}
+    per_node = keys.pop("per_node", {"g5.xlarge": {GPU: shares}})
     return DeclaredPool("gpu", "gpu", per_node, "clusterAutoscaler", **keys)
 
 

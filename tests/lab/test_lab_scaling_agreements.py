@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare_lab.client import Object
 
+LABEL = "k8s.amazonaws.com/accelerator"
 OTHER = "A node of g5.xlarge advertises other than a NodeOverlay says"
 OTHER_PLAN = "A node of g5.xlarge is to advertise other than a NodeOverlay says"
 
@@ -399,3 +400,46 @@ def test_pods_that_wait_while_cluster_autoscaler_believes_there_is_room(adds: st
             f"({adds or 'it says nothing'}). Cluster Autoscaler is told of g5.xlarge: "
             "10 nvidia.com/gpu; a node advertises 4 nvidia.com/gpu."
         )
+
+
+@pytest.mark.parametrize("adds", ["NoActivity", "InProgress"])
+def test_shares_of_nodes_that_count_as_yet_to_start(adds: str) -> None:
+    lab = Lab(group(promised={SHARED: 4}, per_node={"g5.xlarge": {SHARED: 4}}))
+    lab.told.published = {"clusterWide": {"scaleUp": {"status": adds}}}
+    for number in range(2):
+        lab.node(f"n{number}", {SHARED: 4}, labels={LABEL: "nvidia-a10g"})
+        lab.pods(4, f"n{number}")
+    lab.pods(1)
+
+    assert lab.message("GPU964") == (
+        "believes there is room: 1 pod waits, and Cluster Autoscaler takes n0, n1 for nodes that "
+        "are yet to start, and empty, by the label k8s.amazonaws.com/accelerator: what is "
+        "advertised is not nvidia.com/gpu."
+    )
+
+
+@pytest.mark.parametrize(
+    ("has", "labels"),
+    [
+        ({SHARED: 4}, {}),
+        ({SHARED: 4, GPU: 1}, {LABEL: "nvidia-a10g"}),
+        ({GPU: 4}, {LABEL: "nvidia-a10g"}),
+        ({}, {LABEL: "nvidia-a10g"}),
+    ],
+)
+def test_nodes_that_start_or_have_started(has: dict[str, int], labels: dict[str, str]) -> None:
+    """While nodes come, pods wait of which nothing is said: that alone is no finding."""
+    lab = Lab(group(promised=has, per_node={"g5.xlarge": has or {SHARED: 4}}))
+    lab.told.published = {"clusterWide": {"scaleUp": {"status": "InProgress"}}}
+    lab.node("n0", has, labels=labels)
+    lab.pods(1)
+
+    assert "GPU964" not in lab.codes()
+
+
+def test_shares_that_count_as_yet_to_start_but_are_enough() -> None:
+    lab = Lab(group(promised={SHARED: 4}, per_node={"g5.xlarge": {SHARED: 4}}))
+    lab.node("n0", {SHARED: 4}, labels={LABEL: "nvidia-a10g"})
+    lab.pods(4, "n0")
+
+    assert lab.codes() == []

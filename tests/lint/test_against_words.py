@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from inventory_of import pods as workload
 
 from eks_gpushare.inventory.inventory import Inventory
@@ -173,3 +174,85 @@ def test_only_cluster_autoscaler_is_told_by_tags(name: str, promised: dict[str, 
     (nodes,) = (each for each in stack_of(name).items if isinstance(each, Nodes))
 
     assert nodes.promised == promised
+
+
+def stack_with(folder: Path, pools: dict[str, Any], **more: Any) -> Stack:
+    """A stack of some pools, each of one node unless it says otherwise."""
+    text = (ROOT / "stacks/Pulumi.time-slicing.yaml").read_text(encoding="utf-8")
+    content = yaml.safe_load(text)
+    environment = content["config"]["eks-gpushare:environment"]
+    usual = {"nodes": {"min": 1, "desired": 1, "max": 1}, "amiVersion": "1.35.8-20260930"}
+    environment["pools"] = {name: {**usual, **pool} for name, pool in pools.items()}
+    environment.update(more)
+    file = folder / "Pulumi.made.yaml"
+    file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    stack = read_stack(file)
+    assert not stack.errors
+    return stack
+
+
+def slices(kind: str, replicas: int, **more: Any) -> dict[str, Any]:
+    return {
+        "instanceTypes": [kind],
+        "sharing": {"mode": "timeSlicing", "replicas": replicas},
+        **more,
+    }
+
+
+def test_a_node_has_no_room_for_more_pods_than_its_addresses(tmp_path: Path) -> None:
+    """A g4dn.xlarge takes 29 pods, 8 of which are there already; of its 40 shares 21 are used."""
+    stack = stack_with(tmp_path, {"gpu": slices("g4dn.xlarge", 40)})
+
+    assert found(stack, pods(21)) == []
+    (problem,) = found(stack, pods(22))
+    assert "there is room for 21, and 1 stays Pending." in problem.message
+
+
+def test_a_pool_whose_nodes_are_too_small_adds_no_room(tmp_path: Path) -> None:
+    stack = stack_with(
+        tmp_path, {"small": slices("g6.xlarge", 10), "large": slices("g6.12xlarge", 10)}
+    )
+
+    assert found(stack, pods(9, cpu=5)) == []
+    (problem,) = found(stack, pods(10, cpu=5))
+    assert "(1 of pools.small, 1 of pools.large) there is room for 9," in problem.message
+
+
+def test_what_a_stack_itself_adds_to_the_catalog_is_not_judged(tmp_path: Path) -> None:
+    gpu = {"model": "L40S", "count": 1, "memoryMiB": 46068, "computeCapability": "8.9"}
+    own = {"vcpus": 4, "memoryMiB": 16384, "arch": "amd64", "maxPods": 58, "gpu": gpu}
+    stack = stack_with(
+        tmp_path,
+        {"gpu": slices("g99.xlarge", 2)},
+        catalog={"instanceTypes": {"g99.xlarge": {**own, "priceUsdPerHour": 0.9}}},
+    )
+
+    assert found(stack, pods(1)) == found(stack, pods(99)) == []
+
+
+def test_of_one_resource_it_is_told_once_and_of_each(tmp_path: Path) -> None:
+    layout = {"mode": "mig", "layout": "all-1g.5gb"}
+    stack = stack_with(
+        tmp_path,
+        {
+            "one": slices("g6.12xlarge", 10),
+            "two": slices("g6.12xlarge", 10),
+            "mig": {"instanceTypes": ["p4d.24xlarge"], "sharing": layout},
+        },
+    )
+    chosen = {"nodeSelector": {"eks-gpushare/pool": "one"}}
+    mig = {"nvidia.com/mig-1g.5gb": 1}
+
+    def of(limits: dict[str, int], name: str, replicas: int, **spec: Any) -> Workload:
+        return workload(limits, replicas=replicas, name=name, tolerations=ANY, **spec)
+
+    on_one = [of({GPU: 1}, "a", 30, **chosen), of({GPU: 1}, "b", 30, **chosen)]
+    anywhere = [of({GPU: 1}, "c", 30), of(mig, "d", 30), of(mig, "e", 27)]
+
+    told = found(stack, *on_one, *anywhere)
+
+    assert [each.message.partition(" are wanted")[0] for each in told] == [
+        "60 of nvidia.com/gpu",
+        "57 of nvidia.com/mig-1g.5gb",
+    ]
+    assert found(stack, on_one[0], anywhere[0], of(mig, "d", 30), of(mig, "e", 26)) == []

@@ -92,12 +92,17 @@ def test_what_is_set_beside_goes_over_it(folder: Path) -> None:
         f"{INSTALL} -f deploy/none.yaml\n",
         f"{INSTALL} -f https://example.com/values.yaml\n",
         f"{INSTALL} -f $VALUES\n",
+        f"{INSTALL} -f FOLDER/deploy/odd.yaml\n",
+        f"{INSTALL} -f deploy/odd.txt\n",
+        f"<<EOF\n{INSTALL}\nEOF\n",
+        f"# helm\n{INSTALL} -f deploy/odd.yaml\n".replace("helm upgrade", "echo upgrade"),
         f"cat > deploy/odd.yaml <<'END'\ngfd: {{}}\nEND\n{INSTALL} -f deploy/odd.yaml\n",
     ],
 )  # fmt: skip
 def test_other_files_are_not(folder: Path, text: str) -> None:
     (folder / "deploy/odd.yaml").write_text("gfd: {enable: true}\n")
-    (folder / "install.sh").write_text(text)
+    (folder / "deploy/odd.txt").write_text("gfd: {enable: true}\n")
+    (folder / "install.sh").write_text(text.replace("FOLDER", str(folder)))
 
     assert set(linted("install.sh")) == {"install.sh"}
 

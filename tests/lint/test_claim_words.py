@@ -38,6 +38,18 @@ def told(text: str) -> list[str]:
             f"It says that one of 2 replicas is 50% of a GPU; {NO_PART}",
         ),
         (
+            "Has 10% with 10 replicas of time slicing on GPUs.",
+            f"It says that one of 10 replicas is 10% of a GPU; {NO_PART}",
+        ),
+        (
+            "With time slicing and 100 replicas each pod gets 0.4% of the GPU.",
+            f"It says that each pod has 0.4% of a GPU; {NO_PART}",
+        ),
+        (
+            "We run p4d.24xlarge and p5.48xlarge.\n\nOn a p4d.24xlarge you get 9g.20gb.",
+            "9g.20gb: no profile of the A100-40GB, which the text is about.",
+        ),
+        (
             "With time slicing every pod gets 30% of the GPU.",
             f"It says that every pod has 30% of a GPU; {NO_PART}",
         ),
@@ -70,12 +82,26 @@ def test_a_claim_is_told_in_its_numbers(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("On an H100, pick 3g.20gb.", "Of H100, name one of 1g.10gb, "),
+        ("The T4 is cut by 1g.5gb.", "Leave T4 out."),
+    ],
+)
+def test_what_to_write_in_its_place(text: str, fix: str) -> None:
+    (found,) = problems(read_text_with(DOCUMENTATION, text))
+
+    assert found.fix.startswith(fix)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Time slicing with `replicas: 3` gives each pod 34% of the GPU.",
         "Time slicing with `replicas: 4` gives each pod 26% of the GPU.",
         "Time slicing: 10% of the pods wait with 10 replicas of the GPU in the whole of the fleet.",
         "Time slicing makes nodes 25% busy; 4 replicas of a web server are 25% of its load.",
+        "Time slicing with 4 replicas gives each pod 25% of the throughput of the GPU.",
         "A p4d.24xlarge can be cut into 56 1g.5gb devices.",
         f"{OF_MIG}: 56 pods with 5GB.",
         f"{OF_MIG}: 57 pods with 6GB.",

@@ -5,27 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
+from foreign_objects import PLAN
 from foreign_reading import ids, merged, problems, read_with
 
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.lint.readers.compose import ComposeReader
 
 COMPOSE = ComposeReader()
-PLAN: dict[str, Any] = yaml.safe_load(
-    """
-    version: "3.9"
-    x-omnistrate-service-plan: {name: shared, tenancyType: OMNISTRATE_MULTI_TENANCY}
-    x-internal-integrations:
-      multiTenantGpu: {instanceType: p4d.24xlarge, migProfile: 1g.5gb, timeSlicingReplicas: 4}
-    services:
-      app:
-        image: ghcr.io/acme/app:1.0
-        x-omnistrate-capabilities:
-          autoscaling:
-            {minReplicas: 1, maxReplicas: 5, idleThreshold: 20, overUtilizedThreshold: 80}
-    """
-)
 GPU = "x-internal-integrations__multiTenantGpu"
 SCALING = "services__app__x-omnistrate-capabilities__autoscaling"
 

@@ -130,7 +130,6 @@ def test_the_difference_is_shown_by_lines() -> None:
     assert Fixed("f", "a: 1\nb: 1\n", "a: 2\nb: 1\n", 1).diff() == (
         "--- f\n+++ f\n@@ -1,2 +1,2 @@\n-a: 1\n+a: 2\n b: 1\n"
     )
-    assert Fixed("f", "a: 1", "a: 1\n", 1).diff() == ("--- f\n+++ f\n@@ -1 +1 @@\n-a: 1\n+a: 1\n")
     assert Fixed("f", "a: 1\r\n", "a: 2\r\n", 1).diff() == (
         "--- f\n+++ f\n@@ -1 +1 @@\n-a: 1\n+a: 2\n"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
+from foreign_objects import CLUSTER, CONFIG
 from foreign_reading import ids, merged, placed, problems, read_with
 
 from eks_gpushare.inventory.items import Nodes, NodeTaint
@@ -13,33 +13,12 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.eksctl import EksctlReader
 
 EKSCTL = EksctlReader()
-TEXT = """
-apiVersion: eksctl.io/v1alpha5
-kind: ClusterConfig
-metadata: {name: lab, region: us-east-1, version: "1.35"}
-managedNodeGroups:
-  - name: gpu
-    instanceTypes: [g5.xlarge, g5.2xlarge]
-    minSize: 0
-    desiredCapacity: 1
-    maxSize: 4
-    volumeSize: 200
-    labels: {nvidia.com/device-plugin.config: any}
-    taints: [{key: nvidia.com/gpu, value: "true", effect: NoSchedule}]
-    tags: {k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu: "10"}
-nodeGroups:
-  - name: own
-    instanceType: p4d.24xlarge
-    desiredCapacity: 2
-    taints: {nvidia.com/gpu: "true:NoSchedule"}
-"""
-CONFIG: dict[str, Any] = yaml.safe_load(TEXT)
 GROUP = "managedNodeGroups__0__"
 OWN = "nodeGroups__0__"
 
 
 def test_node_groups_become_nodes() -> None:
-    (read,) = read_with(EKSCTL, TEXT)
+    (read,) = read_with(EKSCTL, CLUSTER)
 
     managed, own = read.items
     assert isinstance(managed, Nodes)
@@ -118,7 +97,7 @@ def test_one_thing_is_wrong(code: str, value: dict[str, Any]) -> None:
 
 
 def test_a_problem_stands_at_its_line() -> None:
-    (problem,) = problems(read_with(EKSCTL, TEXT.replace("volumeSize", "diskSize")))
+    (problem,) = problems(read_with(EKSCTL, CLUSTER.replace("volumeSize", "diskSize")))
 
     assert placed(problem) == (10, 5)
     assert problem.fix == "Write volumeSize."

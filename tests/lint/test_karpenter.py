@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
+from foreign_objects import CLASS, OVERLAY, POOL
 from foreign_reading import ids, merged, problems, read_with
 
 from eks_gpushare.inventory.items import Nodes, NodeTaint, Overlay
@@ -14,50 +14,6 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.karpenter import KarpenterReader
 
 KARPENTER = KarpenterReader()
-POOL: dict[str, Any] = yaml.safe_load(
-    """
-    apiVersion: karpenter.sh/v1
-    kind: NodePool
-    metadata: {name: gpu}
-    spec:
-      template:
-        metadata:
-          labels: {team: research, nvidia.com/device-plugin.config: any}
-        spec:
-          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
-          requirements:
-            - {key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}
-            - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-          taints: [{key: nvidia.com/gpu, value: "true", effect: NoSchedule}]
-          startupTaints: [{key: example.com/booting, effect: NoExecute}]
-          expireAfter: 720h
-      disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 10m}
-      limits: {cpu: "64", nvidia.com/gpu: 40}
-    """
-)
-CLASS: dict[str, Any] = yaml.safe_load(
-    """
-    apiVersion: karpenter.k8s.aws/v1
-    kind: EC2NodeClass
-    metadata: {name: gpu}
-    spec:
-      role: nodes
-      amiSelectorTerms: [{alias: al2023@v20261114}]
-      subnetSelectorTerms: [{tags: {karpenter.sh/discovery: lab}}]
-      securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: lab}}]
-    """
-)
-OVERLAY: dict[str, Any] = yaml.safe_load(
-    """
-    apiVersion: karpenter.sh/v1alpha1
-    kind: NodeOverlay
-    metadata: {name: gpu}
-    spec:
-      weight: 10
-      requirements: [{key: karpenter.sh/nodepool, operator: In, values: [gpu]}]
-      capacity: {nvidia.com/gpu.shared: "10"}
-    """
-)
 REQUIREMENTS = "spec__template__spec__requirements"
 TAINTS = "spec__template__spec__taints"
 

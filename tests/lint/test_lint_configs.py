@@ -121,6 +121,47 @@ def test_a_broken_configuration_of_the_plugin(old: str, new: str, codes: list[st
     assert sorted(set(found(text))) == sorted(codes)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("1g.5bg", "No MIG device is called nvidia.com/mig-1g.5bg"),
+        ("1g5gb", "No MIG device is called"),
+        ("1g.5GB", "No MIG device is called"),
+        ("1g.5gb.mee", "No MIG device is called"),
+        ("all", "No MIG device is called"),
+        ("1g.55gb", "No GPU that is known has a MIG device called nvidia.com/mig-1g.55gb"),
+        ("5g.20gb", "No GPU that is known"),
+        ("1g.5gb", ""),
+        ("1g.10gb.me", ""),
+        ("7g.80gb", ""),
+        ("1g.24gb.me.all", ""),
+        ("1c.2g.10gb", ""),
+    ],
+)
+def test_a_mig_device_that_is_shared_is_one_of_some_gpu(name: str, said: str) -> None:
+    text = PLUGIN.replace("Strategy: none", "Strategy: mixed").replace("com/gpu", f"com/mig-{name}")
+    (report,) = lint_files([GivenFile("a.yaml", text)])
+
+    assert [each.finding.code for each in report.found] == ["GPU1020"] * bool(said)
+    for each in report.found:
+        assert each.finding.message.startswith(said)
+        assert each.finding.severity == ("warning" if "known" in said else "error")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "fix"),
+    [
+        ("none", "Set flags.migStrategy: mixed."),
+        ("single", "Set flags.migStrategy: mixed, or share nvidia.com/gpu."),
+    ],
+)
+def test_a_mig_device_has_its_name_by_the_mixed_strategy(strategy: str, fix: str) -> None:
+    text = PLUGIN.replace("Strategy: none", f"Strategy: {strategy}")
+    (report,) = lint_files([GivenFile("a.yaml", text.replace("com/gpu", "com/mig-1g.5gb"))])
+
+    assert [each.finding.fix for each in report.found] == [fix]
+
+
 MPS = [
     (PLUGIN.replace("timeSlicing", "mps").replace("replicas: 4", "replicas: 49"), ["GPU1025"]),
     (PLUGIN.replace("timeSlicing", "mps").replace("com/gpu", "com/mig-1g.5gb"), ["GPU1025"]),

@@ -118,6 +118,20 @@ def test_a_file_that_leaves_doubt_is_not_touched(file: Path, other: str) -> None
     assert file.read_text() == f"{WRONG}---\n{other}"
 
 
+def test_what_could_not_be_read_is_told_of_after_corrections_too() -> None:
+    given = [
+        GivenFile("a.yaml", WRONG),
+        GivenFile("b.yaml", problem="it is UTF-16"),
+        GivenFile("c", note="nothing is below it"),
+    ]
+    fixed, before, after = fixed_files(given)
+
+    assert [each.file for each in fixed] == ["a.yaml"]
+    assert [each.file for each in after] == ["a.yaml", "b.yaml", "c"]
+    assert [each.findings for each in after[1:]] == [each.findings for each in before[1:]]
+    assert all(each.findings for each in after[1:])
+
+
 def test_corrections_are_the_same_in_whichever_order_files_are_given() -> None:
     given = [GivenFile("a.yaml", WRONG), GivenFile("b.yaml", WRONG)]
     one = {each.file: each.after for each in fixed_files(given)[0]}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from inventory_of import chart, nodes
+from inventory_of import GPU, PRESENT, chart, config_map, nodes, plugin, pods
 
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.checks import reserved_memory
+
+if TYPE_CHECKING:
+    from eks_gpushare.inventory.items import Item
 
 
 def said(container: dict[str, Any], replicas: Any = 2, mode: str = "timeSlicing") -> list[str]:
@@ -83,6 +86,7 @@ def test_what_leaves_no_room_is_found(container: dict[str, Any], takes: str) -> 
         },
         {"image": "jax", "env": [{"name": "XLA_PYTHON_CLIENT_MEM_FRACTION", "value": ".2"}]},
         {"image": "tensorflow/tensorflow", "resources": {"limits": {"cpu": 1}}},
+        {"image": "vllm/vllm-openai", "args": ["--gpu-memory-utilization=0.5"]},
     ],
 )
 def test_what_leaves_room_or_is_not_known_is_not(container: dict[str, Any]) -> None:
@@ -95,3 +99,67 @@ def test_one_pod_and_what_divides_memory_are_not_meant() -> None:
     assert said(container, replicas=1) == []
     assert said(container, replicas=UNKNOWN) == []
     assert said(container, mode="mps") == []
+
+
+SHARED = (
+    "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: %s}]}}\n"
+)
+TENSORFLOW = {"name": "main", "image": "tensorflow/tensorflow"}
+
+
+def messages(*items: Item) -> list[str]:
+    found = reserved_memory.memory_is_left.look(Inventory(items))
+    return [each.message for each in found if isinstance(each, Problem)]
+
+
+def told(*items: Item) -> list[str]:
+    """How many pods may be on one GPU, of each that is told of."""
+    return [each.split("up to ")[1].split(" of them")[0] for each in messages(*items)]
+
+
+def asking(name: str = GPU, **resources: Any) -> Workload:
+    container = {**TENSORFLOW, "resources": resources or {"limits": {name: 1}}}
+    return pods(spec={"containers": [container]}, replicas=2)
+
+
+def test_two_on_a_gpu_are_several() -> None:
+    pool, written = nodes(labels=PRESENT), {"map": {"any": SHARED % 2}, "default": "any"}
+
+    assert told(pool, plugin({"config": written}), asking()) == ["2"]
+
+
+def test_without_a_chart_the_one_configuration_counts_for_nodes_that_are_declared() -> None:
+    written = config_map("shares", {"any": SHARED % 4})
+    by_hand = nodes("g6.xlarge", provisioner="byHand")
+
+    assert told(nodes(), written, asking()) == ["4"]
+    assert told(nodes(), asking()) == []
+    assert told(nodes(), written, asking("nvidia.com/mig-1g.5gb")) == []
+    assert told(by_hand, written, asking()) == []
+
+
+def test_of_several_containers_the_one_that_has_a_share_is_meant() -> None:
+    pool, written = nodes(labels=PRESENT), {"map": {"any": SHARED % 4}, "default": "any"}
+    release = plugin({"config": written})
+    other = {"name": "other", "image": "app", "resources": {"limits": {GPU: 1}}}
+    of_both = pods(spec={"containers": [other, TENSORFLOW]}, replicas=2)
+
+    assert messages(pool, release, of_both) == []
+    assert told(pool, release, asking(limits={GPU: 1}, requests=UNKNOWN)) == ["4"]
+
+
+def test_shares_are_those_of_the_resource_that_is_asked_for() -> None:
+    config = """\
+version: v1
+flags: {migStrategy: mixed}
+sharing:
+  timeSlicing:
+    renameByDefault: true
+    resources:
+    - {name: nvidia.com/gpu, replicas: 10}
+    - {name: nvidia.com/mig-1g.5gb, replicas: 3}
+"""
+    pool = nodes("p4d.24xlarge", labels={**PRESENT, "nvidia.com/mig.config": "all-1g.5gb"})
+    release = plugin({"config": {"map": {"any": config}, "default": "any"}})
+
+    assert told(pool, release, asking("nvidia.com/mig-1g.5gb.shared")) == ["3"]

@@ -167,3 +167,21 @@ def test_what_is_let_be_is_not_corrected(tmp_path: Path) -> None:
 
     assert main(["lint", "--fix", str(tmp_path / "a.yaml")]) == 0
     assert (tmp_path / "a.yaml").read_text() == text
+
+
+def test_what_is_about_a_whole_file_is_let_be_on_its_first_line() -> None:
+    text = f"foo: bar  # eks-gpushare: ignore GPU1001 {UNTIL}\n"
+
+    assert codes(linted("a.yaml", text)) == []
+    assert codes(linted("a.yaml", f"x: y\n{text}")) == ["GPU1001", "GPU1013"]
+
+
+@pytest.mark.parametrize(
+    ("line", "then"),
+    [(LABEL, "what it was for counts again."), ("date", "nothing needs it any more.")],
+)
+def test_a_comment_past_its_day_says_whether_anything_needs_it(line: str, then: str) -> None:
+    text = f"{line}  # eks-gpushare: ignore GPU1062 until 2026-11-21 because x\n"
+    (told,) = [each for each in linted("a.sh", text).findings if each.code == "GPU1012"]
+
+    assert told.message.endswith(then)

@@ -202,6 +202,21 @@ def test_the_command_tells_what_no_test_notices(tmp_path: Path) -> None:
     }
 
 
+def test_what_tests_keep_is_asked_anew(tmp_path: Path) -> None:
+    """An answer of the whole code would hide that the inverted one gives another."""
+    (tmp_path / "rule.py").write_text("def look(a):\n    return a == 1\n", encoding="utf-8")
+    (tmp_path / "test_rule.py").write_text(
+        "from functools import cache\n\nfrom rule import look\n\n\n"
+        "@cache\ndef kept():\n    return look(1)\n\n\n"
+        "def test_it():\n    assert kept()\n",
+        encoding="utf-8",
+    )
+
+    found = _command(tmp_path, "rule.py", "--tests", str(tmp_path / "test_rule.py"))["rule.py"]
+
+    assert found == {"tried": 2, "survived": [], "untested": []}
+
+
 def test_what_never_ends_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "rule.py").write_text(
         "def look(a):\n    while a > 1:\n        a -= 1\n    return a\n", encoding="utf-8"
@@ -231,6 +246,17 @@ def test_some_of_our_own_conditions_are_held(module: str, tests: list[str]) -> N
 
     assert found["tried"] > 5
     assert list(open_of(module, Result(**found))) == []
+
+
+def test_an_example_of_a_finding_is_checked_anew_by_each_of_its_tests() -> None:
+    """Its tests keep what was found, and none but the first would notice anything."""
+    module, tests = "components/eks_gpushare/rules/roles.py", "tests/unit/test_finding_examples.py"
+    right = f"{tests}::test_the_right_side_has_neither_the_finding_nor_an_error[GPU320]"
+    wrong = f"{tests}::test_the_wrong_side_has_the_finding_at_its_path[GPU320]"
+
+    found = _command(ROOT, module, "--tests", wrong, right)[module]
+    assert found["tried"] > 5
+    assert found["survived"] == found["untested"] == []
 
 
 def _measured() -> dict[str, Any]:

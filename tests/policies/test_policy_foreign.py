@@ -126,6 +126,7 @@ VERDICTS: dict[tuple[Callable[[], None], str], list[tuple[str, str, str]]] = {
         ("node-repair-on", "advisory", "gpu"),
         ("imdsv2-required", "mandatory", "gpu"),
         ("volumes-encrypted", "mandatory", "gpu"),
+        ("gpu-ami-type-named", "advisory", "gpu"),
         ("gpu-nodes-have-device-plugin", "advisory", "gpu"),
     ],
     (by_default, "dev"): [

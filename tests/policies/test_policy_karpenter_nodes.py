@@ -11,7 +11,14 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from gpushare_policies import POLICIES
 from gpushare_policies.rule import Rule, StackRule
-from gpushare_policies.tokens import ACCESS_ENTRY, AWS_CLUSTER, RELEASE, ROLE, ROLE_POLICY
+from gpushare_policies.tokens import (
+    ACCESS_ENTRY,
+    AWS_CLUSTER,
+    RELEASE,
+    ROLE,
+    ROLE_ATTACHMENT,
+    ROLE_POLICY,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -235,6 +242,43 @@ def test_karpenter_knows_its_cluster_and_reads_overlays(
     assert [(name, says in text) for name, text in found] == ([("karpenter", True)] if says else [])
 
 
+@pytest.mark.parametrize(
+    ("own", "is_wrong"),
+    [
+        ("1.14.1", False),
+        ("1.14.0", False),
+        ("v1.14.1", False),
+        ("1.15.0", False),
+        (None, False),
+        (UNKNOWN_STRING_VALUE, False),
+        ("0.37.0", True),
+        ("1.13.4", True),
+    ],
+)
+def test_the_definitions_are_of_karpenter_s_own_version(
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+    own: str | None,
+    *,
+    is_wrong: bool,
+) -> None:
+    place = "oci://public.ecr.aws/karpenter"
+    values = {"settings": {"clusterName": "demo"}}
+    props = {"chart": f"{place}/karpenter", "version": "1.14.1", "values": values}
+    release = resource(RELEASE, "karpenter", props)
+    crds = resource(RELEASE, "crds", {"chart": f"{place}/karpenter-crd", "version": own})
+
+    found = stack_violations(
+        _stack_rule("karpenter-settings-agree"), [_cluster(resource), crds, release]
+    )
+
+    assert [name for name, _ in found] == ["karpenter"] * is_wrong
+    for _, said in found:
+        assert "is of version 1.14.1, and the definitions of its objects of " in said
+        assert f" are of {own}. They must be of the same" in said
+        assert said.endswith("Set the version of the chart karpenter-crd to 1.14.1.")
+
+
 def test_without_overlays_karpenter_needs_no_gate(
     resource: Callable[..., PolicyResource],
     stack_violations: Callable[..., list[tuple[str, str]]],
@@ -307,6 +351,68 @@ def test_roles_are_for_something(
     assert ["allows every action" in said for _, said in found] == [True] * is_wrong
     assert stack_violations(rule, [resource(ROLE_POLICY, "app", {"policy": denied})]) == []
     assert stack_violations(rule, [nodes, of_nodes]) == []  # of which another rule speaks
+
+
+OIDC = "arn:aws:iam::111122223333:oidc-provider/oidc.eks.us-west-2.amazonaws.com/id/A"
+SUBJECT = {"StringEquals": {"oidc.eks.us-west-2.amazonaws.com/id/A:sub": "system:serviceaccount:a"}}
+
+
+@pytest.mark.parametrize(
+    ("principal", "policy", "is_wrong"),
+    [
+        ({"Service": "eks.amazonaws.com"}, "AdministratorAccess", True),
+        ({"Service": ["pods.eks.amazonaws.com"]}, "AdministratorAccess", True),
+        ({"Service": "pods.eks.amazonaws.com"}, "job-function/AdministratorAccess-Amplify", True),
+        ({"Federated": OIDC}, "AdministratorAccess", True),
+        ({"Service": "eks.amazonaws.com"}, "AmazonEKSClusterPolicy", False),
+        ({"Service": "pods.eks.amazonaws.com"}, "service-role/AmazonEBSCSIDriverPolicy", False),
+        # Who deploys is somebody else's decision.
+        ({"AWS": "arn:aws:iam::111122223333:role/ci"}, "AdministratorAccess", False),
+        ({"Federated": "arn:aws:iam::1:oidc-provider/ci.example"}, "AdministratorAccess", False),
+        ({"Service": "lambda.amazonaws.com"}, "AdministratorAccess", False),
+        ("arn:aws:iam::111122223333:root", "AdministratorAccess", False),
+    ],
+)
+def test_no_cluster_and_no_pod_is_an_administrator(
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+    principal: Any,
+    policy: str,
+    *,
+    is_wrong: bool,
+) -> None:
+    trust = json.dumps(_statement(Principal=principal, Condition=SUBJECT))
+    arn = f"arn:aws:iam::aws:policy/{policy}"
+    role = resource(ROLE, "app", {"assumeRolePolicy": trust, "name": "app"})
+    later = resource(ROLE_ATTACHMENT, "later", {"policyArn": arn}, uses={"role": [role]})
+    named = resource(ROLE_ATTACHMENT, "named", {"policyArn": arn, "role": "app"})
+    other = resource(ROLE_ATTACHMENT, "other", {"policyArn": arn, "role": "another"})
+    inside = resource(ROLE, "own", {"assumeRolePolicy": trust, "managedPolicyArns": [arn]})
+
+    found = stack_violations(_stack_rule("roles-bounded"), [role, later, named, other, inside])
+
+    assert [name for name, _ in found] == (["later", "named", "own"] if is_wrong else [])
+    assert all(f"a cluster or its pods take, has {arn}. It must" in said for _, said in found)
+
+
+@pytest.mark.parametrize("kind", ["EC2_LINUX", "EC2_WINDOWS", "EC2", "STANDARD"])
+def test_the_role_of_karpenter_s_nodes_is_one_of_nodes(
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+    kind: str,
+) -> None:
+    """By its access entry, whatever policies it has."""
+    trust = json.dumps(_statement(Principal={"Service": "ec2.amazonaws.com"}))
+    role = resource(ROLE, "nodes", {"assumeRolePolicy": trust, "name": "n"})
+    props = {"role": "n", "policyArn": "arn:aws:iam::aws:policy/AdministratorAccess"}
+    attached = resource(ROLE_ATTACHMENT, "all", props)
+    entry = resource(ACCESS_ENTRY, "entry", {"type": kind}, uses={"principalArn": [role]})
+    both = [role, attached, entry]
+
+    found = [name for name, _ in stack_violations(_stack_rule("node-role-rights"), both)]
+
+    assert found == ([] if kind == "STANDARD" else ["all"])
+    assert stack_violations(_stack_rule("roles-bounded"), both) == []
 
 
 @pytest.mark.parametrize("text", ["no JSON", "[]", '{"Statement": "x"}', ""])

@@ -322,3 +322,44 @@ def test_nodes_that_mig_manager_reboots_need_no_repair(
     props = {**valid(NODE_GROUP), "labels": labels, "nodeRepairConfig": {"enabled": False}}
 
     assert violations(NODE_REPAIR_ON, NODE_GROUP, props) == []
+
+
+@pytest.mark.parametrize("enabled", [True, "true", 1.0])
+def test_nodes_that_mig_manager_reboots_are_not_to_be_repaired(
+    enabled: object,
+    valid: Callable[[str], dict[str, Any]],
+    violations: Callable[..., list[str]],
+) -> None:
+    labels = {"nvidia.com/mig.config": "all-1g.5gb"}
+    props = {**valid(NODE_GROUP), "labels": labels, "nodeRepairConfig": {"enabled": enabled}}
+
+    assert violations(NODE_REPAIR_ON, NODE_GROUP, props) == [
+        (
+            "Node repair of gpu is on, and MIG manager reboots its nodes to cut their GPUs. It "
+            "must be off there: EKS takes a GPU that is away for ten minutes for broken and "
+            "replaces the node. Set `nodeRepairConfig: {enabled: false}`."
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "eks-gpushare/mig-layout",
+        "startup-taint.cluster-autoscaler.kubernetes.io/driver",
+        "ignore-taint.cluster-autoscaler.kubernetes.io/driver",
+    ],
+)
+def test_a_taint_that_nodes_lose_keeps_nobody_out(
+    key: str, valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
+) -> None:
+    start = {"key": key, "value": "pending", "effect": "NO_SCHEDULE"}
+    preferring = {"key": "nvidia.com/gpu", "effect": "PREFER_NO_SCHEDULE"}
+    lasting = {"key": "nvidia.com/gpu", "effect": "NO_SCHEDULE"}
+
+    def said(*taints: dict[str, str]) -> list[str]:
+        return violations(GPU_NODES_TAINTED, NODE_GROUP, {**valid(NODE_GROUP), "taints": taints})
+
+    assert len(said(start)) == 1
+    assert len(said(start, preferring)) == 1
+    assert said(start, lasting) == []

@@ -321,6 +321,7 @@ TYPE = "node.kubernetes.io/instance-type"
         (_requirement(FAMILY, "In", "m5"), False),
         (_requirement(CATEGORY, "In", "g"), True),
         (_requirement(CATEGORY, "In", "g", "p"), True),
+        (_requirement(CATEGORY, "In", "g", "gr", "p"), True),
         (_requirement(CATEGORY, "In", "g", "m"), False),
         (_requirement(CATEGORY, "In"), False),
         (_requirement("team", "In", "g"), False),
@@ -556,6 +557,14 @@ def test_checks_of_objects_are_listed_by_token() -> None:
     assert "kubernetes:core/v1:Secret" not in of_pods
     assert "a" in of_both
     assert "a" not in of_pods
+
+
+def test_a_check_of_what_others_bring_is_for_no_kind_of_kubernetes() -> None:
+    theirs = ObjectChecks({}, theirs=lambda _: iter(()))
+
+    assert "kubernetes:example.com/v1:Any" in theirs
+    for group in ("core", "apps", "rbac.authorization.k8s.io"):
+        assert f"kubernetes:{group}/v1:Any" not in theirs
 
 
 def test_bodies_are_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pulumi_policy import Severity, StackValidationArgs
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from gpushare_policies import POLICIES
+from gpushare_policies.rule import Rule, StackRule, Unjudged
+from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pulumi_policy import PolicyResource
 
@@ -338,3 +341,72 @@ def test_what_is_not_known_of_several_resources(
     with pytest.raises(UnknownValueError) as raised:
         stack_violations(RULES[rule], resources)
     assert raised.value.message == f"could not be judged: {what}"
+
+
+CAPACITY = "karpenter.sh/capacity-type"
+
+
+def capacity(operator: Any, *values: Any) -> dict[str, Any]:
+    return {"key": CAPACITY, "operator": operator, "values": list(values)}
+
+
+@pytest.mark.parametrize(
+    ("requirements", "spot"),
+    [
+        ([capacity("In", "spot")], True),
+        ([capacity("In", "on-demand")], False),
+        ([capacity("In", "on-demand"), LATER], False),
+        ([capacity("In", "spot"), capacity("In", "on-demand")], False),
+        ([{"key": CAPACITY, "operator": "In", "values": LATER}], None),
+        ([capacity("In", "spot", LATER)], True),
+        ([capacity("In", "on-demand", LATER)], None),
+        ([capacity(LATER, "spot")], None),
+        ([capacity("DoesNotExist")], False),
+        ([LATER], None),
+        (LATER, None),
+        ([{"key": LATER, "operator": "In", "values": ["spot"]}], None),
+        ([], False),
+    ],
+)
+def test_spot_of_karpenter_is_told_if_all_that_decides_is_known(
+    violations: Callable[..., list[str]], requirements: Any, spot: bool | None
+) -> None:
+    def verdict() -> bool | None:
+        try:
+            return bool(violations(RULES["spot-not-in-production"], NODE_POOL, pool(requirements)))
+        except UnknownValueError:
+            return None
+
+    assert verdict() is spot
+
+
+def test_what_a_rule_cannot_judge_is_said_together_with_where_it_ended() -> None:
+    def unseen() -> Iterator[tuple[str, str] | Unjudged]:
+        yield Unjudged("the one")
+        raise UnknownValueError(LATER, ["other"])
+
+    def ended() -> Iterator[tuple[str, str] | Unjudged]:
+        yield "message", "urn"
+        raise UnknownValueError(LATER, ["other"])
+
+    def told(check: Callable[[], Iterator[tuple[str, str] | Unjudged]]) -> str:
+        rule = StackRule(
+            "a", "b", check=lambda _: check(), applies_to=(), severity=Severity.LOW,
+            fix=Fix("c", "d", "e"),
+        )  # fmt: skip
+        assert rule.messages_say_fixes
+        assert rule.reads_only
+        with pytest.raises(UnknownValueError) as raised:
+            rule.validate(StackValidationArgs([], None), lambda *_: None)
+        return raised.value.message
+
+    assert told(unseen).startswith("could not be judged: ")
+    assert told(unseen).endswith("; the one")
+    assert "could not be judged" not in told(ended)
+
+
+def test_a_rule_that_is_made_says_its_fixes_and_leaves_what_it_is_given() -> None:
+    rule = Rule("a", "b", checks={}, severity=Severity.LOW, fix=Fix("c", "d", "e"))
+
+    assert rule.messages_say_fixes
+    assert rule.reads_only

@@ -24,6 +24,7 @@ from eks_gpushare.catalog.cluster_autoscaler_flags import flags_since
 from eks_gpushare.catalog.kubernetes import eks_versions
 from eks_gpushare.config.autoscaling import ClusterAutoscaler
 from eks_gpushare.config.pools import Nodes, Pool
+from eks_gpushare.config.taints import Taint
 from eks_gpushare.documents.iam import scales_node_groups
 from eks_gpushare.sharing import cluster_autoscaler as planned
 from eks_gpushare.sharing.autoscaling import promised
@@ -201,6 +202,15 @@ def test_the_taints_that_go_are_named_once() -> None:
     assert planned.startup_taint_keys(pools) == ("eks-gpushare/mig-layout",)
     assert planned.status_taint_keys(pools) == ("eks-gpushare/mig",)
     assert planned.startup_taint_keys([slices]) == planned.status_taint_keys([slices]) == ()
+    # At 0 nodes those of the group count, the pool's own among them.
+    agents = ("ebs.csi.aws.com/agent-not-ready", "node.cilium.io/agent-not-ready")
+    own = [Taint(key=key, effect="NoExecute") for key in (*agents, "team")]
+    waiting = manager.model_copy(update={"taints": tuple(own)})
+    assert planned.startup_taint_keys([waiting]) == (
+        agents[0],
+        "eks-gpushare/mig-layout",
+        agents[1],
+    )
 
 
 def test_every_supported_version_has_a_release_of_its_own_minor_version() -> None:

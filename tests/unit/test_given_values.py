@@ -118,6 +118,38 @@ def test_arguments_and_variables_win_over_configurations(part: str, key: str, it
     ]
 
 
+@pytest.mark.parametrize(
+    ("chart", "place", "value", "message"),
+    [
+        (PLUGIN, "nfd.master.enable", False, "no MPS daemon would start."),
+        (
+            *(OPERATOR, "node-feature-discovery.master.enable", False),
+            "no operand of the operator would start.",
+        ),
+        (
+            *(PLUGIN, "deviceListStrategy", "env-var"),
+            "envvar, volume-mounts, cdi-annotations, cdi-cri, with commas between several.",
+        ),
+    ],
+)
+def test_what_comes_of_a_value(chart: str, place: str, value: Any, message: str) -> None:
+    fragment = {"gpuStack": {"manager": chart}, "charts": {chart: {"values": nested(place, value)}}}
+    report = checked(stack_file_text(merge_values(base(), fragment)))
+    [only] = [f for f in report.findings if f.severity == "error"]
+
+    assert only.message.endswith(message)
+    assert only.fix in {"Remove it.", "Write some of these."}
+
+
+def test_a_list_strategy_on_bottlerocket_is_taken_away() -> None:
+    values = {"charts": {PLUGIN: {"values": {"deviceListStrategy": "envvar"}}}}
+    report = checked(stack_file_text(merge_values(merge_values(base(), values), ON_CHART)))
+    [only] = [f for f in report.findings if f.severity == "error"]
+
+    assert only.message.startswith("It would win over the volume mounts that Bottlerocket's pools")
+    assert only.fix == "Remove it."
+
+
 DERIVED = [
     (PLUGIN, "GPU703", "gfd.enabled", False),
     (PLUGIN, "GPU703", "nfd.enabled", False),
@@ -187,6 +219,26 @@ def test_settings_of_a_driver_that_is_not_installed(place: str, value: Any) -> N
     assert found(OPERATOR, nested(place, value), {}) == [
         ("warning", "GPU733", f"charts.gpuOperator.values.{place}")
     ]
+
+
+def test_a_driver_that_is_switched_off_needs_no_settings_either() -> None:
+    values = {"driver": {"enabled": False, "version": "580.126.20"}}
+
+    assert found(OPERATOR, values, {}) == [
+        ("warning", "GPU733", "charts.gpuOperator.values.driver.version")
+    ]
+
+
+def test_a_driver_that_is_switched_on_has_another_finding() -> None:
+    values = {"driver": {"enabled": True, "version": "580.126.20"}}
+
+    assert "GPU733" not in {code for _, code, _ in found(OPERATOR, values, {})}
+
+
+def test_the_device_plugin_has_no_driver() -> None:
+    values = {"driver": {"version": "580.126.20"}, "gds": {"enabled": True}}
+
+    assert "GPU733" not in {code for _, code, _ in found(PLUGIN, values, {})}
 
 
 KINDS: list[tuple[str, str, Any]] = [
@@ -415,6 +467,8 @@ RIGHT: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (PLUGIN, {"podAnnotations": {"example.com/scrape": "true"}, "podSecurityContext": {}}, {}),
     (PLUGIN, {"updateStrategy": {"type": "RollingUpdate"}, "fullnameOverride": "gpu-shares"}, {}),
     (PLUGIN, {"gfd": {"enabled": True}, "config": {}}, {}),
+    (PLUGIN, {"nfd": {"fullnameOverride": ""}, "nameOverride": ""}, {}),
+    (PLUGIN, {"nfd": {"fullnameOverride": "features"}, "fullnameOverride": "9"}, {}),
     (PLUGIN, {"sleepInterval": "30s", "noTimestamp": True}, {}),
     (OPERATOR, {"driver": {"enabled": False}, "toolkit": {"enabled": False}}, {}),
     (OPERATOR, {"sandboxWorkloads": {"enabled": False, "defaultWorkload": "container"}}, {}),
@@ -432,6 +486,8 @@ RIGHT: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (OPERATOR, {"daemonsets": {"labels": {"example.com/tier": "gpu"}}}, {}),
     (OPERATOR, {"node-feature-discovery": {"master": {"replicaCount": 2}}}, {}),
     (OPERATOR, {"node-feature-discovery": SLOWER}, {}),
+    (OPERATOR, {"driver": {"version": "580.126.20"}, "gds": {"enabled": True}}, ELSEWHERE),
+    (OPERATOR, {"devicePlugin": {"env": [{"name": "PASS_DEVICE_SPECS", "value": "true"}]}}, {}),
     (OPERATOR, {"extraObjects": [{"apiVersion": "v1", "kind": "ConfigMap"}]}, {}),
 ]  # fmt: skip
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
 from finding_examples import base, checked, stack_file_text
 
+from eks_gpushare.catalog import eks_versions
+from eks_gpushare.catalog.amis import BEFORE_EKS
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.findings.defects import CHECK_FAILED
 
 TODAY = date(2026, 11, 21)
 
@@ -92,6 +95,71 @@ def test_a_bottlerocket_release_without_an_image_for_the_cluster(
     assert found(pool(version, cluster, **BOTTLEROCKET)) == [("GPU647", AMI)]
 
 
+def bottlerocket(version: str, cluster: str, **keys: Any) -> list[str]:
+    """Paths of findings on the release and the cluster's version."""
+    fragment = pool(version, cluster, **BOTTLEROCKET, **keys)
+    report = checked(stack_file_text(merge_values(base(), fragment)))
+    return [f.path for f in report.findings if f.code == "GPU647"]
+
+
+@pytest.mark.parametrize(
+    ("version", "cluster", "paths"),
+    [
+        ("1.63.9", "1.30", []),
+        ("1.64.0", "1.30", [AMI]),
+        ("1.65.0", "1.30", [AMI]),
+        ("1.52.9", "1.35", [AMI]),
+        ("1.53.0", "1.35", []),
+        ("0.0.0", "1.40", []),
+    ],
+)
+def test_bottlerocket_has_images_for_a_version_from_one_release_to_another(
+    version: str, cluster: str, paths: list[str]
+) -> None:
+    assert bottlerocket(version, cluster) == paths
+
+
+CUSTOM = {"id": "ami-0123456789abcdef0", "family": "bottlerocket", "driverIncluded": True}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"provisioner": "existing", "nodes": None},
+        {"amiFamily": "custom", "customAmi": CUSTOM},
+        {"amiFamily": "al2023"},
+    ],
+)
+def test_a_release_of_an_image_that_eks_does_not_choose_is_not_held_to_its_versions(
+    keys: dict[str, Any],
+) -> None:
+    fragment = pool("1.40.0", "1.35", **(BOTTLEROCKET | keys))
+
+    assert [code for code, _ in found(fragment) if code == "GPU647"] == []
+
+
+EFA = {"instanceTypes": ["p4d.24xlarge"], "efa": True, "zones": ["us-west-2a"]}
+
+
+@pytest.mark.parametrize(
+    ("version", "keys", "code"),
+    [
+        ("1.24.9", {"sharing": {"mode": "timeSlicing", "replicas": 4}}, "GPU250"),
+        ("1.25.0", {"sharing": {"mode": "timeSlicing", "replicas": 4}}, "GPU647"),
+        ("1.27.9", {**EFA, "sharing": {"mode": "exclusive"}}, "GPU433"),
+        ("1.28.0", {**EFA, "sharing": {"mode": "exclusive"}}, "GPU647"),
+    ],
+)
+def test_a_release_too_old_for_two_is_so_once(
+    version: str, keys: dict[str, Any], code: str
+) -> None:
+    report = checked(stack_file_text(merge_values(base(), pool(version, **BOTTLEROCKET, **keys))))
+
+    assert [(f.code, f.path) for f in report.findings if f.path == AMI] == [(code, AMI)]
+    [fix] = [f.fix for f in report.findings if f.path == AMI]
+    assert fix.startswith("Take 1.53.0 or later")
+
+
 @pytest.mark.parametrize(
     ("keys", "code"),
     [
@@ -124,6 +192,17 @@ RIGHT = [
 @pytest.mark.parametrize("fragment", RIGHT)
 def test_a_release_that_is_there(fragment: dict[str, Any]) -> None:
     assert found(fragment) == []
+
+
+@pytest.mark.parametrize("minor", [each for each, of in eks_versions().items() if of.released])
+def test_images_are_older_than_their_version_by_so_much(minor: str) -> None:
+    released = eks_versions()[minor].released
+    assert released is not None
+    first = released - BEFORE_EKS
+
+    for day, wrong in ((first, False), (first - timedelta(days=1), True)):
+        codes = [code for code, _ in found(pool(f"{minor}.0-{day:%Y%m%d}", minor))]
+        assert ("GPU646" in codes) is wrong
 
 
 def test_the_day_is_given_and_not_asked_of_the_clock() -> None:
@@ -215,9 +294,22 @@ def test_kube_proxy_of_another_minor(version: str) -> None:
 
 
 def test_coredns_of_a_later_minor_is_a_warning() -> None:
-    assert about_addons(addons(versions={"coredns": "v1.14.3-eksbuild.23"})) == [
-        ("warning", "GPU462", "cluster.addons.versions.coredns")
-    ]
+    given = addons(versions={"coredns": "v1.14.3-eksbuild.23"})
+
+    assert about_addons(given) == [("warning", "GPU462", "cluster.addons.versions.coredns")]
+    report = checked(stack_file_text(merge_values(base(), given)))
+    [message] = [f.message for f in report.findings if f.code == "GPU462"]
+    assert message.endswith("newer than what EKS has for Kubernetes 1.35, 1.13.")
+
+
+@pytest.mark.parametrize("cluster", ["1", "1.x", "x.35", "1.35.2", "1.35 ", "1.\u0663\u0665"])
+def test_what_is_no_version_of_a_cluster_is_not_compared(cluster: str) -> None:
+    versions = {"kube-proxy": "v9.9.0-eksbuild.1", "coredns": "v9.9.0-eksbuild.1"}
+    fragment = {"cluster": {"version": cluster, "addons": {"versions": versions}}}
+
+    report = checked(stack_file_text(merge_values(base(), fragment)))
+    assert {f.code for f in report.findings} & {"GPU462", "GPU601"} == {"GPU601"}
+    assert CHECK_FAILED.id not in {f.code for f in report.findings}
 
 
 def test_a_version_of_a_misspelt_addon_says_what_was_meant() -> None:

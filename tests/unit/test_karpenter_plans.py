@@ -447,6 +447,25 @@ def test_a_price_that_aws_has_not_is_told_once_for_all_pools() -> None:
     assert karpenter.price_overlays(plans, catalog, None) == []
 
 
+@pytest.mark.parametrize("mode", ["exclusive", "timeSlicing"])
+def test_a_pool_called_price_has_its_overlay_beside_that_with_the_price(mode: str) -> None:
+    sharing = {"mode": mode, **({"replicas": 2} if mode == "timeSlicing" else {})}
+    environment = environment_of(
+        {"price": {"instanceTypes": ["g7.2xlarge"], "sharing": sharing}},
+        catalog={"instanceTypes": {"g7.2xlarge": {"priceUsdPerHour": 1.9}}},
+    )
+    catalog, _ = catalog_of(environment.catalog, REGION)
+    plan = plan_pool("price", environment.pools["price"], catalog, REGION)
+    made = [
+        *karpenter.node_overlays(plan, catalog),
+        *karpenter.price_overlays(iter([plan]), catalog, REGION),
+    ]
+
+    names = [each["metadata"]["name"] for each in made]
+    shared = ["price-g7-2xlarge", "price.g7-2xlarge"]
+    assert names == (shared if mode == "timeSlicing" else ["price-g7-2xlarge"])
+
+
 @pytest.mark.parametrize(
     ("text", "number"),
     [

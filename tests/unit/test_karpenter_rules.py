@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import TODAY, base, checked, findings, stack_file_text
+from finding_examples import TODAY, base, checked, findings, fixes, stack_file_text
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.rules import all_rules
@@ -17,6 +17,8 @@ TIME_SLICING = {"mode": "timeSlicing", "replicas": 10}
 STATIC = {"static": True}
 TYPES = ["g5.xlarge", "g5.12xlarge"]
 RESERVATION = {"id": "cr-7c1f29d64e6a8d1b0"}
+GPU_TAINT = {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}
+EBS = {"key": "ebs.csi.aws.com/agent-not-ready", "effect": "NoSchedule"}
 CUSTOM = {"id": "ami-7c1f29d64e6a8d1b0", "family": "al2023", "driverIncluded": True}
 
 
@@ -251,6 +253,25 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         "nvidia.com/gpu is a taint of the pool too, which stays: pods would wait for ever.",
     ),
     (
+        karpenter(taints=[GPU_TAINT, {**EBS, "effect": "NoExecute"}]),
+        "GPU752",
+        f"{GPU}.taints[1]",
+        (
+            "ebs.csi.aws.com/agent-not-ready goes when its agent runs, and Karpenter takes it for "
+            "one that stays: it launches no node for pods that do not tolerate it."
+        ),
+    ),
+    (
+        # Of a taint in both lists one finding is enough.
+        karpenter(taints=[GPU_TAINT, EBS], karpenter={"startupTaints": [EBS]}),
+        "GPU752",
+        f"{GPU}.karpenter.startupTaints[0]",
+        (
+            "ebs.csi.aws.com/agent-not-ready is a taint of the pool too, which stays: pods would "
+            "wait for ever."
+        ),
+    ),
+    (
         own(startupTaints=[{"key": "eks-gpushare/mig-layout", "effect": "NoSchedule"}]),
         "GPU752",
         f"{GPU}.karpenter.startupTaints[0]",
@@ -458,10 +479,73 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         ),
     ),
     (
+        static({"desired": 3}, limits={"nodes": 2}),
+        "GPU745",
+        f"{GPU}.karpenter.limits.nodes",
+        "The pool keeps 3 nodes, more than the limit of 2.",
+    ),
+    (
+        static({"desired": 3}, limits={"nodes": "3"}),
+        "GPU759",
+        f"{GPU}.karpenter.limits.nodes",
+        "The limit of 3 is as many nodes as the pool has, so none can be exchanged.",
+    ),
+    (
+        own(budgets=[{"nodes": 1}, {"nodes": 0, "schedule": "@daily", "duration": "0h"}]),
+        "GPU749",
+        f"{GPU}.karpenter.budgets[1].duration",
+        "After 0h the budget would be over before it holds.",
+    ),
+    *(
+        (
+            values(given),
+            "GPU741",
+            f"charts.karpenter.values.{path}",
+            f"{path} is derived from the stack: it {role}.",
+        )
+        for given, path, role in (
+            (
+                {"settings": {"clusterName": "other"}},
+                "settings.clusterName",
+                "is the cluster whose nodes it makes",
+            ),
+            (
+                {"settings": {"interruptionQueue": ""}},
+                "settings.interruptionQueue",
+                "is the queue that is told of interruptions",
+            ),
+            (
+                {"serviceAccount": {"create": False}},
+                "serviceAccount.create",
+                "makes the account that has the role",
+            ),
+            (
+                {"serviceAccount": {"name": "scaler"}},
+                "serviceAccount.name",
+                "is the account that has the role",
+            ),
+            (
+                {"fullnameOverride": "scaler"},
+                "fullnameOverride",
+                "is the name of the account that has the role",
+            ),
+            ({"replicas": 1}, "replicas", "is karpenter.replicas"),
+        )
+    ),
+    (
         karpenter(maxUnavailable=2),
         "GPU422",
         f"{GPU}.maxUnavailable",
         "Karpenter exchanges nodes by its budgets, so maxUnavailable would be ignored.",
+    ),
+    (
+        karpenter(nodeRole="arn:aws:iam::111122223333:role/gpu-nodes"),
+        "GPU422",
+        f"{GPU}.nodeRole",
+        (
+            "Karpenter hands one role to the nodes of all its pools, so that of a single pool "
+            "would be ignored."
+        ),
     ),
     (
         karpenter({"min": 1, "max": 2}),
@@ -540,8 +624,22 @@ def test_one_switch_repairs_the_nodes_of_all_pools() -> None:
         assert said(*wanted) == []
 
 
+def test_a_limit_that_holds_nothing_back_is_told_what_would() -> None:
+    def said(limit: str, **pool: Any) -> list[str]:
+        return fixes(karpenter(karpenter={"limits": {limit: 4}}, **pool), "GPU744")
+
+    ends = ", in which pods and Karpenter count here."
+    assert said("nvidia.com/gpus") == [f"Write nvidia.com/gpu{ends}"]
+    assert said("memori") == [f"Write memory{ends}"]
+    assert said("example.com/licence", sharing=TIME_SLICING) == [
+        f"Write nvidia.com/gpu.shared{ends}"
+    ]
+
+
 RIGHT: list[dict[str, Any]] = [
     karpenter(),
+    own(limits={"nvidia.com/gpu": 1}),
+    karpenter({"max": 1}, instanceTypes=TYPES, karpenter={"limits": {"nvidia.com/gpu": 4}}),
     shared(limits={"nvidia.com/gpu.shared": 10}),
     shared(limits={"nvidia.com/gpu.shared": "1e2", "cpu": "64", "memory": "256Gi", "pods": 100}),
     karpenter(
@@ -597,10 +695,15 @@ RIGHT: list[dict[str, Any]] = [
     values({"settings": {"batchMaxDuration": "20s"}, "controller": {"env": [{"name": "A"}]}}),
     values(gates(nodeOverlay=True, staticCapacity=False, capacityBuffer=True)),
     values(gates(nodeOverlay="true")),
+    values({"replicas": 2, "serviceAccount": {"create": True, "annotations": {"a": "b"}}}),
+    values({"nameOverride": "", "settings": {"clusterEndpoint": "https://x", "isolatedVPC": True}}),
+    {
+        **values({"settings": {"interruptionQueue": "theirs"}}),
+        "karpenter": {"interruptionQueue": False},
+    },
+    static({"desired": 2}, limits={"nodes": 3}),
     values(gates(nodeOverlay=False), sharing={"mode": "exclusive"}),
-    karpenter(
-        sharing={"mode": "mps", "replicas": 3}, nodeRole="arn:aws:iam::111122223333:role/gpu"
-    ),
+    karpenter(sharing={"mode": "mps", "replicas": 3}),
     karpenter(
         {"max": 2},
         instanceTypes=["p4d.24xlarge"],
@@ -628,6 +731,18 @@ def test_what_is_right_has_nothing_to_change(fragment: dict[str, Any]) -> None:
         if each.severity == "error" or each.code in OURS
     ]
     assert found == []
+
+
+@pytest.mark.parametrize("nodes", [{"max": 4}, {}], ids=["most", "no most"])
+def test_of_types_that_nobody_knows_limits_say_nothing(nodes: dict[str, Any]) -> None:
+    limited = {"limits": {"nvidia.com/gpu": 4, "cpu": 0}}
+    fragment = karpenter(nodes, instanceTypes=["g5.huge"], karpenter=limited)
+
+    assert findings(fragment, "GPU747") == [
+        (f"{GPU}.karpenter.limits.cpu", "cpu: 0 lets the pool have no node.")
+    ]
+    for code in ("GPU744", "GPU745", "GPU756", "GPU767"):
+        assert findings(fragment, code) == []
 
 
 def test_a_kubelet_setting_that_bottlerocket_lacks_stops_no_other_check() -> None:

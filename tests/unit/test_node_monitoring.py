@@ -120,10 +120,14 @@ def test_one_engine_is_right(values: dict[str, Any], stack: dict[str, Any]) -> N
     assert engines(values, **stack) == []
 
 
-def test_an_existing_cluster_may_have_no_agent() -> None:
-    existing = {"cluster": {"existing": {"name": "demo"}}, "network": None}
+EXISTING: dict[str, Any] = {
+    "cluster": {"name": None, "version": None, "admins": None, "existing": {"name": "demo"}},
+    "network": None,
+}
 
-    assert engines({"dcgm": {"enabled": True}}, **existing) == []
+
+def test_an_existing_cluster_may_have_no_agent() -> None:
+    assert engines({"dcgm": {"enabled": True}}, **EXISTING) == []
 
 
 ARM = {"instanceTypes": ["g5g.xlarge"], "amiVersion": None, "sharing": {"mode": "exclusive"}}
@@ -135,6 +139,7 @@ def test_an_exporter_without_engine_is_told() -> None:
     assert [path for path, _ in findings(mixed, "GPU645")] == ["pools.arm.instanceTypes"]
     off = {"charts": {"gpuOperator": {"values": {"dcgmExporter": {"enabled": False}}}}}
     assert findings({**mixed, **off}, "GPU645") == []
+    assert findings({**mixed, **EXISTING}, "GPU645") == []
     assert findings({"pools": {"arm": ARM}}, "GPU645") == []
 
 
@@ -152,3 +157,5 @@ def test_an_agent_that_cannot_stay_away_is_refused(version: str | None, refused:
     }
 
     assert len(findings(stack, "GPU277")) == refused
+    assert findings({**stack, **EXISTING}, "GPU277") == []
+    assert findings({**stack, "pools": {"gpu": {"instanceTypes": ["p5.48xlarge"]}}}, "GPU277") == []

@@ -61,3 +61,31 @@ def test_nodes_without_such_taints_need_no_flag() -> None:
 
     for code in ("GPU281", "GPU282"):
         assert findings(given, code) == []
+
+
+def test_the_taint_of_an_agent_is_named_where_an_autoscaler_decides() -> None:
+    key = "node.cilium.io/agent-not-ready"
+    sharing = {"mode": "timeSlicing", "replicas": 4}
+    taints = [
+        {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"},
+        {"key": key, "effect": "NoExecute"},
+    ]
+    given = stack(
+        "boot",
+        scaledBy="autoscaler",
+        sharing=sharing,
+        instanceTypes=["g5.xlarge"],
+        taints=taints,
+    )
+
+    found = [
+        (
+            "pools.gpu.scaledBy",
+            (
+                f"An autoscaler decides the size, and nodes of this pool join with the taint {key} "
+                "until its agent runs; other pods do not tolerate it."
+            ),
+        )
+    ]
+    assert findings(given, "GPU281") == found
+    assert findings({**given, "clusterAutoscaler": {}}, "GPU281") == []

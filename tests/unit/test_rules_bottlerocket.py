@@ -116,6 +116,12 @@ def test_several_mps_shares_cannot_be_allowed() -> None:
     ]
 
 
+def test_several_mps_shares_with_the_chart_are_refused_for_the_chart() -> None:
+    sharing = {**MPS, "failRequestsGreaterThanOne": False}
+
+    assert of("GPU251", bottlerocket=CHART, sharing=sharing) == []
+
+
 def test_several_time_sliced_shares_can_be_allowed() -> None:
     assert of("GPU251", sharing={**SLICES, "failRequestsGreaterThanOne": False}) == []
 
@@ -196,6 +202,13 @@ def test_mixed_is_refused() -> None:
             [{"gpus": [0, 1, 2, 3, 4, 5], "devices": {"1g.5gb": 7}}],
             (
                 "This makes 1g.5gb and 2 whole GPUs; Bottlerocket makes one profile on every GPU "
+                "of a node."
+            ),
+        ),
+        (
+            [{"gpus": [0, 1, 2, 3, 4, 5, 6], "devices": {"1g.5gb": 7}}],
+            (
+                "This makes 1g.5gb and 1 whole GPU; Bottlerocket makes one profile on every GPU "
                 "of a node."
             ),
         ),
@@ -310,6 +323,33 @@ def test_a_custom_image_of_bottlerocket_may_have_the_block() -> None:
     ami = {"id": "ami-0123456789abcdef0", "family": "bottlerocket", "driverIncluded": True}
 
     assert of("GPU257", amiFamily="custom", amiVersion=None, customAmi=ami, bottlerocket={}) == []
+
+
+@pytest.mark.parametrize("code", ["GPU252", "GPU253", "GPU254", "GPU255", "GPU256"])
+def test_mig_with_the_chart_is_refused_for_the_chart(code: str) -> None:
+    sharing = mig("all-balanced", strategy="mixed", apply="migManager")
+
+    assert of(code, "p4d.24xlarge", bottlerocket=CHART, sharing=sharing) == []
+
+
+# --- the GPU Operator -------------------------------------------------------------------------
+
+
+def with_manager(code: str, manager: str, family: str) -> list[str]:
+    """Paths, of a pool whose image has no driver."""
+    ami = {"id": "ami-0123456789abcdef0", "family": family, "driverIncluded": False}
+    pool = {"amiFamily": "custom", "amiVersion": None, "customAmi": ami}
+    fragment = {"gpuStack": {"manager": manager}, "pools": {"gpu": pool}}
+    return [path for path, _ in findings(fragment, code)]
+
+
+@pytest.mark.parametrize(
+    ("code", "path"), [("GPU262", "pools.gpu.customAmi.driverIncluded"), ("GPU264", "pools.gpu")]
+)
+def test_the_gpu_operator_keeps_off_bottlerocket_alone(code: str, path: str) -> None:
+    assert with_manager(code, "gpuOperator", "bottlerocket") == [path]
+    assert with_manager(code, "devicePlugin", "bottlerocket") == []
+    assert with_manager(code, "gpuOperator", "al2023") == []
 
 
 # --- nodes of somebody else -------------------------------------------------------------------

@@ -361,6 +361,47 @@ def test_pools_that_draw_on_one_reservation_are_alike(
     assert two(BLOCK, second) == ([(f"pools.other.{key}", message)] if key else [])
 
 
+def test_a_pool_that_lacks_its_reservation_is_like_any() -> None:
+    assert two(BLOCK, {"reservation": None, "instanceTypes": ["p5e.48xlarge"]}) == []
+
+
+def test_a_pool_of_reservations_and_blocks_draws_on_reservations_alone() -> None:
+    either = {
+        "provisioner": "karpenter",
+        "nodes": NODES,
+        "instanceTypes": ["p5e.48xlarge"],
+        "karpenter": {"capacityTypes": ["reserved", "capacityBlock"]},
+    }
+
+    assert [path for path, _ in two(BLOCK, either)] == ["pools.other.instanceTypes"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "path"),
+    [
+        ({"karpenter": {"capacityTypes": ["spot"]}}, "capacityType"),
+        ({"provisioner": "karpenter", "nodes": NODES}, "capacityType"),
+        (
+            {
+                "provisioner": "karpenter",
+                "nodes": NODES,
+                "karpenter": {"capacityTypes": ["capacityBlock"]},
+                "capacityType": None,
+            },
+            "karpenter.capacityTypes",
+        ),
+    ],
+)
+def test_how_a_type_is_not_sold_is_said_where_it_is_asked_for(
+    keys: dict[str, Any], path: str
+) -> None:
+    found = pool(
+        "GPU410", instanceTypes=["g5.xlarge"], **({"capacityType": "capacityBlock"} | keys)
+    )
+
+    assert [each for each, _ in found] == [f"pools.gpu.{path}"]
+
+
 @pytest.mark.parametrize(
     ("ways", "types", "message"),
     [

@@ -330,16 +330,26 @@ def test_the_device_plugin_has_another_rule_for_images_without_driver(code: str)
     assert findings({"pools": {"gpu": bare()}}, code) == []
 
 
-@pytest.mark.parametrize("part", ["devicePlugin", "gfd"])
-def test_a_strategy_in_the_environment_would_win_over_that_of_pools(part: str) -> None:
-    env = [{"name": "MIG_STRATEGY", "value": "single"}]
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [("devicePlugin", "MIG_STRATEGY"), ("gfd", "MIG_STRATEGY"), ("gfd", "GFD_MIG_STRATEGY")],
+)
+def test_a_strategy_in_the_environment_would_win_over_that_of_pools(part: str, name: str) -> None:
+    env = [{"name": name, "value": "single"}]
 
     assert of_operator("GPU710", {part: {"env": env}}) == [
         (
             f"charts.gpuOperator.values.{part}.env",
-            "MIG_STRATEGY would win over the strategy of every pool.",
+            f"{name} would win over the strategy of every pool.",
         )
     ]
+
+
+@pytest.mark.parametrize("name", ["GFD_MIG_STRATEGY", "NVIDIA_MIG_MONITOR_DEVICES"])
+def test_another_variable_of_the_device_plugin_wins_over_nothing(name: str) -> None:
+    env = [{"name": name, "value": "all"}]
+
+    assert of_operator("GPU710", {"devicePlugin": {"env": env}}) == []
 
 
 CUT = {

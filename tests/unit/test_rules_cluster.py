@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from finding_examples import TODAY, findings
+from finding_examples import TODAY, findings, fixes
 
 from eks_gpushare.catalog import eks_versions
 
@@ -169,6 +169,100 @@ def test_what_is_no_range_of_a_vpc(given: str, message: str) -> None:
     assert cidr("GPU605", given) == [message]
 
 
+def system(code: str, *, theirs: bool = False, **keys: Any) -> list[str]:
+    cluster = {"name": None, "version": None, "admins": None, "existing": {"name": "there"}}
+    of_others = {"cluster": cluster, "network": None} if theirs else {}
+    return [message for _, message in findings({"system": keys, **of_others}, code)]
+
+
+def test_a_new_cluster_begins_with_a_node() -> None:
+    def said(most: int, *, theirs: bool = False) -> list[str]:
+        return system("GPU624", theirs=theirs, nodes={"min": 0, "desired": 0, "max": most})
+
+    assert said(1) == ["min 0, desired 0 and max 1 begin without a node."]
+    assert said(1, theirs=True) == []
+    assert said(0) == []  # which is no size at all
+
+
+def test_what_is_left_of_system_nodes_is_told() -> None:
+    nodes = {"min": 1, "desired": 1, "max": 2}
+    (one,) = system("GPU623", instanceTypes=["t3.nano"], nodes=nodes)
+    (two,) = system("GPU623", instanceTypes=["t3.nano"], nodes={**nodes, "desired": 2})
+
+    have = "of t3.nano have 0 places for pods of 4 and"
+    assert one.startswith(f"1 node {have} 83 MiB of memory of 396 left")
+    assert two.startswith(f"2 nodes {have} 166 MiB of memory of 396 left")
+
+
+def test_the_last_place_of_system_nodes_may_be_taken() -> None:
+    nodes = {"min": 1, "desired": 1, "max": 2}
+
+    def said(pods: int) -> list[str]:
+        keys: dict[str, Any] = {"nodes": nodes, "kubelet": {"maxPods": pods}}
+        return system("GPU623", instanceTypes=["m6i.large"], **keys)
+
+    (message,) = said(7)  # four of which run on each node
+    assert message.startswith("1 node of m6i.large have 3 places for pods of 4 left")
+    assert said(8) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("10.1.0.1/16", "10.1.0.0/16"), ("a large one", "10.0.0.0/16"), ("fd00::/16", "10.0.0.0/16")],
+)
+def test_a_range_of_a_vpc_is_told_how_it_may_be_meant(given: str, meant: str) -> None:
+    assert fixes({"network": {"cidr": given}}, "GPU605") == [f"Write it as {meant}."]
+
+
+def addresses(network: dict[str, Any] | None = None, **pool: Any) -> list[str]:
+    """Of a VPC with 507 private addresses in each of two zones."""
+    given = {"network": {"cidr": "10.0.0.0/20", **(network or {})}, "pools": {"gpu": pool}}
+    found = findings(given, "GPU332")
+    assert [path for path, _ in found] in ([], ["network.cidr"])
+    return [message for _, message in found]
+
+
+def most(count: int, pods: int | None = None) -> dict[str, Any]:
+    nodes = {"nodes": {"min": 0, "desired": 1, "max": count}}
+    return {**nodes, "kubelet": {"maxPods": pods}} if pods else nodes
+
+
+@pytest.mark.parametrize(("zones", "where"), [(None, "in us-west-2a"), (2, "in a zone")])
+def test_addresses_for_the_pods_of_all_nodes(zones: int | None, where: str) -> None:
+    network = {} if zones is None else {"zones": zones}
+
+    (message,) = addresses(network, **most(20))
+
+    assert message == (
+        "10.0.0.0/20 has 507 addresses for nodes and pods in each zone; at their most the nodes "
+        f"take 1180 in all, and 83 more {where} than there are."
+    )
+
+
+def test_the_last_address_of_a_subnet_may_be_taken() -> None:
+    assert addresses(**most(35, pods=28)) == []  # 29 of each, 1015 in two zones
+    (message,) = addresses(**most(35, pods=29))  # 30 of each
+
+    assert "take 1050 in all, and 18 more" in message
+
+
+def test_prefixes_of_sixteen_take_more_addresses() -> None:
+    prefixes = {"cluster": {"addons": {"prefixDelegation": True}}}
+    given = {"network": {"cidr": "10.0.0.0/20"}, "pools": {"gpu": most(8)}}
+
+    assert findings(given, "GPU332") == []
+    ((_, message),) = findings({**given, **prefixes}, "GPU332")
+    assert "take 1032 in all, and 9 more" in message  # 7 prefixes for 110 pods, and one at hand
+
+
+def test_nodes_of_a_type_that_nobody_knows_take_no_addresses() -> None:
+    assert addresses(instanceTypes=["g5.huge"], **most(5000)) == []
+
+
+def test_nodes_that_are_there_already_take_none_of_a_new_network() -> None:
+    assert addresses(provisioner="existing", nodes={"max": 200}) == []
+
+
 @pytest.mark.parametrize(
     ("zones", "fits"), [(1, False), (2, True), (6, True), (7, False), (0, False)]
 )
@@ -189,6 +283,31 @@ def test_a_zone_stands_once() -> None:
     assert findings({"network": {"zones": ["us-west-2a", "us-west-2a"]}}, "GPU607") == [
         ("network.zones[1]", "us-west-2a stands twice.")
     ]
+
+
+@pytest.mark.parametrize(
+    ("network", "idle"),
+    [
+        ({"zones": 2}, True),
+        ({"cidr": "10.1.0.0/16"}, True),
+        (None, False),
+        (
+            {
+                "zones": None,
+                "vpcId": "vpc-07c1f29d6e4b8a35d",
+                "privateSubnetIds": ["subnet-07c1f29d6e4b8a35d", "subnet-04e6a8d1b7c2f903e"],
+            },
+            False,
+        ),
+    ],
+)
+def test_a_named_cluster_has_its_network(network: dict[str, Any] | None, idle: bool) -> None:
+    cluster = {"name": None, "version": None, "admins": None, "existing": {"name": "there"}}
+    given = {"cluster": cluster, "network": network}
+
+    message = "The cluster exists and has its network."
+    assert findings(given, "GPU616") == ([("network", message)] if idle else [])
+    assert findings({"network": network or {}}, "GPU616") == []
 
 
 def kubeconfig(code: str, **more: Any) -> list[str]:

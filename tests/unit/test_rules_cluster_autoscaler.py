@@ -10,6 +10,7 @@ from finding_examples import base, checked, findings, stack_file_text
 from eks_gpushare.catalog.cluster_autoscaler_flags import flags_since
 from eks_gpushare.config.base import TakesOutput
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.sharing.cluster_autoscaler import ACCELERATOR_LABEL, RESOURCE_PREFIX
 
 SCALED = {"scaledBy": "autoscaler"}
@@ -237,6 +238,139 @@ def test_durations_that_go_reads(text: str) -> None:
 @pytest.mark.parametrize("key", ["scaleDownAfter", "scaleDownDelayAfterAdd"])
 def test_durations_that_it_does_not(key: str, text: str) -> None:
     assert [at for at, _ in findings(stack({key: text}), "GPU782")] == [f"clusterAutoscaler.{key}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("10", "10m"),
+        ("10 min", "10m"),
+        ("10 Minutes", "10m"),
+        ("PT10M", "10m"),
+        ("PT1.5H", "1.5h"),
+        ("2 hrs", "2h"),
+        ("30 sec", "30s"),
+        ("500 ms", "500ms"),
+        ("1d", "24h"),
+        ("P1D", "24h"),
+        ("1.5 days", "36.0h"),
+        ("2w", "336h"),
+        ("12345678d", "296296272h"),
+        ("3 months", "10m or 1h30m"),
+        ("ten minutes", "10m or 1h30m"),
+    ],
+)
+def test_a_duration_is_shown_as_go_reads_it(text: str, meant: str) -> None:
+    report = checked(stack_file_text(merge_values(base(), stack({"scaleDownAfter": text}))))
+
+    assert [f.fix for f in report.findings if f.code == "GPU782"] == [f"Write it like {meant}."]
+    for each in meant.split(" or "):
+        assert findings(stack({"scaleDownAfter": each}), "GPU782") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "fix"),
+    [
+        (
+            stack({"expander": "priority", "priorities": {"gpu": 1, "gpus": 2}}),
+            "GPU781",
+            "Did you mean gpu?",
+        ),
+        (
+            stack({"expander": "priority", "priorities": {"gpu": 1, "quite-other": 2}}),
+            "GPU781",
+            "Remove it.",
+        ),
+        (
+            of_chart(values={"extraArgs": {"scan-intervall": "1"}}),
+            "GPU795",
+            "Did you mean scan-interval?",
+        ),
+        (of_chart(values={"extraArgs": {"qqq": "1"}}), "GPU795", "Remove it."),
+    ],
+)
+def test_what_may_have_been_meant_is_proposed(given: dict[str, Any], code: str, fix: str) -> None:
+    report = checked(stack_file_text(merge_values(base(), given)))
+
+    assert [f.fix for f in report.findings if f.code == code] == [fix]
+
+
+@pytest.mark.parametrize(("version", "old"), [("9.53.0", True), ("9.54.0", False)])
+def test_a_chart_is_old_before_the_first_for_the_version(version: str, *, old: bool) -> None:
+    assert bool(findings(of_chart(version=version), "GPU796")) is old
+
+
+@pytest.mark.parametrize("expander", ["priority", "least-waste"])
+def test_priorities_are_those_of_the_stack(expander: str) -> None:
+    block: dict[str, Any] = {"expander": expander}
+    block |= {"priorities": {"gpu": 1}} if expander == "priority" else {}
+    values = {"expanderPriorities": {"1": [".*"]}}
+    given = stack(block, charts={"clusterAutoscaler": {"values": values}})
+
+    assert [at.rpartition(".values.")[2] for at, _ in findings(given, "GPU793")] == [
+        "expanderPriorities.1"
+    ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{}, stack({}, gpuStack={"namespace": "kube-system"}), stack({}, keda=None)],
+)
+def test_the_namespace_that_every_cluster_has_is_not_made(given: dict[str, Any]) -> None:
+    assert {code: findings(given, code) for code in ("GPU797", CHECK_FAILED.id)} == {
+        "GPU797": [],
+        CHECK_FAILED.id: [],
+    }
+
+
+@pytest.mark.parametrize("parts", [{}, EXISTING])
+def test_another_autoscaler_is_told_the_name_of_the_cluster(parts: dict[str, Any]) -> None:
+    report = checked(stack_file_text(merge_values(base(), stack(None, **parts))))
+
+    [fix] = [f.fix for f in report.findings if f.code == "GPU787"]
+    assert ",k8s.io/cluster-autoscaler/demo and" in fix
+
+
+def test_a_cluster_by_its_kubeconfig_is_told_nothing_of_aws() -> None:
+    given = stack(None, **BY_KUBECONFIG)
+
+    assert findings(given, "GPU787") == []
+
+
+@pytest.mark.parametrize(
+    ("resource", "value", "message"),
+    [
+        (
+            *("nvidia.com/gpu", "1"),
+            "The tag says 1 nvidia.com/gpu of a node, and one of the pool gpu has 10.",
+        ),
+        (
+            *("nvidia.com/mig-1g.5gb", "7"),
+            (
+                "The tag says 7 nvidia.com/mig-1g.5gb of a node, and one of the pool gpu does not "
+                "have it."
+            ),
+        ),
+    ],
+)
+def test_a_tag_that_is_wrong_is_held_against_the_plan(
+    resource: str, value: str, message: str
+) -> None:
+    given = stack({}, pools={"gpu": {**SCALED, "sharing": SLICES}})
+    given["tags"] = {f"{RESOURCE_PREFIX}{resource}": value}
+
+    assert [each for _, each in findings(given, "GPU790")] == [message]
+
+
+def test_a_node_group_has_room_for_fifty_tags() -> None:
+    def many(count: int) -> dict[str, Any]:
+        return stack({}, tags={f"team-{number}": "ml" for number in range(count)})
+
+    [(_, message)] = findings(many(60), "GPU789")
+    own = int(message.partition(" would have ")[2].partition(" ")[0]) - 60
+
+    assert findings(many(50 - own), "GPU789") == []
+    assert [at for at, _ in findings(many(51 - own), "GPU789")] == ["tags"]
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,12 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 from finding_examples import base, checked, findings, stack_file_text
 
 from eks_gpushare.catalog import Catalog, gpu_instance_types
-from eks_gpushare.config.base import converted
-from eks_gpushare.config.component_specs import EnvironmentSpec
+from eks_gpushare.config.base import converted, partial_model
+from eks_gpushare.config.component_specs import ClusterFacts, EnvironmentSpec
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.rules import lookups
 from eks_gpushare.rules.cluster import LOG_DAYS
@@ -186,6 +187,11 @@ def test_values_are_json(value: float) -> None:
     assert [path for path, _ in found] == ["cluster.addons.byName.adot.values"]
 
 
+THEIRS: dict[str, Any] = {
+    "cluster": {"name": None, "version": None, "admins": None, "existing": {"name": "there"}},
+    "network": None,
+}
+KARPENTER = {"provisioner": "karpenter", "nodes": {"min": None, "desired": None, "max": 4}}
 SCARCE = {"pools": {"gpu": {"instanceTypes": ["p4d.24xlarge"]}}}
 
 
@@ -200,6 +206,71 @@ def test_a_pool_is_not_in_more_zones_than_offer_its_type() -> None:
         )
     ]
     assert findings({**zones, **pinned}, "GPU328", region="eu-west-1") == []
+
+
+@pytest.mark.parametrize(
+    ("region", "wanted", "fix"),
+    [
+        ("eu-west-1", "p4d.24xlarge", "Set zones to that one: "),
+        ("eu-central-1", "g6f.xlarge", "Set zones to those: "),
+    ],
+)
+def test_which_zones_to_set_is_said(region: str, wanted: str, fix: str) -> None:
+    given = {"network": {"zones": 3}, "pools": {"gpu": {"instanceTypes": [wanted]}}}
+    text = stack_file_text(merge_values(base(), given), region)
+    found = [each.fix for each in checked(text).findings if each.code == "GPU328"]
+
+    assert [each[: len(fix)] for each in found] == [fix]
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    [
+        {"pools": {"gpu": {**SCARCE["pools"]["gpu"], "provisioner": "existing"}}},
+        {"pools": {"gpu": {**SCARCE["pools"]["gpu"], **KARPENTER}}},
+        {**SCARCE, **THEIRS},
+    ],
+)
+def test_whose_zones_are_chosen_elsewhere_may_be_in_more(fragment: dict[str, Any]) -> None:
+    zones = {"network": {"zones": ["eu-west-1a", "eu-west-1b"]}}
+
+    assert findings({**zones, **fragment}, "GPU328", region="eu-west-1") == []
+
+
+def test_without_a_region_nobody_knows_what_a_zone_offers() -> None:
+    given = {**SCARCE, "network": {"zones": 2}, "system": {"instanceTypes": ["m5.large"]}}
+    config = {"eks-gpushare:environment": merge_values(base(), given)}
+    found = checked(str(yaml.safe_dump({"config": config}))).findings
+
+    assert {"GPU328", "GPU012"} & {each.code for each in found} == set()
+
+
+def test_system_nodes_are_not_in_more_zones_than_offer_their_type() -> None:
+    def said(zones: int, *wanted: str) -> list[tuple[str, str]]:
+        system = {"instanceTypes": list(wanted)}
+        pools = {"gpu": {"provisioner": "existing"}}
+        given = {"network": {"zones": zones}, "system": system, "pools": pools}
+        return findings(given, "GPU328", region="us-west-1")
+
+    assert said(2, "m5.large") == []
+    assert said(3, "m5.large") == [
+        (
+            "system.zones",
+            (
+                "The system nodes are in 3 zones of us-west-1; m5.large is offered in 2 of them: "
+                "usw1-az1, usw1-az3."
+            ),
+        )
+    ]
+
+
+@pytest.mark.parametrize("network", [{"zones": ["use1-az3"]}, {"zones": 2}])
+def test_the_zones_of_a_network_that_is_there_are_not_asked_for(network: dict[str, Any]) -> None:
+    refused = [] if network == {"zones": 2} else ["use1-az3 has no EKS control planes."]
+
+    assert messages({"network": network}, "GPU327", region="us-east-1") == refused
+    theirs = {**THEIRS, "network": network}
+    assert messages(theirs, "GPU327", region="us-east-1") == []
 
 
 def test_a_stack_file_may_know_more_zones() -> None:
@@ -220,11 +291,15 @@ def test_a_type_of_which_no_zone_is_known_may_be_anywhere() -> None:
 
 def looked_up(zones: list[str] | int, pool: dict[str, Any], **ids: str) -> list[tuple[str, str]]:
     """What is found once the account has said which zone is which."""
+    return looked_up_for({"network": {"zones": zones}}, pool, **ids)
+
+
+def looked_up_for(stack: dict[str, Any], pool: dict[str, Any], **ids: str) -> list[tuple[str, str]]:
     environment = parse(
         {
             "cluster": {"name": "demo", "version": "1.35"},
-            "network": {"zones": zones},
             "pools": {"gpu": {"sharing": {"mode": "exclusive"}, **pool}},
+            **stack,
         }
     ).environment
     assert environment is not None
@@ -262,6 +337,55 @@ def test_a_zone_that_does_not_offer_the_type_is_refused() -> None:
     assert found == [
         ("pools.gpu.zones", "p6-b200.48xlarge is not offered in us-east-1b (use1-az3).")
     ]
+
+
+def test_karpenter_launches_where_a_type_is_offered() -> None:
+    pool = {"instanceTypes": ["p6-b200.48xlarge"], "provisioner": "karpenter", "nodes": {"max": 1}}
+    ids = {"us_east_1a": "use1-az6", "us_east_1b": "use1-az2"}
+
+    assert looked_up(2, pool, **ids) == []
+    assert looked_up(["us-east-1a", "us-east-1b"], {**pool, "zones": ["us-east-1b"]}, **ids) == [
+        ("pools.gpu.zones", "p6-b200.48xlarge is not offered in us-east-1b (use1-az2).")
+    ]
+
+
+def test_zones_of_system_nodes_are_among_those_that_were_looked_up() -> None:
+    def said(*zones: str) -> list[tuple[str, str]]:
+        stack = {"network": {"zones": 2}, "system": {"zones": list(zones)}}
+        return looked_up_for(stack, G5, us_east_1a="use1-az1", us_east_1b="use1-az2")
+
+    assert said("us-east-1a", "us-east-1b") == []
+    assert said("us-east-1a", "us-east-1c") == [
+        (
+            "system.zones",
+            "us-east-1c is not among the network's zones: us-east-1a, us-east-1b.",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("existing", "told"),
+    [({"name": "there"}, False), ({"name": "there"}, True), ({"kubeconfig": "./k"}, False)],
+)
+def test_what_aws_says_of_an_existing_cluster_is_to_be_given(
+    existing: dict[str, str], told: bool
+) -> None:
+    facts = partial_model(ClusterFacts, version="1.35")
+    environment = parse({"cluster": {"existing": existing}, "pools": {}}).environment
+    assert environment is not None
+    spec = converted(EnvironmentSpec, environment, cluster_facts=facts if told else None)
+    missing = "name" in existing and not told
+
+    assert [(each.path, each.message) for each in lookups.missing_lookups(spec)] == (
+        [("cluster_facts", "What AWS says of there is not given.")] if missing else []
+    )
+
+
+def test_the_zones_of_a_vpc_that_is_there_are_not_looked_up() -> None:
+    subnets = ["subnet-07c1f29d6e4b8a35d", "subnet-04e6a8d1b7c2f903e"]
+    network = {"vpcId": "vpc-07c1f29d6e4b8a35d", "privateSubnetIds": subnets}
+
+    assert looked_up_for({"network": network}, G5, us_east_1e="use1-az3") == []
 
 
 def test_of_several_types_one_is_enough() -> None:

@@ -90,6 +90,7 @@ EVERYTHING_ELSE: Fragment = {
         ),
         (cluster(deletionProtection=False), cluster(name="other")),
         (gpu(1, 3, 5), gpu(3, 9, 9)),
+        (gpu(1, 3, 5), gpu(1, 2, 3)),
         (gpu(1, 3, 5), gpu(4, 4, 5, "stack")),
     ],
 )
@@ -284,4 +285,28 @@ def test_a_region_is_kept_where_it_is_known(
     environment = parse(merge_values(BASE, cluster(deletionProtection=protected))).environment
     assert environment is not None
 
-    assert [f.code for f in check_edit(environment, environment, regions)] == codes
+    found = check_edit(environment, environment, regions)
+    assert [f.code for f in found] == codes
+    assert all("is up in us-west-2, and it is protected; in eu-west-1" in f.message for f in found)
+    assert all(f.fix.startswith("Put back aws:region: us-west-2 and make") for f in found)
+
+
+def on_karpenter(*, static: bool) -> Fragment:
+    nodes = {"min": None, "desired": None, "max": 3}
+    karpenter = {"static": True, "replicas": 1} if static else {}
+    gpu = {"provisioner": "karpenter", "nodes": nodes, "karpenter": karpenter}
+    return {"pools": {"gpu": gpu}}
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "message"),
+    [
+        (True, False, "The pool gpu is static, and would become dynamic."),
+        (False, True, "The pool gpu is dynamic, and would become static."),
+    ],
+)
+def test_a_pool_of_karpenters_stays_of_its_kind(was: bool, now: bool, message: str) -> None:
+    edit = found(on_karpenter(static=was), on_karpenter(static=now))
+
+    assert [(code, said) for code, _, said, _ in edit] == [("GPU779", message)]
+    assert found(on_karpenter(static=was), on_karpenter(static=was)) == []

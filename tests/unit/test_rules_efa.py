@@ -102,6 +102,27 @@ def test_in_a_new_cluster_nobody_else_installs_it() -> None:
     assert stack("GPU432", {**POOL, "efa": False}, **block) == []
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"efa": False},
+        {"amiFamily": "al2023"},
+        {
+            "amiFamily": "custom",
+            "customAmi": {
+                "id": "ami-0123456789abcdef0",
+                "family": "bottlerocket",
+                "driverIncluded": True,
+            },
+        },
+    ],
+)
+def test_other_pools_need_no_release_of_bottlerocket_with_efa(keys: dict[str, Any]) -> None:
+    pool = {**POOL, "amiFamily": "bottlerocket", "amiVersion": "1.27.1", **keys}
+
+    assert stack("GPU433", pool) == []
+
+
 @pytest.mark.parametrize(("release", "old"), [("1.27.1", True), ("1.28.0", False), (None, False)])
 def test_bottlerocket_has_efa_from_a_release_on(release: str | None, *, old: bool) -> None:
     pool = {**POOL, "amiFamily": "bottlerocket", "amiVersion": release}

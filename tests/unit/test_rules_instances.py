@@ -8,10 +8,17 @@ from typing import Any
 import pytest
 from finding_examples import base, checked, findings, stack_file_text
 
-from eks_gpushare.catalog import Catalog, alternatives, gpu_instance_types, nvidia_ami
-from eks_gpushare.catalog.amis import NO_LDCONFIG
+from eks_gpushare.catalog import (
+    Catalog,
+    alternatives,
+    gpu_instance_types,
+    nvidia_ami,
+    standard_ami,
+)
+from eks_gpushare.catalog.amis import NO_LDCONFIG, SecondDriver
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.defects import CHECK_FAILED
+from eks_gpushare.rules import instances
 from eks_gpushare.rules.images import (
     AMI_SERVES,
     AMI_VERSION,
@@ -114,10 +121,9 @@ def test_a_g7_needs_an_image_with_driver_595(release: str | None, refused: bool)
     )
 
 
-def test_a_g7_that_has_its_driver_is_served_by_the_image() -> None:
-    types = ["g7.2xlarge"]
-
-    assert pool("GPU503", instanceTypes=types, amiVersion="1.35.8-20260930") == []
+@pytest.mark.parametrize("release", ["1.35.8-20260930", None])
+def test_a_g7_is_served_by_the_image_if_by_its_driver(release: str | None) -> None:
+    assert pool("GPU503", instanceTypes=["g7.2xlarge"], amiVersion=release) == []
 
 
 def test_a_custom_image_is_the_users_business() -> None:
@@ -401,6 +407,13 @@ def test_a_region_is_told_what_it_has_instead(name: str, region: str, says: str)
     assert [says in each for each in found] == ([True] if says else [])
 
 
+def test_a_type_that_the_region_has_is_offered() -> None:
+    found = gpu_instance_types()["g5.xlarge"]
+
+    assert list(not_in_region(("at",), found, "us-west-2")) == []
+    assert list(not_in_region(("at",), found, None)) == []
+
+
 @pytest.mark.parametrize(
     ("count", "more"), [(5, ""), (6, ""), (7, " and 1 more."), (8, " and 2 more.")]
 )
@@ -435,6 +448,36 @@ def test_an_image_that_came_with_a_newer_driver_is_named() -> None:
     since = f"{second.since[:4]}-{second.since[4:6]}-{second.since[6:]}"
     assert f"Set amiVersion to a release from {since} on, such as " in found
     assert f"which has driver {second.branch} too, or use amiFamily: custom" in found
+
+
+@pytest.mark.parametrize(
+    "second", [SecondDriver(590, ("g7",), "20260917"), SecondDriver(595, ("g6",), "20260917")]
+)
+def test_an_image_that_came_with_a_driver_for_others_is_not(
+    second: SecondDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ami = nvidia_ami("al2023", "amd64")
+    assert ami is not None
+    other = ami._replace(second_drivers=(second,))
+    monkeypatch.setattr(instances, "nvidia_ami", lambda *_: other)
+
+    fragment = {"pools": {"gpu": {"instanceTypes": ["g7.2xlarge"], "amiVersion": None}}}
+    assert [each.rpartition(". ")[2] for each in fixes("GPU105", fragment)] == [
+        "Use amiFamily: custom with an AMI that has driver 595."
+    ]
+
+
+def test_standard_images_of_al2023_are_of_one_size() -> None:
+    sizes = {standard_ami("al2023", arch).own_disk_gib for arch in ("amd64", "arm64")}
+
+    assert len(sizes) == 1
+
+
+@pytest.mark.parametrize(("size", "paths"), [(0, ["pools.gpu.rootVolumeGiB"]), (1, [])])
+def test_the_disk_of_an_image_that_nobody_knows(size: int, paths: list[str]) -> None:
+    found = pool("GPU505", amiFamily="custom", rootVolumeGiB=size)
+
+    assert [path for path, _ in found] == paths
 
 
 @pytest.mark.parametrize("instance_type", ["m5.large", "m7g.large", None])

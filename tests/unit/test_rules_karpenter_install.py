@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import base, checked, findings, stack_file_text
+from finding_examples import base, checked, findings, fixes, stack_file_text
 
+from eks_gpushare.config.component_specs import KarpenterSpec
 from eks_gpushare.config.environment import Environment
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.rules.component_rules import check_karpenter
 from eks_gpushare.rules.edits import check_edit
+from eks_gpushare.validation.partial import read_block
 
 POOL: dict[str, Any] = {
     "pools": {"gpu": {"provisioner": "karpenter", "nodes": {"min": None, "desired": None}}}
@@ -35,6 +38,9 @@ def karpenter(**keys: Any) -> dict[str, Any]:
 
 def chart(**keys: Any) -> dict[str, Any]:
     return stack(charts={"karpenter": keys})
+
+
+NOT_INSTALLED = {"karpenter": {"install": False, "nodeRole": ROLE}}
 
 
 def system(desired: int) -> dict[str, Any]:
@@ -85,6 +91,7 @@ WRONG: list[tuple[str, str, dict[str, Any]]] = [
         ("GPU774", "karpenter.namespace", karpenter(namespace=name))
         for name in ("kube-public", "kube-node-lease", "Karpenter", "", "-k", "k_s", "n" * 64)
     ),
+    ("GPU714", "charts.karpenterCrd", {"charts": {"karpenterCrd": {"version": "1.14.1"}}}),
     *(
         ("GPU776", "charts.karpenter.version", chart(version=version))
         for version in ("0.37.7", "1.0.5", "1.8.6", "v1.8.6", "1.9.0-rc.1")
@@ -121,6 +128,11 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("GPU770", stack(system(3), karpenter={"replicas": 3})),
     ("GPU770", system(1)),  # no Karpenter
     ("GPU770", stack(THEIRS)),  # whose nodes nobody here knows
+    ("GPU770", stack(THEIRS, system(1))),
+    ("GPU714", stack(charts={"karpenterCrd": {"version": "1.14.1"}})),
+    ("GPU714", {"karpenter": {}, "charts": {"karpenterCrd": {"version": "1.14.1"}}}),
+    ("GPU714", stack(THEIRS, NOT_INSTALLED, charts={"karpenterCrd": {"version": "1.14.1"}})),
+    ("GPU714", {}),
     ("GPU771", stack(THEIRS, karpenter={"install": False, "nodeRole": ROLE})),
     ("GPU771", stack(THEIRS, karpenter={})),
     ("GPU772", stack(THEIRS, karpenter={"install": False, "nodeRole": ROLE})),
@@ -129,6 +141,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("GPU773", karpenter(nodeRole="arn:aws:iam::111122223333:role/teams/ml/gpu-nodes")),
     ("GPU774", karpenter(namespace="karpenter")),
     ("GPU774", karpenter(namespace="default")),
+    ("GPU774", karpenter(namespace="n" * 63)),
     ("GPU774", karpenter(namespace="k8s-karpenter-1")),
     *(("GPU776", chart(version=v)) for v in ("1.9.0", "v1.9.0", "1.14.1", "1.15.0", "2.0.0")),
     ("GPU776", chart(path="charts/karpenter")),
@@ -150,6 +163,62 @@ def test_what_is_wrong_is_found(code: str, path: str, given: dict[str, Any]) -> 
 @pytest.mark.parametrize(("code", "given"), RIGHT)
 def test_what_is_right_is_let_be(code: str, given: dict[str, Any]) -> None:
     assert findings(given, code) == []
+
+
+def test_what_a_foreign_karpenter_needs_is_told() -> None:
+    foreign = {"install": False, "nodeRole": ROLE}
+    shares = {"sharing": {"mode": "timeSlicing", "replicas": 4}}
+    sizes = {"min": None, "desired": 1, "max": None}
+    static = {"nodes": sizes, "karpenter": {"static": True}}
+
+    def told(*pools: dict[str, Any], **keys: Any) -> list[tuple[str, str]]:
+        return findings(
+            stack(THEIRS, *({"pools": {"gpu": each}} for each in pools), **keys), "GPU799"
+        )
+
+    whole = {"sharing": {"mode": "exclusive", "replicas": None}}
+    assert told(shares, karpenter=foreign) == [
+        (
+            "karpenter.install",
+            (
+                "The pools need feature gates of a Karpenter that somebody else installs: "
+                "nodeOverlay for gpu."
+            ),
+        )
+    ]
+    assert told(whole, static, karpenter=foreign) == [
+        (
+            "karpenter.install",
+            (
+                "The pools need feature gates of a Karpenter that somebody else installs: "
+                "staticCapacity for gpu."
+            ),
+        )
+    ]
+    assert told(whole, karpenter=foreign) == []
+    assert told(shares) == []
+
+
+@pytest.mark.parametrize(("desired", "have"), [(1, "1 system node"), (2, "2 system nodes")])
+def test_copies_want_nodes_of_their_own(desired: int, have: str) -> None:
+    assert findings(stack(system(desired), karpenter={"replicas": 3}), "GPU770") == [
+        (
+            "karpenter.replicas",
+            f"3 copies of Karpenter want 3 nodes, and the stack begins with {have}.",
+        )
+    ]
+
+
+def test_what_is_only_of_an_installation_is_named() -> None:
+    given = stack(THEIRS, NOT_INSTALLED, {"karpenter": {"replicas": 2}})
+
+    assert findings(given, "GPU772") == [
+        (
+            "karpenter.replicas",
+            "replicas is about how Karpenter is installed, and this stack does not install it.",
+        )
+    ]
+    assert fixes(given, "GPU772") == ["Remove replicas, or set install: true."]
 
 
 def test_a_stack_without_karpenter_has_none_of_these() -> None:
@@ -184,6 +253,49 @@ def test_the_version_is_one_for_what_the_pools_ask(
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "version", "needed"),
+    [
+        ("onDemand", "1.0.0", None),
+        ("reserved", "1.2.9", "1.3.0"),
+        ("reserved", "1.3.0", None),
+        ("capacityBlock", "1.5.4", "1.6.0"),
+        ("capacityBlock", "1.6.0", None),
+    ],
+)
+def test_a_version_knows_reservations(kind: str, version: str, needed: str | None) -> None:
+    given = stack(
+        THEIRS,
+        pools={"gpu": {"capacityType": kind}},
+        charts={"karpenter": {"version": version}},
+    )
+
+    ends = f", which needs {needed} at least."
+    found = [message for _, message in findings(given, "GPU776")]
+    assert [message.endswith(ends) for message in found] == ([True] if needed else [])
+
+
+@pytest.mark.parametrize(
+    ("gates", "version", "why"),
+    [
+        ({"staticCapacity": True}, "1.7.0", "the gate staticCapacity, which needs 1.8.0"),
+        ({"staticCapacity": True}, "1.8.0", None),
+        ({"staticCapacity": False}, "1.7.0", None),
+        ({"nodeOverlay": True}, "1.6.3", "the gate nodeOverlay, which needs 1.7.0"),
+        ({"nodeOverlay": False}, "1.6.3", None),
+        ({}, "1.6.3", None),
+    ],
+)
+def test_a_version_knows_the_gates_of_karpenter_alone(
+    gates: dict[str, bool], version: str, why: str | None
+) -> None:
+    given = {"featureGates": gates, "chart": {"version": version}}
+    spec = read_block(KarpenterSpec, given, by_alias=True).block
+    found = [each.message for each in check_karpenter(spec) if each.code == "GPU776"]
+
+    assert found == ([f"Karpenter {version} is too old for {why} at least."] if why else [])
+
+
 def test_small_system_nodes_have_no_room_for_karpenter() -> None:
     """Two t3.small do for a stack without it."""
     small = {"system": {"instanceTypes": ["t3.small"]}, "cluster": {"addons": {"ebsCsi": True}}}
@@ -205,7 +317,6 @@ def environment(*fragments: dict[str, Any]) -> Environment:
 STATIC: dict[str, Any] = {
     "pools": {"gpu": {"nodes": {"desired": 1}, "karpenter": {"static": True}}}
 }
-NOT_INSTALLED = {"karpenter": {"install": False, "nodeRole": ROLE}}
 EDITS: list[tuple[list[dict[str, Any]], list[dict[str, Any]], list[tuple[str, str]]]] = [
     ([POOL], [POOL], []),
     ([POOL], [POOL, {"karpenter": {"replicas": 1}}], []),

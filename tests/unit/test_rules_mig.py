@@ -94,6 +94,14 @@ def test_single_knows_one_profile() -> None:
     ]
 
 
+def test_single_knows_one_profile_and_not_two() -> None:
+    layout = {"2g.10gb": 3, "1g.5gb": 1}
+    (found,) = findings(pool(P4D, layout=layout, strategy="single"), "GPU228")
+
+    assert found[1] == "The layout makes 2g.10gb and 1g.5gb on p4d.24xlarge; single knows one."
+    assert findings(pool(P4D, layout={"2g.10gb": 3}, strategy="single"), "GPU228") == []
+
+
 def test_single_leaves_no_gpu_whole() -> None:
     some = [{"gpus": [0, 1, 2, 3, 4, 5, 6], "devices": {"1g.5gb": 7}}]
 
@@ -265,6 +273,11 @@ def test_a_driver_that_knows_the_gpu_may_not_know_its_mig(
     monkeypatch.setattr(Catalog, "find", find)
 
     assert len(findings(gb300("al2023"), "GPU233")) == refused
+
+
+@pytest.mark.parametrize("wanted", ["p4d.huge", "m5.large", "g5.xlarge", "p6e-gb200.36xlarge"])
+def test_of_types_without_mig_no_driver_is_asked(wanted: str) -> None:
+    assert findings(pool(wanted, layout="all-balanced"), "GPU233") == []
 
 
 def test_the_driver_of_nodes_of_others_is_theirs() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from finding_examples import findings
 
-from eks_gpushare.config.component_specs import GpuPoolSpec
-from eks_gpushare.rules.component_rules import check_pool
+from eks_gpushare.config.component_specs import DevicePluginSpec, GpuOperatorSpec, GpuPoolSpec
+from eks_gpushare.rules.component_rules import check_device_plugin, check_gpu_operator, check_pool
 from eks_gpushare.rules.mig_manager import REBOOT_REPAIRED
 
 OPERATOR = {"manager": "gpuOperator"}
@@ -101,6 +101,37 @@ def test_a_pool_alone_is_told_who_frees_its_nodes() -> None:
         ("GPU274", "sharing.apply", message)
     ]
     assert [f.code for f in found if f.severity == "error"] == []
+
+
+def of_manager(component: str, board: dict[str, Any], apply: str, **more: Any) -> list[str]:
+    """Ids of what the manager of GPUs finds that stands alone."""
+    given = {**stack(board, apply)["pools"]["gpu"], **more}
+    if component == "DevicePlugin":
+        plugin = DevicePluginSpec.model_validate({"pools": {"gpu": given}}, by_alias=True)
+        return [found.code for found in check_device_plugin(plugin)]
+    operator = GpuOperatorSpec.model_validate({"pools": {"gpu": given}}, by_alias=True)
+    return [found.code for found in check_gpu_operator(operator)]
+
+
+@pytest.mark.parametrize("board", [A100, H100])
+def test_a_manager_alone_brings_mig_manager_or_not(board: dict[str, Any]) -> None:
+    assert of_manager("DevicePlugin", board, "migManager") == ["GPU270"]
+    assert of_manager("DevicePlugin", board, "boot") == []
+    assert of_manager("GpuOperator", board, "migManager") == []
+
+
+def test_on_bottlerocket_no_manager_alone_would_help() -> None:
+    given = {"amiFamily": "bottlerocket", "bottlerocket": {"devicePlugin": "chart"}}
+
+    assert "GPU270" not in of_manager("DevicePlugin", A100, "migManager", **given)
+
+
+@pytest.mark.parametrize("apply", ["boot", "migManager"])
+def test_a_pool_alone_is_told_so_only_of_mig_manager(apply: str) -> None:
+    given = {**stack(H100, apply)["pools"]["gpu"], "pool": "gpu"}
+    spec = GpuPoolSpec.model_validate(given, by_alias=True)
+
+    assert ("GPU274" in {found.code for found in check_pool(spec)}) is (apply == "migManager")
 
 
 DIGEST = "sha256:" + "0" * 64

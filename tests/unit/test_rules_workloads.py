@@ -20,6 +20,19 @@ MIG: dict[str, dict[str, Any]] = {
         "sharing": {"mode": "mig", "layout": "all-balanced"},
     }
 }
+SINGLE_IN_TURNS: dict[str, dict[str, Any]] = {
+    "gpu": {
+        "instanceTypes": ["p4d.24xlarge"],
+        "zones": ["us-west-2a"],
+        "sharing": {
+            "mode": "mig",
+            "layout": "all-1g.5gb",
+            "strategy": "single",
+            "timeSlicing": {"replicas": 2, "rename": False},
+        },
+    }
+}
+STATIC = {"provisioner": "karpenter", "karpenter": {"static": True}}
 BOTH: dict[str, dict[str, Any]] = {
     "gpu": {},
     "spot": {
@@ -87,6 +100,11 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
     ),
     ("GPU822", stack({"gpu": {"instanceTypes": ["g5.12xlarge"]}}, shares=4), []),
     ("GPU822", stack(MIG, shares=2), []),
+    (
+        "GPU822",
+        stack(SINGLE_IN_TURNS, shares=2),
+        [("shares", "A pod asks for 2 of nvidia.com/gpu, and pods take turns on each.")],
+    ),
     # Numbers
     ("GPU823", stack(replicas={"min": 3, "max": 2}), [("replicas.max", "max is 2 and min is 3.")]),
     ("GPU823", stack(replicas={"min": 2, "max": 2}), []),
@@ -111,6 +129,42 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
         "GPU824",
         stack({"gpu": {"instanceTypes": ["g5.12xlarge"]}}, shares=3, replicas={"max": 3}),
         [("replicas.max", "3 pods of 3 shares are more than gpu can hold, which is 2.")],
+    ),
+    (
+        "GPU824",
+        stack(
+            {"gpu": {**STATIC, "nodes": {"min": None, "desired": 2, "max": 4}}}, replicas={"max": 3}
+        ),
+        [("replicas.max", "3 pods are more than gpu can hold, which is 2.")],
+    ),
+    # Nodes that nobody adds
+    (
+        "GPU850",
+        stack(replicas={"min": 2}),
+        [("replicas.min", "The nodes of gpu hold 1 of 2 pods, and nothing adds nodes.")],
+    ),
+    (
+        "GPU850",
+        stack(SLICED, replicas={"max": 5}),
+        [("replicas.max", "The nodes of gpu hold 4 of 5 pods, and nothing adds nodes.")],
+    ),
+    ("GPU850", stack(SLICED, replicas={"max": 4}), []),
+    ("GPU850", stack({"gpu": {"nodes": {"desired": 2}}}, replicas={"min": 2}), []),
+    ("GPU850", stack({"gpu": {"scaledBy": "autoscaler"}}, replicas={"min": 2}), []),
+    ("GPU850", stack(replicas={"min": 3}), []),
+    ("GPU850", stack(pool="gpus", replicas={"min": 2}), []),
+    (
+        "GPU850",
+        stack({"gpu": {"provisioner": "existing", "nodes": {"max": 2}}}, replicas={"min": 2}),
+        [],
+    ),
+    (
+        "GPU850",
+        stack(
+            {"gpu": {"provisioner": "karpenter", "nodes": {"min": None, "desired": None}}},
+            replicas={"min": 2},
+        ),
+        [],
     ),
     # Waking
     (
@@ -148,7 +202,7 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
         [
             (
                 "overUse.threshold",
-                "0.8: Input should be greater than or equal to 1.",
+                "0.8 is less than 1, the least that is allowed.",
             )
         ],
     ),
@@ -497,6 +551,18 @@ FIXES: list[tuple[str, dict[str, Any], list[str]]] = [
         ["Set max to 1 at most, or give the pool more nodes."],
     ),
     ("GPU824", stack(MIG, share="nvidia.com/gpu", replicas={"max": 99}), []),
+    ("GPU832", stack(SOME_WHOLE, share="nvidia.com/gpu", **SCALED), []),
+    (
+        "GPU005",
+        stack(replicas={"min": 0, "max": 2}),
+        [
+            (
+                "Write 1 or more. To have none while nothing is asked of it, set autoStop: true "
+                "with wake."
+            )
+        ],
+    ),
+    ("GPU005", stack(port=0), ["Write 1 or more."]),
 ]
 
 

@@ -12,6 +12,7 @@ from eks_gpushare.config.pools import Pool
 from eks_gpushare.config.workloads import Prometheus, Workload
 from eks_gpushare.sharing.keda import PrometheusServer, prometheus_server
 from eks_gpushare.sharing.plan import plan_pool
+from eks_gpushare.sharing.resources import GPU
 from eks_gpushare.sharing.scaled_object import formula, scaled_object, tells_pods_apart, use_query
 from eks_gpushare.sharing.workloads import placement
 
@@ -259,3 +260,19 @@ def test_amazons_prometheus_is_asked_by_a_signed_request() -> None:
 def test_which_modes_tell_pods_apart(mode: str, *, by_device: bool, by_process: bool) -> None:
     assert tells_pods_apart(pool(mode), process_metrics=False) is by_device
     assert tells_pods_apart(pool(mode), process_metrics=True) is by_process
+
+
+def test_gpus_that_a_layout_leaves_whole_are_told_apart() -> None:
+    mixed, single = pool("mig-slicing"), pool("mig-single")
+    sliced = {"mode": "mig", "layout": "all-1g.5gb", "strategy": "single"}
+    turns = Pool.model_validate(
+        {
+            "instanceTypes": list(single.instance_types),
+            "sharing": {**sliced, "timeSlicing": {"replicas": 2, "rename": False}},
+        }
+    )
+
+    assert tells_pods_apart(mixed, GPU, process_metrics=False)
+    assert not tells_pods_apart(mixed, "nvidia.com/mig-1g.5gb.shared", process_metrics=False)
+    # There a device has the name of a GPU.
+    assert not tells_pods_apart(turns, GPU, process_metrics=True)

@@ -142,7 +142,9 @@ def test_the_shares_of_a_node_cost_what_the_node_costs(
 ) -> None:
     found = plan(layout, timeSlicing={"replicas": replicas, "rename": rename})
     assert found.cost is not None
-    total = sum(share.per_node * found.cost.by_share[share.resource] for share in found.shares[P4D])
+    total = sum(
+        share.per_node * found.cost.by_share[share.resource][P4D] for share in found.shares[P4D]
+    )
 
     assert total == pytest.approx(gpu_instance_types()[P4D].price(REGION), rel=1e-3)
 

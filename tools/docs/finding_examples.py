@@ -15,16 +15,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.rules.edits import check_edit
 from eks_gpushare.stack_file.check import Report, check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of
 from eks_gpushare.stack_file.yaml import read
+
+if TYPE_CHECKING:
+    from eks_gpushare.findings.finding import Finding
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "findings"
@@ -103,8 +107,22 @@ def findings(
     fragment: dict[str, Any], code: str, *, region: str = REGION, today: date = TODAY
 ) -> list[tuple[str, str]]:
     """Path and message of the findings of a kind, in the base with a fragment merged over it."""
-    text = stack_file_text(merge_values(base(), fragment), region)
-    return [(f.path, f.message) for f in checked(text, today).findings if f.code == code]
+    return [(f.path, f.message) for f in _of_kind(fragment, code, region, today)]
+
+
+def fixes(fragment: dict[str, Any], code: str, today: date = TODAY) -> list[str]:
+    """What the findings of a kind say is to be done, in the base with a fragment merged over it."""
+    return [f.fix for f in _of_kind(fragment, code, today=today)]
+
+
+def _of_kind(
+    fragment: dict[str, Any], code: str, region: str = REGION, today: date = TODAY
+) -> list[Finding]:
+    found = checked(stack_file_text(merge_values(base(), fragment), region), today).findings
+    stopped = [each.message for each in found if each.code == CHECK_FAILED.id]
+    if stopped and code != CHECK_FAILED.id:
+        raise AssertionError(stopped)
+    return [each for each in found if each.code == code]
 
 
 def stack_file_text(environment: dict[str, Any], region: str = REGION) -> str:

@@ -117,6 +117,16 @@ class Ami(NamedTuple):
                 return second.branch
         return self.driver
 
+    def too_old(self, instance: InstanceType, release: str | None = None) -> tuple[int, int] | None:
+        """The driver branch that a node of `instance` runs, and the oldest one that knows it.
+
+        None where the driver is new enough, or there is none. `release` is as in `driver_for`.
+        """
+        driver, oldest = self.driver_for(instance, release), instance.driver_min
+        if driver is None or oldest is None or driver >= oldest:
+            return None
+        return driver, oldest
+
     def why_not(self, instance: InstanceType, release: str | None = None) -> str | None:
         """Why nodes of `instance` can't use this image, None if they can.
 

@@ -49,7 +49,8 @@ def _ranges(pools: Mapping[str, Any], width: int) -> Iterator[str]:
             yield from wrapped(f"{name}: {kept} by {by} at {least}", width)
             continue
         prices = _between(money(low["usdPerHour"]), money(high["usdPerHour"]))
-        nodes = f"{_between(low['nodes'], high['nodes'])} nodes"
+        nodes = _between(low["nodes"], high["nodes"])
+        nodes += " node" if nodes == "1" else " nodes"
         yield from wrapped(f"{name}: {kept} by {by} at {nodes}, {prices} $/hour", width)
         for resource, most in high["shares"].items():
             shares = _between(low["shares"][resource], most)
@@ -89,7 +90,7 @@ def _one_by_one(pools: Mapping[str, Any], width: int) -> list[str]:
 
 def _resources(pool: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
     """By instance type, each resource with its counts and the price of a share."""
-    prices = {share["resource"]: share["usdPerHour"] for share in pool["shares"]}
+    shares = {share["resource"]: share for share in pool["shares"]}
     return [
         (
             instance_type,
@@ -99,7 +100,7 @@ def _resources(pool: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
                     str(count),
                     _NOBODY if _is_dynamic(pool) else str(pool["atDesired"][resource]),
                     _at_max(pool, resource),
-                    _share(prices, resource),
+                    _share(shares.get(resource), instance_type),
                 ]
                 for resource, count in advertised.items()
             ],
@@ -108,10 +109,10 @@ def _resources(pool: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
     ]
 
 
-def _share(prices: Mapping[str, float | None], resource: str) -> str:
-    if resource not in prices:
+def _share(share: Mapping[str, Any] | None, instance_type: str) -> str:
+    if share is None:
         return ""
-    price = prices[resource]
+    price = share.get("usdPerHourByType", {}).get(instance_type, share["usdPerHour"])
     return "unknown" if price is None else f"{price:.4f}"
 
 

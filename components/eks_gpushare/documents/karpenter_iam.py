@@ -1,8 +1,9 @@
 """What Karpenter's controller may do in AWS, and who may write into its queue, as policy documents.
 
 As Karpenter's own template has it, in six policies by purpose, each limited to one cluster, its
-region, its account and its partition: website/content/en/v1.14/getting-started/
-getting-started-with-karpenter/cloudformation.yaml of aws/karpenter-provider-aws, read 2026-11-22.
+region and its partition, and to its account but for what other accounts share with it:
+website/content/en/v1.14/getting-started/getting-started-with-karpenter/cloudformation.yaml of
+aws/karpenter-provider-aws, read 2026-11-22.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ class ClusterArn(NamedTuple):
         """The whole ARN."""
         return f"arn:{self.partition}:eks:{self.region}:{self.account}:cluster/{self.name}"
 
-    def ec2(self, *kinds: str) -> list[str]:
-        """ARNs of all resources of EC2 of these kinds, in the account of the cluster."""
-        start = f"arn:{self.partition}:ec2:{self.region}:{self.account}"
+    def ec2(self, *kinds: str, account: str | None = None) -> list[str]:
+        """ARNs of all resources of EC2 of these kinds, by default in the account of the cluster."""
+        start = f"arn:{self.partition}:ec2:{self.region}:{account or self.account}"
         return [f"{start}:{kind}/*" for kind in kinds]
 
 
@@ -123,7 +124,11 @@ def _node_lifecycle(cluster: ClusterArn) -> list[dict[str, Any]]:
         "spot-instances-request",
     )
     images = f"arn:{cluster.partition}:ec2:{cluster.region}:"
-    used = cluster.ec2("security-group", "subnet", "capacity-reservation", "placement-group")
+    # The owner's account is in the ARN of a subnet or reservation that another account shares:
+    # https://docs.aws.amazon.com/vpc/latest/userguide/vpc-sharing.html.
+    used = cluster.ec2(
+        *("security-group", "subnet", "capacity-reservation", "placement-group"), account="*"
+    )
     ours = {
         "StringEquals": {f"aws:ResourceTag/{owned}": "owned"},
         "StringLike": {f"aws:ResourceTag/{_NODE_POOL}": "*"},

@@ -155,7 +155,7 @@ def _of_label(inventory: Inventory, kind: NodeKind, name: str) -> MigState:
     if configs is None:  # what MIG manager makes of the hardware itself
         if name == ALL_ENABLED:
             return MigState("label", {}, 0, named=name)
-        if not inventory.complete and not _OF_NVIDIA.match(name):
+        if not inventory.complete and not is_of_nvidia(name):
             # Somebody's own, in a ConfigMap that is not here.
             return MigState("label", None, None, named=name, is_known_name=None)
         return _laid_out(kind, name, "label", name)
@@ -163,6 +163,11 @@ def _of_label(inventory: Inventory, kind: NodeKind, name: str) -> MigState:
         is_known = None if configs is UNKNOWN else name in configs
         return MigState("label", None, None, named=name, is_known_name=is_known)
     return _of_devices(kind, _per_gpu(configs[name], kind.type), "label", name)
+
+
+def is_of_nvidia(name: str) -> bool:
+    """Whether a name is one of the layouts that MIG manager makes of the hardware itself."""
+    return bool(_OF_NVIDIA.match(name))
 
 
 def _per_gpu(config: Any, instance_type: InstanceType) -> list[dict[str, int]]:

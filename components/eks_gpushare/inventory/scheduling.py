@@ -94,7 +94,12 @@ def lasting(taints: Maybe[Sequence[NodeTaint]]) -> Maybe[Sequence[NodeTaint]]:
     """The taints without those that nodes lose before pods are placed there."""
     if taints is UNKNOWN:
         return UNKNOWN
-    return tuple(each for each in taints if not each.key.startswith(_STARTING))
+    return tuple(each for each in taints if lasts(each.key))
+
+
+def lasts(key: str) -> bool:
+    """Whether a taint stays on a node, as far as its key tells."""
+    return not key.startswith(_STARTING)
 
 
 def is_tolerated(taint: NodeTaint, tolerations: Any) -> bool | None:

@@ -85,7 +85,7 @@ def judge_against(files: Inventory, stack: Stack) -> Iterator[Judgement]:
     if stack.errors:
         yield _errors(stack)
         return
-    kinds = gpu_nodes(Inventory(stack.items, complete=True), "")
+    kinds = gpu_nodes(Inventory(stack.items), "")
     wanted = [*_own_workloads(stack)]
     said: set[int] = set()
     for index, workload in enumerate(files.of(Workload)):
@@ -146,7 +146,7 @@ def _place(
     has = allocatable(instance_type)
     counts = [node[name] // count for name, count in demand.of_devices().items()]
     if has.pods is not None:
-        counts.append(max(has.pods - SYSTEM_PODS, 0))
+        counts.append(has.pods - SYSTEM_PODS)
     lacks = None
     for name, room in (("cpu", has.cpu_millis / _MILLIS), ("memory", has.memory_mib * _MIB)):
         asked = demand.amounts.get(name)
@@ -194,10 +194,12 @@ def _room(places: Iterable[_Place]) -> int | None:
         by_pool[each.plan.name] = each.plan, max(most, each.pods)
     total = 0
     for plan, pods in by_pool.values():
+        if not pods:
+            continue
         nodes = _nodes(plan)
-        if nodes is None and pods:
+        if nodes is None:
             return None
-        total += (nodes or 0) * pods
+        total += nodes * pods
     return total
 
 

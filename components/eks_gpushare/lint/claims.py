@@ -245,7 +245,7 @@ def _profiles(file: str, sentence: Sentence, board: MigModel | None) -> Iterator
         yield from _of_named_gpus(file, sentence, named, gpus)
         return
     board = next(iter(here)) if len(here) == 1 else board
-    if board is None or len(here) > 1:
+    if board is None:
         return
     missing = [each for each in named if each not in board.profiles]
     if missing:
@@ -336,8 +336,8 @@ def _too_many_pods(
         return
     for count, memory in _PODS_OF.findall(text):
         sized = [each for each in board.profiles.values() if each.memory_gb == int(memory)]
-        most = gpus * max((each.max_count for each in sized), default=0)
-        if sized and int(count) > most:
+        most = gpus * max(each.max_count for each in sized) if sized else None
+        if most is not None and int(count) > most:
             yield _said(
                 file,
                 sentence,

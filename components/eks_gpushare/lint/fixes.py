@@ -13,7 +13,6 @@ from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.lint.edits import Change, applied, changes
 from eks_gpushare.lint.files import GivenFile
-from eks_gpushare.lint.rules.files import TEMPLATE, TWICE
 from eks_gpushare.lint.texts import read_texts
 
 if TYPE_CHECKING:
@@ -38,10 +37,9 @@ class Fixed(NamedTuple):
 
     def diff(self) -> str:
         """The difference, as `diff -u` shows it."""
-        before, after = (each.splitlines(keepends=True) for each in (self.before, self.after))
-        lines = difflib.unified_diff(before, after, self.file, self.file)
-        text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-        return text.replace("\r\n", "\n")
+        before, after = (each.splitlines() for each in (self.before, self.after))
+        lines = difflib.unified_diff(before, after, self.file, self.file, lineterm="")
+        return "".join(f"{line}\n" for line in lines)
 
 
 def fixed_files(
@@ -74,9 +72,6 @@ def fixed_files(
 
 def _fixed(report: FileReport) -> tuple[str, int] | None:
     """The text of a file with so many corrections; None where there are none, or any doubt."""
-    doubtful = {TWICE.id, TEMPLATE.id}
-    if not report.readable or any(each.code in doubtful for each in report.findings):
-        return None
     wanted: list[Change] = []
     for each in report.found:
         if each.document is not None and each.document.text is not None and each.edits:

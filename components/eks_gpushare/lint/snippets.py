@@ -56,7 +56,7 @@ def _filled(value: Any, variables: Mapping[str, str]) -> Any:
         return value
     text = _VARIABLE.sub(lambda found: variables.get(found[1] or found[2], found[0]), value)
     if not _EXPANDS.search(text):
-        return int(text) if text.isascii() and text.isdecimal() and text != value else text
+        return int(text) if text.isascii() and text.isdecimal() else text
     # A text of several lines is a configuration or a script, of which the rest is known.
     return text if "\n" in text.strip() else UNKNOWN
 

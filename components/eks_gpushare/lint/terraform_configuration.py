@@ -77,7 +77,7 @@ def local_address(address: str) -> str:
     bare = INDEX.sub(lambda found: "_" * len(found[0]), address)
     parts = bare.split(".")
     start = 0
-    while len(parts) > 2 and parts[0] == "module":  # noqa: PLR2004  (`module` and its name)
-        start += len(parts[0]) + len(parts[1]) + 2
+    while parts[:1] == ["module"]:
+        start += len(".".join(parts[:2])) + 1
         parts = parts[2:]
     return address[start:]

@@ -47,7 +47,6 @@ _OWN_KEYS: Final = frozenset(
     ("labels", "annotations", "limits", "requests", "node_selector", "match_labels", "hard", "data")
 )
 """Mappings whose keys are the user's own."""
-_PLAIN_LISTS: Final = frozenset(("command", "args", "values", "add", "drop"))
 _TYPE: Final = re.compile(r"kubernetes_([a-z_]+?)(?:_v[0-9]+(?:(?:alpha|beta)[0-9]+)?)?")
 
 
@@ -68,7 +67,7 @@ def _block(given: Mapping[str, Any]) -> dict[str, Any]:
         if key in _LISTS:
             inner = value if isinstance(value, list) else [value]
             made[_LISTS[key]] = [_value(each) for each in inner]
-        elif key in _OWN_KEYS or key in _PLAIN_LISTS:
+        elif key in _OWN_KEYS:
             made[_camel(key)] = value
         else:
             made[_camel(key)] = _value(value)

@@ -86,7 +86,7 @@ def _key(judgement: Judgement) -> Hashable:
 def _installed(values: Release, release: Release) -> Release:
     """Values of a file as a command installs them."""
     merged = values.values
-    if release.over and isinstance(merged, dict):
+    if isinstance(merged, dict):
         merged = merge_values(merged, dict(release.over))
     return replace(
         values,

@@ -11,10 +11,9 @@ from eks_gpushare.program.protobuf import Message, struct_pb2
 from eks_gpushare.program.recording import Resource
 from eks_gpushare.program.sources import line_of_registration
 from eks_gpushare.program.values import (
-    OutputValue,
-    Secret,
     decode,
     decode_properties,
+    dependencies,
     encode_properties,
 )
 
@@ -123,7 +122,7 @@ def child_request(
     `depends_on` are URNs, `ignore_changes` property paths.
     """
     given = {key: value for key, value in inputs.items() if value is not None}
-    dependencies = {key: sorted(_dependencies(value)) for key, value in given.items()}
+    found = {key: sorted(dependencies(value)) for key, value in given.items()}
     if provider is None:
         provider = parent.providers.get(type_token.partition(":")[0], "") if custom else ""
     request = resource_pb2.RegisterResourceRequest(
@@ -132,23 +131,11 @@ def child_request(
         parent=parent.urn,
         custom=custom,
         object=encode_properties(given),
-        dependencies=sorted({*depends_on, *(u for urns in dependencies.values() for u in urns)}),
+        dependencies=sorted({*depends_on, *(u for urns in found.values() for u in urns)}),
         provider=f"{provider}::id" if provider else "",
         providers={} if custom else {key: f"{urn}::id" for key, urn in parent.providers.items()},
         ignoreChanges=ignore_changes,
     )
-    for key, urns in dependencies.items():
+    for key, urns in found.items():
         request.propertyDependencies[key].urns.extend(urns)
     return request
-
-
-def _dependencies(value: Any) -> set[str]:
-    if isinstance(value, OutputValue):
-        return {*value.dependencies, *_dependencies(value.value)}
-    if isinstance(value, Secret):
-        return _dependencies(value.value)
-    if isinstance(value, Mapping):
-        return {urn for item in value.values() for urn in _dependencies(item)}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return {urn for item in value for urn in _dependencies(item)}
-    return set()

@@ -247,6 +247,12 @@ def plain(value: Any) -> Any:
     return value
 
 
+def dependencies(value: Any) -> set[str]:
+    """URNs that the output values in `value`, at any depth, depend on."""
+    found = {urn for item in _children(value) for urn in dependencies(item)}
+    return found.union(value.dependencies) if isinstance(value, OutputValue) else found
+
+
 def is_unknown(value: Any) -> bool:
     """Whether anything in `value`, at any depth, is unknown."""
     return _any_within(value, lambda item: item is UNKNOWN)

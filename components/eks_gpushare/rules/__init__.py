@@ -91,10 +91,6 @@ def _karpenter(environment: Environment) -> bool:
     )
 
 
-def _karpenter_install(environment: Environment) -> bool:
-    return environment.charts.karpenter_crd is not None or _karpenter(environment)
-
-
 def _node_boot(environment: Environment) -> bool:
     return _operator(environment) or any(
         isinstance(pool.sharing, Mig) or pool.wait_for_driver is not None
@@ -129,6 +125,10 @@ def _warm(environment: Environment) -> bool:
 
 def _pods(environment: Environment) -> bool:
     return _warm(environment) or _workloads(environment)
+
+
+def _namespaces(environment: Environment) -> bool:
+    return environment.karpenter is not None or _pods(environment)
 
 
 def _any(_: Environment) -> bool:
@@ -170,6 +170,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "node_settings": _node_settings,
     "user_data": _node_settings,
     "names": _any,
+    "namespaces": _namespaces,
     "tags": _tags,
     "placeholders": _any,
     "taken_taints": _taints,
@@ -183,9 +184,10 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "chart_images": _charts,
     "efa": _efa,
     "host_engine": _operator,
-    "karpenter_install": _karpenter_install,
+    "karpenter_install": _karpenter,
     "warm_room": _warm,
     "workloads": _workloads,
+    "workload_nodes": _workloads,
     "workload_pods": _pods,
     "keda": _workloads,
 }

@@ -48,6 +48,7 @@ ADDON_MINOR = Rule(
 
 _NAME = re.compile(r"[a-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"v([0-9]+)\.([0-9]+)\.[0-9]+-eksbuild\.[0-9]+")
+_MINOR = re.compile(r"([0-9]+)\.([0-9]+)")
 _OF_SELLER = re.compile(r"v?[0-9][0-9A-Za-z.+-]*")
 _LIST = "aws eks describe-addon-versions --kubernetes-version {} --addon-name {}"
 
@@ -93,7 +94,7 @@ def addon_versions(ctx: Context) -> Iterator[Finding]:
             message = f'"{version}" is not a version such as v1.22.4-eksbuild.3.'
             fix = f"Take one from `{_LIST.format(cluster.version, name)}`."
             yield ADDON_VERSION.finding(place, message, fix)
-        elif matched is not None and known:
+        elif matched is not None:
             minor = int(matched[1]), int(matched[2])
             yield from _goes_with(place, name, version, minor, cluster.version)
 
@@ -102,10 +103,10 @@ def _goes_with(
     at: FieldPath, name: str, version: str, minor: tuple[int, int], kubernetes: str
 ) -> Iterator[Finding]:
     """What of a version does not go with the cluster."""
-    parts = kubernetes.split(".")
-    if len(parts) != 2 or not all(p.isascii() and p.isdecimal() for p in parts):  # noqa: PLR2004
+    matched = _MINOR.fullmatch(kubernetes)
+    if matched is None:  # has a finding of its own
         return
-    cluster = int(parts[0]), int(parts[1])
+    cluster = int(matched[1]), int(matched[2])
     fix = f"Take one of `{_LIST.format(kubernetes, name)}`, or remove the key."
     if name == KUBE_PROXY:
         if minor > cluster:

@@ -85,13 +85,13 @@ def bottlerocket_version(ctx: Context, name: str, pool: Pool) -> Iterator[Findin
         return
     types = [found for found, _ in ctx.gpu_types(pool)]
     setting = needed_setting(pool, types, ctx.catalog)
-    since, until = first_for_cluster(ctx), facts.KUBERNETES_UNTIL.get(version)
+    since, until = facts.KUBERNETES_SINCE.get(version), facts.KUBERNETES_UNTIL.get(version)
     # Those who ask for a later one in a finding of their own name one for this version too.
     if (setting is not None and release < setting.since) or (pool.efa and release < facts.EFA):
         return
     said = f"Bottlerocket {facts.format_version(release)} has no image for Kubernetes {version}"
     at: FieldPath = ("pools", name, "amiVersion")
-    if release < since:
+    if since is not None and release < since:
         first = facts.format_version(since)
         message, fix = f"{said}; the first one is in {first}.", f"Take {first} or later."
         yield BOTTLEROCKET_VERSION.finding(at, message, fix)
@@ -101,9 +101,9 @@ def bottlerocket_version(ctx: Context, name: str, pool: Pool) -> Iterator[Findin
         yield BOTTLEROCKET_VERSION.finding(at, message, fix)
 
 
-def first_for_cluster(ctx: Context) -> facts.Release:
-    """The first Bottlerocket release for the cluster's version; (0, 0, 0) where it is not known."""
-    return facts.KUBERNETES_SINCE.get(_version(ctx), (0, 0, 0))
+def first_for_cluster(ctx: Context, since: facts.Release) -> facts.Release:
+    """The first Bottlerocket release from one on that has an image for the cluster's version."""
+    return max(since, facts.KUBERNETES_SINCE.get(_version(ctx), since))
 
 
 def _version(ctx: Context) -> str:

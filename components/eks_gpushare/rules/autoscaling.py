@@ -14,6 +14,7 @@ from eks_gpushare.sharing.cluster_autoscaler import (
     ACCELERATOR_LABEL,
     ENABLED_TAG,
     RESOURCE_PREFIX,
+    agent_taint_keys,
     owned_tag,
     scaled_by_it,
     shows_gpus,
@@ -111,6 +112,13 @@ def taints_that_go(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             f"{taint.key} until MIG manager is done; no pod tolerates it.",
             f"Start Cluster Autoscaler with --startup-taint={taint.key}.",
         )
+    for key in agent_taint_keys(pool):
+        yield STARTUP_TAINT_UNKNOWN.finding(
+            at,
+            "An autoscaler decides the size, and nodes of this pool join with the taint "
+            f"{key} until its agent runs; other pods do not tolerate it.",
+            f"Start Cluster Autoscaler with --startup-taint={key}.",
+        )
     if boots(pool):
         yield FAILURE_TAINT_UNKNOWN.finding(
             at,
@@ -124,11 +132,10 @@ def taints_that_go(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 def foreign(ctx: Context) -> Iterator[Finding]:
     """One finding for all pools."""
     scaled = [name for name, pool in ctx.environment.pools.items() if scaled_by_it(pool)]
-    if not scaled or _own(ctx) or not ctx.in_aws:
+    cluster = ctx.new_cluster or ctx.named_cluster
+    if not scaled or _own(ctx) or cluster is None:
         return
-    new, named = ctx.new_cluster, ctx.named_cluster
-    cluster = new.name if new else named.name if named else ""
-    tags = f"{ENABLED_TAG},{owned_tag(cluster)}"
+    tags = f"{ENABLED_TAG},{owned_tag(cluster.name)}"
     yield FOREIGN_AUTOSCALER.finding(
         ("clusterAutoscaler",),
         f"The stack installs no Cluster Autoscaler, and leaves the size of {', '.join(scaled)} to "

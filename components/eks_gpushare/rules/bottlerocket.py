@@ -165,7 +165,7 @@ def bottlerocket_release(ctx: Context, name: str, pool: Pool) -> Iterator[Findin
             at,
             f"Bottlerocket {facts.format_version(release)} does not know {setting.name}, which "
             f"came with {since}.",
-            f"Take {facts.format_version(max(setting.since, first_for_cluster(ctx)))} or later.",
+            f"Take {facts.format_version(first_for_cluster(ctx, setting.since))} or later.",
         )
     elif isinstance(pool.sharing, Mps) and release < facts.MPS_FOR_ALL_USERS:
         shut_out = "containers" if release < facts.MPS_REACHABLE else "pods that do not run as root"
@@ -178,7 +178,7 @@ def bottlerocket_release(ctx: Context, name: str, pool: Pool) -> Iterator[Findin
 
 @check(Scope.POOL, SEVERAL_MPS_SHARES)
 def bottlerocket_mps(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    if not is_bottlerocket(pool) or served_by_chart(pool):
+    if served_by_chart(pool):
         return
     sharing = pool.sharing
     if isinstance(sharing, Mps) and not sharing.fail_requests_greater_than_one:

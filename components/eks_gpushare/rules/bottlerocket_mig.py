@@ -8,7 +8,7 @@ from eks_gpushare.catalog import bottlerocket as facts
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
-from eks_gpushare.sharing.bottlerocket import is_bottlerocket, served_by_chart
+from eks_gpushare.sharing.bottlerocket import served_by_chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ _AL2023 = "use amiFamily: al2023"
 @check(Scope.POOL, MIG_GPU, MIG_STRATEGY, MIG_APPLY)
 def bottlerocket_mig(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     at, sharing = ("pools", name, "sharing"), pool.sharing
-    if not _made_by_bottlerocket(pool) or not isinstance(sharing, Mig):
+    if served_by_chart(pool) or not isinstance(sharing, Mig):
         return
     if sharing.apply == "migManager":
         yield MIG_APPLY.finding(
@@ -91,7 +91,7 @@ def bottlerocket_mig(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 @check(Scope.POOL, MIG_LAYOUT, MIG_PROFILE)
 def bottlerocket_layout(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """One finding, since types of one pool differ in nothing that matters here."""
-    if not _made_by_bottlerocket(pool) or not isinstance(pool.sharing, Mig):
+    if served_by_chart(pool) or not isinstance(pool.sharing, Mig):
         return
     for found, _ in ctx.gpu_types(pool):
         fault = _layout_fault(ctx, ("pools", name, "sharing", "layout"), pool.sharing, found)
@@ -129,13 +129,8 @@ def _layout_fault(
         message = f"Bottlerocket's MIG manager does not know {profile}: {instead}."
         return MIG_PROFILE.finding(at, message, fix)
     full = gpu.instances[profile]
-    fewest = min(each.devices.get(profile, 0) for each in layout.gpus)
+    fewest = min(each.devices[profile] for each in layout.gpus)
     if fewest == full:
         return None
     message = f"This makes {fewest} of {profile} on a GPU; Bottlerocket always makes {full}."
     return MIG_LAYOUT.finding(at, message, f"Write layout: all-{profile}, or {_AL2023}.")
-
-
-def _made_by_bottlerocket(pool: Pool) -> bool:
-    """Whether the operating system's own MIG manager and device plugin are at work."""
-    return is_bottlerocket(pool) and not served_by_chart(pool)

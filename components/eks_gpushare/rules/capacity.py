@@ -107,18 +107,17 @@ def torn_reservations(ctx: Context) -> Iterator[Finding]:
     """For several types in a reservation, and for one that several pools draw on."""
     first: dict[str, tuple[str, Pool]] = {}
     for name, pool in ctx.environment.pools.items():
-        if not _RESERVED & {*pool.bought_as} or pool.reservation is None:
+        types, ways = {*pool.instance_types}, {*pool.bought_as}
+        # What else it has than the reservation, it has of what does not match that.
+        if pool.reservation is None or not ways <= _RESERVED:
             continue
-        types = {*pool.instance_types}
-        if {*pool.bought_as} == {"reserved"} and len(types) > 1:
+        if ways == {"reserved"} and len(types) > 1:
             yield TORN_RESERVATION.finding(
                 ("pools", name, "instanceTypes"),
                 f"A reservation is of one instance type; {len(types)} are given.",
                 "Name the type of the reservation alone.",
             )
             continue
-        if not {*pool.bought_as} <= _RESERVED:
-            continue  # what else it has, it has of what does not match the reservation
         other, before = first.setdefault(pool.reservation.id, (name, pool))
         for key, here, there in (
             ("instanceTypes", pool.instance_types, before.instance_types),

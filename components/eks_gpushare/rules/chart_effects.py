@@ -45,7 +45,8 @@ IDLE_DRIVER = Rule(
 _ABSENT = object()
 _PRIORITIES = ("", "system-node-critical", "system-cluster-critical")
 _STRATEGIES = ("envvar", "volume-mounts", "cdi-annotations", "cdi-cri")
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_NAME = re.compile(r"([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?")
+"""A DNS label, or nothing, which stands for the chart's own name."""
 _ARGUMENTS = ("--mig-strategy", "--config-file", "--mps-root")
 _VARIABLES = ("CONFIG_FILE", "MPS_ROOT")
 
@@ -71,6 +72,10 @@ def _is(*values: object) -> Callable[[Any], bool]:
 def _is_not(*values: object) -> Callable[[Any], bool]:
     # What is no text has a finding of its own.
     return lambda given: isinstance(given, str) and given not in values
+
+
+def _is_no_name(given: Any) -> bool:
+    return not _NAME.fullmatch(str(given))
 
 
 def _false(given: Any) -> bool:
@@ -132,8 +137,8 @@ def _of_all(*, of_operator: bool) -> Iterator[_Effect]:
             "Take nvidia.com out of the list.",
         )
     yield _Effect(
-        f"{nfd}.fullnameOverride" if of_operator else "nfd.fullnameOverride",
-        lambda given: given != "" and not _DNS_LABEL.fullmatch(str(given)),
+        f"{nfd}.fullnameOverride",
+        _is_no_name,
         "Kubernetes takes no such name.",
         "Use up to 63 lower-case letters, digits and -.",
     )
@@ -288,7 +293,7 @@ def _plugin(ctx: Context) -> Iterator[_Effect]:
     for place in ("fullnameOverride", "nameOverride"):
         yield _Effect(
             place,
-            lambda given: given != "" and not _DNS_LABEL.fullmatch(str(given)),
+            _is_no_name,
             "Kubernetes takes no such name.",
             "Use up to 63 lower-case letters, digits and -.",
         )

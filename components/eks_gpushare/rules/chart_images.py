@@ -45,6 +45,7 @@ BAD_PULL_SECRET = Rule(
 _SECRET = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST_SECRET = 253
 _LATER = TakesOutput().checked_as
+_ABSENT = object()
 _MOVING = ("latest", "main", "master", "edge", "nightly", "stable", "dev")
 _MIRROR = "registry.example.com"
 
@@ -62,6 +63,14 @@ _DISCOVERY = _Example(
 )
 # The tag that the chart's values.yaml has, read 2026-11-22.
 _EFA = _Example(f"{_MIRROR}/eks/aws-efa-k8s-device-plugin", "v0.5.20")
+_KARPENTER = _Example(f"{_MIRROR}/karpenter/controller", versions.KARPENTER.version)
+_KEDA_REGISTRY = "ghcr.io"
+_OF_KEDA = {
+    "keda": "keda",
+    "metricsApiServer": "keda-metrics-apiserver",
+    "webhooks": "keda-admission-webhooks",
+}
+"""Blocks under image in the chart's values.yaml, with the names of their images."""
 _OF_PLUGIN = ((("image",), _PLUGIN), (("nfd", "image"), _DISCOVERY))
 _OF_OPERATOR = ((("node-feature-discovery", "image"), _DISCOVERY),)
 """Images with a repository and a tag; the other parts of the operator have another form."""
@@ -110,6 +119,63 @@ def autoscaler_images(ctx: Context) -> Iterator[Finding]:
         yield from _secrets((*at, "pullSecrets"), image.get("pullSecrets"), named=False)
 
 
+@check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)
+def karpenter_images(ctx: Context) -> Iterator[Finding]:
+    """For the chart of Karpenter, which writes a digest behind the tag."""
+    chart = known_fields(ctx.environment.charts).get("karpenter")
+    if chart is None:
+        return
+    at: FieldPath = ("charts", "karpenter", "values")
+    image = value_at(chart.values, "controller.image")
+    inner: FieldPath = (*at, "controller", "image")
+    yield from _tagged(inner, image, _KARPENTER)
+    digest = _text(image.get("digest")) if isinstance(image, dict) else None
+    if digest and (fault := digest_fault(digest)):  # an empty one leaves it out
+        fix = "Write the digest of that image, or an empty text for none."
+        yield BAD_IMAGE.finding((*inner, "digest"), _not("a digest", digest, fault), fix)
+    listed = chart.values.get("imagePullSecrets")
+    yield from _secrets((*at, "imagePullSecrets"), listed, named=True)
+
+
+@check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)
+def keda_images(ctx: Context) -> Iterator[Finding]:
+    """For the chart of KEDA, which writes a registry before each repository."""
+    chart = known_fields(ctx.environment.charts).get("keda")
+    if chart is None:
+        return
+    at: FieldPath = ("charts", "keda", "values")
+    for_all = value_at(chart.values, "global.image.registry")
+    yield from _registry((*at, "global", "image", "registry"), for_all)
+    for part, name in _OF_KEDA.items():
+        image = value_at(chart.values, f"image.{part}")
+        if not isinstance(image, dict):
+            continue
+        inner: FieldPath = (*at, "image", part)
+        yield from _registry((*inner, "registry"), image.get("registry"))
+        yield from _tagged(inner, image, _Example(f"kedacore/{name}", versions.KEDA.version))
+        if for_all is None and "registry" not in image:
+            yield from _of_default_registry((*inner, "repository"), image.get("repository"))
+    listed = chart.values.get("imagePullSecrets")
+    yield from _secrets((*at, "imagePullSecrets"), listed, named=True)
+
+
+def _registry(at: FieldPath, given: Any) -> Iterator[Finding]:
+    registry = _text(given)
+    if registry and (fault := repository_fault(f"{registry}/image")):
+        fix = f"Write it like {_MIRROR}, and what follows as the repository."
+        yield BAD_IMAGE.finding(at, _not("a registry", registry, fault), fix)
+
+
+def _of_default_registry(at: FieldPath, given: Any) -> Iterator[Finding]:
+    """A repository that names its registry, where the chart writes its own before it."""
+    repository = _text(given) or ""
+    domain, slash, rest = repository.partition("/")
+    if slash and "." in domain and repository_fault(repository) is None:
+        why = f"the chart writes {_KEDA_REGISTRY}/ before it"
+        fix = f"Write registry: {domain} and repository: {rest}."
+        yield BAD_IMAGE.finding(at, _not("a repository", repository, why), fix)
+
+
 def _autoscaler(ctx: Context) -> _Example:
     """One for the minor version of the cluster, which it has to be made for."""
     given = known_fields(ctx.environment.cluster).get("version")
@@ -150,13 +216,14 @@ def _versioned(at: FieldPath, part: Mapping[str, Any]) -> Iterator[Finding]:
     """An image of `repository`, `image` and `version`, as the operator puts it together.
 
     Without repository and version, `image` is the whole reference (imagePath in
-    api/nvidia/v1/clusterpolicy_types.go); the chart has defaults for both.
+    api/nvidia/v1/clusterpolicy_types.go); the chart has defaults for both, so each has to be taken
+    away.
     """
     repository, image, version = (_text(part.get(k)) for k in ("repository", "image", "version"))
     if repository and (fault := repository_fault(repository)):
         fix = "Write it like registry.example.com/nvidia, with image and version beside it."
         yield BAD_IMAGE.finding((*at, "repository"), _not("a repository", repository, fault), fix)
-    whole = part.get("repository") in (None, "") and part.get("version", 0) in (None, "")
+    whole = all(part.get(key, _ABSENT) in (None, "") for key in ("repository", "version"))
     if image is not None and not whole and (fault := repository_fault(image)):
         yield BAD_IMAGE.finding(
             (*at, "image"),
@@ -184,7 +251,7 @@ def _text(value: Any) -> str | None:
 
 
 def _not(what: str, given: str, fault: str) -> str:
-    shown = given.partition("@")[2] if "@" in given and "://" in given else given
+    shown = given.rpartition("@")[2] if "@" in given and "://" in given else given
     return f'"{shown}" is not {what}: {fault}.'
 
 

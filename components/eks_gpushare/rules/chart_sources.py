@@ -126,13 +126,12 @@ def charts(ctx: Context) -> Iterator[Finding]:
             yield from _of(("charts", key), chart, default)
 
 
-def _of(at: FieldPath, chart: Chart, default: versions.Chart | None) -> Iterator[Finding]:
+def _of(at: FieldPath, chart: Chart, default: versions.Chart) -> Iterator[Finding]:
     if chart.version is not None and parse_version(chart.version) is None:
-        example = default.version if default else "1.2.3"
         yield FLOATING_CHART.finding(
             (*at, "version"),
             f'"{chart.version}" is not an exact version.',
-            f"Write all three parts, for example {example}.",
+            f"Write all three parts, for example {default.version}.",
         )
     if chart.path is not None and chart.repository is not None:
         message = "Both path and repository are given."
@@ -142,10 +141,9 @@ def _of(at: FieldPath, chart: Chart, default: versions.Chart | None) -> Iterator
         fix = "Remove version, or path."
         yield CHART_SOURCE.finding((*at, "version"), message, fix, "warning")
     if chart.path is not None:
-        yield from _path((*at, "path"), chart.path, default.name if default else "my-chart")
+        yield from _path((*at, "path"), chart.path, default.name)
     elif chart.repository is not None:
-        name = default.name if default else None
-        for fault in _repository(chart.repository, name):
+        for fault in _repository(chart.repository, default.name):
             yield fault.rule.finding((*at, "repository"), fault.message, fault.fix)
 
 
@@ -189,7 +187,7 @@ def _path_fault(path: str) -> tuple[str, str] | None:
     return next(((message, fix) for wrong, message, fix in faults if wrong), None)
 
 
-def _repository(address: str, chart: str | None) -> Iterator[_Fault]:
+def _repository(address: str, chart: str) -> Iterator[_Fault]:
     try:
         parts = urlsplit(address)
         port: int | None = parts.port
@@ -216,7 +214,7 @@ def _repository(address: str, chart: str | None) -> Iterator[_Fault]:
             "Write https:// instead.",
         )
     last = parts.path.rpartition("/")[2].partition("@")[0]
-    if parts.scheme == "oci" and chart is not None and last != chart:
+    if parts.scheme == "oci" and last != chart:
         yield _Fault(
             OTHER_CHART,
             f'The last part of the address is "{last}", and the chart is {chart}.',

@@ -71,10 +71,11 @@ def chart_version(ctx: Context) -> Iterator[Finding]:
     at = ("charts", key)
     history = chart_history(default.name)
     # One that is no version has a finding of its own.
-    given = parse_version(chart.version or "")
+    said = chart.version or ""
+    given = parse_version(said)
     if chart.path is None and given is not None and history is not None:
         yield from _published((*at, "version"), chart, default, history)
-        yield from _old(ctx, (*at, "version"), chart.version or "", given, history.since)
+        yield from _old(ctx, (*at, "version"), said, given, history.since)
     place = "devicePlugin.version" if key == "gpuOperator" else "image.tag"
     tag = _image_version(chart.values, place)
     if tag is not None and (version := parse_version(tag)) is not None:
@@ -132,21 +133,18 @@ def _old(
 ) -> Iterator[Finding]:
     """One finding, about what needs the newest version."""
     pools = pools_of_chart(ctx.environment.pools)
-    lacking = [
-        need
-        for name, pool in pools.items()
-        for need in _needs(ctx, name, pool)
-        if (parse_version(since[need.ability]) or version) > version
-    ]
-    if not lacking:
+    needs = [need for name, pool in pools.items() for need in _needs(ctx, name, pool)]
+    firsts = {need.ability: parse_version(since[need.ability]) for need in needs}
+    later = {each: first for each, first in firsts.items() if first is not None and first > version}
+    if not later:
         return
-    worst = max(lacking, key=lambda need: parse_version(since[need.ability]) or version)
-    needed = since[worst.ability].partition("-")[0]  # what came in a candidate is in the release
-    names = list(dict.fromkeys(n.pool for n in lacking if n.ability == worst.ability))
+    worst = max(later, key=lambda ability: later[ability])
+    needed = since[worst].partition("-")[0]  # what came in a candidate is in the release
+    names = [need.pool for need in needs if need.ability == worst]
     who = f"pool {names[0]} needs" if len(names) == 1 else f"pools {', '.join(names)} need"
     yield OLD_CHART.finding(
         at,
-        f"{said} {_WORDS[worst.ability]}: {who} {needed} at least.",
+        f"{said} {_WORDS[worst]}: {who} {needed} at least.",
         f"Take {needed} or a later one, or remove the key.",
     )
 

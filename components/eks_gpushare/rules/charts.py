@@ -99,8 +99,14 @@ _LOST = {
     "gpuOperator": "without it the operator finds no node with a GPU",
 }
 """What a chart cannot do without node feature discovery."""
-_STRATEGY = "MIG_STRATEGY"
-"""Variable by which the chart would set one MIG strategy for all nodes."""
+_STRATEGIES = (
+    ("devicePlugin", "MIG_STRATEGY"),
+    ("gfd", "MIG_STRATEGY"),
+    ("gfd", "GFD_MIG_STRATEGY"),
+)
+"""Variables of parts by which the chart would set one MIG strategy for all nodes: `--mig-strategy`
+in `cmd/nvidia-device-plugin` and `cmd/gpu-feature-discovery` of NVIDIA/k8s-device-plugin; read
+2026-11-22."""
 _NOTHING = object()
 
 
@@ -136,12 +142,12 @@ def _no_discovery(
 
 def _undone_env(ctx: Context, given: Mapping[str, Any]) -> Iterator[Finding]:
     """Lists of environment variables, which replace those that are derived as a whole."""
-    for part in ("devicePlugin", "gfd"):
-        if _STRATEGY in _env(given, part):
+    for part, name in _STRATEGIES:
+        if name in _env(given, part):
             yield UNDONE_OPERATOR_VALUE.finding(
                 ("charts", "gpuOperator", "values", part, "env"),
-                f"{_STRATEGY} would win over the strategy of every pool.",
-                f"Remove {_STRATEGY}; set strategy in the pool's sharing instead.",
+                f"{name} would win over the strategy of every pool.",
+                f"Remove {name}; set strategy in the pool's sharing instead.",
             )
     wanted = mig_manager_env(ctx.environment.pools, ctx.catalog)
     given_env = _env(given, "migManager")
@@ -174,6 +180,7 @@ def undone(
     given: Mapping[str, Any],
     derived: Mapping[str, Any],
     roles: Mapping[str, str],
+    source: str = "the pools",
 ) -> Iterator[Finding]:
     """Findings on given values that change what is derived.
 
@@ -183,8 +190,9 @@ def undone(
         given: Values that the stack gives.
         derived: Values that come from the plan.
         roles: What each of the latter that must stay does, by its path.
+        source: What it is derived from.
     """
-    result = merge_values(derived, given, keep_null=True)
+    result = merge_values(derived, given)
     for path in _paths(given):
         dotted = ".".join(path)
         for place, role in roles.items():
@@ -194,8 +202,8 @@ def undone(
             if touched and (own is _NOTHING or value_at(result, place, _NOTHING) != own):
                 yield code.finding(
                     ("charts", chart, "values", *path),
-                    f"{place} is derived from the pools: it {role}.",
-                    "Remove it, and change the pools instead.",
+                    f"{place} is derived from {source}: it {role}.",
+                    f"Remove it, and change {source} instead.",
                 )
 
 

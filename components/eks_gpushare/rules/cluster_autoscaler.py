@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.base import known_fields
@@ -86,6 +87,13 @@ BAD_NAMESPACE = Rule(
 
 _BLOCK = "clusterAutoscaler"
 _DURATIONS = re.compile(r"\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
+_MEANT = re.compile(
+    r"\s*(?:PT?)?([0-9]+(?:\.[0-9]+)?)\s*"
+    r"(?:(?P<ms>ms|milli[a-z]*)|(?P<s>s|sec[a-z]*)|(?P<m>m|min[a-z]*)|(?P<h>h|hr[a-z]*|hour[a-z]*)"
+    r"|(?P<d>d|day[a-z]*)|(?P<w>w|week[a-z]*))?\s*",
+    re.ASCII | re.IGNORECASE,
+)
+_HOURS = {"d": 24, "w": 168}
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
@@ -152,13 +160,12 @@ def scale_down(ctx: Context) -> Iterator[Finding]:
 
 def _as_duration(given: str) -> str:
     """What may have been meant: `10m` for 10, `10 min` or `PT10M`; days have no unit."""
-    found = re.fullmatch(r"\s*(?:PT?)?([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)\s*", given, re.IGNORECASE)
+    found = _MEANT.fullmatch(given)
     if found is None:
         return "10m or 1h30m"
-    number, unit = found[1], found[2].lower()[:1]
-    if unit in {"d", "w"} and "." not in number:
-        return f"{int(number) * (24 if unit == 'd' else 168)}h"
-    return f"{number}{unit if unit in {'s', 'm', 'h'} else 'm'}"
+    number, unit = found[1], found.lastgroup or "m"
+    hours = _HOURS.get(unit)
+    return f"{Decimal(number) * hours:f}h" if hours else f"{number}{unit}"
 
 
 @check(Scope.ENVIRONMENT, IDLE_AUTOSCALER, NOT_IN_AWS, OTHER_AUTOSCALER, IDLE_CHART)

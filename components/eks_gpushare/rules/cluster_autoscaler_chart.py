@@ -155,14 +155,13 @@ _FREE = frozenset(
 
 def _derived(block: ClusterAutoscaler) -> dict[str, Any]:
     """What would be derived, but for what only a program knows."""
-    known = {1: ("",)} if block.expander == "priority" else {}
     return planned.controller_values(
         block,
         image=versions.CLUSTER_AUTOSCALER_IMAGE,
         tag=None,
         region="",
         groups=({},),
-        patterns=known,
+        patterns={},
         startup_taints=(),
         status_taints=(),
         given={},

@@ -131,7 +131,7 @@ def check_efa_device_plugin(spec: EfaDevicePluginSpec) -> Iterator[Finding]:
     if "pools" in known:
         pool = partial_model(Pool, efa=True, **_some(known, "taints"))
         parts["pools"] = dict.fromkeys(known["pools"], pool)
-    ctx, found = _context(_environment(spec, **parts), nodes_elsewhere=True)
+    ctx, found = _context(_environment(spec, **parts))
     yield from found
     for each in _run(ctx, Scope.CHARTS):
         yield _of_chart(each)
@@ -148,7 +148,7 @@ def check_karpenter(spec: KarpenterSpec) -> Iterator[Finding]:
     parts: dict[str, Any] = {"karpenter": spec, "pools": {}}
     if charts:
         parts["charts"] = partial_model(Charts, **charts)
-    ctx, found = _context(_environment(spec, **parts), nodes_elsewhere=True)
+    ctx, found = _context(_environment(spec, **parts))
     yield from (*found, *_run(ctx, Scope.TAGS))
     for scope in (Scope.CHARTS, Scope.KARPENTER):
         for each in _run(ctx, scope):
@@ -170,7 +170,7 @@ def check_cluster_autoscaler(spec: ClusterAutoscalerSpec) -> Iterator[Finding]:
     if "pools" in known:
         pool = partial_model(Pool, provisioner="managedNodeGroup", scaled_by="autoscaler")
         parts["pools"] = dict.fromkeys(known["pools"], pool)
-    ctx, found = _context(_environment(spec, **parts), nodes_elsewhere=True)
+    ctx, found = _context(_environment(spec, **parts))
     yield from (*found, *_run(ctx, Scope.TAGS))
     for each in _within(("clusterAutoscaler",), _run(ctx, Scope.CHARTS)):
         yield _of_chart(each) if each.at[:1] == ("charts",) else each
@@ -190,7 +190,7 @@ def check_shared_workload(spec: SharedWorkloadSpec) -> Iterator[Finding]:
     parts["workloads"] = {name: partial_model(Workload, **own)}
     if "prometheus" in known:
         asked = known["prometheus"]
-        parts["keda"] = asked and partial_model(Keda, prometheus=asked, install=False)
+        parts["keda"] = asked and partial_model(Keda, prometheus=asked)
     # How many nodes they have, pools that are handed over do not say.
     ctx, found = _context(_environment(spec, **parts), nodes_elsewhere=True)
     yield from found

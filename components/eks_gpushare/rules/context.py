@@ -46,8 +46,9 @@ class Context(NamedTuple):
     def new_network(self) -> NewNetwork | None:
         """The network, where this stack makes it."""
         network = self.environment.network
-        made = self.new_cluster is not None and isinstance(network, NewNetwork)
-        return network if made and isinstance(network, NewNetwork) else None
+        if self.new_cluster is None or not isinstance(network, NewNetwork):
+            return None
+        return network
 
     @property
     def named_cluster(self) -> ClusterByName | None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.config.network import Network
-    from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import Finding
 
 NETWORK_KEPT = Rule(
@@ -142,7 +141,7 @@ def _karpenter(before: Environment, after: Environment) -> Iterator[Finding]:
             "drains their nodes.",
         )
     for name in both:
-        was, now = (_static(environment.pools[name]) for environment in (before, after))
+        was, now = (environment.pools[name].is_static for environment in (before, after))
         if was != now:
             yield STATIC_KEPT.finding(
                 ("pools", name, "karpenter", "static"),
@@ -156,10 +155,6 @@ _KINDS = {True: "static", False: "dynamic"}
 
 def _installed(environment: Environment) -> bool:
     return environment.karpenter is None or environment.karpenter.install
-
-
-def _static(pool: Pool) -> bool:
-    return pool.karpenter is not None and pool.karpenter.static
 
 
 def _images(before: Environment, after: Environment) -> Iterator[Finding]:
@@ -297,9 +292,12 @@ def _sizes(before: Environment, after: Environment) -> Iterator[Finding]:
         if old is None or not made or new.scaled_by != "autoscaler":
             continue
         kept, wanted = sizes(old.nodes).desired, sizes(new.nodes)
-        if wanted.min <= kept <= wanted.max:
+        if kept < wanted.min:
+            key, than = "min", "more"
+        elif kept > wanted.max:
+            key, than = "max", "less"
+        else:
             continue
-        key, than = ("min", "more") if kept < wanted.min else ("max", "less")
         limit = getattr(wanted, key)
         yield SIZE_KEPT.finding(
             ("pools", name, "nodes", key),

@@ -118,5 +118,5 @@ def bottlerocket_with_efa(ctx: Context, name: str, pool: Pool) -> Iterator[Findi
             ("pools", name, "amiVersion"),
             f"Bottlerocket {facts.format_version(release)} does not know EFA, which came with "
             f"{facts.format_version(facts.EFA)}.",
-            f"Take {facts.format_version(max(facts.EFA, first_for_cluster(ctx)))} or later.",
+            f"Take {facts.format_version(first_for_cluster(ctx, facts.EFA))} or later.",
         )

@@ -141,11 +141,12 @@ def _cidr(at: FieldPath, text: str, networks: list[IPv4Network]) -> Iterator[Fin
 def _together(at: FieldPath, networks: Sequence[IPv4Network]) -> Iterator[Finding]:
     """Networks that are too much of the internet only all together."""
     joined = list(collapse_addresses(networks))
-    widest = min(joined, key=lambda each: each.prefixlen, default=None)
-    share = 2**32 // max(1, sum(each.num_addresses for each in joined))
-    if widest is not None and widest.prefixlen < _WIDEST:
-        whole = "the whole" if widest.prefixlen == 0 else "a large part of the"
-        message = f"Together the networks are {widest}, {whole} internet."
+    if not joined:
+        return
+    widest = min(joined, key=lambda each: each.prefixlen)
+    share = 2**32 // sum(each.num_addresses for each in joined)
+    if widest.prefixlen < _WIDEST:  # never the whole: private networks are not among them
+        message = f"Together the networks are {widest}, a large part of the internet."
     elif share < _LARGEST_SHARE:
         message = f"Together the networks are one address in {share} of the whole internet."
     else:

@@ -130,8 +130,7 @@ def ami_serves(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if found is None or found.gpu is None or found.retired:
             continue
         ami = nvidia_ami(pool.ami_family, found.arch)
-        driver = ami.driver_for(found, pool.ami_version) if ami else None
-        if driver is not None and (found.driver_min or 0) > driver:
+        if ami is not None and ami.too_old(found, pool.ami_version):
             continue  # has a rule of its own
         why = "there is none" if ami is None else ami.why_not(found, pool.ami_version)
         if why is not None:
@@ -250,8 +249,7 @@ def system_disk(ctx: Context) -> Iterator[Finding]:
     system = ctx.environment.system
     if system is None:
         return
-    first = ctx.catalog.find(system.instance_types[0]) if system.instance_types else None
-    least = standard_ami("al2023", first.arch if first else "amd64").own_disk_gib
+    least = standard_ami("al2023", "amd64").own_disk_gib  # that of arm64 is as large
     if not least <= system.root_volume_gib <= _LARGEST_GIB:
         yield _bad_size(("system", "rootVolumeGiB"), system.root_volume_gib, least, least)
 

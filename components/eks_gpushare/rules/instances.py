@@ -251,21 +251,22 @@ def driver_fits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         return
     for index, (found, gpu) in _indexed(ctx, pool):
         ami = nvidia_ami(pool.ami_family, found.arch)
-        driver = ami.driver_for(found, pool.ami_version) if ami else None
-        if ami is not None and driver is not None and driver < (found.driver_min or 0):
+        old = ami.too_old(found, pool.ami_version) if ami else None
+        if ami is not None and old is not None:
+            driver, oldest = old
             which = f" in release {pool.ami_version}" if pool.ami_version else ""
             yield OLD_DRIVER.finding(
                 ("pools", name, "instanceTypes", index),
-                f"{found.name} ({gpu.model}) needs driver {found.driver_min} or later; the "
+                f"{found.name} ({gpu.model}) needs driver {oldest} or later; the "
                 f"{pool.ami_family} AMI of EKS has {driver}{which}.",
-                _newer_driver(ami, found),
+                _newer_driver(ami, found, oldest),
             )
 
 
-def _newer_driver(ami: Ami, found: InstanceType) -> str:
-    custom = f"amiFamily: custom with an AMI that has driver {found.driver_min}."
+def _newer_driver(ami: Ami, found: InstanceType, oldest: int) -> str:
+    custom = f"amiFamily: custom with an AMI that has driver {oldest}."
     for second in ami.second_drivers:
-        if found.family in second.families and second.branch >= (found.driver_min or 0):
+        if found.family in second.families and second.branch >= oldest:
             since = f"{second.since[:4]}-{second.since[4:6]}-{second.since[6:]}"
             return (
                 f"Set amiVersion to a release from {since} on, such as {_EXAMPLE_RELEASE}, which "
@@ -309,10 +310,16 @@ def fractional_gpus(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 ("pools", name, "instanceTypes", index),
                 f"{found.name} has {found.gpu_fraction:g} of one {gpu.model}: the node advertises "
                 f"it as 1 GPU, the EC2 API counts {found.api_gpu_count}.",
-                "Nothing to change: the stack tells Karpenter by a NodeOverlay."
-                if pool.provisioner == "karpenter"
-                else "Nothing to change for a fixed number of nodes; an autoscaler has to be told.",
+                _who_is_told(pool),
             )
+
+
+def _who_is_told(pool: Pool) -> str:
+    if pool.provisioner == "karpenter":
+        return "Nothing to change: the stack tells Karpenter by a NodeOverlay."
+    if pool.provisioner == "managedNodeGroup" and pool.scaled_by == "autoscaler":
+        return "Nothing to change: a tag of the node group tells Cluster Autoscaler."
+    return "Nothing to change for a fixed number of nodes; an autoscaler has to be told."
 
 
 def _indexed(ctx: Context, pool: Pool) -> list[tuple[int, tuple[InstanceType, Gpu]]]:

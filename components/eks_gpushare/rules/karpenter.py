@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.autoscaling import KarpenterPool
+from eks_gpushare.config.taints import AGENT_TAINTS
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.names import key_fault, value_fault
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.rules.taken_taints import taken_by
 from eks_gpushare.sharing.labels import OWN_PREFIX
-from eks_gpushare.sharing.mig_manager import STARTUP_TAINT_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,7 +152,7 @@ def startup_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 f"{taint.key} is a taint of the pool too, which stays: pods would wait for ever.",
                 "Remove it from one of the two, or use another key.",
             )
-        elif taint.key == STARTUP_TAINT_KEY or taint.key.startswith(OWN_PREFIX):
+        elif taint.key.startswith(OWN_PREFIX):
             message = f"{taint.key} is this project's own."
             fix = "Remove it: where a pool needs it, the stack sets it and takes it away."
             yield STARTUP_TAINT.finding(at, message, fix)
@@ -163,6 +163,15 @@ def startup_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             message = f"{taint.key} with {taint.effect} stands twice."
             yield STARTUP_TAINT.finding(at, message, "Remove one of the two.")
         seen.add((taint.key, taint.effect))
+    told = {taint.key for taint in own.startup_taints} if own else set()
+    for index, taint in enumerate(pool.taints if pool.provisioner == "karpenter" else ()):
+        if taint.key in AGENT_TAINTS and taint.key not in told:
+            yield STARTUP_TAINT.finding(
+                ("pools", name, "taints", index),
+                f"{taint.key} goes when its agent runs, and Karpenter takes it for one that stays: "
+                "it launches no node for pods that do not tolerate it.",
+                "Move it to karpenter: {startupTaints: [...]} of the pool.",
+            )
 
 
 @check(Scope.POOL, LABEL_OF_KARPENTER)

@@ -80,9 +80,7 @@ def _smaller(budgets: Sequence[DisruptionBudget], index: int, most: int | None) 
     others = (
         other
         for other, budget in enumerate(budgets)
-        if other != index
-        and _covers(budget, mine, most)
-        and (other < index or not _covers(mine, budget, most))
+        if _covers(budget, mine, most) and (other < index or not _covers(mine, budget, most))
     )
     return next(others, None)
 
@@ -102,7 +100,7 @@ def _holds_with(budget: DisruptionBudget, other: DisruptionBudget) -> bool:
 
 def _is_never_more(budget: DisruptionBudget, other: DisruptionBudget, most: int | None) -> bool:
     """Whether it allows no more nodes than another one, however many there are."""
-    tried = chain(range(1, min(most or _MOST_TRIED, _MOST_TRIED) + 1), [most or _VERY_MANY])
+    tried = chain(range(min(most or _MOST_TRIED, _MOST_TRIED)), [most or _VERY_MANY])
     return all(_allowed(budget, nodes) <= _allowed(other, nodes) for nodes in tried)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.config.autoscaling import Karpenter
+from eks_gpushare.config.base import known_fields
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.rules.charts import IDLE_CHART
+from eks_gpushare.rules.charts import IDLE_CHART, undone
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.karpenter.controller import (
@@ -30,6 +32,23 @@ GATE_OFF = Rule(
     "none at all.",
     "https://karpenter.sh/docs/reference/settings/#feature-gates",
     not_alone="Karpenter is not told of its pools' sharing.",
+)
+GATES_ELSEWHERE = Rule(
+    "GPU799",
+    "info",
+    "A Karpenter that is there already has the feature gates that the pools need.",
+    "Without them it takes no note of NodeOverlays or static pools: the update waits for objects "
+    "that never get ready, and ends in an error.",
+    "https://karpenter.sh/docs/reference/settings/#feature-gates",
+    not_alone="A pool is not told who installs Karpenter.",
+)
+UNDONE_KARPENTER = Rule(
+    "GPU741",
+    "error",
+    "Values of Karpenter's chart do not undo what is derived from the stack.",
+    "Its role is for one account in one cluster, and its queue is told of its nodes: under another "
+    "name it may do nothing in AWS, or learns of no interruption.",
+    "https://karpenter.sh/docs/reference/settings/",
 )
 
 _SETTINGS = ("charts", "karpenter", "values", "settings")
@@ -64,6 +83,51 @@ def gates(ctx: Context) -> Iterator[Finding]:
                 "FEATURE_GATES would win over all gates that the stack turns on.",
                 "Remove it, and give others under settings.featureGates.",
             )
+
+
+@check(Scope.KARPENTER, UNDONE_KARPENTER)
+def undone_values(ctx: Context) -> Iterator[Finding]:
+    chart = known_fields(ctx.environment.charts).get("karpenter")
+    block = known_fields(ctx.environment).get("karpenter") or Karpenter()
+    if chart is None or not chart.values:
+        return
+    derived = {**_AS_THE_CHART_HAS_IT, "replicas": block.replicas}
+    roles = dict(_ROLES)
+    if block.interruption_queue:
+        roles["settings.interruptionQueue"] = "is the queue that is told of interruptions"
+    yield from undone(
+        UNDONE_KARPENTER, "karpenter", chart.values, derived, roles, source="the stack"
+    )
+
+
+_AS_THE_CHART_HAS_IT: Mapping[str, Any] = {
+    "nameOverride": "",
+    "fullnameOverride": "",
+    "serviceAccount": {"create": True, "name": ""},
+}
+_ROLES: Mapping[str, str] = {
+    "settings.clusterName": "is the cluster whose nodes it makes",
+    "replicas": "is karpenter.replicas",
+    "nameOverride": "is part of the name of the account that has the role",
+    "fullnameOverride": "is the name of the account that has the role",
+    "serviceAccount.create": "makes the account that has the role",
+    "serviceAccount.name": "is the account that has the role",
+}
+"""Values that come from the stack, and what they do."""
+
+
+@check(Scope.ENVIRONMENT, GATES_ELSEWHERE)
+def gates_elsewhere(ctx: Context) -> Iterator[Finding]:
+    block = ctx.environment.karpenter
+    needed = _needed(ctx) if block is not None and not block.install else {}
+    if needed:
+        listed = ", ".join(f"{gate} for {name}" for gate, (name, _) in needed.items())
+        values = ",".join(f"settings.featureGates.{gate}=true" for gate in needed)
+        yield GATES_ELSEWHERE.finding(
+            ("karpenter", "install"),
+            f"The pools need feature gates of a Karpenter that somebody else installs: {listed}.",
+            f"See that its chart has {values}, and that its role may pass nodeRole.",
+        )
 
 
 def _needed(ctx: Context) -> dict[str, tuple[str, str]]:

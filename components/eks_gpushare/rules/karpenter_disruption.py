@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.cron import cron_fault
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -58,8 +59,8 @@ DRIFT_STUCK = Rule(
     "https://karpenter.sh/docs/concepts/nodepools/#specreplicas",
 )
 
-_LONGEST_HOURS = 2**63 // (3600 * 10**9)
-"""Hours in the longest duration that Go knows, 2^63 nanoseconds."""
+_LONGEST = (2**63 - 1) // 10**9
+"""Seconds in the longest duration that Go knows, 2^63 - 1 nanoseconds."""
 _DURATION = re.compile(r"([0-9]+(s|m|h))+")
 _PART = re.compile(r"([0-9]+)(s|m|h)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -88,8 +89,9 @@ def durations(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if seconds is None:
             message = f'"{given}" is no duration.{_days(given)}'
             yield BAD_DURATION.finding(at, message, f"{_LIKE}{or_never}")
-        elif seconds > _LONGEST_HOURS * 3600:
-            message = f"{given} is longer than the {_LONGEST_HOURS}h that Karpenter can count."
+        elif seconds > _LONGEST:
+            longest = f"{_LONGEST // _SECONDS['h']}h"
+            message = f"{given} is longer than the {longest} that Karpenter can count."
             yield BAD_DURATION.finding(at, message, f"{_LIKE}{or_never}")
         elif seconds == 0 and key == "expireAfter":
             message = f"After {given} every node would be replaced as soon as it is there."
@@ -158,6 +160,12 @@ def _budget(at: FieldPath, budget: DisruptionBudget) -> Iterator[Finding]:
             f'"{budget.duration}" is not in hours and minutes.{_days(budget.duration)}',
             "Write it like 8h, 90m or 1h30m.",
         )
+    elif budget.duration is not None and not re.search("[1-9]", budget.duration):
+        yield BAD_BUDGET.finding(
+            (*at, "duration"),
+            f"After {budget.duration} the budget would be over before it holds.",
+            "Write it like 8h, 90m or 1h30m.",
+        )
     if budget.schedule is not None and (fault := cron_fault(budget.schedule)):
         yield BAD_BUDGET.finding(
             (*at, "schedule"),
@@ -174,7 +182,10 @@ def consolidation(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     at = ("pools", name, "karpenter")
     if own.static:
         desired, most = 1 if pool.nodes.desired is None else pool.nodes.desired, pool.nodes.max
-        if most is not None and most == desired and desired > 0:
+        limit = (own.limits or {}).get("nodes")
+        if limit is not None:
+            yield from _no_room(at, limit, desired)
+        elif most is not None and most == desired and desired > 0:
             yield DRIFT_STUCK.finding(
                 ("pools", name, "nodes", "max"),
                 f"max {most} is as many nodes as the pool has, so none can be exchanged.",
@@ -197,6 +208,16 @@ def consolidation(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             f"{own.consolidation_policy} evicts pods to put them on fewer or cheaper nodes.",
             "Remove it, or annotate pods that must not move with "
             'karpenter.sh/do-not-disrupt: "true".',
+        )
+
+
+def _no_room(at: FieldPath, limit: int | str, desired: int) -> Iterator[Finding]:
+    """For a limit in place of `nodes.max`."""
+    if quantity(str(limit)) == desired > 0:
+        yield DRIFT_STUCK.finding(
+            (*at, "limits", "nodes"),
+            f"The limit of {limit} is as many nodes as the pool has, so none can be exchanged.",
+            f"Set {desired + 1} or more, or remove it.",
         )
 
 

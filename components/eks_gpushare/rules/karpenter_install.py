@@ -154,10 +154,9 @@ def karpenter_elsewhere(ctx: Context) -> Iterator[Finding]:
 
 @check(Scope.ENVIRONMENT, IDLE_CHART)
 def idle_definitions(ctx: Context) -> Iterator[Finding]:
-    block = ctx.environment.karpenter
-    if ctx.environment.charts.karpenter_crd is None or _installs(ctx):
-        return
-    if block is None:
+    """Where no pool wants Karpenter, and no block says of it that it is elsewhere."""
+    installed = ctx.environment.karpenter is not None or _installs(ctx)
+    if ctx.environment.charts.karpenter_crd is not None and not installed:
         message = "The stack has no Karpenter, so nothing reads this."
         yield IDLE_CHART.finding(("charts", "karpenterCrd"), message, "Remove it.")
 

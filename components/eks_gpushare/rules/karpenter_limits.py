@@ -11,7 +11,7 @@ from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.karpenter.limits import promised_by_type
-from eks_gpushare.sharing.scaling import NODES, limits_by_type, most_by_type
+from eks_gpushare.sharing.scaling import NODES, most_by_type, static_nodes
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
 _LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"
@@ -88,18 +88,33 @@ def limits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     nodes = promised_by_type(plan) if plan else None
     for resource, given in own.limits.items():
         shares = resource not in _OF_EVERY_NODE
-        if fault := _fault(given, whole=shares or resource == "pods"):
+        limit = _read(given, whole=shares or resource == "pods")
+        if isinstance(limit, str):
             fix = "Write a number such as 40, or 256Gi of memory."
-            yield BAD_LIMIT.finding((*at, resource), f"{resource}: {fault}", fix)
-        elif pool.is_static or nodes is None:
-            continue  # which has other rules
+            yield BAD_LIMIT.finding((*at, resource), f"{resource}: {limit}", fix)
+        elif pool.is_static:
+            yield from _static((*at, resource), resource, limit, static_nodes(pool))
+        elif nodes is None:
+            continue
         elif resource == NODES or (shares and not _is_had(pool, resource, nodes)):
             yield IDLE_LIMIT.finding((*at, resource), *_idle(resource, nodes))
         else:
-            yield from _too_small(ctx, name, pool, resource, nodes)
+            has = _by_type(ctx, resource, nodes)
+            yield from _too_small((*at, resource), resource, str(given), limit, has)
 
 
-def _fault(given: int | str, *, whole: bool) -> str | None:
+def _static(at: FieldPath, resource: str, limit: Fraction, wanted: int) -> Iterator[Finding]:
+    """Findings on the limit of a static pool; what is none of nodes has another rule."""
+    if resource == NODES and limit < wanted:
+        yield FORBIDDING_LIMIT.finding(
+            at,
+            f"The pool keeps {wanted} nodes, more than the limit of {limit}.",
+            f"Set {wanted + 1} or more, so that one can be exchanged, or lower nodes.desired.",
+        )
+
+
+def _read(given: int | str, *, whole: bool) -> Fraction | str:
+    """How much a limit is, or what is wrong with it."""
     found = quantity(str(given))
     if found is None:
         return f'"{given}" is no quantity.'
@@ -107,7 +122,7 @@ def _fault(given: int | str, *, whole: bool) -> str | None:
         return f"{given} lets the pool have no node."
     if whole and found.denominator != 1:
         return f"{given} is not a whole number."
-    return None
+    return found
 
 
 def _is_had(pool: Pool, resource: str, nodes: Mapping[str, Mapping[str, int]]) -> bool:
@@ -126,21 +141,16 @@ def _idle(resource: str, nodes: Mapping[str, Mapping[str, int]]) -> tuple[str, s
 
 
 def _too_small(
-    ctx: Context, name: str, pool: Pool, resource: str, nodes: Mapping[str, Mapping[str, int]]
+    at: FieldPath, resource: str, given: str, limit: Fraction, has: Mapping[str, Fraction | None]
 ) -> Iterator[Finding]:
     """Findings on a limit under which types have no node, all of them or some."""
-    limit = quantity(limits_by_type(pool, nodes)[resource]) or Fraction(0)
-    types = [found for each in nodes if (found := ctx.catalog.find(each)) is not None]
-    has = {found.name: _of_node(found, resource, nodes) for found in types}
     above = {each: count for each, count in has.items() if count is not None and count > limit}
-    least = min(above.values(), default=Fraction(0))
-    at = ("pools", name, "karpenter", "limits", resource)
     if above and len(above) == len(has):
+        least = _text(resource, min(above.values()))
         yield FORBIDDING_LIMIT.finding(
             at,
-            f"One node has {_text(resource, least)} of {resource} at least, more than the limit of "
-            f"{pool.karpenter and pool.karpenter.limits and pool.karpenter.limits[resource]}.",
-            f"Set {_text(resource, least)} or more: so much for each node that there may be.",
+            f"One node has {least} of {resource} at least, more than the limit of {given}.",
+            f"Set {least} or more: so much for each node that there may be.",
         )
         return
     for each, count in above.items():
@@ -151,10 +161,17 @@ def _too_small(
         )
 
 
+def _by_type(
+    ctx: Context, resource: str, nodes: Mapping[str, Mapping[str, int]]
+) -> dict[str, Fraction | None]:
+    """What Karpenter believes a node of each type to have; None where that is not known."""
+    types = [found for each in nodes if (found := ctx.catalog.find(each)) is not None]
+    return {found.name: _of_node(found, resource, nodes) for found in types}
+
+
 def _of_node(
     found: InstanceType, resource: str, nodes: Mapping[str, Mapping[str, int]]
 ) -> Fraction | None:
-    """What Karpenter believes a node of a type to have; None where that is not known."""
     if resource == "cpu":
         return Fraction(found.vcpus)
     if resource == "memory":
@@ -181,7 +198,7 @@ def unlimited(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             "Set nodes: {max: ...}, or karpenter: {limits: {...}}.",
         )
     plan = planned(ctx, name, pool)
-    if plan is None or pool.nodes.max is None or pool.nodes.max < 1:
+    if plan is None or pool.nodes.max is None:
         return
     nodes = promised_by_type(plan)
     given = (own.limits if own else None) or {}

@@ -7,6 +7,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import ami_release, gpu_instance_types
+from eks_gpushare.catalog.instances import SMALL_NODE_PODS
 from eks_gpushare.catalog.kubelet import (
     BOTTLEROCKET_SETTINGS,
     KARPENTER_BOTTLEROCKET_SETTINGS,
@@ -17,7 +18,6 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
-from eks_gpushare.validation.shape import format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -161,7 +161,7 @@ def _class_fault(key: str, value: Any) -> str | None:
                 return f"{each} is none of {', '.join(allowed)}."
             if key != "evictionSoftGracePeriod" and not _is_amount(key, str(given)):
                 return f'{each}: "{given}" is no quantity{_or_percent(key)}.'
-    elif isinstance(value, int) and not isinstance(value, bool):
+    elif isinstance(value, int):  # True is 1
         most = _HUNDRED if key in _PERCENTS else _LARGEST_INTEGER
         least = -_LARGEST_INTEGER if key == "evictionMaxPodGracePeriod" else 0
         if not least <= value <= most:
@@ -285,5 +285,5 @@ def prefixes(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         yield NO_PREFIXES.finding(
             ("pools", name, "kubelet"),
             "The cluster gives nodes prefixes of addresses, and Karpenter does not know of it.",
-            f"Set kubelet: {{maxPods: {format_value(_HUNDRED + 10)}}}, or as many as a node takes.",
+            f"Set kubelet: {{maxPods: {SMALL_NODE_PODS}}}, or as many as a node takes.",
         )

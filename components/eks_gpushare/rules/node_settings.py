@@ -129,6 +129,13 @@ def idle_keys(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             )
             fix = 'Remove it, and set karpenter: {budgets: [{nodes: "10%", reasons: [Drifted]}]}.'
             yield IDLE_NODE_KEY.finding(("pools", name, "maxUnavailable"), message, fix)
+        if pool.node_role is not None:
+            message = (
+                "Karpenter hands one role to the nodes of all its pools, so that of a single pool "
+                "would be ignored."
+            )
+            fix = "Remove it, and give the role as nodeRole of karpenter itself."
+            yield IDLE_NODE_KEY.finding(("pools", name, "nodeRole"), message, fix)
         return
     for field, key in _KEYS.items():
         if getattr(pool, field) is not None:
@@ -143,9 +150,7 @@ def unread_keys(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if pool.provisioner != "existing" or ctx.nodes_elsewhere:
         return
     for field, info in type(pool).model_fields.items():
-        if field in _UNREAD and getattr(pool, field) != info.get_default(
-            call_default_factory=True, validated_data={}
-        ):
+        if field in _UNREAD and getattr(pool, field) != info.default:
             key = info.alias or field
             message = f"The nodes of this pool are made elsewhere, and nothing here reads {key}."
             fix = f"Remove {key}, or set provisioner: managedNodeGroup."
@@ -248,7 +253,7 @@ def kubelet_faults(
 
 
 def _minor(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"[0-9]+", version)[:2])
+    return tuple(int(part) for part in re.findall(r"[0-9]+", version))
 
 
 def _is(kind: str, value: Any) -> bool:
@@ -280,4 +285,4 @@ def _with_store(name: str) -> str:
     """A type with an instance store, of the same size if there is one."""
     size = name.partition(".")[2]
     having = [each for each, found in gpu_instance_types().items() if found.nvme_gb]
-    return next((each for each in having if each.partition(".")[2] == size), having[0])
+    return min(having, key=lambda each: each.partition(".")[2] != size)

@@ -101,7 +101,7 @@ class Check(Generic[P]):
         try:
             yield from until_unread(self.look, *args, **kwargs)
         except Exception as error:  # noqa: BLE001  (whatever it is, it is a finding)
-            pool = [each for each in args[1:2] if isinstance(each, str)]
+            pool = [each for each in args if isinstance(each, str)]
             yield defect(error, self.rules, ("pools", *pool) if pool else ())
 
 

@@ -63,10 +63,12 @@ def _static(at: FieldPath, nodes: Nodes) -> Iterator[Finding]:
     if nodes.min is not None:
         message = "min means nothing to a static pool, which has as many nodes as desired says."
         yield KARPENTER_SIZES.finding((*at, "min"), message, "Remove min, and set desired.")
-    if desired is not None and desired < 0:
+    if desired is None:
+        return
+    if desired < 0:
         message = f"desired {desired} is less than 0."
         yield SIZE_ORDER.finding((*at, "desired"), message, "Set desired to 0 or more.")
-    elif most is not None and 1 <= most < (1 if desired is None else desired):
+    elif most is not None and 1 <= most < desired:
         message = f"desired {desired} and max {most} are not in this order."
         yield SIZE_ORDER.finding(at, message, "Make desired <= max.")
 

@@ -91,15 +91,15 @@ def vcpu_demand(ctx: Context) -> Iterator[Finding]:
     for name, pool in ctx.environment.pools.items():
         if pool.provisioner == "existing":
             continue
-        needs: dict[tuple[str, str], int] = {}
+        needs: dict[tuple[str, str], list[int]] = {}
         for (found, _), way in product(ctx.gpu_types(pool), pool.bought_as):
             quota = bucket(found, way)
             if quota is not None:
                 key = (quota.code, quota.name)
                 vcpus = found.vcpus * _most_nodes(ctx, name, pool, found.name)
-                needs[key] = max(needs.get(key, 0), vcpus)
-        for key, vcpus in needs.items():
-            demand.setdefault(key, []).append((name, vcpus))
+                needs.setdefault(key, []).append(vcpus)
+        for key, of_types in needs.items():
+            demand.setdefault(key, []).append((name, max(of_types)))
     for (code, title), parts in demand.items():
         total = sum(vcpus for _, vcpus in parts)
         listed = ", ".join(f"{name} {vcpus}" for name, vcpus in parts)

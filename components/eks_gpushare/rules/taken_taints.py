@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.config.taints import AGENT_TAINTS
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -45,14 +46,6 @@ _TAKEN: Mapping[str, str] = {
 }
 """Who sets a taint and takes it away, by its key."""
 _OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
-_STARTUP = (
-    "ebs.csi.aws.com/agent-not-ready",
-    "efs.csi.aws.com/agent-not-ready",
-    "fsx.csi.aws.com/agent-not-ready",
-    "s3.csi.aws.com/agent-not-ready",
-    "node.cilium.io/agent-not-ready",
-)
-"""Taints that are meant to go once an agent runs: right beside one that stays."""
 _FIX = "Use a key of your own, or remove taints to get nvidia.com/gpu=true:NoSchedule."
 
 
@@ -63,7 +56,7 @@ def taken_by(key: str) -> str | None:
 
 @check(Scope.POOL, TAKEN_TAINT)
 def taken_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    gone = {*_TAKEN, *_STARTUP}
+    gone = {*_TAKEN, *AGENT_TAINTS}
     stays = any(
         taint.key not in gone and taint.effect in {"NoSchedule", "NoExecute"}
         for taint in pool.taints
@@ -76,7 +69,7 @@ def taken_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         elif taint.key == _OUT_OF_SERVICE:
             message = f"{taint.key} says that a node is lost: its pods and volumes are taken away."
             yield TAKEN_TAINT.finding(at, message, _FIX)
-        elif taint.key in _STARTUP and not stays:
+        elif taint.key in AGENT_TAINTS and not stays:
             message = f"{taint.key} goes when its agent runs, and no other taint stays."
             yield TAKEN_TAINT.finding(
                 at,

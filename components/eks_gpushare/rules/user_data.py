@@ -256,7 +256,9 @@ def system_size(ctx: Context) -> Iterator[Finding]:
 
 
 def _too_long(at: FieldPath, nodes: Nodes, text: str | None) -> Iterator[Finding]:
-    size = user_data_bytes(text) if text else 0
+    if not text:
+        return
+    size = user_data_bytes(text)
     if not nodes.user_data and not nodes.kubelet:  # of an own image, to which EKS adds nothing
         if size > _EC2_LIMIT:
             yield LONG_USER_DATA.finding(

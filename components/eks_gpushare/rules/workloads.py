@@ -10,7 +10,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.capacity import most_pods
-from eks_gpushare.sharing.resources import GPU
+from eks_gpushare.sharing.resources import is_left_whole
 from eks_gpushare.sharing.scaled_object import tells_pods_apart
 from eks_gpushare.sharing.workloads import is_scaled, most_replicas, pools_of
 
@@ -205,8 +205,7 @@ def _takes_turns(pool: Pool, asked: str) -> bool:
     if isinstance(pool.sharing, Exclusive):
         return False
     if isinstance(pool.sharing, Mig):
-        # GPUs that a mixed layout leaves whole are not shared.
-        return pool.sharing.time_slicing is not None and asked != GPU
+        return pool.sharing.time_slicing is not None and not is_left_whole(pool, asked)
     return True
 
 
@@ -347,7 +346,7 @@ def _indistinct(
     ctx: Context, at: FieldPath, workload: Workload, *, process_metrics: bool
 ) -> Iterator[Finding]:
     for name, pool in _pools(ctx, workload).items():
-        if tells_pods_apart(pool, process_metrics=process_metrics):
+        if tells_pods_apart(pool, workload.share, process_metrics=process_metrics):
             continue
         if isinstance(pool.sharing, Mig):
             message = (

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from eks_gpushare.sharing.plan import PoolPlan
 
 
-def most_pods(plan: PoolPlan, resource: str, shares: int = 1) -> int | None:
+def most_pods(
+    plan: PoolPlan, resource: str, shares: int = 1, *, by_itself: bool = False
+) -> int | None:
     """Most pods that a pool holds, None where nothing says how many nodes it may have.
 
     Of types that differ, the one of which the fewest pods fit: so many are sure.
@@ -19,11 +21,13 @@ def most_pods(plan: PoolPlan, resource: str, shares: int = 1) -> int | None:
         plan: Plan of the pool.
         resource: What the pods ask for.
         shares: How many of it each.
+        by_itself: Whether to count the nodes alone that come without another update: of a node
+            group whose size the stack decides, those that it is given.
     """
     held = [
         # What is left of a node is no use to a pod that asks for more.
         None if nodes is None else nodes * (plan.per_node[name].get(resource, 0) // shares)
-        for name, nodes in _nodes_by_type(plan, resource).items()
+        for name, nodes in _nodes_by_type(plan, resource, by_itself=by_itself).items()
     ]
     known = [each for each in held if each is not None]
     return min(known, default=0) if len(known) == len(held) else None
@@ -36,11 +40,13 @@ def most_nodes(plan: PoolPlan) -> int | None:
         return None  # whoever makes the nodes decides
     if pool.provisioner != "karpenter":
         return plan.sizes.max
+    if pool.is_static:
+        return plan.sizes.desired  # more there are only while one is exchanged
     limits = pool.karpenter.limits if pool.karpenter is not None else None
     return None if limits else pool.nodes.max
 
 
-def _nodes_by_type(plan: PoolPlan, resource: str) -> dict[str, int | None]:
+def _nodes_by_type(plan: PoolPlan, resource: str, *, by_itself: bool) -> dict[str, int | None]:
     """Most nodes if all are of one type, by that.
 
     A pool of Karpenter's is bound by what its nodes have together: where it says nothing else, by
@@ -48,10 +54,10 @@ def _nodes_by_type(plan: PoolPlan, resource: str) -> dict[str, int | None]:
     exceeded.
     """
     pool, counts = plan.pool, {name: node.get(resource, 0) for name, node in plan.per_node.items()}
-    if pool.provisioner != "karpenter":
+    if by_itself and pool.provisioner == "managedNodeGroup" and pool.scaled_by == "stack":
+        return dict.fromkeys(counts, plan.sizes.desired)
+    if pool.provisioner != "karpenter" or pool.is_static:
         return dict.fromkeys(counts, most_nodes(plan))
-    if pool.karpenter is not None and pool.karpenter.static:
-        return dict.fromkeys(counts, plan.sizes.max)
     given = (pool.karpenter.limits if pool.karpenter is not None else None) or {}
     most = _whole(given[resource]) if resource in given else None
     if most is None and pool.nodes.max is not None:

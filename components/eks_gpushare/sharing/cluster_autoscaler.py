@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eks_gpushare.config.sharing import Mig
+from eks_gpushare.config.taints import AGENT_TAINTS
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.autoscaling import promised
 from eks_gpushare.sharing.efa import EFA
@@ -154,7 +155,16 @@ def accelerator(pool: Pool, catalog: Catalog) -> str:
 
 def startup_taint_keys(pools: Iterable[Pool]) -> tuple[str, ...]:
     """Keys of the taints that nodes join with and lose again."""
-    return tuple(sorted({taint.key for pool in pools for taint in startup_taints(pool)}))
+    return tuple(sorted({key for pool in pools for key in _taints_that_go(pool)}))
+
+
+def agent_taint_keys(pool: Pool) -> tuple[str, ...]:
+    """Keys of those of a pool's own taints that go once an agent runs on the node."""
+    return tuple(taint.key for taint in pool.taints if taint.key in AGENT_TAINTS)
+
+
+def _taints_that_go(pool: Pool) -> tuple[str, ...]:
+    return (*(taint.key for taint in startup_taints(pool)), *agent_taint_keys(pool))
 
 
 def status_taint_keys(pools: Iterable[Pool]) -> tuple[str, ...]:

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the nodes of a pool cost on demand, in USD per hour."""
+    """What the nodes of a pool cost on demand, in USD per hour; of types that differ, at most."""
 
     at_desired: float
     """All nodes of the desired size."""
-    per_node: float
-    """One node; of types that differ, the dearest."""
+    per_node: Mapping[str, float]
+    """One node, by instance type."""
     per_share: float
     """One share of the kind that `request` names: the price of a node over the shares on it."""
-    by_share: Mapping[str, float]
-    """One share of each kind, by its resource; what a MIG layout leaves unused is in the price of
-    the devices beside it."""
+    by_share: Mapping[str, Mapping[str, float]]
+    """One share of each kind by instance type, by its resource; what a MIG layout leaves unused is
+    in the price of the devices beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,14 @@ class PoolPlan:
         """From what to what an autoscaler takes the pool; nothing where none does."""
         if self.scaling is None:
             return {}
-        price = None if self.cost is None else self.cost.per_node
-        return {"scaling": range_json(self.scaling, self.at, price)}
+        prices = None if self.cost is None else self.cost.per_node
+        return {"scaling": range_json(self.scaling, self.at, prices)}
 
     def _kinds(self) -> list[dict[str, Any]]:
-        """Every kind of share as JSON; of types that differ, the least memory."""
+        """Every kind of share as JSON; of types that differ, the least memory and the price each.
+
+        `usdPerHour` is then the greatest, and `usdPerHourByType` says which is whose.
+        """
         kinds: dict[str, dict[str, Any]] = {}
         for instance_type, shares in self.shares.items():
             for share in shares:
@@ -117,7 +120,15 @@ class PoolPlan:
                 if share.memory_mib is None or share.memory_mib < (kind["memoryMiB"] or 0):
                     kind["memoryMiB"] = share.memory_mib
         prices = self.cost.by_share if self.cost else {}
-        return [{**kind, "usdPerHour": prices.get(name)} for name, kind in kinds.items()]
+        return [{**kind, **_share_prices(prices.get(name))} for name, kind in kinds.items()]
+
+
+def _share_prices(by_type: Mapping[str, float] | None) -> dict[str, Any]:
+    if not by_type:
+        return {"usdPerHour": None}
+    most = max(by_type.values())
+    each = {"usdPerHourByType": dict(by_type)} if len({*by_type.values()}) > 1 else {}
+    return {"usdPerHour": most, **each}
 
 
 def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None) -> PoolPlan:
@@ -216,14 +227,17 @@ def _cost(
     size: Sizes,
     region: str | None,
 ) -> Cost | None:
-    """The dearest type of the pool, for any of them may be what is launched."""
+    """Of several types the dearest counts, for any of them may be what is launched."""
     if region is None or not {"onDemand", "reserved"} & {*pool.bought_as}:
         return None
-    prices = [(t.price(region), t.gpu_count, t.name) for t in types]
-    known = [(price, gpus, name) for price, gpus, name in prices if price is not None and gpus]
-    if not known or len(known) < len(prices):
+    priced = ((t.name, t.price(region)) for t in types if t.gpu_count)
+    prices = {name: price for name, price in priced if price is not None}
+    if not prices or len(prices) < len(types):
         return None
-    price, _, name = max(known)
-    by_share = {share.resource: round(price * share.of_node, 6) for share in shares[name]}
-    of_request = by_share[shares[name][0].resource]
-    return Cost(round(price * size.desired, 4), price, of_request, by_share)
+    by_share: dict[str, dict[str, float]] = {}
+    for name, price in prices.items():
+        for share in shares[name]:
+            by_share.setdefault(share.resource, {})[name] = round(price * share.of_node, 6)
+    of_request = max(by_share[shares[types[0].name][0].resource].values())
+    dearest = max(prices.values())
+    return Cost(round(dearest * size.desired, 4), prices, of_request, by_share)

@@ -110,6 +110,17 @@ def mig_strategy(sharing: Mig, pool: Pool) -> Literal["mixed", "single"]:
     return sharing.strategy or ("single" if pool.runs_bottlerocket else "mixed")
 
 
+def is_left_whole(pool: Pool, resource: str | None) -> bool:
+    """Whether a resource of a MIG pool is of GPUs that the layout does not divide.
+
+    They are not shared, whatever is said of the devices. Under the single strategy the devices have
+    the name of a GPU, and no GPU is left whole.
+    """
+    sharing = pool.sharing
+    mixed = isinstance(sharing, Mig) and mig_strategy(sharing, pool) == "mixed"
+    return mixed and resource == GPU
+
+
 def advertised(pool: Pool, instance_type: InstanceType, catalog: Catalog) -> Mapping[str, int]:
     """Resources that one node of the given type advertises.
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.sharing import Exclusive, Mig
 from eks_gpushare.config.workloads import Idle, OverUse
+from eks_gpushare.sharing.resources import is_left_whole
 from eks_gpushare.sharing.workloads import (
     NAME_LABEL,
     is_scaled,
@@ -47,7 +48,7 @@ _GRAPHICS_ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 """Part of the time in which a GPU or MIG instance computes, from 0 to 1."""
 
 
-def tells_pods_apart(pool: Pool, *, process_metrics: bool) -> bool:
+def tells_pods_apart(pool: Pool, asked: str | None = None, *, process_metrics: bool) -> bool:
     """Whether DCGM can tell the use of one pod from that of another on the same GPU.
 
     Of a GPU or MIG device that a pod has for itself it can. Of a GPU that pods take turns on it
@@ -56,13 +57,15 @@ def tells_pods_apart(pool: Pool, *, process_metrics: bool) -> bool:
 
     Args:
         pool: The pool.
+        asked: What the pods ask for: GPUs that a mixed layout leaves whole nobody takes turns on.
+            Default: whatever the pool shares.
         process_metrics: Whether the exporter maps processes to pods.
     """
     match pool.sharing:
         case Exclusive():
             return True
         case Mig():
-            return pool.sharing.time_slicing is None
+            return pool.sharing.time_slicing is None or is_left_whole(pool, asked)
         case _:
             return process_metrics
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -37,6 +37,8 @@ class ScalingRange:
     """Nodes that stay when no pod wants any."""
     most: int | None
     """Nodes at most; None where the stack file limits them by nothing that nodes have."""
+    by_type: Mapping[str, int] = field(default_factory=dict)
+    """Nodes at most if all are of one type, by that, where limits are in what nodes have."""
 
 
 def scaled_by(pool: Pool) -> Autoscaler | None:
@@ -72,28 +74,41 @@ def scaling_range(
         return ScalingRange(by, static=False, least=least, most=sizes.max)
     if pool.is_static:
         return ScalingRange(by, static=True, least=sizes.desired, most=sizes.desired)
-    most = _most_within_limits(pool, nodes, catalog)
+    by_type = _most_within_limits(pool, nodes, catalog)
+    most = max(by_type.values()) if by_type else None
     # Karpenter knows no minimum: nodes stay for pods alone, those of the warm room among them.
     least = warm if most is None else min(warm, most)
-    return ScalingRange(by, static=False, least=least, most=most)
+    return ScalingRange(by, static=False, least=least, most=most, by_type=by_type)
 
 
 def range_json(
-    found: ScalingRange, shares: Callable[[int], Mapping[str, int]], price: float | None
+    found: ScalingRange,
+    shares: Callable[[int], Mapping[str, int]],
+    prices: Mapping[str, float] | None,
 ) -> dict[str, Any]:
     """The range with its shares and its price, as `preview --json` shows it.
 
     Args:
         found: The range.
         shares: What a number of nodes advertise.
-        price: USD per hour of a node, if that is known.
+        prices: USD per hour of a node by instance type, if they are known. Of types that differ
+            the dearest counts, of each as many nodes as there may be.
     """
 
     def at(nodes: int) -> dict[str, Any]:
-        usd = None if price is None else round(nodes * price, 4)
-        return {"nodes": nodes, "shares": dict(shares(nodes)), "usdPerHour": usd}
+        usd = [
+            round(min(nodes, found.by_type.get(name, nodes)) * price, 4)
+            for name, price in (prices or {}).items()
+        ]
+        return {
+            "nodes": nodes,
+            "shares": dict(shares(nodes)),
+            "usdPerHour": max(usd, default=None),
+        }
 
     most = None if found.most is None else at(found.most)
+    if most is not None and len({*found.by_type.values()}) > 1:
+        most["nodesByType"] = dict(found.by_type)
     return {"by": found.by, "static": found.static, "min": at(found.least), "max": most}
 
 
@@ -108,8 +123,10 @@ def _warm(pool: Pool, nodes: Mapping[str, Mapping[str, int]], resource: str) -> 
 
 def _most_within_limits(
     pool: Pool, nodes: Mapping[str, Mapping[str, int]], catalog: Catalog
-) -> int | None:
-    """Nodes that fit under a NodePool's limits, of the type of which most do; None without any.
+) -> dict[str, int]:
+    """Nodes that fit under a NodePool's limits, if all are of one type, by that.
+
+    None are told where nothing limits those of some type.
 
     Karpenter launches no node with which the sum of any limited resource would be above its limit;
     a resource that nodes do not have limits nothing.
@@ -118,7 +135,7 @@ def _most_within_limits(
         kind: {name: count for name, count in node.items() if name != EFA}
         for kind, node in nodes.items()
     }
-    limits, counts = limits_by_type(pool, gpus), []
+    limits, counts = limits_by_type(pool, gpus), dict[str, int]()
     for kind, node in gpus.items():
         has = {**_machine(kind, catalog), **node}
         fits = [
@@ -127,9 +144,9 @@ def _most_within_limits(
             if has.get(resource) and (amount := quantity(given)) is not None
         ]
         if not fits:
-            return None
-        counts.append(min(fits))
-    return max(counts, default=None)
+            return {}
+        counts[kind] = min(fits)
+    return counts
 
 
 def _machine(name: str, catalog: Catalog) -> dict[str, float]:

@@ -169,6 +169,8 @@ def _one(detail: ErrorDetails, spelled: Spelling | None) -> Finding:  # noqa: PL
         return _unquoted(at, given, written)
     if kind in {"less_than_equal", "too_long"}:
         return _beyond(at, detail)
+    if kind == "greater_than_equal":
+        return _below(at, given, detail["ctx"]["ge"])
     wanted = _EXPECTED.get(kind)
     if wanted is None:  # a type of error this model cannot raise today: say it as pydantic does
         return shape_rules.WRONG_TYPE.finding(
@@ -181,7 +183,17 @@ def _beyond(at: FieldPath, detail: ErrorDetails) -> Finding:
     given, limits = detail["input"], detail["ctx"]
     if detail["type"] == "too_long":
         return too_large(at, f"A mapping of {len(given):,} entries", limits["max_length"])
-    return too_large(at, format_value(given), limits["le"])
+    most = f"{int(limits['le']):,}"  # each is a whole number
+    message = f"{format_value(given)} is more than {most}, the most that is allowed."
+    return shape_rules.TOO_LARGE.finding(at, message, f"Write {most} or less.")
+
+
+def _below(at: FieldPath, given: Any, least: float) -> Finding:
+    fix = f"Write {least:g} or more."
+    if at[:1] == ("workloads",) and at[-2:] == ("replicas", "min"):
+        fix += " To have none while nothing is asked of it, set autoStop: true with wake."
+    message = f"{format_value(given)} is less than {least:g}, the least that is allowed."
+    return shape_rules.WRONG_TYPE.finding(at, message, fix)
 
 
 def _of_version(at: FieldPath) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog
@@ -54,6 +55,10 @@ def node_of(instance: Any, image: Image | None, account: Account, plugin: float)
         pool = replace(group, instance_types=(kind.name,), zones=(zone,))
     node = machine_node(instance.private_dns_name, pool, kind)
     node["spec"]["providerID"] = f"aws:///{zone}/{instance.id}"
+    # For its first minute Cluster Autoscaler takes no node for a model of its group.
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for condition in node["status"]["conditions"]:
+        condition |= {"lastHeartbeatTime": now, "lastTransitionTime": now}
     if group is not None:
         node["metadata"]["annotations"][SCALING_GROUP] = scaling_group_of(group)
     if plugin:

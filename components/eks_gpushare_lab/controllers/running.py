@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab import rules
+from eks_gpushare_lab.controllers.shorter_times import VARIABLE, faster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -64,6 +65,24 @@ class Running:
         while not karpenter.knows_pools(client) and time.monotonic() < deadline:
             self.check()
             time.sleep(0.05)
+
+    def see_nodes(self) -> Iterator[Finding]:
+        """Have Cluster Autoscaler see the nodes that have come since its start, and tell of it.
+
+        Until it has asked AWS, it takes them for such as are yet to come, with room. On EKS it has
+        asked by then: a node takes longer to join than here. Call this where nothing moves.
+        """
+        if self.autoscaler is None or self.cloud is None or faster() == 1:
+            return
+        since = self.autoscaler.started
+        if any((each["joined"] or 0) > since for each in self.cloud.machines()):
+            self.autoscaler.start_anew()
+            message = (
+                "When nothing moved, Cluster Autoscaler was started anew, for it asks AWS for its "
+                "nodes at its start and then once a minute."
+            )
+            fix = f"Nothing; {VARIABLE}=1 leaves it running."
+            yield rules.EMPTY_SOONER.finding(("releases", CLUSTER_AUTOSCALER), message, fix)
 
     def findings(self) -> Iterator[Finding]:
         """What AWS alone knows: machines that were launched and are no nodes."""

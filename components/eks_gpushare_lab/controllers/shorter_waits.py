@@ -34,6 +34,9 @@ LONGEST_BATCH_SECONDS = 5.0
 Source: nominationWindow in pkg/controllers/state/statenode.go of sigs.k8s.io/karpenter v1.14.1.
 """
 
+WHEN_IDLE = 10
+"""How many times more consolidateAfter is divided than other times: nothing is counted any more."""
+
 _LEAST = 1
 _NOT_FOUND = 404
 _BATCH_MAX, _BATCH_IDLE = "BATCH_MAX_DURATION", "BATCH_IDLE_DURATION"
@@ -85,9 +88,10 @@ def shorten(client: Client, by: float) -> list[Shorter]:
 
     Args:
         client: the API server; it need not know NodePools.
-        by: how many times faster.
+        by: how many times faster other times pass; 1 for as they are.
     """
     found = []
+    by = by if by == 1 else by * WHEN_IDLE
     for each in _node_pools(client):
         name = each["metadata"]["name"]
         given = str((each["spec"].get("disruption") or {}).get("consolidateAfter") or "")

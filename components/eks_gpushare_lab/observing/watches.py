@@ -91,6 +91,17 @@ class Watch:
         with self._lock:
             return self._objects.get((namespace, name))
 
+    def is_current(self) -> bool:
+        """Whether the copy has all that the API server has at the time of asking."""
+        items, version = self._client.list(self._path, **self._query)
+        asked = {key_of(item): int(_version(item)) for item in items}
+        with self._lock:
+            known = {key: int(_version(each)) for key, each in self._objects.items()}
+        gone = (at for key, at in known.items() if key not in asked)
+        return all(known.get(key, 0) >= at for key, at in asked.items()) and all(
+            at > int(version) for at in gone
+        )
+
     def _run(self) -> None:
         while not self._stopped.is_set():
             with suppress(OSError, ApiError):
@@ -166,6 +177,16 @@ class Watches:
         """Start all of them."""
         for watch in self._all:
             watch.start()
+
+    def are_current(self) -> bool:
+        """Whether what tells that something moves is as the API server has it.
+
+        Each kind has a watch of its own, and on a busy machine one may be a second behind another.
+        """
+        try:
+            return all(each.is_current() for each in (self.pods, self.daemon_sets, self.nodes))
+        except (OSError, ApiError):
+            return False
 
     def stop(self) -> None:
         """End all of them."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from eks_gpushare.sharing.cluster_autoscaler import ACCELERATOR_LABEL
+from eks_gpushare.sharing.resources import GPU
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.autoscalers import (
     PATIENCE_SECONDS,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.observing.declared_pools import DeclaredPool
+    from eks_gpushare_lab.observing.node_history import NodeRecord
     from eks_gpushare_lab.observing.observer import Workload
     from eks_gpushare_lab.session import Session
 
@@ -186,13 +189,42 @@ def _waits(session: Session, pool: DeclaredPool, met: Collection[Workload]) -> I
         message = f"No node was launched for {_pods(len(mine))} that wait: {said}."
         yield rules.NOT_LAUNCHED.finding(_at(pool), message, _fix(pool))
     elif pool.scaled_by == CLUSTER_AUTOSCALER and not words_about(session, waiting):
-        adds = session.scaling.autoscalers.scale_up()
-        if adds != "InProgress" and any(record.ready for record in records):
-            message = (
-                f"believes there is room: {_pods(len(waiting))} wait, and Cluster Autoscaler adds "
-                f"no node ({adds or 'it says nothing'}). {_told(session, pool)}"
-            )
-            yield rules.BELIEVES_THERE_IS_ROOM.finding(_at(pool, "sharing"), message, _fix(pool))
+        yield from _believes(session, pool, len(waiting))
+
+
+def _believes(session: Session, pool: DeclaredPool, waiting: int) -> Iterator[Finding]:
+    """Pods that Cluster Autoscaler says nothing of, for it has room in mind for them.
+
+    It has so for a while whenever it has added nodes, so that alone is no finding.
+    """
+    records = session.scaling.history.of_pool(pool.name, alive=True)
+    unstarted = [each.name for each in records if _never_starts(session, each)]
+    adds = session.scaling.autoscalers.scale_up()
+    at, fix = _at(pool, "sharing"), _fix(pool)
+    if unstarted:
+        why = (
+            f"takes {_named(unstarted)} for nodes that are yet to start, and empty, by the label "
+            f"{ACCELERATOR_LABEL}: what is advertised is not {GPU}."
+        )
+        at = _at(pool, "labels")
+        fix = f"Take the label {ACCELERATOR_LABEL} from the pool, or share {GPU}: without rename."
+    elif adds != "InProgress" and any(record.ready for record in records):
+        why = f"adds no node ({adds or 'it says nothing'}). {_told(session, pool)}"
+    else:
+        return
+    wait = "1 pod waits" if waiting == 1 else f"{waiting} pods wait"
+    message = f"believes there is room: {wait}, and Cluster Autoscaler {why}"
+    yield rules.BELIEVES_THERE_IS_ROOM.finding(at, message, fix)
+
+
+def _never_starts(session: Session, record: NodeRecord) -> bool:
+    """Whether a node that gives out shares lacks what Cluster Autoscaler waits for.
+
+    Source: processors/customresources/gpu_processor.go of kubernetes/autoscaler, 1.33.0.
+    """
+    node = session.watches.nodes.get(record.name)
+    labels = (node or {"metadata": {}})["metadata"].get("labels") or {}
+    return bool(record.ready and ACCELERATOR_LABEL in labels and not record.advertised.get(GPU))
 
 
 def _others_serve(session: Session, pool: DeclaredPool, pod: Object) -> bool:

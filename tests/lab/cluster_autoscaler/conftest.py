@@ -15,6 +15,7 @@ import pytest
 
 from eks_gpushare.program.preview import locate, preview
 from eks_gpushare_lab.client import Client
+from eks_gpushare_lab.cloud.node_groups import scaling_group_of
 from eks_gpushare_lab.cloud.settings import CloudSettings
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 from eks_gpushare_lab.controllers.running import running
@@ -199,6 +200,14 @@ class Scaled:
         """Rounds of the autoscaler so far."""
         return len(re.findall("Starting main loop", self.said()))
 
+    def plans(self, pool: str) -> list[tuple[int, int]]:
+        """Each time that it added nodes to a pool: how many there were, and how many it wanted."""
+        (group,) = (
+            scaling_group_of(each) for each in self.cloud.account.node_groups if each.name == pool
+        )
+        found = re.findall(rf"{re.escape(group)} ([0-9]+)->([0-9]+) \(max", self.said())
+        return [(int(before), int(after)) for before, after in found]
+
     def asked_for_groups(self) -> int:
         """How often it has asked AWS what has become of its groups."""
         return self.said().count("Refreshed ASG list")
@@ -265,7 +274,19 @@ def broken(desired: DesiredCluster, pools: Mapping[str, Pool]) -> DesiredCluster
         change = pools[group.name].change if group.name in pools else None
         return group if change is None else change(group)
 
-    return replace(desired, pools=tuple(map(changed, desired.pools)))
+    groups = tuple(map(changed, desired.pools))
+    promised = {
+        group.name: {
+            key.removeprefix(RESOURCES): int(value)
+            for key, value in group.tags.items()
+            if key.startswith(RESOURCES) and re.fullmatch("[0-9]+", value)
+        }
+        for group in groups
+    }
+    declared = {
+        name: replace(each, promised=promised[name]) for name, each in desired.gpu_pools.items()
+    }
+    return replace(desired, pools=groups, gpu_pools=declared)
 
 
 def _indented(lines: str, by: int) -> str:

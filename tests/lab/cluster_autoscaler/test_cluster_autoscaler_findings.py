@@ -22,12 +22,17 @@ pytestmark = pytest.mark.skipif(
 )
 
 GPU, SHARED = "nvidia.com/gpu", "nvidia.com/gpu.shared"
-TEN, TEN_RENAMED = (
+TEN, TEN_RENAMED, FOUR_RENAMED = (
     "mode: timeSlicing, replicas: 10",
     "mode: timeSlicing, replicas: 10, rename: true",
+    "mode: timeSlicing, replicas: 4, rename: true",
 )
 # Five minutes are five seconds here, and the plugin comes long after.
 LATE = CloudSettings(start=0, plugin=200)
+
+
+def codes_of(found: list[Any]) -> set[str]:
+    return {each.code for each in found}
 
 
 def said_of(lab: Any) -> dict[str, list[Any]]:
@@ -45,9 +50,13 @@ def found(
     scaled_lab: Any, pool: Any, breaks: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, list[Any]]]:
     """Findings by pool."""
+    ten = breaks["promising"](SHARED, 10)
     pools = {
         "fine": pool(f"{{{TEN_RENAMED}}}", SHARED, 15),
         "at-its-limit": pool(f"{{{TEN_RENAMED}}}", SHARED, 25, most=2),
+        "too-much": pool(f"{{{FOUR_RENAMED}}}", SHARED, 25, change=ten, most=4),
+        "absent": pool(f"{{{TEN}}}", SHARED, 25, change=ten, most=4),
+        "labelled": pool(f"{{{TEN_RENAMED}}}", SHARED, 15, change=breaks["labelled"]),
         "unlabelled": pool(f"{{{TEN}}}", GPU, 5, change=breaks["unlabelled"]),
     }
     folder = tmp_path_factory.mktemp("stack")
@@ -56,7 +65,16 @@ def found(
         lab.deploy(*first)
         lab.await_that(lambda: lab.running("fine") == 15, "pods run")
         # It says so at the end of its scale-up, about a minute after the last node.
-        lab.await_that(lambda: "at-its-limit" in said_of(lab), "the limit is told", 200)
+        lab.await_that(lambda: lab.state()["labelled"] == (2, 15), "nodes come")
+        asked = lab.asked_for_groups()
+        lab.scale("labelled", 22)
+
+        def is_told() -> bool:
+            codes = {name: codes_of(each) for name, each in said_of(lab).items()}
+            at_limit = all("GPU967" in codes.get(n, ()) for n in ("at-its-limit", "too-much"))
+            return at_limit and lab.asked_for_groups() > asked + 1
+
+        lab.await_that(is_told, "limits are told, and the groups were looked at again", 300)
         by_pool = said_of(lab)
 
         lab.cloud.change(LATE)
@@ -75,6 +93,14 @@ def found(
     ("name", "code", "words"),
     [
         ("at-its-limit", "GPU967", "max is 2 and 2 are there"),
+        ("too-much", "GPU967", "max is 4 and 4 are there"),
+        ("too-much", "GPU965", "A node of g5.xlarge advertises other than a tag"),
+        ("absent", "GPU965", "A node of g5.xlarge advertises other than a tag"),
+        (
+            "labelled",
+            "GPU964",
+            "believes there is room: 2 pods wait, and Cluster Autoscaler takes ",
+        ),
         ("unlabelled", "GPU963", "launches and removes: "),
     ],
 )
@@ -83,6 +109,11 @@ def test_what_is_broken_is_named(
 ) -> None:
     said = {each.code: each.message for each in found.get(name, ())}
     assert said.get(code, "").startswith(words), said
+
+
+def test_a_tag_that_is_wrong_is_not_called_belief_in_room(found: dict[str, list[Any]]) -> None:
+    """Further nodes come, up to the limit."""
+    assert "GPU964" not in codes_of(found["too-much"])
 
 
 def test_what_is_well_is_not(found: dict[str, list[Any]]) -> None:

@@ -75,13 +75,16 @@ def scaled(
         ),
         # Nodes have four shares each, and are said to have ten.
         "too-much": pool(four, SHARED, 25, change=breaks["promising"](SHARED, 10)),
+        # Nodes have none of what they are said to have ten of.
+        "absent": pool(TEN, SHARED, 25, change=breaks["promising"](SHARED, 10), most=5),
         "plain": pool(TEN, GPU, 25),
         "single": pool(f"{{{halves}, strategy: single}}", GPU, 33, p4d),
         "untold": pool(TEN, GPU, 25, change=untold),
         "untold-single": pool(f"{{{halves}, strategy: single}}", GPU, 33, p4d, change=untold),
     }
     begun = time.monotonic()
-    with scaled_lab(pools, tmp_path_factory.mktemp("stack"), first=[OLD_POD]) as made:
+    folder = tmp_path_factory.mktemp("stack")
+    with scaled_lab(pools, folder, None, "{scaleDownAfter: 3h}", first=[OLD_POD]) as made:
         made.deploy(*(name for name, each in pools.items() if each.resource != GPU))
         made.await_rest()
         made.deploy(*(name for name, each in pools.items() if each.resource == GPU))
@@ -97,6 +100,9 @@ def scaled(
 @pytest.fixture(scope="module")
 def state(scaled: Scaled) -> State:
     """Nodes launched and pods that run, by pool, in the end."""
+    # Nodes beyond those of the first look come as the autoscaler sees that those are full.
+    scaled.await_that(lambda: scaled.state()["too-much"][1] == 25, "pods run by rounds", 300)
+    scaled.await_that(lambda: scaled.state()["absent"][0] == 5, "nodes come up to the limit", 300)
     return scaled.await_rest()
 
 
@@ -148,6 +154,18 @@ def test_shares_by_another_name_that_no_tag_tells_of_get_no_node(state: State, n
     assert state[name] == (0, 0)
 
 
-def test_a_tag_that_promises_too_much_leaves_pods_waiting(state: State) -> None:
-    """It believes that there is room: three nodes of ten shares would do."""
-    assert state["too-much"] == (3, 12)
+def test_a_tag_that_promises_too_much_makes_rounds_and_no_node_too_many(
+    scaled: Scaled, state: State
+) -> None:
+    """Three nodes of ten shares would do, and come; that they have four is seen with them."""
+    assert state["too-much"] == (7, 25)
+    assert scaled.plans("too-much")[0] == (0, 3)
+    assert len(scaled.plans("too-much")) > 1
+
+
+def test_a_tag_that_promises_what_no_node_has_makes_nodes_up_to_the_limit(
+    scaled: Scaled, state: State
+) -> None:
+    """What a node that is there lacks, it takes from the tag."""
+    assert state["absent"] == (5, 0)
+    assert scaled.plans("absent")[0] == (0, 3)

@@ -292,17 +292,17 @@ def test_node_pools_wait_for_less_when_nodes_are_to_go(by_hand: ByHand, walk: Wa
 
     def taken() -> None:
         there = walk.session.client.get(f"{NODE_POOLS}/gpu")
-        if told and there["spec"]["disruption"]["consolidateAfter"] == "10s":
+        if told and there["spec"]["disruption"]["consolidateAfter"] == "1s":
             by_hand.remove(0, node)
 
     idle, (found,) = until_idle(walk.session, 30.0, taken, told.append)
     after = walk.session.client.get(f"{NODE_POOLS}/gpu")
     walk.session.client.delete(f"{NODE_POOLS}/gpu")
     assert (idle.nodes, found.code) == ({"gpu": 0}, "GPU970")
-    assert "gpu 10s instead of 300s" in found.message
+    assert "gpu 1s instead of 300s" in found.message
     assert told[0].startswith("pool gpu has 1 node: Karpenter looks every ten seconds for nodes")
     assert after is not None
-    before["spec"]["disruption"]["consolidateAfter"] = "10s"
+    before["spec"]["disruption"]["consolidateAfter"] = "1s"
     assert after["spec"] == before["spec"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from typing import Any
 
 import pytest
@@ -285,6 +286,27 @@ def test_one_that_selects_the_label_of_clients_makes_way(walk: Walk, codes_of: C
 def test_a_reboot_ends_the_hold_of_a_host_engine(walk: Walk, codes_of: Codes) -> None:
     nodes = pool(BALANCED, labels={"nvidia.com/mig.config": "all-balanced"})
     walk.install(monitored(nodes, EVERYWHERE, **REBOOT, **REMOTE))
+
+    assert codes_of(walk.see()) == []
+
+
+def test_mig_manager_is_waited_for_though_its_pods_go_unseen(
+    walk: Walk, codes_of: Codes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As on a busy machine, where the watch of pods is behind that of DaemonSets.
+    pods = walk.session.watches.pods
+    take = pods._take  # noqa: SLF001
+
+    behind = iter([1.0])
+
+    def late(kind: str, pod: dict[str, Any]) -> None:
+        if "deletionTimestamp" in pod["metadata"]:
+            time.sleep(next(behind, 0))
+        take(kind, pod)
+
+    monkeypatch.setattr(pods, "_take", late)
+    nodes = pool(BALANCED, labels={"nvidia.com/mig.config": "all-balanced"})
+    walk.install(operated(nodes, **REBOOT))
 
     assert codes_of(walk.see()) == []
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import yaml
 
-CONFIG: dict[str, Any] = yaml.safe_load(
-    """
+CLUSTER = """
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
 metadata: {name: lab, region: us-east-1, version: "1.35"}
@@ -27,7 +26,7 @@ nodeGroups:
     desiredCapacity: 2
     taints: {nvidia.com/gpu: "true:NoSchedule"}
 """
-)
+CONFIG: dict[str, Any] = yaml.safe_load(CLUSTER)
 PLAN: dict[str, Any] = yaml.safe_load(
     """
     version: "3.9"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 NOT_TRIED: tuple[str, ...] = (
-    "policies/gpushare_policies/",
     "components/eks_gpushare/rules/",
     "components/eks_gpushare/lint/",
 )

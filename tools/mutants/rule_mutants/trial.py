@@ -59,7 +59,8 @@ class Trial:
         if session.testsfailed or not session.items:
             return True
         by_line, seconds = self._run_once(session.items)
-        functions, kept = living({str(each) for each in self._modules}), caches(_PACKAGES)
+        functions = living({str(each) for each in self._modules})
+        kept = caches((*_PACKAGES, *_modules_of(session.items)))
         gc.freeze()  # so that a collection in a fork does not copy all of it
         for module in self._modules:
             result = self.results.setdefault(str(module), Result())
@@ -85,10 +86,13 @@ class Trial:
         by_line: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
         seconds = {}
         files = [str(each) for each in self._modules]
+        # Else only the first test that asks reaches a rule.
+        asked = caches(tuple(_modules_of(items)))
         measured = coverage.Coverage(data_file=None, include=files, config_file=False)
         measured.start()
         # After the last one comes the first, so that what all share is not taken down.
         for item, following in zip(items, [*items[1:], items[0]], strict=True):
+            forget(asked)
             measured.switch_context(item.nodeid)
             start = time.process_time()
             if _fails(item, following):
@@ -101,6 +105,12 @@ class Trial:
             for line, contexts in data.contexts_by_lineno(file).items():
                 by_line[file, line] += [named[each] for each in contexts if each in named]
         return by_line, seconds
+
+
+def _modules_of(items: list[pytest.Item]) -> set[str]:
+    """The modules of tests, which keep what they asked the whole code as well."""
+    modules = (getattr(item, "module", None) for item in items)
+    return {module.__name__ for module in modules if module is not None}
 
 
 def _fails(item: pytest.Item, following: pytest.Item | None) -> bool:

@@ -18,6 +18,8 @@ REASONS: Mapping[str, str] = {
     "refused": "AWS or Kubernetes refuses it at once, before there is anything to pay for.",
     "fails the update": "The update fails by it and says so: nodes do not join, or a chart that is "
     "waited for does not start.",
+    "said twice": "Another part of the stack says the same, and holds without it.",
+    "no matter": "What reads it takes no notice of it there.",
     "runs": "Everything runs; what is lost shows in rare events alone, such as interruptions.",
     IN_LAB: "The lab has tried it: all pods run as without it.",
 }
@@ -29,9 +31,12 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     ("*/ConfigMap:*.replicas/one less", "wish"),
     ("*/ConfigMap:*.replicas/one more", "wish"),
     ("*/ConfigMap:*.failRequestsGreaterThanOne/other", "wish"),
+    # Of shares that have the name of whole GPUs, of which a node then has as many as it has GPUs.
+    ("*/ConfigMap:*.sharing/drop", "wish"),
+    ("bottlerocket/LaunchTemplate:*slices-template/userData/drop", "wish"),
     ("*/ConfigMap:*/immutable/drop", "wish"),
     ("*/ConfigMap:*.flags.migStrategy/to mixed", "wish"),  # of pools without MIG
-    ("*/Release:*/values.mig.strategy/to mixed", "wish"),
+    ("*/Release:*/values.mig.strategy/to *", "wish"),  # the same
     ("*/Release:*/values/with a MIG strategy", "wish"),
     ("*/NodeGroup:*/capacityType/to SPOT", "wish"),
     ("*/NodeGroup:*/releaseVersion/drop", "wish"),  # of stacks that are no production
@@ -48,7 +53,12 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     # Nothing else says that these pods need a GPU at all.
     ("*/Deployment:*.resources.limits.nvidia.com/*/drop", "wish"),
     ("*/Deployment:*.resources.limits.nvidia.com/*/to 0", "wish"),
+    # A node has two of them, and each is a device of its own.
+    ("*/Deployment:*.resources.limits.nvidia.com/*/to 2", "wish"),
+    ("*/Deployment:*.resources.limits/with another device", "wish"),  # which the layout has
     ("*/NodePool:*/spec.limits.nvidia.com/gpu.shared/*", "wish"),
+    # Another type of the pool has GPUs, and Karpenter takes the type by what pods ask for.
+    ("*/NodePool:*/spec.template.spec.requirements.0.values.0/to m6i.large", "no matter"),
     ("*/NodePool:*/spec.disruption.budgets/drop", "default"),
     ("*/Release:*/values.settings.interruptionQueue/drop", "runs"),
     ("*/Release:*/values.settings.interruptionQueue/to another", "fails the update"),
@@ -57,10 +67,15 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     ("*/NodeOverlay:*/spec.requirements.0.key/other", "fails the update"),
     ("*/EC2NodeClass:*/spec.metadataOptions/drop", "default"),
     ("*/Release:*/values.config.default/drop", "default"),
+    ("*/Release:*device-plugin*/values.tolerations/drop", "default"),  # those of nvidia.com/gpu
     ("*/Addon:*/addonVersion/drop", "default"),
     ("*/Deployment:*/spec.template.spec.tolerations.0.key/other", "made up for"),
     ("*/Deployment:*/spec.template.spec.tolerations.0.value/other", "made up for"),
     ("*/Deployment:*/spec.template.spec.tolerations/drop", "made up for"),
+    ("*/Deployment:of-*/spec.template.spec.tolerations.0.effect/to NoExecute", "made up for"),
+    ("*/NodeGroup:*/taints.0.value/other", "made up for"),
+    ("prod/NodeGroup:*training/taints.0.effect/to PREFER_NO_SCHEDULE", "said twice"),
+    ("*/NodeGroup:*/nodeRepairConfig.enabled/drop", "default"),  # where it is to be off
     ("*/Deployment:*/spec.selector.*", "refused"),
     ("*/Addon:*/addonVersion/to *", "refused"),
     ("*/EC2NodeClass:*/spec.amiFamily/*", "refused"),
@@ -97,6 +112,8 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     ("*/Namespace:*/metadata.labels/drop", "default"),
     ("*/Namespace:*", "fails the update"),
     ("*/Release:*karpenter-release/namespace/*", "fails the update"),
+    ("*/Release:*karpenter-crds/drop", "fails the update"),
+    ("*/Release:*karpenter-crds/namespace/*", "no matter"),  # definitions belong to no namespace
     ("*/Release:*cluster-autoscaler*/namespace/*", "fails the update"),
     ("*/Release:*/values.rbac.serviceAccount.name/*", "fails the update"),
     ("*/Release:*/values.awsRegion/*", "fails the update"),
@@ -112,10 +129,15 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     ("*/NodeGroup:*/labels.nvidia.com/gpu.deploy.operands/*", "runs"),
     # Kubelet then does not wait for the driver, which it seldom has to.
     ("karpenter-time-slicing/EC2NodeClass:*/spec.userData/drop", "runs"),
+    ("serve/EC2NodeClass:*slices-class/spec.userData/drop", "runs"),
+    ("gpu-operator/LaunchTemplate:*/userData/drop", "runs"),
+    # MIG manager is off.
+    ("karpenter-time-slicing/Release:*/values.migManager.config.*", "no matter"),
+    ("serve/Release:*/values.migManager.config.*", "no matter"),
     # MIG manager of nodes that nobody has labelled has nothing to do without a default.
     ("*/Release:*gpu-operator*/values.migManager.enabled/other", "runs"),
     # Pools label their nodes themselves, so NFD adds only what nothing here asks for.
-    ("*/Release:*device-plugin*/values.nfd.worker.tolerations.0.key/*", "runs"),
+    ("*/Release:*device-plugin*/values.nfd.worker.tolerations*", "runs"),
     ("*/Release:*device-plugin*/values.nfd.worker.affinity.*/to another", "runs"),
     # The operator takes its assets' own tolerations where it has none: those of nvidia.com/gpu.
     ("*/Release:*gpu-operator*/values.daemonsets.tolerations/*", "default"),

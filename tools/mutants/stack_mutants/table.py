@@ -82,12 +82,17 @@ def row_of_file(file: WrongFile) -> Row:
     return Row(file.name, "stack file", file.way.name, "any", by, reason)
 
 
-def tried(of_each: int = OF_EACH) -> list[Mutant]:
-    """The mutants of registrations that the table has."""
-    return spread((each for stack in stacks() for each in mutants(stack, EDGES)), of_each)
+def tried(of_each: int | None = OF_EACH) -> list[Mutant]:
+    """The mutants of registrations that the table has; None stands for all there are."""
+    every = (each for stack in stacks() for each in mutants(stack, EDGES))
+    if of_each is None:
+        return [each for each in every if each.recording(preview=True) is not None]
+    return spread(every, of_each)
 
 
-def rows(of_each: int = OF_EACH, *, in_lab: Mapping[str, list[str]] | None = None) -> list[Row]:
+def rows(
+    of_each: int | None = OF_EACH, *, in_lab: Mapping[str, list[str]] | None = None
+) -> list[Row]:
     """The table, in the order of the names."""
     names = stacks()
     registrations = tried(of_each)

@@ -19,6 +19,8 @@ from eks_gpushare.inventory.edges import (
     mig,
     mounts,
     mps,
+    node_types,
+    pinned,
     pointers,
     promises,
     quotas,
@@ -34,5 +36,6 @@ if TYPE_CHECKING:
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mounts, mig, promises),
     *(quotas, tenants, mps, drivers, engines, budgets, pointers, unseen, untold, claims),
+    *(node_types, pinned),
 )
 """Every check."""

@@ -120,13 +120,16 @@ def as_many_as_there_are(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         every = offers(inventory, cluster).every
         for workload, requests in gpu_workloads(inventory, cluster):
+            found = places(workload, requests, every)
+            may_be_on = [each.offer for each in found if each.landing.lands is not False]
             for request in requests:
-                yield from _several(workload, request, every)
+                yield from _several(workload, request, may_be_on or every)
             for resource in dict.fromkeys(each.resource for each in requests):
-                yield from _too_many(workload, resource, requests, every)
+                yield from _too_many(workload, resource, requests, may_be_on)
 
 
 def _several(workload: Workload, request: Request, every: Sequence[Offer]) -> Iterator[Problem]:
+    """Of nodes that the pods may be on: other pools may have whole GPUs by the same name."""
     count = count_of(request)
     if count is None or count <= 1:
         return
@@ -156,11 +159,9 @@ def _several(workload: Workload, request: Request, every: Sequence[Offer]) -> It
 
 
 def _too_many(
-    workload: Workload, resource: str, requests: Sequence[Request], every: Sequence[Offer]
+    workload: Workload, resource: str, requests: Sequence[Request], having: Sequence[Offer]
 ) -> Iterator[Problem]:
     # Of nodes that the pods may be on; what keeps them off all others is said elsewhere.
-    found = places(workload, requests, every)
-    having = [each.offer for each in found if each.landing.lands is not False]
     counts = [None if each.resources is None else each.resources.get(resource) for each in having]
     known = [count for count in counts if count is not None]
     if not having or len(known) < len(having):

@@ -13,6 +13,7 @@ from eks_gpushare.inventory.items import ConfigMap, Nodes
 from eks_gpushare.inventory.mig_states import (
     CONFIG_KEY,
     MIG_CONFIG_LABEL,
+    is_of_nvidia,
     mig_configs,
     mig_managers,
     mig_state,
@@ -39,6 +40,9 @@ _GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"
 _OPERATOR = (
     "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html"
 )
+_OF_THE_OPERATOR = "default-mig-parted-config"
+"""The ConfigMap that the operator makes itself: `assets/state-mig-manager` of NVIDIA/gpu-operator,
+read 2026-11-22."""
 
 CANNOT = Rule(
     "GPU1130",
@@ -238,13 +242,14 @@ def _labelled(nodes: Nodes, by_hand: Nodes) -> Nodes:
     return replace(nodes, labels={**own, **more})
 
 
-@edge(NOBODY_APPLIES, MAP_MISSING, KEY_MISSING, NO_YAML)
+@edge(NOBODY_APPLIES, NO_LAYOUT, MAP_MISSING, KEY_MISSING, NO_YAML)
 def managers(inventory: Inventory) -> Iterator[Judgement]:
     """MIG manager itself, and the ConfigMap that it is given."""
     for cluster in inventory.clusters():
         found = mig_managers(inventory, cluster)
         for release in found:
             yield from _map(inventory, release)
+            yield from _default(inventory, release)
         every = daemons(inventory, cluster)
         if found or any(each.role == "migManager" for each in every):
             continue
@@ -275,12 +280,21 @@ def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
         what = f"MIG manager's ConfigMap of {release.source.name}"
         yield NotSeen(MAP_MISSING, release.source, what)
         return
-    if not name or at(block, "data"):
+    if not name or at(block, "data") or name == _OF_THE_OPERATOR:
         return
     place = value_place(release, ("migManager", "config", "name"))
     maps = inventory.of(ConfigMap, release.cluster)
-    here = [each for each in maps if each.name == name]
-    if not here and not any(each.name is UNKNOWN for each in maps):
+    named = [each for each in maps if each.name == name]
+    here = [each for each in named if _same(each.namespace, release.namespace)]
+    if named and not here:
+        message = (
+            f"{at_start(release.source.name)} is in the namespace {release.namespace}, and the "
+            f"ConfigMap {name} of MIG manager in {named[0].namespace}. A pod reads ConfigMaps of "
+            "its own namespace only."
+        )
+        fix = f"Make the ConfigMap in the namespace {release.namespace}."
+        yield Problem(MAP_MISSING, release.source, place, message, fix)
+    elif not here and not any(each.name is UNKNOWN for each in maps):
         message = (
             f"{at_start(release.source.name)} names the ConfigMap {name} for MIG manager, which is "
             "not here."
@@ -300,3 +314,28 @@ def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
         message = f"The MIG layouts of {here[0].source.name} are no YAML: {wrong}."
         fix = "Correct the text; `nvidia-mig-parted assert` reads it as MIG manager does."
         yield Problem(NO_YAML, here[0].source, ("data", CONFIG_KEY), message, fix)
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two are the same, as far as is known."""
+    return UNKNOWN in (one, other) or one == other
+
+
+def _default(inventory: Inventory, release: Release) -> Iterator[Problem]:
+    """The layout that the operator names to nodes without the label."""
+    path = ("migManager", "config", "default")
+    name = text(at(release.values, *path))
+    configs = mig_configs(inventory, release.cluster)
+    if name in ("", None, UNKNOWN, ALL_DISABLED) or configs is UNKNOWN:
+        return
+    if name in configs if configs is not None else is_of_nvidia(name) or not inventory.complete:
+        return
+    listed = "those that it makes of the GPUs" if configs is None else ", ".join(configs) or "none"
+    yield Problem(
+        NO_LAYOUT,
+        release.source,
+        value_place(release, path),
+        f"MIG manager of {release.source.name} has the default {name} for nodes without the label "
+        f"{MIG_CONFIG_LABEL}; its layouts are {listed}.",
+        f'Name one of those, or set `{".".join(path)}: ""`, which leaves such nodes alone.',
+    )

@@ -24,6 +24,7 @@ from eks_gpushare.sharing.resources import GPU
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from eks_gpushare.catalog import InstanceType
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Nodes
@@ -261,6 +262,24 @@ def _group(group: Sequence[Offer]) -> Iterator[Judgement]:
             continue
         least = min(count for count in counts if count is not None)
         yield from _tag(nodes, name, least, told)
+    whole = [found for each in group if (found := each.kind.type) and found.api_gpu_count]
+    if GPU not in told and whole and not any(each.has(GPU) for each in group):
+        yield _left(nodes, whole[0])
+
+
+def _left(nodes: Nodes, of: InstanceType) -> Problem:
+    """Tags go over what Cluster Autoscaler knows of the type, each resource by itself.
+
+    `buildNodeFromTemplate` of `cloudprovider/aws/aws_manager.go`, read 2026-11-22.
+    """
+    return Problem(
+        NOT_TAKEN_BACK,
+        nodes.source,
+        ("tags",),
+        f"Cluster Autoscaler takes {of.name} of {nodes.source.name} to have {of.api_gpu_count} of "
+        f"{GPU}, and its nodes have none by that name.",
+        f"Add the tag `k8s.io/cluster-autoscaler/node-template/resources/{GPU}: 0`.",
+    )
 
 
 def _tag(nodes: Nodes, name: str, least: int, told: Mapping[str, Any]) -> Iterator[Problem]:

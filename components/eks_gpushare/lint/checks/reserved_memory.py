@@ -11,11 +11,11 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import containers, landing, with_extended_tolerations
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items, text
+from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.lint.checks.thin_shares import replicas_written
 from eks_gpushare.lint.rules.reserved_memory import RESERVES_MEMORY
-from eks_gpushare.sharing.resources import GPU
+from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -105,8 +105,9 @@ def _reserved(
 ) -> Problem | None:
     shared = {each.resource: _shares(offer, each.resource, written) for each in requests}
     for where, container in containers(workload.spec):
-        asked = [at(container, "resources", part) or {} for part in ("limits", "requests")]
-        shares = max((n for name, n in shared.items() for each in asked if name in each), default=1)
+        parts = (at(container, "resources", part) for part in ("limits", "requests"))
+        asked = {name for part in parts for name, _ in pairs(part)}
+        shares = max((n for name, n in shared.items() if name in asked), default=1)
         program = _program(container)
         if shares < _SEVERAL or program is None:
             continue
@@ -134,7 +135,7 @@ def _shares(offer: Offer, resource: str, written: int | None) -> int:
         return written or 1 if of_map else 1
     if config.sharing != "timeSlicing" or not offer.is_shared(resource):
         return 1
-    return max(config.replicas.values(), default=1)
+    return config.replicas[resource.removesuffix(SHARED_SUFFIX)]
 
 
 def _program(container: Any) -> _Program | None:

@@ -8,6 +8,7 @@ from eks_gpushare.catalog.gpus import MPS_CLIENTS
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.readers.mig_names import wrong_mig_name
 from eks_gpushare.lint.readers.words import close_to, plain, shown
 from eks_gpushare.lint.rules import device_plugin as rules
 
@@ -316,24 +317,14 @@ class _Config:
             fix = f"Write {_PREFIX}{whole}, and renameByDefault: true beside resources."
             yield self._problem(rules.REFUSED, at, message, fix)
         elif short.startswith("mig-"):
-            yield from self._mig_name(kind, at, name, strategy)
+            if wrong := wrong_mig_name(f"{_PREFIX}{short}", kind, strategy):
+                yield self._problem(wrong.rule, at, wrong.message, wrong.fix, warning=wrong.warning)
         elif short != "gpu":
             message = f"The plugin has no device {name}, so nothing is shared."
             fix = "Write nvidia.com/gpu, or nvidia.com/mig-PROFILE with migStrategy: mixed."
             meant = close_to(short, ("gpu", "gpus")) is not None
             edits = (Edit("set", at, f"{_PREFIX}gpu"),) if meant else ()
             yield self._problem(rules.IGNORED, at, message, fix, edits)
-
-    def _mig_name(self, kind: str, at: FieldPath, name: str, strategy: Any) -> Iterator[Judgement]:
-        if kind == "mps":
-            message = f"{name} is a MIG device, and MPS shares whole GPUs only."
-            fix = "Share MIG devices by timeSlicing."
-            yield self._problem(rules.NOT_WITH_MPS, at, message, fix)
-        elif strategy in ("none", "single"):
-            message = f"migStrategy is {strategy}, with which no device is called {name}."
-            fix = "Set flags.migStrategy: mixed"
-            single = ", or share nvidia.com/gpu." if strategy == "single" else "."
-            yield self._problem(rules.IGNORED, at, message, f"{fix}{single}")
 
     def _replicas(self, kind: str, path: FieldPath, item: Mapping[str, Any]) -> Iterator[Judgement]:
         count = item.get("replicas")

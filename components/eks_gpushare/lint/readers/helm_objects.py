@@ -10,6 +10,7 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import PartlyKnown, at, pairs, partly_known
+from eks_gpushare.inventory.values import text as scalar
 from eks_gpushare.lint.charts import OPERATOR, chart_named, release, within_values
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.kustomize import is_kustomization
@@ -220,12 +221,11 @@ def with_parameters(
         name, value = each.get("name"), each.get("value")
         if not isinstance(name, str) or value is None:
             continue
-        written = "true" if value is True else "false" if value is False else str(value)
         strings = each.get("forceString") is True
-        for setting in settings(f"{name}={'' if value is UNKNOWN else written}", strings=strings):
+        for setting in settings(f"{name}={scalar(value)}", strings=strings):
             put(given, setting.path, UNKNOWN if value is UNKNOWN else setting.value)
             steps = tuple(str(step) for step in setting.path)
-            for length in range(1, len(steps) + 1):
+            for length, _ in enumerate(steps, 1):
                 is_list = isinstance(at(document.value, *place, *below), list)
                 where = (*below, index, "name") if is_list else (*below, name)
                 paths[steps[:length]] = where

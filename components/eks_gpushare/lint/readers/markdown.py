@@ -33,6 +33,8 @@ _TOOL: Final = re.compile(
     rf"[ \t]*(?:[$%#][ \t]+)?(?:sudo[ \t]+)?(?:{'|'.join(TOOLS)}|cat(?=[ \t]+(?:<<|>)))(?:[ \t]|$)"
 )
 _KEY: Final = re.compile(r"[A-Za-z0-9_.\"'/-]+:(?:[ \t]|$)")
+_DELIMITER: Final = re.compile(r"[A-Za-z0-9_.-]+")
+"""What ends a here-document."""
 _PLAN: Final = re.compile(r"[ \t]*multiTenantGpu:[ \t]*$")
 _PLAN_KEY: Final = re.compile(
     r"[ \t]*(?P<key>instanceType|timeSlicingReplicas|migProfile):[ \t]*(?P<value>[^\s#]+)"
@@ -143,7 +145,7 @@ def blocks(text: str) -> Iterator[Block]:
     ends: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
         word = line.strip()
-        if word.isascii() and word.replace("_", "").replace("-", "").isalnum():
+        if _DELIMITER.fullmatch(word):
             ends.setdefault(word, []).append(number)
     prose: list[str] = []
     at = begin = 0
@@ -170,11 +172,11 @@ def _fenced(lines: list[str], at: int) -> tuple[Block | None, int] | None:
     if fence is None:
         return None
     end = at + 1
-    closing = re.compile(rf"[ \t>]*{fence['mark'][0]}{{{len(fence['mark'])},}}[ \t]*$")
+    closing = re.compile(rf"[ \t>]*{fence['mark']}+[ \t]*$")
     while end < len(lines) and not closing.match(lines[end]):
         end += 1
     inner = lines[at + 1 : end]
-    language = re.split(r"[\s,{:]", fence["info"].strip().lower(), maxsplit=1)[0]
+    language = re.sub(r"[\s,{:].*", "", fence["info"].strip().lower())
     filled = [each for each in inner if each.strip()]
     cut = min((len(each) - len(each.lstrip(" ")) for each in filled), default=0)
     text = "\n".join([*(each[cut:] for each in inner), ""])
@@ -215,17 +217,17 @@ def _unfenced(
 
 def _goes_on(lines: list[str], at: int) -> bool:
     """Whether YAML goes on behind a blank line."""
-    following = lines[at + 1 : at + 2]
-    return not lines[at].strip() and bool(following) and following[0].startswith((" ", "---"))
+    if lines[at].strip() or at + 1 == len(lines):
+        return False
+    return lines[at + 1].startswith((" ", "---"))
 
 
 def _end_of_command(lines: list[str], at: int, ends: Mapping[str, Sequence[int]]) -> int:
     """The line behind a command: past continuations and here-documents."""
-    end = at
-    while end + 1 < len(lines) and lines[end].rstrip().endswith("\\"):
-        end += 1
-    end += 1
-    waits = re.search(r"<<-?[ \t]*['\"\\]?([A-Za-z0-9_.-]+)", "\n".join(lines[at:end]))
+    rest = range(at, len(lines))
+    last = next((n for n in rest if not lines[n].rstrip().endswith("\\")), len(lines))
+    end = last + 1
+    waits = re.search(rf"<<-?[ \t]*['\"\\]?({_DELIMITER.pattern})", "\n".join(lines[at:end]))
     if waits is None:
         return end
     stops = ends.get(waits[1], ())

@@ -228,11 +228,11 @@ def _release(source: Source, given: Any) -> Release:
             key, value = at(block, "name"), at(block, "value")
             if not isinstance(key, str):
                 continue
-            plain = value if isinstance(value, str) else str(text(value))
-            for setting in settings(f"{key}={plain}", strings=at(block, "type") == "string"):
+            written = f"{key}={text(value)}"
+            for setting in settings(written, strings=at(block, "type") == "string"):
                 put(values, setting.path, UNKNOWN if value is UNKNOWN else setting.value)
                 steps = tuple(str(step) for step in setting.path)
-                for length in range(1, len(steps) + 1):
+                for length, _ in enumerate(steps, 1):
                     paths[steps[:length]] = (name, index, "name")
     chart = text(at(given, "chart"))
     return Release(

@@ -58,7 +58,7 @@ def _settings(file: str, part: Part, line: int, column: int, *, exact: bool) -> 
 def _node_config(
     file: str, part: Part, line: int, column: int, *, exact: bool
 ) -> Iterator[Judgement]:
-    read = read_snippet(part.text, file, line if exact else 1, column if exact else 1)
+    read = read_snippet(part.text, file, line, column)
     for problem in read.problems[:1]:
         at_problem = Position(problem.line, problem.column) if exact else Position(line, column)
         source = Source("the NodeConfig", placed_document(file, None, at_problem, {}))

@@ -9,7 +9,7 @@ from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.lint.shell.said import placed_document
-from eks_gpushare.lint.shell.set_values import json_setting, put, settings
+from eks_gpushare.lint.shell.set_values import json_setting, literal_setting, put, settings
 from eks_gpushare.lint.shell.words import GAP
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _SHORT: Final = {
     "o": "output",
 }
 _VERBS: Final = ("install", "upgrade", "template")
-_SET: Final = ("set", "set-string", "set-json", "set-file", "set-literal", "values")
+_SET: Final = ("set", "set-string", "set-json", "set-file", "set-literal")
 
 
 def helm_release(words: Sequence[Word], said: Said) -> None:
@@ -143,19 +143,18 @@ def _values(line: Line, said: Said) -> tuple[dict[str, Any], dict[FieldPath, Pos
                 values = merge_values(values, found)
             else:
                 seen = False
-    for flag, word in line.every(*_SET[:-1]):
+    for flag, word in line.every(*_SET):
         if flag == "set-json":
             given = json_setting(word.text)
-        elif flag in {"set-file", "set-literal"}:
-            given = [
-                each if flag == "set-literal" else each._replace(value=UNKNOWN)
-                for each in settings(word.text, strings=True)
-            ]
+        elif flag == "set-literal":
+            given = literal_setting(word.text)
+        elif flag == "set-file":
+            given = [each._replace(value=UNKNOWN) for each in settings(word.text)]
         else:
             given = settings(word.text, strings=flag == "set-string")
         for setting in given:
             put(values, setting.path, setting.value)
-            for length in range(1, len(setting.path) + 1):
+            for length in range(1, len(setting.path)):
                 places.setdefault(setting.path[:length], word.position)
             places[setting.path] = word.position
     return values, places, seen

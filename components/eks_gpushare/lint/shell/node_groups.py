@@ -11,7 +11,7 @@ from eks_gpushare.lint.plain import EFFECTS, taints, whole
 from eks_gpushare.lint.rules.eksctl import DEFAULT_FAMILY
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.lint.shell.kubectl import bad_taint
-from eks_gpushare.lint.shell.words import GAP, known
+from eks_gpushare.lint.shell.words import GAP, Word, known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.document import Position
     from eks_gpushare.lint.shell.flags import Line
     from eks_gpushare.lint.shell.said import Said
-    from eks_gpushare.lint.shell.words import Word
 
 _SWITCHES: Final = frozenset(
     (
@@ -118,7 +117,9 @@ def _aws(words: Sequence[Word], said: Said) -> None:
     current: list[Word] = []
     for word in words[3:]:
         if word.text.startswith("--"):
-            current = flags.setdefault(word.text.lstrip("-"), [])
+            flag, joined, value = word.text.lstrip("-").partition("=")
+            current = flags.setdefault(flag, [])
+            current += [Word(value, word.position)] if joined else []
         else:
             current.append(word)
     name: Maybe[str] = next((each.value for each in flags.get("nodegroup-name", ())), UNKNOWN)

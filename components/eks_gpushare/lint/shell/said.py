@@ -66,10 +66,10 @@ def placed_document(
     """A document whose parts stand at known places; others stand where their ancestors do."""
 
     def position(path: FieldPath) -> Position:
-        for length in range(len(path), -1, -1):
-            if (found := places.get(tuple(path[:length]))) is not None:
-                return found
-        return at
+        found = places.get((), at)
+        for length, _ in enumerate(path, 1):
+            found = places.get(tuple(path[:length]), found)
+        return found
 
     return Document(file, value, position, editable=False)
 

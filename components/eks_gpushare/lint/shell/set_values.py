@@ -42,14 +42,23 @@ def settings(text: str, *, strings: bool = False) -> list[Setting]:
 
 def json_setting(text: str) -> list[Setting]:
     """The setting of one `--set-json`, UNKNOWN where it is no JSON."""
-    key, _, value = text.partition("=")
+    key, joined, value = text.partition("=")
     path = _path(key)
-    if path is None:
+    if path is None or not joined:
         return []
     try:
         return [Setting(path, UNKNOWN if GAP in value else json.loads(value))]
     except ValueError:
         return [Setting(path, UNKNOWN)]
+
+
+def literal_setting(text: str) -> list[Setting]:
+    """The setting of one `--set-literal`: all behind the first `=` is its text."""
+    key, joined, value = text.partition("=")
+    path = _path(key)
+    if path is None or not joined:
+        return []
+    return [Setting(path, UNKNOWN if GAP in value else value)]
 
 
 def put(values: dict[str, Any], path: tuple[str | int, ...], value: Any) -> None:
@@ -127,15 +136,15 @@ def _path(key: str) -> tuple[str | int, ...] | None:
                 steps.append(word)
             word = ""
         elif char == "[":
-            end = key.find("]", at)
-            inner = key[at + 1 : end] if end > 0 else ""
-            if not (inner.isascii() and inner.isdecimal()) or len(inner) > len(str(_MOST_INDEX)):
+            inner, closed, _ = key[at + 1 :].partition("]")
+            is_number = closed and inner.isascii() and inner.isdecimal()
+            if not is_number or len(inner) > len(str(_MOST_INDEX)):
                 return None
             if word:
                 steps.append(word)
             steps.append(min(int(inner), _MOST_INDEX))
             word = ""
-            at = end
+            at += len(inner) + 1
         else:
             word += char
         at += 1

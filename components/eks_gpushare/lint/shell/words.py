@@ -30,6 +30,11 @@ _HEREDOC: Final = re.compile(
 _BLANK: Final = re.compile(r"[ \t\r]+")
 _ORDINARY: Final = re.compile(r"[^ \t\r\n;&|()<>\\'\"$`]+")
 _QUOTED: Final = re.compile(r"[^\"\\$`]+")
+_SINGLE: Final = re.compile(r"'[^']*'?")
+_BACKTICKS: Final = re.compile(r"`[^`]*`?")
+_COMMENT: Final = re.compile(r"#[^\n]*")
+_LINE: Final = re.compile(r"[^\n]*\n?")
+_OUTPUT: Final = re.compile(r"[0-9]?>>?(&[0-9-]|\|)?[ \t]*")
 _BEFORE_COMMAND: Final = frozenset(
     ("$", "if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "sudo", "exec")
 )
@@ -66,8 +71,6 @@ class Command:
     heredoc: Heredoc | None = None
     writes: str = ""
     """File that its output goes to."""
-    piped: bool = False
-    """Whether its output goes to the next command."""
 
 
 def known(text: str) -> Maybe[str]:
@@ -139,11 +142,9 @@ class _Scanner:
             elif char in " \t\r":
                 self._run(_BLANK)
             elif char == "#":
-                self._skip_line()
+                self._run(_COMMENT)
             elif char in ";&|()":
-                piped = char == "|" and self._text[self._at + 1 : self._at + 2] != "|"
-                self._skip(2 if self._text[self._at : self._at + 2] in {"&&", "||", ";;"} else 1)
-                self._command.piped = piped
+                self._skip(1)  # of two of them the second ends a command without words
                 line.append(self._finish())
             elif not self._redirection():
                 self._word()
@@ -172,30 +173,25 @@ class _Scanner:
         self._skip(len(run))
         return run
 
-    def _skip_line(self) -> None:
-        end = self._text.find("\n", self._at)
-        self._skip((len(self._text) if end < 0 else end) - self._at)
-
     def _redirection(self) -> bool:
         """Take a redirection if one stands here."""
-        rest = self._text[self._at : self._at + 200]
-        if matched := _HEREDOC.match(rest):
+        if matched := _HEREDOC.match(self._text, self._at):
             word = matched["word"]
             literal = word[0] in "'\"\\"
             delimiter = word.strip("'\"").lstrip("\\")
             self._waiting.append((self._command, delimiter, bool(matched["dash"]), literal))
-            self._skip(matched.end())
+            self._skip(len(matched[0]))
             return True
-        if rest.startswith("<<<"):
+        if self._text.startswith("<<<", self._at):
             self._skip(3)
             return True
-        if rest[0] == "<":
-            if _PLACEHOLDER.match(rest):
+        if self._text[self._at] == "<":
+            if _PLACEHOLDER.match(self._text, self._at):
                 return False
             self._skip(1)
             return True
-        if matched := re.match(r"[0-9]?>>?(&[0-9-]|\|)?[ \t]*", rest):
-            self._skip(matched.end())
+        if matched := _OUTPUT.match(self._text, self._at):
+            self._skip(len(matched[0]))
             if not matched[1]:
                 target = self._text_of_word()
                 if matched[0][0] == ">" and GAP not in target:
@@ -205,12 +201,7 @@ class _Scanner:
 
     def _word(self) -> None:
         start = Position(self._line, self._column)
-        before = self._at
-        text = self._text_of_word()
-        if self._at == before:  # a character that begins no word
-            self._skip(1)
-            return
-        self._command.words.append(Word(text, start))
+        self._command.words.append(Word(self._text_of_word(), start))
 
     def _text_of_word(self) -> str:  # noqa: C901  (one a character)
         made: list[str] = []
@@ -234,7 +225,7 @@ class _Scanner:
                 else:
                     break
             elif char == "'":
-                made.append(self._single())
+                made.append(self._run(_SINGLE)[1:].removesuffix("'"))
             elif char == '"':
                 made.append(self._double())
             elif char in "$`":
@@ -242,14 +233,6 @@ class _Scanner:
             else:
                 made.append(self._run(_ORDINARY))
         return "".join(made)
-
-    def _single(self) -> str:
-        end = self._text.find("'", self._at + 1)
-        if end < 0:
-            end = len(self._text)
-        inner = self._text[self._at + 1 : end]
-        self._skip(end + 1 - self._at)
-        return inner
 
     def _double(self) -> str:
         self._skip(1)
@@ -275,8 +258,7 @@ class _Scanner:
         """What stands for a variable or a substitution: its value if it is known, or a gap."""
         text = self._text
         if text[self._at] == "`":
-            end = text.find("`", self._at + 1)
-            self._skip((len(text) if end < 0 else end + 1) - self._at)
+            self._run(_BACKTICKS)
             return GAP
         following = text[self._at + 1 : self._at + 2]
         if following in {"(", "{"}:
@@ -310,10 +292,7 @@ class _Scanner:
         for command, delimiter, dashed, literal in self._waiting:
             begins, lines = self._line, []
             while self._at < len(self._text):
-                end = self._text.find("\n", self._at)
-                end = len(self._text) if end < 0 else end
-                line = self._text[self._at : end].rstrip("\r")
-                self._skip(end + 1 - self._at)
+                line = self._run(_LINE).rstrip("\r\n")
                 bare = line.lstrip("\t") if dashed else line
                 # Documentation often indents the delimiter, which a shell would not take.
                 if bare.strip() == delimiter:

@@ -18,7 +18,7 @@ from eks_gpushare.program.values import to_json
 from eks_gpushare.sharing.labels import POOL_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.program.recording import Recording, Resource
@@ -43,6 +43,14 @@ def node_items(recording: Recording, region: str | None) -> Iterator[CostItem]:
     yield from (group.instances() for group in sorted(groups, key=lambda each: not each.gpus))
     for home in dict.fromkeys(group.region for group in groups):
         yield from _volumes([group for group in groups if group.region == home], home)
+
+
+def unlimited_pools(recording: Recording) -> Iterator[str]:
+    """Names of Karpenter's pools that have no most; one node of each is counted."""
+    for pool in recording.of_type(KARPENTER_POOL_TYPE):
+        planned = planned_pool(pool, None)
+        if planned is not None and (planned[1].get("scaling") or {}).get("max", ...) is None:
+            yield planned[0]
 
 
 def _volumes(groups: list[_Nodes], region: str | None) -> Iterator[CostItem]:
@@ -74,6 +82,9 @@ class _Nodes:
     _catalog: Catalog
     _capacity: str
     _types: list[str]
+    _dearest: str | None = None
+    """The type that costs most where of each there are as many nodes as there may be; None where
+    that is the one of which a node does."""
 
     @property
     def gpus(self) -> bool:
@@ -102,9 +113,9 @@ class _Nodes:
         if lacking or not prices:
             which = ", ".join(lacking) or "its instance types"
             return None, "", f"{self._called}: no price of {which} in {self.region} is known."
-        price, found = max(
-            (p, t) for p, t in zip(prices, map(_sources, self._known()), strict=True) if p
-        )
+        sources = map(_sources, self._known())
+        priced = {n: (p, t) for n, p, t in zip(self._types, prices, sources, strict=True) if p}
+        price, found = priced[self._dearest] if self._dearest else max(priced.values())
         return price, found, ""
 
 
@@ -146,8 +157,25 @@ class _Pool(_Nodes):
         planned = planned_pool(pool, self.region)
         nodes = planned[1]["nodes"] if planned else {}
         most = _whole(nodes.get("max")) or 0
+        if by_type := self._most_by_type(planned[1] if planned else {}):
+            most, self._dearest = max(by_type)[1:]
         self.count = Count(min(_whole(nodes.get("desired")) or 0, most), most)
         self.disk_gib = _whole(given.get("rootVolumeGiB")) or 0
+
+    def _most_by_type(self, plan: Mapping[str, Any]) -> list[tuple[float, int, str]]:
+        """What the most nodes of each type cost, their number and type, where numbers differ."""
+        most = (plan.get("scaling") or {}).get("max") or {}
+        counts: dict[str, int] = most.get("nodesByType", {})
+        if self.region is None:
+            return []
+        known = [self._catalog.find(name) for name in counts]
+        prices = [each.price(self.region) if each else None for each in known]
+        if not all(prices):
+            return []
+        return [
+            (count * (price or 0), count, name)
+            for (name, count), price in zip(counts.items(), prices, strict=True)
+        ]
 
 
 def _sources(found: InstanceType | None) -> str:

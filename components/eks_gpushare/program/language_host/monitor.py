@@ -17,10 +17,9 @@ from eks_gpushare.program.language_host.components import is_ours
 from eks_gpushare.program.language_host.processes import ProcessError
 from eks_gpushare.program.running.monitor import Monitor
 from eks_gpushare.program.values import (
-    OutputValue,
     Properties,
-    Secret,
     decode_properties,
+    dependencies,
     encode_properties,
     is_unknown,
     plain,
@@ -198,10 +197,10 @@ class HostedMonitor(Monitor):
                 self._made.notify_all()
         state = decode_properties(made.state)
         response = resource_pb2.RegisterResourceResponse(
-            urn=made.urn, object=encode_properties({key: _flat(state[key]) for key in state})
+            urn=made.urn, object=encode_properties(state)
         )
         for name in {*state, *made.stateDependencies}:
-            urns = {*made.stateDependencies[name].urns, *_dependencies(state.get(name))}
+            urns = {*made.stateDependencies[name].urns, *dependencies(state.get(name))}
             response.propertyDependencies[name].urns.extend(sorted(urns))
         return response
 
@@ -250,30 +249,6 @@ class HostedMonitor(Monitor):
             return ""
         position = frames[0].pc
         return f"{unquote(position.uri.removeprefix('file://'))}:{position.line}"
-
-
-def _flat(value: Any) -> Any:
-    """A value as programs are answered: what it depends on is told beside it."""
-    if isinstance(value, OutputValue):
-        inner = _flat(value.value)
-        return Secret(inner) if value.secret else inner
-    if isinstance(value, dict):
-        return {key: _flat(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_flat(item) for item in value]
-    return value
-
-
-def _dependencies(value: Any) -> set[str]:
-    if isinstance(value, OutputValue):
-        return {*value.dependencies, *_dependencies(value.value)}
-    if isinstance(value, Secret):
-        return _dependencies(value.value)
-    if isinstance(value, dict):
-        return {urn for item in value.values() for urn in _dependencies(item)}
-    if isinstance(value, list):
-        return {urn for item in value for urn in _dependencies(item)}
-    return set()
 
 
 def _only_what_is_understood(

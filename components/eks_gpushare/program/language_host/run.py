@@ -27,16 +27,15 @@ from eks_gpushare.program.language_host.progress import Progress
 from eks_gpushare.program.language_host.schemas import Schemas, told
 from eks_gpushare.program.language_host.serving import served
 from eks_gpushare.program.recording import ProgramError, Recording
+from eks_gpushare.program.run import ORGANIZATION
 from eks_gpushare.program.running.engine import Engine
+from eks_gpushare.program.running.isolation import is_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eks_gpushare.stack_file.project import Project
 
-_ORGANIZATION = "organization"
-_HIDDEN = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "KUBECONFIG")
-_HIDDEN_PREFIXES = ("PULUMI_CONFIG", "PULUMI_K8S_", "PULUMI_DEBUG_")
 _PARALLEL = 16
 
 
@@ -126,7 +125,7 @@ class _Run:
             run=provider_pb2.ConstructRequest(
                 project=self._project.name,
                 stack=self._recording.stack,
-                organization=_ORGANIZATION,
+                organization=ORGANIZATION,
                 config=self._config,
                 configSecretKeys=self._secret_keys,
                 dryRun=self._recording.preview,
@@ -139,7 +138,7 @@ class _Run:
         request = run_request(
             self._project,
             stack=self._recording.stack,
-            organization=_ORGANIZATION,
+            organization=ORGANIZATION,
             config=self._config,
             secret_keys=self._secret_keys,
             preview=self._recording.preview,
@@ -167,11 +166,7 @@ class _Run:
 
 def environment() -> dict[str, str]:
     """Our variables without those that would change what is registered, as for Python programs."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name not in _HIDDEN and not name.startswith(_HIDDEN_PREFIXES)
-    }
+    return {name: value for name, value in os.environ.items() if not is_hidden(name)}
 
 
 def plugin_environment(given: Mapping[str, str]) -> dict[str, str]:

@@ -19,8 +19,16 @@ if TYPE_CHECKING:
 
 _POSITION = "_get_source_position_for_frame"
 
-_HIDDEN_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "KUBECONFIG")
-_HIDDEN_PREFIXES = ("PULUMI_CONFIG", "PULUMI_K8S_")
+_HIDDEN = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "KUBECONFIG")
+_HIDDEN_PREFIXES = ("PULUMI_CONFIG", "PULUMI_K8S_", "PULUMI_DEBUG_")
+
+
+def is_hidden(variable: str) -> bool:
+    """Whether a program does not see an environment variable, since it changes what is registered.
+
+    What a stack is depends on its file, and not on who looks at it.
+    """
+    return variable in _HIDDEN or variable.startswith(_HIDDEN_PREFIXES)
 
 
 @contextmanager
@@ -35,7 +43,7 @@ def isolated(directory: Path | None) -> Iterator[None]:
     hooks, deepest = (sys.excepthook, sys.displayhook), sys.getrecursionlimit()
     before = Path.cwd()
     for name in environment:
-        if name in _HIDDEN_VARIABLES or name.startswith(_HIDDEN_PREFIXES):
+        if is_hidden(name):
             del os.environ[name]
     try:
         with _own_modules(directory), warnings.catch_warnings():

@@ -9,7 +9,7 @@ from eks_gpushare.sharing.autoscaling import promised
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from eks_gpushare.catalog import Catalog
     from eks_gpushare.sharing.plan import PoolPlan
@@ -75,15 +75,24 @@ def price_overlays(
         region: AWS region of the stack. Without it prices are unknown.
     """
     prices: dict[str, float] = {}
+    plans = list(plans)
     for name in (name for plan in plans for name in plan.per_node):
         found = catalog.find(name)
         price = found.price(region) if found is not None and region is not None else None
         if price is not None and not _published(name):
             prices[name] = price
+    of_pools = {each["metadata"]["name"] for plan in plans for each in node_overlays(plan, catalog)}
     return [
-        _overlay(overlay_name("price", name), [_is(INSTANCE_TYPE, name)], {"price": f"{price:f}"})
+        _overlay(_price_name(name, of_pools), [_is(INSTANCE_TYPE, name)], {"price": f"{price:f}"})
         for name, price in sorted(prices.items())
     ]
+
+
+def _price_name(instance_type: str, taken: Collection[str]) -> str:
+    """Name of the overlay with a price: a pool called `price` has the usual one for its shares."""
+    name = overlay_name("price", instance_type)
+    # No pool has a point in its name.
+    return name.replace("-", ".", 1) if name in taken else name
 
 
 def _published(name: str) -> bool:

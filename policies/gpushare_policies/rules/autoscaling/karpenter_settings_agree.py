@@ -29,6 +29,8 @@ _STACK_FILE = (
     "Karpenter of a stack file has them: remove what overrides them under "
     "`charts.karpenter.values`."
 )
+_DEFINITIONS = "karpenter-crd"
+"""The chart of the definitions of Karpenter's objects."""
 _NAME = "Set `values.settings.clusterName` to the name of the cluster."
 _GATE = "Set `values.settings.featureGates.nodeOverlay: true`."
 
@@ -42,7 +44,11 @@ def _settings(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]
             continue
         urn = urn_of(release.source)
         overlays = inventory.of(Overlay, release.cluster)
-        wrong = [*_wrong(release, len(overlays), names), *_too_old(release, args.resources)]
+        wrong = [
+            *_wrong(release, len(overlays), names),
+            *_too_old(release, args.resources),
+            *_older_objects(release, inventory.of(Release, release.cluster)),
+        ]
         for said, fix in wrong:
             if fix:
                 yield f"{said} {Fix(_STACK_FILE, fix, fix).of(urn)}", urn
@@ -98,6 +104,32 @@ def _too_old(release: Release, resources: Sequence[PolicyResource]) -> Iterator[
                 f"Set the chart's version to {since} or later.",
             )
             return
+
+
+def _older_objects(release: Release, every: Sequence[Release]) -> Iterator[tuple[str, str]]:
+    """Definitions of Karpenter's objects that are older than what reads these.
+
+    They are to be of its own version: https://karpenter.sh/docs/upgrading/, read 2026-11-22. Of
+    patches of one minor version they are the same.
+    """
+    version = _minor(release)
+    for each in every:
+        own = _minor(each) if each.chart == _DEFINITIONS else None
+        if version is not None and own is not None and own < version:
+            yield (
+                (
+                    f"Karpenter of {release.source.name} is of version {release.version}, and the "
+                    f"definitions of its objects of {each.source.name} are of {each.version}. They "
+                    f"must be of the same, or the API server drops or refuses what it does not "
+                    f"know."
+                ),
+                f"Set the version of the chart {_DEFINITIONS} to {release.version}.",
+            )
+
+
+def _minor(release: Release) -> tuple[int, ...] | None:
+    found = None if release.version is UNKNOWN else parse_version(str(release.version))
+    return None if found is None else tuple(found[:2])
 
 
 def _needed(resources: Sequence[PolicyResource]) -> Iterator[tuple[str, str]]:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.props import each, given, is_known, peek
+from gpushare_policies.reading.roles import Roles
 from gpushare_policies.rule import StackRule, Unjudged
-from gpushare_policies.tokens import ROLE, ROLE_POLICY
+from gpushare_policies.tokens import (
+    POLICY_ATTACHMENT,
+    ROLE,
+    ROLE_ATTACHMENT,
+    ROLE_ATTACHMENTS,
+    ROLE_POLICY,
+)
 from gpushare_policies.words import Fix
 
 _POLICY = "aws:iam/policy:Policy"
@@ -37,12 +45,50 @@ _RIGHTS = Fix(
 )
 
 
+_ADMIN = re.compile(r".*:aws:policy/(job-function/)?AdministratorAccess(-[A-Za-z-]+)?")
+_OF_THE_CLUSTER = frozenset(("eks.amazonaws.com", "pods.eks.amazonaws.com"))
+"""Services that take roles for a cluster and for its pods."""
+_ATTACH = "Attach a policy that names what is needed."
+_LESS = Fix(_STACK_FILE, _ATTACH, _ATTACH)
+
+
 def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    yield from _administer(Roles(args.resources))
     for resource in args.resources:
         if resource.resource_type == ROLE:
             yield from _trusts(resource)
         elif resource.resource_type in (ROLE_POLICY, _POLICY) and not _is_of_nodes(resource):
             yield from _allows(resource)
+
+
+def _administer(roles: Roles) -> Iterator[tuple[str, str]]:
+    """Clusters and pods that are administrators; of nodes node-role-rights speaks."""
+    of_nodes = {role.urn for role in roles.of_nodes()}
+    for role in roles.resources:
+        if role.resource_type != ROLE or role.urn in of_nodes or not _is_of_the_cluster(role):
+            continue
+        for arn, resource in roles.policies(role):
+            if _ADMIN.fullmatch(arn):
+                yield (
+                    (
+                        f"The role {role.name}, which a cluster or its pods take, has {arn}. It "
+                        f"must have what is needed alone, or who gets at its credentials owns the "
+                        f"account. {_LESS.of(resource.urn)}"
+                    ),
+                    resource.urn,
+                )
+
+
+def _is_of_the_cluster(role: PolicyResource) -> bool:
+    """Whether EKS takes a role, or pods by Pod Identity or the cluster's identity provider."""
+    for statement in _statements(role, "assumeRolePolicy"):
+        principal = None if isinstance(statement, Unjudged) else statement.get("Principal")
+        if isinstance(principal, Mapping):
+            services = _OF_THE_CLUSTER.intersection(each(principal.get("Service")))
+            federated = each(principal.get("Federated"))
+            if services or any(_OF_EKS in str(provider) for provider in federated):
+                return True
+    return False
 
 
 def _trusts(role: PolicyResource) -> Iterator[tuple[str, str] | Unjudged]:
@@ -141,7 +187,14 @@ ROLES_BOUNDED = StackRule(
     "roles-bounded",
     "Roles in AWS must name who takes them, and what they may do.",
     check=_roles,
-    applies_to=(ROLE, ROLE_POLICY, _POLICY),
+    applies_to=(
+        ROLE,
+        ROLE_POLICY,
+        _POLICY,
+        ROLE_ATTACHMENT,
+        ROLE_ATTACHMENTS,
+        POLICY_ATTACHMENT,
+    ),
     severity=Severity.CRITICAL,
     fix=Fix(_STACK_FILE, f"{_TRUST.eks} {_RIGHTS.eks}", f"{_TRUST.raw} {_RIGHTS.raw}"),
 )

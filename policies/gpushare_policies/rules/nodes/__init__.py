@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from gpushare_policies.rules.nodes.ami_versions_pinned import AMI_VERSIONS_PINNED
 from gpushare_policies.rules.nodes.desired_size_left_alone import DESIRED_SIZE_LEFT_ALONE
 from gpushare_policies.rules.nodes.efa_in_one_zone import EFA_IN_ONE_ZONE
+from gpushare_policies.rules.nodes.gpu_ami_type_named import GPU_AMI_TYPE_NAMED
 from gpushare_policies.rules.nodes.gpu_launch_template_repair import GPU_LAUNCH_TEMPLATE_REPAIR
 from gpushare_policies.rules.nodes.gpu_launch_template_taints import GPU_LAUNCH_TEMPLATE_TAINTS
 from gpushare_policies.rules.nodes.gpu_launch_template_volume_size import (
     GPU_LAUNCH_TEMPLATE_VOLUME_SIZE,
 )
+from gpushare_policies.rules.nodes.gpu_node_types_alike import GPU_NODE_TYPES_ALIKE
 from gpushare_policies.rules.nodes.gpu_node_volume_size import GPU_NODE_VOLUME_SIZE
 from gpushare_policies.rules.nodes.gpu_nodes_tainted import GPU_NODES_TAINTED
 from gpushare_policies.rules.nodes.imdsv2_required import IMDSV2_REQUIRED
@@ -55,5 +57,7 @@ RULES: tuple[AnyRule, ...] = (
     NODE_CLASS_IMDSV2,
     NODE_CLASS_VOLUMES_ENCRYPTED,
     NODE_CLASS_VOLUME_SIZE,
+    GPU_AMI_TYPE_NAMED,
+    GPU_NODE_TYPES_ALIKE,
 )
 """The rules of this theme, a module each."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import PolicyResource, ResourceValidationArgs, Severity
 from pulumi_policy.proxy import UnknownValueError
 
+from eks_gpushare.inventory.scheduling import lasts
 from gpushare_policies.gpus import is_gpu_node_group
 from gpushare_policies.props import each, format_value, given, peek, read
 from gpushare_policies.rule import Rule
@@ -29,7 +30,10 @@ def keeps_out(effect: str) -> bool:
 
 
 def keeps_pods_out(props: Any) -> bool:
-    """Whether a node group or pool has a taint that pods without a toleration cannot pass."""
+    """Whether a node group or pool has a taint that pods without a toleration cannot pass.
+
+    One that nodes lose once they are ready keeps nobody out.
+    """
     unknown: UnknownValueError | None = None
     for taint in each(read(props, "taints")):
         try:
@@ -37,7 +41,7 @@ def keeps_pods_out(props: Any) -> bool:
         except UnknownValueError as error:
             unknown = error
             continue
-        if keeps_out(effect):
+        if keeps_out(effect) and lasts(str(peek(taint, "key") or "")):
             return True
     if unknown is not None:
         raise unknown

@@ -19,8 +19,8 @@ _MIG_CONFIG = "nvidia.com/mig.config"
 
 
 def _cut_by_mig_manager(args: ResourceValidationArgs | PolicyResource) -> bool:
-    # It reboots nodes, which repair takes for a broken GPU: there the stack file's own rules advise
-    # against repair.
+    # It reboots nodes, which repair takes for a broken GPU:
+    # https://docs.aws.amazon.com/eks/latest/userguide/node-health.html, read 2026-11-22.
     return any(key == _MIG_CONFIG for key in read(args.props, "labels") or ())
 
 
@@ -32,15 +32,29 @@ REPAIR = Fix(
 )
 
 
+_SET_NO_REPAIR = "Set `nodeRepairConfig: {enabled: false}`."
+_NO_REPAIR = Fix(
+    "Set `pools.<pool>.nodeRepair: false` in the stack file.",
+    _SET_NO_REPAIR,
+    _SET_NO_REPAIR,
+)
+
+
 def _repaired(args: ResourceValidationArgs) -> Iterator[str]:
     if is_gpu_node_group(args.props):
         yield from unrepaired(args)
 
 
 def unrepaired(args: ResourceValidationArgs | PolicyResource) -> Iterator[str]:
-    """What there is to say of GPU nodes that nobody repairs."""
+    """What there is to say of GPU nodes that nobody repairs, or that are not to be."""
     enabled = read(args.props, "nodeRepairConfig", "enabled")
-    if not is_true(enabled) and not _cut_by_mig_manager(args):
+    if is_true(enabled) and _cut_by_mig_manager(args):
+        yield (
+            f"Node repair of {args.name} is on, and MIG manager reboots its nodes to cut their "
+            f"GPUs. It must be off there: EKS takes a GPU that is away for ten minutes for broken "
+            f"and replaces the node. {_NO_REPAIR.of(args.urn)}"
+        )
+    elif not is_true(enabled) and not _cut_by_mig_manager(args):
         yield (
             f"Node repair of the GPU nodes of {args.name} is {format_value(enabled)}. It must be "
             f"on, so that EKS replaces a node whose GPU has failed. {REPAIR.of(args.urn)}"
@@ -49,7 +63,7 @@ def unrepaired(args: ResourceValidationArgs | PolicyResource) -> Iterator[str]:
 
 NODE_REPAIR_ON = Rule(
     "node-repair-on",
-    "EKS must repair GPU nodes whose GPU has failed.",
+    "EKS must repair GPU nodes whose GPU has failed, but for those that MIG manager reboots.",
     checks={NODE_GROUP: _repaired},
     level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.props import each, is_known, peek
+from gpushare_policies.reading.roles import Roles, named_by, names_of, used_by
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule, Unjudged, security_hub
 from gpushare_policies.tokens import (
+    ACCESS_ENTRY,
     NODE_GROUP,
     POLICY,
     POLICY_ATTACHMENT,
@@ -50,89 +51,6 @@ def too_much(arn: str) -> bool:
     return bool(is_of_aws) and bool(_TOO_MUCH.fullmatch(path.rpartition("/")[2]))
 
 
-_OF_NODES = re.compile(r".*:policy/AmazonEKSWorkerNode(Minimal)?Policy")
-"""What a role of nodes has and no other needs."""
-
-
-class _Attachment:
-    """A resource that gives roles policies; each of its properties is read once for all roles.
-
-    What cannot be read is refused anew each time, so that every role hears of it.
-    """
-
-    def __init__(self, resource: PolicyResource) -> None:
-        self.resource = resource
-        self._key = _NAMING[resource.resource_type]
-
-    @cached_property
-    def arns(self) -> list[str]:
-        """The policies that the roles get."""
-        props = self.resource.props
-        if self.resource.resource_type == ROLE_ATTACHMENTS:
-            return [str(arn) for arn in each(peek(props, "policyArns"))]
-        return [str(peek(props, "policyArn") or "")]
-
-    @cached_property
-    def used(self) -> frozenset[str]:
-        """The URNs of the roles that its property comes from."""
-        return _used(self.resource, self._key)
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The roles as they are named."""
-        return _named(self.resource, self._key)
-
-
-_NAMING = {ROLE_ATTACHMENT: "role", ROLE_ATTACHMENTS: "roleName", POLICY_ATTACHMENT: "roles"}
-"""The property that names the roles."""
-
-
-class _Stack:
-    """The resources of a stack, and those that give roles policies."""
-
-    def __init__(self, resources: Sequence[PolicyResource]) -> None:
-        self.resources = resources
-        self.attachments = [_Attachment(one) for one in resources if one.resource_type in _NAMING]
-        self.inline = [one for one in resources if one.resource_type == ROLE_POLICY]
-
-    def roles(self) -> Iterator[PolicyResource]:
-        """The roles of nodes: a node group names them, or they have the policy of nodes."""
-        groups = [one for one in self.resources if one.resource_type == NODE_GROUP]
-        named = {urn for group in groups for urn in _used(group, "nodeRoleArn")}
-        arns = {peek(group.props, "nodeRoleArn") for group in groups} - {None}
-        for role in self.resources:
-            if role.resource_type == ROLE and (
-                role.urn in named
-                or peek(role.props, "arn") in arns
-                or any(_OF_NODES.fullmatch(arn) for arn, _ in self.policies(role))
-            ):
-                yield role
-
-    def policies(self, role: PolicyResource) -> Iterator[tuple[str, PolicyResource]]:
-        """The managed policies of a role, with the resource that attaches each."""
-        for arn in each(peek(role.props, "managedPolicyArns")):
-            yield str(arn), role
-        names = _names(role)
-        for attachment in self.attachments:
-            arns = attachment.arns
-            if role.urn in attachment.used or attachment.names & names:
-                yield from ((arn, attachment.resource) for arn in arns)
-
-
-def _names(role: PolicyResource) -> frozenset[str]:
-    return frozenset(
-        str(value) for key in ("name", "id", "arn") if (value := peek(role.props, key))
-    )
-
-
-def _used(resource: PolicyResource, key: str) -> frozenset[str]:
-    return frozenset(found.urn for found in resource.property_dependencies.get(key, []))
-
-
-def _named(resource: PolicyResource, key: str) -> frozenset[str]:
-    return frozenset(str(name) for name in each(peek(resource.props, key)))
-
-
 def allows_everything(document: Any) -> bool:
     """Whether a policy document allows every action on everything."""
     try:
@@ -148,7 +66,7 @@ def allows_everything(document: Any) -> bool:
     )
 
 
-def _judge(role: PolicyResource, stack: _Stack) -> Iterator[tuple[str, str] | Unjudged]:
+def _judge(role: PolicyResource, stack: Roles) -> Iterator[tuple[str, str] | Unjudged]:
     for arn, resource in stack.policies(role):
         if too_much(arn):
             yield _message(role, arn, resource.urn), resource.urn
@@ -160,7 +78,7 @@ def _judge(role: PolicyResource, stack: _Stack) -> Iterator[tuple[str, str] | Un
             yield _message(role, what, role.urn), role.urn
     for resource in stack.inline:
         if allows_everything(peek(resource.props, "policy")) and (
-            role.urn in _used(resource, "role") or _named(resource, "role") & _names(role)
+            role.urn in used_by(resource, "role") or named_by(resource, "role") & names_of(role)
         ):
             yield _message(role, what, resource.urn), resource.urn
 
@@ -197,8 +115,8 @@ def _message(role: PolicyResource, what: str, urn: str) -> str:
 
 
 def _rights(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
-    stack = _Stack(args.resources)
-    yield from over_each(stack.roles(), lambda role: _judge(role, stack))
+    stack = Roles(args.resources)
+    yield from over_each(stack.of_nodes(), lambda role: _judge(role, stack))
 
 
 NODE_ROLE_RIGHTS = StackRule(
@@ -212,6 +130,7 @@ NODE_ROLE_RIGHTS = StackRule(
         POLICY_ATTACHMENT,
         ROLE_POLICY,
         NODE_GROUP,
+        ACCESS_ENTRY,
     ),
     unseen="roles and policies of other stacks, and permissions boundaries.",
     severity=Severity.HIGH,

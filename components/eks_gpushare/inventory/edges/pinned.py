@@ -1,0 +1,127 @@
+"""Pods that ask for no GPU and select nodes of pools: placeholders, caches, sidecars apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.items import PART_OF_POD, Nodes, Workload
+from eks_gpushare.inventory.nodes import NodeKind
+from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import requests_of
+from eks_gpushare.inventory.scheduling import landing, lasting, with_extended_tolerations
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.sharing.labels import OWN_PREFIX, POOL_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import NodeTaint
+    from eks_gpushare.inventory.problem import Judgement
+
+PINNED = Rule(
+    "GPU1118",
+    "error",
+    "Pods that select nodes by a label can be on such nodes.",
+    "They stay Pending: no node has the label, or those that have it keep them off by a taint. "
+    "EKS adds tolerations of GPUs only to pods that ask for some.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+)
+
+
+@edge(PINNED)
+def pinned(inventory: Inventory) -> Iterator[Judgement]:
+    """Those that ask for GPUs are held against what nodes advertise."""
+    for cluster in inventory.clusters():
+        every = [
+            NodeKind(nodes, None)
+            for nodes in inventory.of(Nodes, cluster)
+            if nodes.provisioner not in ("byHand", "autoMode")
+        ]
+        for workload in inventory.of(Workload, cluster):
+            if workload.kind in (PART_OF_POD, "DaemonSet") or not every:
+                continue
+            selector = at(workload.spec, "nodeSelector")
+            if selector and not at(workload.spec, "nodeName") and not any(requests_of(workload)):
+                yield from _of(inventory, workload, selector, every)
+
+
+def _of(
+    inventory: Inventory, workload: Workload, selector: Any, every: Sequence[NodeKind]
+) -> Iterator[Judgement]:
+    if has_unknown(selector) or has_unknown(at(workload.spec, "tolerations")):
+        yield NotSeen(PINNED, workload.source, f"the nodes that {workload.source.name} selects")
+        return
+    wanted = {str(key): str(text(value)) for key, value in pairs(selector)}
+    own = {key: value for key, value in wanted.items() if _is_set(key, every)}
+    meant = [each for each in every if own and all(each.label(key) == own[key] for key in own)]
+    if meant:
+        yield from _kept_off(inventory, workload, wanted, meant)
+        return
+    ours = {key: value for key, value in wanted.items() if key.startswith(OWN_PREFIX)}
+    nowhere = {key: value for key, value in ours.items() if not _may_have(key, value, every)}
+    if nowhere and inventory.complete and _is_set(POOL_LABEL, every):
+        yield _nowhere(workload, nowhere, every)
+
+
+def _is_set(key: str, every: Sequence[NodeKind]) -> bool:
+    """Whether some nodes here set a label themselves, so that it is a label of these."""
+    return any(each.nodes.labels is not UNKNOWN and key in each.nodes.labels for each in every)
+
+
+def _may_have(key: str, value: str, every: Sequence[NodeKind]) -> bool:
+    return any(each.label(key) in (value, UNKNOWN) for each in every)
+
+
+def _kept_off(
+    inventory: Inventory, workload: Workload, wanted: dict[str, str], meant: Sequence[NodeKind]
+) -> Iterator[Problem]:
+    """By all nodes here that have the labels; of files, others may have them too."""
+    spec = with_extended_tolerations(workload.spec)
+    found = [landing(spec, lasting(each.nodes.taints), each.label) for each in meant]
+    if not all(each.taints for each in found):
+        return
+    nodes, taints = meant[0].nodes, tuple(dict.fromkeys(found[0].taints))
+    where = (*workload.spec_path, "tolerations")
+    missing = [_toleration(each) for each in taints]
+    edits = (
+        tuple(Edit("append", where, each) for each in missing)
+        if items(at(workload.spec, "tolerations"))
+        else (Edit("set", where, missing),)
+    )
+    listed = ", ".join(f"{key}={value}" for key, value in wanted.items())
+    added = ", ".join(
+        "{" + ", ".join(f"{key}: {value}" for key, value in each.items()) + "}" for each in missing
+    )
+    yield Problem(
+        PINNED,
+        workload.source,
+        where,
+        f"{at_start(workload.source.name)} selects nodes with {listed} and does not tolerate the "
+        f"taint {taints[0]} of {nodes.source.name}, which are such.",
+        f"Add {added} to its tolerations.",
+        None if inventory.complete else "warning",
+        edits,
+    )
+
+
+def _toleration(taint: NodeTaint) -> dict[str, Any]:
+    return {"key": taint.key, "operator": "Exists", "effect": taint.effect}
+
+
+def _nowhere(workload: Workload, nowhere: dict[str, str], every: Sequence[NodeKind]) -> Problem:
+    pools = [each.label(POOL_LABEL) for each in every]
+    listed = ", ".join(dict.fromkeys(str(each) for each in pools if each not in (None, UNKNOWN)))
+    key, value = next(iter(nowhere.items()))
+    return Problem(
+        PINNED,
+        workload.source,
+        (*workload.spec_path, "nodeSelector", key),
+        f"{at_start(workload.source.name)} selects nodes with {key}={value}, and none has that "
+        f"label; {POOL_LABEL} is one of {listed}.",
+        "Select a pool that is there.",
+    )

@@ -1,0 +1,64 @@
+"""Rules about the namespaces that a stack makes, for what runs in its cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing import warm_room
+from eks_gpushare.sharing.workloads import DEFAULT_NAMESPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.config.environment import Environment
+    from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.rules.context import Context
+
+MADE_TWICE = Rule(
+    "GPU735",
+    "error",
+    "A namespace is made for one thing.",
+    "The second Namespace of the name cannot be made: the update ends there.",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/",
+    not_alone="A component knows no namespace but its own.",
+)
+
+_OF_MANAGERS = {"devicePlugin": "nvidia-device-plugin", "gpuOperator": "gpu-operator"}
+_THERE = ("kube-system", "default")
+_MOVE = "Use another one."
+
+
+@check(Scope.ENVIRONMENT, MADE_TWICE)
+def made_once(ctx: Context) -> Iterator[Finding]:
+    seen: dict[str, str] = {}
+    for at, namespace, what in _made(ctx.environment):
+        if namespace in seen and at is not None:
+            fix = _MOVE if at[0] != "workloads" else f"{_MOVE[:-1]}, or set createNamespace: false."
+            message = f"{namespace} is made for {seen[namespace]} already."
+            yield MADE_TWICE.finding(at, message, fix)
+        seen.setdefault(namespace, what)
+
+
+def _made(environment: Environment) -> Iterator[tuple[FieldPath | None, str, str]]:
+    """Namespaces with the key that names each, if it has no other rule, and what they are for."""
+    if any(pool.warm is not None for pool in environment.pools.values()):
+        yield None, warm_room.NAMESPACE, "warm room"
+    stack, karpenter = environment.gpu_stack, environment.karpenter
+    of_stack = stack.namespace or _OF_MANAGERS[stack.manager]
+    yield ("gpuStack", "namespace"), of_stack, "the GPU stack"
+    if karpenter is not None and karpenter.install and karpenter.namespace not in _THERE:
+        yield ("karpenter", "namespace"), karpenter.namespace, "Karpenter"
+    if environment.keda is not None and environment.keda.install:
+        yield ("keda", "namespace"), environment.keda.namespace, "KEDA"
+    autoscaler = environment.cluster_autoscaler
+    if autoscaler is not None and autoscaler.namespace not in _THERE:
+        yield None, autoscaler.namespace, "Cluster Autoscaler"
+    own: set[str] = set()
+    for name, workload in (environment.workloads or {}).items():
+        namespace = workload.namespace
+        if not workload.create_namespace or namespace in {DEFAULT_NAMESPACE, *own}:
+            continue
+        own.add(namespace)
+        yield ("workloads", name, "namespace"), namespace, "workloads"

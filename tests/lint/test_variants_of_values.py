@@ -1,0 +1,81 @@
+"""Which values of a chart are chosen together, and what holds of all choices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from inventory_of import nodes, plugin, pods
+
+from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint.rules.files import NOT_READ
+from eks_gpushare.lint.variants import MOST, agreed, variants
+
+
+def loose(number: int, **more: Any) -> Release:
+    return plugin({"n": number}, name=UNKNOWN, namespace=UNKNOWN, **more)
+
+
+def chosen(*items: Any) -> list[list[Any]]:
+    return [[each.values for each in one if isinstance(each, Release)] for one in variants(items)]
+
+
+def test_without_charts_there_is_one_choice() -> None:
+    assert variants([nodes(), pods()]) == [(nodes(), pods())]
+    assert variants([]) == [()]
+
+
+def test_values_of_no_release_are_one_or_the_other() -> None:
+    installed = plugin({"n": 0})
+
+    assert chosen(loose(1), loose(2)) == [[{"n": 1}], [{"n": 2}]]
+    assert chosen(loose(1), installed) == [[{"n": 1}], [{"n": 0}]]
+    assert chosen(installed, plugin({"n": 9}, name="b")) == [[{"n": 0}, {"n": 9}]]
+    assert chosen(loose(1)) == [[{"n": 1}]]
+
+
+@pytest.mark.parametrize(
+    ("node_groups", "workloads", "count"),
+    [
+        (0, 5000, MOST),
+        (1, 1, MOST),
+        (50, 10, 7),
+        (50, 20, 3),
+        (50, 100, 1),
+        (1999, 1, 2),
+        (3999, 1, 1),
+    ],
+)
+def test_of_many_nodes_and_workloads_there_are_fewer_choices(
+    node_groups: int, workloads: int, count: int
+) -> None:
+    items = [*[nodes()] * node_groups, *[pods()] * workloads, *map(loose, range(MOST + 1))]
+
+    assert len(variants(items)) == count
+
+
+def test_values_go_to_the_release_that_does_not_say_its_own() -> None:
+    waiting = plugin(UNKNOWN, namespace="gpu", version="1", over={"m": 2}, cluster="c")
+
+    (one,) = variants([loose(1), waiting])
+    (release,) = (each for each in one if isinstance(each, Release))
+    assert release.values == {"n": 1, "m": 2}
+    assert (release.version, release.namespace, release.cluster) == ("1", "gpu", "c")
+    (one,) = variants([loose(1, version="2"), waiting])
+    (release,) = (each for each in one if isinstance(each, Release))
+    assert release.version == "2"
+    bare = plugin(UNKNOWN, namespace="gpu")
+    assert chosen(loose(1), bare) == [[{"n": 1}]]
+    assert chosen(waiting, plugin({"n": 3}, name="b")) == [[UNKNOWN, {"n": 3}]]
+
+
+def test_what_one_choice_says_holds_if_all_do_or_if_it_is_about_the_choice() -> None:
+    a, b = loose(1), loose(2)
+    one, other = (Problem(NOT_READ, Source("it"), (), text, "fix") for text in ("one", "other"))
+    unseen = NotSeen(NOT_READ, Source("it"), "what")
+
+    assert agreed([((a,), [one]), ((b,), [])]) == [one]  # of the documents that are chosen
+    assert agreed([((a,), [one, other, unseen])]) == [one, other, unseen]
+    assert agreed([((), [one, other, unseen]), ((), [unseen, one])]) == [one, unseen]
