@@ -313,3 +313,43 @@ def test_a_file_of_values_beside_those_of_a_helmfile() -> None:
 
 def test_a_release_that_is_not_installed_is_none() -> None:
     assert ("a.yaml", "GPU1036") not in found(a_yaml=HELMFILE % "mixd" + "    installed: false\n")
+
+
+DAEMONS = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: plugin, namespace: gpu}
+spec:
+  selector: {matchLabels: {name: plugin}}
+  template:
+    metadata: {labels: {name: plugin}}
+    spec:
+      containers:
+        - name: plugin
+          image: nvcr.io/nvidia/k8s-device-plugin:v0.20.0
+          args: ["--config-file=/etc/plugin/%s"]
+          volumeMounts: [{name: config, mountPath: /etc/plugin}]
+      volumes: [{name: config, configMap: {name: shares}}]
+"""
+OVERLAY = """\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+namespace: gpu
+resources: [../base]
+configMapGenerator:
+  - {name: shares, behavior: merge, literals: ["%s=version: v1"]}
+"""
+
+
+@pytest.mark.parametrize(("added", "expected"), [("more", False), ("other", True)])
+def test_an_overlay_adds_keys_to_a_map_of_its_base(added: str, expected: bool) -> None:
+    base = (GENERATED % "4") + "resources: [plugin.yaml]\n"
+    files = {
+        "base/kustomization.yaml": base,
+        "base/plugin.yaml": DAEMONS % "more",
+        "overlay/kustomization.yaml": OVERLAY % added,
+    }
+    reports = lint_files([GivenFile(name, text) for name, text in files.items()])
+    codes = [each.code for report in reports for each in report.findings]
+
+    assert ("GPU1128" in codes) is expected

@@ -279,7 +279,8 @@ def _generated(document: Document) -> Iterator[ConfigMap]:
             source=Source(f"the ConfigMap {name}", document, ("configMapGenerator", index)),
             name=name,
             namespace=space,
-            data=data,
+            # Of a file of variables the keys are not known.
+            data=UNKNOWN if each.get("envs") or each.get("env") else data,
         )
 
 
