@@ -131,6 +131,7 @@ RIGHT: dict[str, tuple[Item, ...]] = {
     "a file of the host": (
         daemon({"hostPath": {"path": "/etc"}}, args=["--config-file=/config/plugin.yaml"]),
     ),
+    "a key that an overlay adds": (daemon(of_map("shares"), **FILE), shares(x=""), shares(any="")),
     "may be missing": (daemon(of_map("shares", optional=True)),),
     "its items may be missing": (
         daemon(of_map("shares", optional=True, items=[{"key": "b", "path": "b"}])),

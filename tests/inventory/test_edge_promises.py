@@ -188,8 +188,11 @@ def test_fewer_than_there_are_cost_and_do_not_stop() -> None:
 
 def test_what_is_not_known_is_said() -> None:
     assert codes(pool(), RENAMED, overlay(UNKNOWN, OF_TYPE)) == ["?GPU1140"]
-    family = one("karpenter.k8s.aws/instance-family", "g5")
-    assert codes(pool(), RENAMED, overlay(FOUR, family)) == ["?GPU1140"]
+    bandwidth = one("karpenter.k8s.aws/instance-network-bandwidth", "2500")
+    assert codes(pool(), RENAMED, overlay(FOUR, bandwidth)) == ["?GPU1140"]
+    assert (
+        codes(pool(), RENAMED, overlay(FOUR, one("karpenter.k8s.aws/instance-family", "g5"))) == []
+    )
     assert codes(nodes(labels=PRESENT, promised=UNKNOWN), sliced()) == ["?GPU1140"]
 
 

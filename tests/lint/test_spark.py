@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.lint.readers.kubernetes import KubernetesReader
 
 NODES = """\
 apiVersion: karpenter.sh/v1
@@ -166,3 +170,14 @@ def test_a_container_that_debugs_sees_no_device_by_hand(value: str, found: list[
 """
 
     assert codes(POD % "" + debugging) == found
+
+
+@pytest.mark.parametrize("part", ["sparkConf", "executor", "nodeSelector", "spec"])
+def test_what_a_template_fills_in_is_not_known(part: str) -> None:
+    text = APPLICATION % (CONF, f"{{{GPU}, {TOLERATED}}}")
+    value = yaml.safe_load(text)
+    holder = value if part == "spec" else value["spec"]
+    holder[part] = UNKNOWN
+    document = Document("app.yaml", value, lambda _: Position(1, 1))
+
+    assert list(KubernetesReader().read(document).judgements) == []

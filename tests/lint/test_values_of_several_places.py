@@ -237,3 +237,119 @@ def test_a_configuration_that_is_a_literal_is_read() -> None:
     assert ("kustomization.yaml", "GPU1021") in found(
         kustomization_yaml=wrong, release_yaml=INSTALLED % "any"
     )
+
+
+K3S = """\
+apiVersion: helm.cattle.io/v1
+kind: HelmChart
+metadata: {name: nvdp, namespace: kube-system}
+spec:
+  chart: nvidia-device-plugin
+  targetNamespace: gpu
+  valuesContent: |-
+    gfd: {enabled: true}
+    migStrategy: none
+  set: {migStrategy: %s}
+"""
+SETS = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: nvdp, namespace: argocd}
+spec:
+  generators: [{list: {elements: [{cluster: a}]}}]
+  template:
+    spec:
+      destination: {namespace: gpu}
+      source:
+        chart: nvidia-device-plugin
+        helm: {valuesObject: {migStrategy: %s}}
+"""
+INFLATED = """\
+apiVersion: builtin
+kind: HelmChartInflationGenerator
+metadata: {name: nvdp}
+name: nvidia-device-plugin
+releaseName: nvdp
+namespace: gpu
+valuesInline: {migStrategy: %s}
+"""
+HELMFILE = """\
+releases:
+  - name: nvdp
+    namespace: gpu
+    chart: nvdp/nvidia-device-plugin
+    values:
+      - gfd: {enabled: true}
+      - migStrategy: %s
+"""
+BY_SET = """\
+releases:
+  - name: nvdp
+    namespace: gpu
+    chart: nvdp/nvidia-device-plugin
+    set: [{name: migStrategy, value: %s}]
+"""
+
+
+@pytest.mark.parametrize("text", [K3S, SETS, INFLATED, HELMFILE, BY_SET])
+def test_other_tools_that_install_charts(text: str) -> None:
+    assert found(a_yaml=text % "mixed") == []
+    assert found(a_yaml=text % "mixd") == [("a.yaml", "GPU1036")]
+
+
+def test_the_place_of_a_value_is_its_own() -> None:
+    (report,) = lint_files([GivenFile("helmfile.yaml", HELMFILE % "mixd")])
+    (position,) = [each.position for each in report.found if each.finding.code == "GPU1036"]
+
+    assert position is not None
+    assert position.line == HELMFILE.splitlines().index("      - migStrategy: %s") + 1
+
+
+def test_a_file_of_values_beside_those_of_a_helmfile() -> None:
+    text = HELMFILE.replace("- gfd: {enabled: true}", "- values/%s.yaml")
+
+    assert [code for _, code in found(a_yaml=text % ("gpu", "mixd"))].count("GPU1036") == 1
+
+
+def test_a_release_that_is_not_installed_is_none() -> None:
+    assert ("a.yaml", "GPU1036") not in found(a_yaml=HELMFILE % "mixd" + "    installed: false\n")
+
+
+DAEMONS = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: plugin, namespace: gpu}
+spec:
+  selector: {matchLabels: {name: plugin}}
+  template:
+    metadata: {labels: {name: plugin}}
+    spec:
+      containers:
+        - name: plugin
+          image: nvcr.io/nvidia/k8s-device-plugin:v0.20.0
+          args: ["--config-file=/etc/plugin/%s"]
+          volumeMounts: [{name: config, mountPath: /etc/plugin}]
+      volumes: [{name: config, configMap: {name: shares}}]
+"""
+OVERLAY = """\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+namespace: gpu
+resources: [../base]
+configMapGenerator:
+  - {name: shares, behavior: merge, literals: ["%s=version: v1"]}
+"""
+
+
+@pytest.mark.parametrize(("added", "expected"), [("more", False), ("other", True)])
+def test_an_overlay_adds_keys_to_a_map_of_its_base(added: str, expected: bool) -> None:
+    base = (GENERATED % "4") + "resources: [plugin.yaml]\n"
+    files = {
+        "base/kustomization.yaml": base,
+        "base/plugin.yaml": DAEMONS % "more",
+        "overlay/kustomization.yaml": OVERLAY % added,
+    }
+    reports = lint_files([GivenFile(name, text) for name, text in files.items()])
+    codes = [each.code for report in reports for each in report.findings]
+
+    assert ("GPU1128" in codes) is expected

@@ -11,6 +11,7 @@ from eks_gpushare.inventory.bottlerocket import own_plugin
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.type_labels import AUTO_MODE, KARPENTER, facts_of
 from eks_gpushare.inventory.values import text
 from eks_gpushare.sharing.labels import OPERANDS_LABEL, OWNED_PREFIXES
 
@@ -30,6 +31,8 @@ NVIDIA = "nvidia.com/"
 _FAMILY = re.compile(r"(p[0-9]|g[0-9])(?!ad)[a-z0-9-]*\.[a-z0-9-]+")
 _FEATURES = ("feature.node.kubernetes.io/", NVIDIA)
 _KNOWN = {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
+_BY_TYPE = {"karpenter": KARPENTER, "autoMode": AUTO_MODE}
+"""What begins the labels by which these tell of a node's type."""
 _TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _ARCH_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
 _OF_OTHERS = (
@@ -106,8 +109,11 @@ class NodeKind:
         if self.type is not None:
             found |= dict.fromkeys(_TYPE_LABELS, self.type.name)
             found |= dict.fromkeys(_ARCH_LABELS, self.type.arch)
-        if self.nodes.provisioner == "karpenter":
+        prefix = _BY_TYPE.get(self.nodes.provisioner)
+        if prefix is not None:
             found["karpenter.sh/nodepool"] = self.nodes.name
+            facts = {} if self.type is None else facts_of(self.type)
+            found |= {f"{prefix}{key}": value for key, value in facts.items() if value}
         return found
 
 

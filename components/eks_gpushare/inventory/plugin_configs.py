@@ -107,15 +107,28 @@ def configs_of(inventory: Inventory, release: Release) -> Configs | None:
     return Configs(release, name, documents, default, fallbacks)
 
 
-def find_map(inventory: Inventory, release: Release, name: Maybe[str]) -> ConfigMap | None:
-    """The ConfigMap that a release means, in its namespace."""
+def find_map(inventory: Inventory, user: Release | Workload, name: Maybe[str]) -> ConfigMap | None:
+    """The ConfigMap that a release or pods mean, in their namespace.
+
+    Where several have the name, as of a base and of an overlay that adds keys to it, it has the
+    keys of all.
+    """
     if name is UNKNOWN:
         return None
-    for each in inventory.of(ConfigMap, release.cluster):
-        same = UNKNOWN in (each.namespace, release.namespace) or each.namespace == release.namespace
-        if each.name == name and same:
-            return each
-    return None
+    found = [
+        each
+        for each in inventory.of(ConfigMap, user.cluster)
+        if each.name == name
+        and (UNKNOWN in (each.namespace, user.namespace) or each.namespace == user.namespace)
+    ]
+    if len(found) <= 1:
+        return found[0] if found else None
+    data: dict[str, Any] = {}
+    for each in found:
+        if each.data is UNKNOWN:
+            return replace(found[0], data=UNKNOWN)
+        data = {**each.data, **data}
+    return replace(found[0], data=data)
 
 
 def config_for(configs: Configs, kind: NodeKind) -> PluginConfig | None:

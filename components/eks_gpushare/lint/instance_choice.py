@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import operator
 import re
-from string import digits
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.source import UNKNOWN, Unknown
+from eks_gpushare.inventory.type_labels import PREFIXES, facts_of
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.plain import items, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from eks_gpushare.catalog.instances import InstanceType
     from eks_gpushare.inventory.source import Maybe
 
 TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 """Labels whose value is the name of an instance type."""
-_PREFIXES = ("karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-")
 _GPU_KEYS = ("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory")
 _GPU_CATEGORIES = frozenset("gp")
 _NUMBER = re.compile("[0-9]+")
@@ -63,7 +61,7 @@ def chosen_types(requirements: Any) -> Maybe[tuple[str, ...]]:
 def _asks_for_gpus(requirement: Any) -> bool:
     """Whether a requirement leaves none, or hardly any, but GPU types."""
     key, how = at(requirement, "key"), at(requirement, "operator")
-    if not isinstance(key, str) or not key.startswith(_PREFIXES):
+    if not isinstance(key, str) or not key.startswith(PREFIXES):
         return False
     word = key.partition("instance-")[2]
     if word in _GPU_KEYS:
@@ -80,33 +78,14 @@ def _asks_for_gpus(requirement: Any) -> bool:
 def _allowed(name: str, requirements: Iterable[Any]) -> bool:
     found = gpu_instance_types().get(name)
     # Of others nothing is known.
-    return found is None or all(_fits(each, _facts(found)) for each in requirements)
-
-
-def _facts(found: InstanceType) -> dict[str, str]:
-    """Karpenter's labels of a type, by what follows their prefix."""
-    family, _, size = found.name.partition(".")
-    generation = next((each for each in family if each in digits), "")
-    made = {
-        "family": family,
-        "size": size,
-        "category": family[0],
-        "generation": generation,
-        "cpu": str(found.vcpus),
-        "gpu-manufacturer": "nvidia",
-        "gpu-count": "" if found.api_gpu_count is None else str(found.api_gpu_count),
-        "arch": found.arch,
-    }
-    if found.gpu is not None:
-        made["gpu-name"] = found.gpu.model.lower().replace(" ", "-")
-    return made
+    return found is None or all(_fits(each, facts_of(found)) for each in requirements)
 
 
 def _fits(requirement: Any, facts: dict[str, str]) -> bool:
     key, how = at(requirement, "key"), at(requirement, "operator")
     if key == "kubernetes.io/arch":
         have: str | None = facts["arch"]
-    elif isinstance(key, str) and key.startswith(_PREFIXES):
+    elif isinstance(key, str) and key.startswith(PREFIXES):
         have = facts.get(key.partition("instance-")[2])
     else:
         return True

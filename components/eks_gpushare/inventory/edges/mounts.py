@@ -13,7 +13,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import ConfigMap, Release, Workload
 from eks_gpushare.inventory.places import value_place
-from eks_gpushare.inventory.plugin_configs import file_of_map, plugin_settings
+from eks_gpushare.inventory.plugin_configs import file_of_map, find_map, plugin_settings
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import containers
@@ -181,7 +181,7 @@ def _judged(inventory: Inventory, item: Workload | Release, use: _Use) -> Iterat
         return
     maps = inventory.of(ConfigMap, item.cluster)
     here = [each for each in maps if _same(each.namespace, item.namespace)]
-    found = next((each for each in here if each.name == name), None)
+    found = find_map(inventory, item, name)
     if found is not None:
         yield from _keys(item, use, found)
     elif any(each.name is UNKNOWN for each in here):

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs
-from eks_gpushare.lint.readers.values import mapping, whole
+from eks_gpushare.lint.plain import mapping
+from eks_gpushare.lint.readers.values import whole
 from eks_gpushare.lint.rules.kubernetes import NO_VENDOR
 
 if TYPE_CHECKING:

@@ -85,23 +85,22 @@ def elsewhere(document: Document) -> Iterator[Problem]:
         spec = at(value, "spec", "chart", "spec") or at(value, "spec", "chart")
         if chart_named(at(spec, "chart") or at(spec, "name")) and at(value, "spec", "values"):
             sources = ", ".join(_source(each) for each in items(at(value, "spec", "valuesFrom")))
-            place = ("spec", "valuesFrom")
-            yield from _told(document, place, sources, at(value, "spec", "values"))
+            yield from _told(document, ("spec", "valuesFrom"), sources, at(value, "spec", "values"))
     elif kind == "Application":
         for place in _argo_places(value):
             helm = at(value, *place, "helm")
             own = at(helm, "valuesObject") or at(helm, "values") or at(helm, "parameters")
             files = ", ".join(str(each) for each in items(at(helm, "valueFiles")))
-            named = chart_named(at(value, *place, "chart") or at(value, *place, "path"))
-            if named and own:
+            chart = chart_named(at(value, *place, "chart") or at(value, *place, "path"))
+            if chart and own:
                 yield from _told(document, (*place, "helm", "valueFiles"), files, own)
     else:
         for index, each in mappings(value.get("helmCharts")):
             inline = each.get("valuesInline")
             if chart_named(each.get("name")) and inline and not isinstance(inline, Layered):
-                files = [each.get("valuesFile"), *items(each.get("additionalValuesFiles"))]
-                listed = ", ".join(str(one) for one in files if one)
-                if each.get("valuesMerge") != "replace" or len(files) > 1:
+                named = [each.get("valuesFile"), *items(each.get("additionalValuesFiles"))]
+                listed = ", ".join(str(one) for one in named if one)
+                if each.get("valuesMerge") != "replace" or len(named) > 1:
                     yield from _told(document, ("helmCharts", index, "valuesFile"), listed, inline)
 
 

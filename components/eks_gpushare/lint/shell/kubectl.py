@@ -13,6 +13,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.plain import EFFECTS, kubernetes_effect
 from eks_gpushare.lint.rules.shell import BAD_TAINT, BY_HAND
 from eks_gpushare.lint.shell.flags import sorted_words
+from eks_gpushare.lint.shell.said import placed_document
 from eks_gpushare.lint.shell.words import GAP, known
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 _SWITCHES: Final = frozenset(
     ("overwrite", "all", "list", "dry-run", "server-side", "force-conflicts", "recursive", "force",
-     "A", "all-namespaces", "wait")
+     "A", "all-namespaces", "wait", "rm", "i", "t", "stdin", "tty", "attach", "quiet", "q",
+     "command", "privileged")
 )  # fmt: skip
 _SHORT: Final = {
     "n": "namespace", "f": "filename", "l": "selector", "p": "patch", "o": "output",
@@ -51,6 +53,8 @@ def kubectl(words: Sequence[Word], said: Said) -> None:
             _config_map(line, at, said)
         case ["patch", kind, *_] if kind.lower().startswith("clusterpolic"):
             _patch(line, at, said)
+        case ["run", _, *_]:
+            _run(line, at, said)
         case _:
             pass
 
@@ -180,6 +184,30 @@ def _config_map(line: Line, at: Position, said: Said) -> None:
     source = said.source(f"the ConfigMap{called}", at, places)
     namespace = "default" if given is None else given.value
     said.items.append(ConfigMap(source=source, name=name, namespace=namespace, data=data))
+
+
+def _run(line: Line, at: Position, said: Said) -> None:
+    """A pod that a command runs, where it says more of it than its image."""
+    overrides = line.last("overrides")
+    if overrides is None or GAP in overrides.text:
+        return
+    try:
+        given = json.loads(overrides.text)
+    except ValueError:
+        return
+    spec = given.get("spec") if isinstance(given, dict) else None
+    if not isinstance(spec, dict):
+        return
+    name, image, namespace = line.plain[1], line.last("image"), line.last("namespace")
+    own = {"name": name.value, "image": UNKNOWN if image is None else image.value}
+    metadata = {"name": name.value} | ({} if namespace is None else {"namespace": namespace.value})
+    whole = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [own], **spec},
+    }
+    said.inner.append(placed_document(said.file, whole, at, {("spec",): overrides.position}))
 
 
 def _patch(line: Line, at: Position, said: Said) -> None:
