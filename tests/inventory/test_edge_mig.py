@@ -21,7 +21,7 @@ from inventory_of import (
     said,
 )
 
-from eks_gpushare.inventory.edges import mig
+from eks_gpushare.inventory.edges import configs, mig
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
@@ -380,7 +380,7 @@ def test_the_layouts_are_in_the_namespace_of_mig_manager() -> None:
 
     (found,) = problems(nodes(), release, elsewhere)
 
-    assert found.rule is mig.MAP_MISSING
+    assert found.rule is configs.MAP_MISSING
     assert found.message == (
         "The Release gpu-operator is in the namespace kube-system, and the ConfigMap layouts of "
         "MIG manager in default. A pod reads ConfigMaps of its own namespace only."

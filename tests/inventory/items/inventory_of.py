@@ -73,7 +73,7 @@ def operator(values: Any = None, **more: Any) -> Release:
     return chart("gpu-operator", values, **more)
 
 
-def config_map(name: Any, data: Any, namespace: str = "kube-system", **more: Any) -> ConfigMap:
+def config_map(name: Any, data: Any, namespace: Any = "kube-system", **more: Any) -> ConfigMap:
     """A ConfigMap."""
     source = Source(f"the ConfigMap {name}")
     return ConfigMap(source=source, name=name, namespace=namespace, data=data, **more)
