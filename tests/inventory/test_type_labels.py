@@ -57,11 +57,11 @@ def test_gpus_are_told_of_as_ec2_counts_them() -> None:
     assert facts_of(found("g6f.xlarge"))["gpu-count"] == "0"
 
 
-def test_a_count_that_is_not_known_is_not_told() -> None:
+def test_a_count_that_is_not_known_is_empty() -> None:
     facts = facts_of(dataclasses.replace(found("g6.xlarge"), api_gpu_count=None))
 
-    assert "gpu-name" in facts
-    assert "gpu-count" not in facts
+    assert facts["gpu-name"] == "l4"
+    assert facts["gpu-count"] == ""
 
 
 def test_without_a_gpu_there_is_none_of_its_labels() -> None:

@@ -113,7 +113,7 @@ class NodeKind:
         if prefix is not None:
             found["karpenter.sh/nodepool"] = self.nodes.name
             facts = {} if self.type is None else facts_of(self.type)
-            found |= {f"{prefix}{key}": value for key, value in facts.items()}
+            found |= {f"{prefix}{key}": value for key, value in facts.items() if value}
         return found
 
 

@@ -20,7 +20,7 @@ _SCHEME: Final = re.compile(r"([a-z]+)(?:-[0-9]+tb)?([0-9]+)")
 
 
 def facts_of(found: InstanceType) -> dict[str, str]:
-    """Their values, by what follows the prefix; without those that are not known."""
+    """Their values, by what follows the prefix; an empty text where it is not known."""
     family, _, size = found.name.partition(".")
     made = {"family": family, "size": size, "cpu": str(found.vcpus), "arch": found.arch}
     scheme = _SCHEME.match(family)
@@ -29,6 +29,5 @@ def facts_of(found: InstanceType) -> dict[str, str]:
     if found.gpu is not None:
         made["gpu-manufacturer"] = "nvidia"
         made["gpu-name"] = found.gpu.model.lower().replace(" ", "-")
-        if found.api_gpu_count is not None:
-            made["gpu-count"] = str(found.api_gpu_count)
+        made["gpu-count"] = "" if found.api_gpu_count is None else str(found.api_gpu_count)
     return made
