@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from inventory_of import GPU, PRESENT, chart, config_map, daemon_set, nodes, operator, plugin, pods
 
+from eks_gpushare.catalog import Gpu, InstanceType, gpu_instance_types
 from eks_gpushare.documents.device_plugin import PluginConfig
-from eks_gpushare.inventory.advertised import Offer, Offers, is_gpu_resource, offers
+from eks_gpushare.inventory.advertised import (
+    Offer,
+    Offers,
+    is_gpu_resource,
+    lacks_for_ever,
+    offers,
+)
 from eks_gpushare.inventory.daemons import daemons, may_be_more, role_of
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.mig_states import UNKNOWN_GPUS, mig_configs, mig_managers, mig_state
-from eks_gpushare.inventory.nodes import gpu_nodes
+from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes
 from eks_gpushare.inventory.plugin_configs import (
     Configs,
     config_for,
@@ -737,3 +744,25 @@ def test_who_makes_gpus_known_is_no_workload() -> None:
     found = [each for each, _ in gpu_workloads(inventory(*given), "")]
 
     assert found == [given[0], given[3], given[4]]
+
+
+NEW = InstanceType(
+    "g9.xlarge", 4, 16384, "amd64", Gpu("L9", 49152, "rubin", (13, 0), mig_capable=True), 1
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "resource", "lacks"),
+    [
+        (gpu_instance_types()["p4d.24xlarge"], "nvidia.com/mig-1g.5gb", False),
+        (gpu_instance_types()["p4d.24xlarge"], "nvidia.com/mig-1g.20gb", True),
+        (gpu_instance_types()["g6.xlarge"], "nvidia.com/mig-1g.5gb", True),
+        (gpu_instance_types()["g6.xlarge"], GPU, False),
+        (None, "nvidia.com/mig-1g.5gb", False),
+        (NEW, "nvidia.com/mig-1g.5gb", False),  # whose MIG devices nobody knows
+    ],
+)
+def test_what_gpus_cannot_be_cut_into(
+    found: InstanceType | None, resource: str, lacks: bool
+) -> None:
+    assert lacks_for_ever(NodeKind(nodes("g6.xlarge"), found), resource) is lacks
