@@ -256,6 +256,64 @@ def test_a_configuration_that_is_not_there_is_none_for_a_key() -> None:
 
 
 @pytest.mark.parametrize(
+    ("config", "name", "documents"),
+    [
+        ({"map": UNKNOWN, "name": "own"}, "own", {"a": "b"}),  # the chart refuses both
+        ({"map": UNKNOWN, "name": UNKNOWN}, "", UNKNOWN),
+        ({"map": UNKNOWN, "name": ""}, "", UNKNOWN),
+        ({"map": UNKNOWN}, "", UNKNOWN),
+        ({"map": {"c": "d"}, "name": "own"}, "", {"c": "d"}),
+        ({"map": {}, "name": "own"}, "own", {"a": "b"}),
+    ],
+)
+def test_where_configurations_are_said(config: Any, name: str, documents: Any) -> None:
+    release = plugin({"config": config}, namespace="gpu")
+    found = configs_of(inventory(config_map("own", {"a": "b"}, "gpu")), release)
+
+    assert found is not None
+    assert (found.map_name, found.documents) == (name, documents)
+
+
+def test_data_that_the_operator_is_given_go_before_a_name() -> None:
+    release = operator({"devicePlugin": {"config": {"data": UNKNOWN, "name": "own"}}})
+    found = configs_of(inventory(), release)
+
+    assert found is not None
+    assert (found.map_name, found.documents) == ("", UNKNOWN)
+
+
+def test_a_map_has_the_keys_of_all_of_its_name() -> None:
+    base, overlay = config_map("own", {"a": "1"}, "gpu"), config_map("own", {"b": "2"}, UNKNOWN)
+    release = plugin(namespace="gpu")
+
+    found = find_map(inventory(base, overlay), release, "own")
+    assert found is not None
+    assert (found.namespace, found.data) == ("gpu", {"a": "1", "b": "2"})
+    hidden = find_map(inventory(base, config_map("own", UNKNOWN, UNKNOWN)), release, "own")
+    assert hidden is not None
+    assert (hidden.namespace, hidden.data) == ("gpu", UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("resources", "asks"),
+    [
+        ({"limits": {GPU: 1}}, True),
+        ({"limits": {GPU: UNKNOWN}}, True),
+        ({"limits": {GPU: 0}}, False),
+        ({"limits": {GPU: "0"}, "requests": {GPU: "0"}}, False),
+        ({"requests": {GPU: "0"}}, False),
+        ({"limits": {GPU: 0}, "requests": {GPU: 1}}, True),
+        ({"limits": {GPU: 0}, "requests": {GPU: UNKNOWN}}, True),
+    ],
+)
+def test_a_pod_that_asks_for_0_asks_for_none(resources: Any, asks: bool) -> None:
+    spec = {"containers": [{"name": "m", "image": "m", "resources": resources}]}
+    found = list(gpu_workloads(inventory(pods(spec=spec)), ""))
+
+    assert bool(found) is asks
+
+
+@pytest.mark.parametrize(
     ("of_map", "of_release", "found"),
     [
         ("kube-system", "kube-system", True),
