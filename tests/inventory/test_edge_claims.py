@@ -415,6 +415,7 @@ def for_machines(kind: str, **fields: Any) -> dict[str, Any]:
         for_machines(
             "VgpuDeviceConfig", profile="NVIDIA L40S-12Q", profileID=1177, params={"a": "b"}
         ),
+        for_machines("VgpuDeviceConfig", profileID=0),
         for_machines("VfioDeviceConfig"),
         for_machines(
             "VfioDeviceConfig", iommu={"backendPolicy": "PreferIommuFD", "enableAPIDevice": True}
@@ -447,6 +448,13 @@ def test_what_the_driver_refuses_of_them(parameters: dict[str, Any], said: str) 
 
     assert found.message.endswith(said)
     assert found.rule is claims.BAD_CONFIG
+
+
+def test_what_the_driver_refuses_has_its_place() -> None:
+    given = for_machines("VfioDeviceConfig", iommu={"backendPolicy": "IommuFD"})
+    (found,) = problems(claim(devices("gpu.nvidia.com", given)), complete=False)
+
+    assert found.path[-3:] == ("parameters", "iommu", "backendPolicy")
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,8 @@ RIGHT: dict[str, tuple[Item, ...]] = {
     "that no container mounts": (daemon(of_map("shares"), volumeMounts=[]),),
     "of every namespace": (daemon(of_map("kube-root-ca.crt")),),
     "none": (daemon({"emptyDir": {}}),),
+    "of no name": (daemon(of_map("")),),
+    "of a name that is none": (daemon(of_map(5)),),
     "of another DaemonSet": (daemon(of_map("cni"), "quay.io/cilium/cilium:v1.19.0"),),
     "metrics of the operator": (metrics("metrics"), shares("metrics", **{"dcgm-metrics.csv": ""})),
     "metrics that its chart makes": (
@@ -167,6 +169,22 @@ def test_of_files_it_may_stand_in_another() -> None:
     assert found.severity == "info"
 
 
+def test_where_nobody_knows_the_namespace_it_may_be_any() -> None:
+    assert codes(daemon(of_map("shares")), shares(namespace=UNKNOWN)) == []
+
+    (found,) = problems(_of_somewhere(), shares("x"), of=[mounts.MOUNT_MISSING])
+    assert found.message == "The DaemonSet gpus mounts the ConfigMap shares, which is not here."
+    assert found.fix == "Make it in its namespace, or correct the name."
+
+
+def _of_somewhere() -> Item:
+    spec = {
+        "containers": [{"name": "main", "image": PLUGIN, "volumeMounts": [MOUNT]}],
+        "volumes": [{"name": "config", **of_map("shares")}],
+    }
+    return pods(kind="DaemonSet", name="gpus", namespace=UNKNOWN, replicas=None, spec=spec)
+
+
 def test_of_files_another_namespace_is_certain() -> None:
     (found,) = problems(daemon(of_map("shares")), shares("shares", "x"), complete=False)
 
@@ -181,6 +199,45 @@ def test_a_chart_of_the_namespace_may_make_it() -> None:
     found = problems(daemon(of_map("shares")), chart, of=[mounts.MOUNT_MISSING])
 
     assert [each.severity for each in found] == ["info"]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        (daemon(of_map("shares")), plugin({"config": {"map": {"any": SLICES}}}, namespace="x")),
+        (metrics("metrics"),),
+    ],
+)
+def test_no_other_chart_of_the_namespace_makes_it(items: tuple[Item, ...]) -> None:
+    (found,) = problems(*items, of=[mounts.MOUNT_MISSING])
+
+    assert found.severity is None
+    assert found.message.endswith(", which is not here.")
+    assert found.fix == "Make it in the namespace gpu, or correct the name."
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_vague"),
+    [
+        (UNKNOWN, True),
+        ([{"name": UNKNOWN, "value": "x"}], True),
+        ([{"name": "CONFIG_FILE", "value": UNKNOWN}], True),
+        ([{"name": "MIG_STRATEGY", "value": UNKNOWN}], False),
+        ([{"name": "MIG_STRATEGY", "valueFrom": UNKNOWN}], True),
+    ],
+)
+def test_a_variable_that_is_not_known_may_name_one(variables: Any, is_vague: bool) -> None:
+    found = said(mounts.mounted, nodes("m5.large"), daemon({"emptyDir": {}}, env=variables))
+
+    assert found == ([("?GPU1127", "what the DaemonSet gpus mounts")] if is_vague else [])
+
+
+def test_the_key_of_a_variable_has_its_place() -> None:
+    of_key = {"configMapKeyRef": {"name": "shares", "key": "y"}}
+    variables = [{"name": "MIG_STRATEGY", "valueFrom": of_key}]
+    (found,) = problems(daemon({"emptyDir": {}}, env=variables), shares(x="single"))
+
+    assert found.path[-5:] == ("env", 0, "valueFrom", "configMapKeyRef", "key")
 
 
 def test_the_message_says_what_there_is() -> None:

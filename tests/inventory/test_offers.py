@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from inventory_of import GPU, PRESENT, chart, config_map, daemon_set, nodes, operator, plugin, pods
 
+from eks_gpushare.catalog import Gpu, InstanceType, gpu_instance_types
 from eks_gpushare.documents.device_plugin import PluginConfig
-from eks_gpushare.inventory.advertised import Offer, Offers, is_gpu_resource, offers
+from eks_gpushare.inventory.advertised import (
+    Offer,
+    Offers,
+    is_gpu_resource,
+    lacks_for_ever,
+    offers,
+)
 from eks_gpushare.inventory.daemons import daemons, may_be_more, role_of
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.mig_states import UNKNOWN_GPUS, mig_configs, mig_managers, mig_state
-from eks_gpushare.inventory.nodes import gpu_nodes
+from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes
 from eks_gpushare.inventory.plugin_configs import (
     Configs,
     config_for,
@@ -246,6 +253,64 @@ def test_a_configuration_that_is_not_there_is_none_for_a_key() -> None:
     found = configs_of(inventory(), plugin())
     assert found is not None
     assert (found.map_name, found.documents, found.is_there) == ("", {}, False)
+
+
+@pytest.mark.parametrize(
+    ("config", "name", "documents"),
+    [
+        ({"map": UNKNOWN, "name": "own"}, "own", {"a": "b"}),  # the chart refuses both
+        ({"map": UNKNOWN, "name": UNKNOWN}, "", UNKNOWN),
+        ({"map": UNKNOWN, "name": ""}, "", UNKNOWN),
+        ({"map": UNKNOWN}, "", UNKNOWN),
+        ({"map": {"c": "d"}, "name": "own"}, "", {"c": "d"}),
+        ({"map": {}, "name": "own"}, "own", {"a": "b"}),
+    ],
+)
+def test_where_configurations_are_said(config: Any, name: str, documents: Any) -> None:
+    release = plugin({"config": config}, namespace="gpu")
+    found = configs_of(inventory(config_map("own", {"a": "b"}, "gpu")), release)
+
+    assert found is not None
+    assert (found.map_name, found.documents) == (name, documents)
+
+
+def test_data_that_the_operator_is_given_go_before_a_name() -> None:
+    release = operator({"devicePlugin": {"config": {"data": UNKNOWN, "name": "own"}}})
+    found = configs_of(inventory(), release)
+
+    assert found is not None
+    assert (found.map_name, found.documents) == ("", UNKNOWN)
+
+
+def test_a_map_has_the_keys_of_all_of_its_name() -> None:
+    base, overlay = config_map("own", {"a": "1"}, "gpu"), config_map("own", {"b": "2"}, UNKNOWN)
+    release = plugin(namespace="gpu")
+
+    found = find_map(inventory(base, overlay), release, "own")
+    assert found is not None
+    assert (found.namespace, found.data) == ("gpu", {"a": "1", "b": "2"})
+    hidden = find_map(inventory(base, config_map("own", UNKNOWN, UNKNOWN)), release, "own")
+    assert hidden is not None
+    assert (hidden.namespace, hidden.data) == ("gpu", UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("resources", "asks"),
+    [
+        ({"limits": {GPU: 1}}, True),
+        ({"limits": {GPU: UNKNOWN}}, True),
+        ({"limits": {GPU: 0}}, False),
+        ({"limits": {GPU: "0"}, "requests": {GPU: "0"}}, False),
+        ({"requests": {GPU: "0"}}, False),
+        ({"limits": {GPU: 0}, "requests": {GPU: 1}}, True),
+        ({"limits": {GPU: 0}, "requests": {GPU: UNKNOWN}}, True),
+    ],
+)
+def test_a_pod_that_asks_for_0_asks_for_none(resources: Any, asks: bool) -> None:
+    spec = {"containers": [{"name": "m", "image": "m", "resources": resources}]}
+    found = list(gpu_workloads(inventory(pods(spec=spec)), ""))
+
+    assert bool(found) is asks
 
 
 @pytest.mark.parametrize(
@@ -737,3 +802,25 @@ def test_who_makes_gpus_known_is_no_workload() -> None:
     found = [each for each, _ in gpu_workloads(inventory(*given), "")]
 
     assert found == [given[0], given[3], given[4]]
+
+
+NEW = InstanceType(
+    "g9.xlarge", 4, 16384, "amd64", Gpu("L9", 49152, "rubin", (13, 0), mig_capable=True), 1
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "resource", "lacks"),
+    [
+        (gpu_instance_types()["p4d.24xlarge"], "nvidia.com/mig-1g.5gb", False),
+        (gpu_instance_types()["p4d.24xlarge"], "nvidia.com/mig-1g.20gb", True),
+        (gpu_instance_types()["g6.xlarge"], "nvidia.com/mig-1g.5gb", True),
+        (gpu_instance_types()["g6.xlarge"], GPU, False),
+        (None, "nvidia.com/mig-1g.5gb", False),
+        (NEW, "nvidia.com/mig-1g.5gb", False),  # whose MIG devices nobody knows
+    ],
+)
+def test_what_gpus_cannot_be_cut_into(
+    found: InstanceType | None, resource: str, lacks: bool
+) -> None:
+    assert lacks_for_ever(NodeKind(nodes("g6.xlarge"), found), resource) is lacks

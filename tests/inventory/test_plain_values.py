@@ -8,12 +8,14 @@ import pytest
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import (
+    PartlyKnown,
     at,
     every,
     has_unknown,
     holds,
     items,
     pairs,
+    partly_known,
     some,
     switch,
     text,
@@ -92,6 +94,23 @@ def test_any_text_is_a_switch_that_is_on(value: Any, on: Any) -> None:
 )
 def test_an_unknown_part_is_seen(value: Any, hidden: bool) -> None:
     assert has_unknown(value) is hidden
+
+
+@pytest.mark.parametrize("value", ["x", 1, None, UNKNOWN, True], ids=str)
+def test_a_scalar_is_wholly_known_or_not_at_all(value: Any) -> None:
+    assert partly_known(value) is value
+
+
+def test_of_a_mapping_that_is_partly_seen_other_keys_are_not_known() -> None:
+    seen = partly_known({"a": {1: "b"}, "c": None})
+
+    assert seen == {"a": {"1": "b"}, "c": None}
+    assert isinstance(seen["a"], PartlyKnown)
+    assert at(seen, "a", "1") == "b"
+    assert at(seen, "c") is None
+    assert at(seen, "d") is at(seen, "a", "d") is UNKNOWN
+    assert has_unknown(seen)
+    assert has_unknown({"e": [seen["a"]]})
 
 
 @pytest.mark.parametrize(

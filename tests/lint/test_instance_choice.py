@@ -35,6 +35,7 @@ def one(key: str, operator: Any, *values: Any) -> dict[str, Any]:
         one("eks.amazonaws.com/instance-gpu-name", "Exists"),
         one(f"{K}category", "In", "g"),
         one(f"{K}category", "In", "g", "p"),
+        one(f"{K}category", "In", "gr"),
         one(f"{K}category", "In", "g", UNKNOWN),
         one(f"{K}family", "In", "g5"),
         one(f"{K}family", "In", *{name.partition(".")[0] for name in gpu_instance_types()}),
@@ -77,6 +78,8 @@ def test_these_do_not(requirement: Any) -> None:
         (one(f"{K}family", "NotIn", "g5"), lambda name, _: not name.startswith("g5.")),
         (one(f"{K}size", "In", "xlarge"), lambda name, _: name.endswith(".xlarge")),
         (one(f"{K}category", "In", "p"), lambda name, _: name.startswith("p")),
+        (one(f"{K}category", "In", "gr"), lambda name, _: name.startswith("gr6")),
+        (one(f"{K}category", "In", "g"), lambda name, _: name.startswith(("g4", "g5", "g6", "g7"))),
         (one(f"{K}generation", "In", "6"), lambda name, _: name.startswith(("g6", "gr6", "p6"))),
         (
             one(f"{K}generation", "Gt", "4"),

@@ -290,6 +290,43 @@ def test_which_of_several_groups_a_tag_is_for_is_not_told() -> None:
     assert [each.promised for each in found] == [{"nvidia.com/gpu": UNKNOWN}] * 2
 
 
+@pytest.mark.parametrize("reference", ["aws_eks_node_group", "var.gpu", "helm_release.nvdp.name"])
+def test_a_tag_of_another_thing_is_none_of_a_group(reference: str) -> None:
+    pool = {"node_group_name": "gpu", "instance_types": ["g5.xlarge"]}
+    told = "aws_autoscaling_group_tag.gpu"
+    written = {told: {"autoscaling_group_name": {"references": [reference]}}}
+    (found,) = nodes_of(
+        ("aws_eks_node_group.gpu", pool),
+        ("helm_release.nvdp", {"name": "nvdp", "chart": "nvidia-device-plugin"}),
+        (told, {"tag": [tag(RESOURCE, "4")]}),
+        expressions=written,
+    )
+
+    assert found.promised == {}
+
+
+@pytest.mark.parametrize(
+    ("flags", "given"),
+    [
+        ("--node-labels=team=ml", "labels"),
+        ("--register-with-taints=nvidia.com/gpu=true:NoSchedule", "taints"),
+        ("--node-labels=a=b --register-with-taints=c=d:NoSchedule", "labels and taints"),
+    ],
+)
+def test_what_an_autoscaler_is_not_told_of(flags: str, given: str) -> None:
+    data = f"#!/bin/bash\n/etc/eks/bootstrap.sh gpu --kubelet-extra-args '{flags}'\n"
+    template = {**TEMPLATE, "user_data": base64.b64encode(data.encode()).decode()}
+    group = ("aws_autoscaling_group.gpu", {**GROUP, "tag": [OWNED]})
+    reading = read_files(
+        [GivenFile("plan.json", plan(group, ("aws_launch_template.gpu", template)))]
+    )
+    reading.judge(())
+
+    found = [each for report in reading.reports() for each in report.findings]
+    (message,) = [each.message for each in found if each.code == "GPU1073"]
+    assert f"tells an autoscaler of the {given} that" in message
+
+
 def test_other_groups_of_instances_are_no_nodes() -> None:
     assert of_group(tag=[tag("Name", "web")]) == []
     assert of_group(tag=None) == []

@@ -202,5 +202,78 @@ def test_what_is_no_reference_to_a_template_names_none(reference: str) -> None:
     assert templates.used_by(f"{GROUP}.it", [{"version": "1"}]) is OF_OTHERS
 
 
+SCALED = "aws_autoscaling_group.it"
+OLDER = "aws_launch_configuration"
+
+
+def older(*references: str, name: Any = UNKNOWN, above: str = "") -> Any:
+    """The launch configuration of a group, of two in the root and one in a module."""
+    where = {
+        "address": SCALED,
+        "expressions": {"launch_configuration": {"references": [*references]}},
+    }
+    module: dict[str, Any] = {"resources": [{**where, "expressions": {}}]}
+    root = {"resources": [where], "module_calls": {"m": {"module": module}}}
+    if above:
+        module["resources"] = [where]
+    templates = Templates(Configuration({"configuration": {"root_module": root}}))
+    for address in (f"{OLDER}.a", f"{OLDER}.b[0]", f"module.m.{OLDER}.a"):
+        templates.add_older(address, {"name": UNKNOWN, "image_id": address})
+    templates.add_older(f"{OLDER}.named", {"name": "named", "image_id": "of-a-name"})
+    found = templates.older_of(f"{above}{SCALED}", name)
+    return found if found in (None, OF_OTHERS) else found.image
+
+
+@pytest.mark.parametrize(
+    ("references", "above", "image"),
+    [
+        ([f"{OLDER}.a.name", f"{OLDER}.a"], "", f"{OLDER}.a"),
+        ([f"{OLDER}.b[0].name", f"{OLDER}.b[0]", f"{OLDER}.b"], "", f"{OLDER}.b[0]"),
+        ([f"{OLDER}.a.id"], "module.m.", f"module.m.{OLDER}.a"),
+        ([f"{OLDER}.a", f"{OLDER}.b"], "", OF_OTHERS),
+        ([f"{OLDER}.b"], "module.m.", OF_OTHERS),
+        (["var.a"], "", OF_OTHERS),
+        ([OLDER], "", OF_OTHERS),
+        ([], "", OF_OTHERS),
+    ],
+)
+def test_a_group_refers_to_its_launch_configuration(
+    references: list[str], above: str, image: Any
+) -> None:
+    assert older(*references, above=above) == image
+
+
+@pytest.mark.parametrize(
+    ("name", "image"), [("named", "of-a-name"), ("other", OF_OTHERS), ("", None), (None, None)]
+)
+def test_a_group_names_its_launch_configuration(name: Any, image: Any) -> None:
+    assert older(name=name) == image
+    assert older(f"{OLDER}.a", name=name) == (f"{OLDER}.a" if image is OF_OTHERS else image)
+
+
+CLUSTER = "aws_eks_cluster.it"
+
+
+@pytest.mark.parametrize(
+    ("written", "given", "known"),
+    [
+        ([{}], [{"c": UNKNOWN, "d": 1}], [{"d": 1}]),
+        ([{"c": {}}], [{"c": UNKNOWN}], [{"c": UNKNOWN}]),
+        ([{}], [{"c": 5}], [{"c": 5}]),
+        ([{}], [{"d": 1}], [{"d": 1}]),
+        (None, [{"c": UNKNOWN}], [{"c": UNKNOWN}]),
+        ([{}], [], []),
+        ([{}], UNKNOWN, UNKNOWN),
+    ],
+)
+def test_what_aws_fills_in_is_not_written(written: Any, given: Any, known: Any) -> None:
+    where = {"address": CLUSTER, "expressions": {} if written is None else {"b": written}}
+    plan = {"configuration": {"root_module": {"resources": [where]}}}
+    values = {"name": "x", "b": given}
+
+    found = Configuration(plan).without_computed(CLUSTER, values, "b", "c")
+    assert found == {"name": "x", "b": known}
+
+
 def test_a_plan_without_anything_is_one() -> None:
     assert items([read()]) == []

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import findings
+from finding_examples import base, checked, findings, stack_file_text
+
+from eks_gpushare.documents.helm import merge_values
 
 PROMETHEUS = {"prometheus": {"url": "http://prometheus.monitoring.svc:9090"}}
 
@@ -60,6 +62,26 @@ def test_a_namespace_that_is_made_twice(given: dict[str, Any], path: str, what: 
 
 
 @pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        ({**karpenter(namespace="keda"), **keda()}, "Use another one."),
+        (
+            {**keda(), "workloads": {"m": workload("keda")}},
+            "Use another one, or set createNamespace: false.",
+        ),
+        (
+            {**keda(), "workloads": {"workloads": workload("keda")}},
+            "Use another one, or set createNamespace: false.",
+        ),
+    ],
+)
+def test_a_workload_may_leave_its_namespace_to_another(given: dict[str, Any], fix: str) -> None:
+    report = checked(stack_file_text(merge_values(base(), given)))
+
+    assert [each.fix for each in report.findings if each.code == "GPU735"] == [fix]
+
+
+@pytest.mark.parametrize(
     "given",
     [
         {**karpenter(), **keda()},
@@ -85,10 +107,6 @@ def test_what_is_made_once_is_right(given: dict[str, Any]) -> None:
     ],
 )
 def test_who_is_told_of_a_fraction_of_a_gpu(pool: dict[str, Any], fix: str) -> None:
-    from finding_examples import base, checked, stack_file_text
-
-    from eks_gpushare.documents.helm import merge_values
-
     given = {"pools": {"gpu": {"instanceTypes": ["g6f.xlarge"], **pool}}}
     report = checked(stack_file_text(merge_values(base(), given)))
     (found,) = [each.fix for each in report.findings if each.code == "GPU109"]

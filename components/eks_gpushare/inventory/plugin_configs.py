@@ -121,8 +121,8 @@ def find_map(inventory: Inventory, user: Release | Workload, name: Maybe[str]) -
         if each.name == name
         and (UNKNOWN in (each.namespace, user.namespace) or each.namespace == user.namespace)
     ]
-    if len(found) <= 1:
-        return found[0] if found else None
+    if not found:
+        return None
     data: dict[str, Any] = {}
     for each in found:
         if each.data is UNKNOWN:

@@ -6,7 +6,7 @@ has the same below a prefix of its own.
 
 from __future__ import annotations
 
-from string import digits
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -15,22 +15,19 @@ if TYPE_CHECKING:
 KARPENTER: Final = "karpenter.k8s.aws/instance-"
 AUTO_MODE: Final = "eks.amazonaws.com/instance-"
 PREFIXES: Final = (KARPENTER, AUTO_MODE)
+_SCHEME: Final = re.compile(r"([a-z]+)(?:-[0-9]+tb)?([0-9]+)")
+"""Category and generation, as Karpenter takes them from a name: gr and 6 of gr6.4xlarge."""
 
 
 def facts_of(found: InstanceType) -> dict[str, str]:
-    """Their values, by what follows the prefix."""
+    """Their values, by what follows the prefix; an empty text where it is not known."""
     family, _, size = found.name.partition(".")
-    generation = next((each for each in family if each in digits), "")
-    made = {
-        "family": family,
-        "size": size,
-        "category": family[0],
-        "generation": generation,
-        "cpu": str(found.vcpus),
-        "gpu-manufacturer": "nvidia",
-        "gpu-count": "" if found.api_gpu_count is None else str(found.api_gpu_count),
-        "arch": found.arch,
-    }
+    made = {"family": family, "size": size, "cpu": str(found.vcpus), "arch": found.arch}
+    scheme = _SCHEME.match(family)
+    if scheme is not None:
+        made["category"], made["generation"] = scheme.groups()
     if found.gpu is not None:
+        made["gpu-manufacturer"] = "nvidia"
         made["gpu-name"] = found.gpu.model.lower().replace(" ", "-")
+        made["gpu-count"] = "" if found.api_gpu_count is None else str(found.api_gpu_count)
     return made

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 """Labels whose value is the name of an instance type."""
 _GPU_KEYS = ("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory")
-_GPU_CATEGORIES = frozenset("gp")
+_GPU_CATEGORIES = frozenset({"g", "gr", "p"})
 _NUMBER = re.compile("[0-9]+")
 _COMPARED: Mapping[str, Callable[[int, int], bool]] = {
     "Gt": operator.gt,

@@ -143,6 +143,5 @@ def _named(resources: Iterable[Resource]) -> Iterator[tuple[Any, str]]:
 def _groups(address: str, configuration: Configuration) -> Iterator[str]:
     """Addresses, without indexes, of what a tag may be for."""
     for reference in configuration.references(address, _GROUP):
-        kind, dot, name = INDEX.sub("", reference).partition(".")
-        if kind in {NODE_GROUP, KIND} and dot:
-            yield f"{INDEX.sub('', module_of(address))}{kind}.{name.partition('.')[0]}"
+        named = ".".join(INDEX.sub("", reference).split(".")[:2])
+        yield f"{INDEX.sub('', module_of(address))}{named}"

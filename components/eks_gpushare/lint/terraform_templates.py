@@ -75,15 +75,12 @@ class Templates:
         for given, found in self._older.values():
             if name is not UNKNOWN and at(given, "name") == name:
                 return found
-        meant = {
-            INDEX.sub("", each.rpartition(f"{OLDER}.")[2].partition(".")[0])
-            for each in self._configuration.references(address, "launch_configuration")
-        }
+        references = self._configuration.references(address, "launch_configuration")
+        meant = {".".join(INDEX.sub("", each).split(".")[:2]) for each in references}
         near = [
             found
             for each, (_, found) in self._older.items()
-            if module_of(each) == module_of(address)
-            and INDEX.sub("", local_address(each)).rpartition(".")[2] in meant
+            if module_of(each) == module_of(address) and INDEX.sub("", local_address(each)) in meant
         ]
         return near[0] if len(near) == 1 else OF_OTHERS
 

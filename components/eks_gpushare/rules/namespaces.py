@@ -28,6 +28,7 @@ MADE_TWICE = Rule(
 _OF_MANAGERS = {"devicePlugin": "nvidia-device-plugin", "gpuOperator": "gpu-operator"}
 _THERE = ("kube-system", "default")
 _MOVE = "Use another one."
+_OR_LEAVE = "Use another one, or set createNamespace: false."
 
 
 @check(Scope.ENVIRONMENT, MADE_TWICE)
@@ -35,7 +36,7 @@ def made_once(ctx: Context) -> Iterator[Finding]:
     seen: dict[str, str] = {}
     for at, namespace, what in _made(ctx.environment):
         if namespace in seen and at is not None:
-            fix = _MOVE if at[0] != "workloads" else f"{_MOVE[:-1]}, or set createNamespace: false."
+            fix = _OR_LEAVE if at[0] == "workloads" else _MOVE
             message = f"{namespace} is made for {seen[namespace]} already."
             yield MADE_TWICE.finding(at, message, fix)
         seen.setdefault(namespace, what)
