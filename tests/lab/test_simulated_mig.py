@@ -290,6 +290,10 @@ def item(content: str) -> str:
             "missing required field 'mig-devices' when 'mig-enabled' is true",
         ),
         (
+            item("devices: all, mig-enabled: true, mig-devices: null"),
+            "missing required field 'mig-devices' when 'mig-enabled' is true",
+        ),
+        (
             item("devices: all, mig-enabled: false, mig-devices: {1g.5gb: 1}"),
             "MIG devices included when 'mig-enabled' is false",
         ),

@@ -247,6 +247,8 @@ MIG_WRONG = [
     ('"1g.5gb": 2', '"1g.5gb": two', "GPU1030"),
     ('"1g.5gb": 2', '"1g.5gb": -1', "GPU1030"),
     ('"1g.5gb": 2', '"1g5gb": 2', "GPU1030"),
+    ("mig-devices: {}", "mig-devices:", "GPU1030"),
+    ("mig-devices: {}", 'mig-devices: {"1g.5gb": 0}', "GPU1030"),
     ('"1g.5gb": 2', '"1g.5": 2', "GPU1030"),
     ('["0x20B010DE", "0x20B110DE"]', "0x20B010DE", "GPU1030"),
     ('"1g.5gb": 2', '"1g.10gb+me": 2', "GPU1031"),
@@ -278,8 +280,13 @@ FIXED = [
     (PLUGIN, "renameByDefault: false", 'renameByDefault: "false"'),
     (PLUGIN, "version: v1\n", ""),
     (PLUGIN, "version: v1\n", "version: 1\n"),
+    (PLUGIN, "failOnInitError: true", 'failOnInitError: "true"'),
+    (PLUGIN, "name: nvidia.com/gpu", "name: nvidia.com/gpus"),
     (MIG, "mig-enabled: false", "mig_enabled: false"),
     (MIG, "mig-enabled: false", 'mig-enabled: "false"'),
+    (MIG, "mig-enabled: true", 'mig-enabled: "True"'),
+    (MIG, '"1g.5gb": 2', '"1g5gb": 2'),
+    (MIG, "version: v1\n", "version: 1\n"),
     (MIG, "version: v1\n", ""),
 ]
 

@@ -152,7 +152,7 @@ class Kustomizations:
     def _take(
         self, name: str, each: Kustomization, place: FieldPath, target: Any, written: str
     ) -> None:
-        path = self._path(name, written) if "\n" not in written and len(written) < 1024 else ""  # noqa: PLR2004
+        path = self._path(name, written)
         content = self._texts.get(path)
         if content is None and written.rstrip().endswith(_YAML) and "\n" not in written:
             self._say(each, place, f"the patch {written} is not among the files")
@@ -261,17 +261,16 @@ def is_kustomization(document: Document) -> bool:
     value = document.value
     if not isinstance(value, dict) or document.at:
         return False
-    version, kind = value.get("apiVersion"), value.get("kind")
-    if version is None and kind is None:
-        # A configuration that is a literal of it has the file's name too.
-        return posixpath.basename(document.file) in NAMES and not _OF_OTHERS & value.keys()
-    return str(version).startswith(_GROUP) and kind in {"Kustomization", "Component"}
+    # A configuration that is a literal of it has the file's name too.
+    named = posixpath.basename(document.file) in NAMES and not _OF_OTHERS & value.keys()
+    # Kustomize fills in either by itself.
+    version = value.get("apiVersion") or (_GROUP if named else "")
+    kind = value.get("kind") or ("Kustomization" if named else "")
+    return str(version).startswith(_GROUP) and kind in ("Kustomization", "Component")
 
 
 def _may_be_one(name: str, content: str) -> bool:
-    return posixpath.basename(name) in NAMES or (
-        name.endswith(_YAML) and _GROUP in content and len(content) < 1024 * 1024
-    )
+    return posixpath.basename(name) in NAMES or (name.endswith(_YAML) and _GROUP in content)
 
 
 def _written_patches(value: Any) -> Iterator[tuple[FieldPath, Any, str]]:
@@ -333,7 +332,7 @@ def _matches(pattern: str, given: str) -> bool:
     try:
         return re.fullmatch(pattern, given, re.ASCII) is not None
     except re.error:
-        return pattern == given
+        return False  # and Kustomize refuses it
 
 
 def _selects(selector: str, labels: Any) -> bool:

@@ -186,7 +186,7 @@ def _item(item: Mapping[str, Any]) -> Item:
     if not isinstance(enabled, bool):
         raise SpecError("unmarshal error: mig-enabled is no bool")
     counts = _counts(given) if given is not None else {}
-    if enabled and "mig-devices" not in item:
+    if enabled and given is None:  # Go makes no map of null
         text = "missing required field 'mig-devices' when 'mig-enabled' is true"
         raise SpecError(f"unmarshal error: {text}")
     if counts and not enabled:

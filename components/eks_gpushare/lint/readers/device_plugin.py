@@ -143,7 +143,7 @@ class _Config:
             for key, value in block.items():
                 known = _known(key, keys, exact=exact)
                 if known is None:
-                    yield self._ignored(written, key, keys)
+                    yield self._ignored(written, key, keys, block)
                 else:
                     yield from self._value((*written, key), known, value)
 
@@ -162,30 +162,29 @@ class _Config:
         message = f"{name} is {shown(block)}, not a mapping."
         yield self._problem(rules.REFUSED, written, message, "Write keys with values below it.")
 
-    def _ignored(self, above: FieldPath, key: str, keys: Sequence[str]) -> Judgement:
+    def _ignored(
+        self, above: FieldPath, key: str, keys: Sequence[str], block: Mapping[str, Any]
+    ) -> Judgement:
         place = ".".join(map(str, above)) or "the top"
         close = close_to(key, keys)
         homes = [path for path, each in _KEYS.items() if key in each]
         message = f"The plugin reads no key {key} at {place}, so it has no effect."
         edits: tuple[Edit, ...] = ()
-        if close is not None and plain(close) == plain(key):
-            fix = f"Write it {close}."
-        elif close is not None and not homes:
-            fix = f"Did you mean {close}?"
+        if close is not None:
+            same = plain(close) == plain(key)
+            fix = f"Write it {close}." if same else f"Did you mean {close}?"
+            if close not in block:
+                edits = (Edit("rename", (*above, key), close),)
         elif homes:
             places = " or ".join(".".join(map(str, each)) or "the top" for each in homes)
             fix = f"Move it to {places}."
-        elif key in _ITEM_KEYS and above and above[0] == "sharing":
-            fix = f"Move it into an item of {'.'.join(map(str, above[:2]))}.resources."
+        elif key in _ITEM_KEYS and plain(place).startswith("sharing"):
+            # Items are in a way to share, which may be missing where the key stands.
+            way = place if len(above) > 1 else f"{place}.timeSlicing"
+            fix = f"Move it into an item of {way}.resources."
         else:
             fix = f"Remove it; it takes {', '.join(keys)}."
-        if close is not None and not homes and self._is_free(above, close):
-            edits = (Edit("rename", (*above, key), close),)
         return self._problem(rules.IGNORED, (*above, key), message, fix, edits)
-
-    def _is_free(self, above: FieldPath, key: str) -> bool:
-        found = self._block(above)
-        return found is not None and isinstance(found[1], dict) and key not in found[1]
 
     def _value(self, path: FieldPath, key: str, value: Any) -> Iterator[Judgement]:
         if value is UNKNOWN or value is None:
@@ -212,17 +211,16 @@ class _Config:
     def sharing(self) -> Iterator[Judgement]:
         """What is shared, how often."""
         strategy = self._strategy()
-        given = []
+        given: list[FieldPath] = []
         for each in _SHARINGS:
             found = self._block(("sharing", each))
             if found is not None and isinstance(found[1], dict):
-                given.append(each)
+                given.append(found[0])
                 yield from self._shared(each, *found, strategy)
         if len(given) > 1:
-            path = self._block(("sharing", "timeSlicing"))
             message = "It has both timeSlicing and mps; the plugin takes mps."
             fix = "Remove the one that is not meant."
-            yield self._problem(rules.BOTH, path[0] if path else ("sharing",), message, fix)
+            yield self._problem(rules.BOTH, given[0], message, fix)
 
     def _strategy(self) -> Any:
         found = self._block(("flags", "migStrategy"))
@@ -367,8 +365,7 @@ def _misspelt(key: str, item: Mapping[str, Any]) -> bool:
 
 
 def _is_sharing(value: Mapping[str, Any]) -> bool:
-    known = {plain(each) for each in _SHARINGS}
-    return any(plain(key) in known or close_to(key, _SHARINGS) for key in value)
+    return any(close_to(key, _SHARINGS) for key in value)
 
 
 def _is_block(value: Any) -> bool:

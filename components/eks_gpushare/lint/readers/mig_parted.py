@@ -156,8 +156,9 @@ class _Config:
         if devices is UNKNOWN:
             return
         if devices is None:
-            spelt = any(close_to(key, _KEYS) == "mig-devices" for key in item)
-            if enabled is True and not spelt:
+            # Null is as if it were not there; one that is misspelt is told already.
+            others = {close_to(key, _KEYS) for key in item if key != "mig-devices"}
+            if enabled is True and "mig-devices" not in others:
                 message = f"An item of {name} has MIG on and no mig-devices."
                 fix = "Write mig-devices with profiles and counts, {} for none."
                 yield self._problem(rules.REFUSED, path, message, fix)
@@ -171,7 +172,7 @@ class _Config:
             yield self._problem(rules.REFUSED, at, message, "Set mig-enabled: true.")
         counts = {}
         for profile, count in devices.items():
-            if count is UNKNOWN or profile is UNKNOWN:
+            if count is UNKNOWN:
                 return
             if isinstance(count, bool) or not isinstance(count, int) or count < 0:
                 message = f"The count of {profile} in {name} is {shown(count)}, not a number."
@@ -179,6 +180,10 @@ class _Config:
                 yield self._problem(rules.REFUSED, (*at, profile), message, fix)
                 return
             counts[profile] = count
+        if counts and not any(counts.values()):
+            message = f"All counts of {name} are 0, so mig-parted refuses the file."
+            fix = "Write how many of one at least, or mig-devices: {} for none."
+            yield self._problem(rules.REFUSED, at, message, fix)
         yield from self._profiles(at, name, counts, _models(item.get("device-filter")))
 
     def _profiles(

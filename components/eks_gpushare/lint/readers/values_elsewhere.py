@@ -53,7 +53,7 @@ def with_values_from(item: Release, sources: Any) -> Release:
 
 def _over(below: Mapping[str, Any], above: Any) -> Any:
     if not isinstance(above, dict):
-        return below
+        return above
     return {
         **below,
         **{
