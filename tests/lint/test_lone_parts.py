@@ -135,7 +135,7 @@ def test_places_of_what_is_said_of_a_container(key: str) -> None:
 
 
 def parts(value: Any) -> list[Any]:
-    return [each.spec for each in items(read_with(PARTS, value))]
+    return [each.spec for each in items(read_with(PARTS, value)) if isinstance(each, Workload)]
 
 
 CONTAINER = {"name": "main", "image": "a"}
