@@ -17,7 +17,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.against import judge_against, with_stack
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.files import given_files
+from eks_gpushare.lint.files import GivenFile, given_files
 from eks_gpushare.lint.pod_demand import demand_of
 from eks_gpushare.lint.stack_side import StackUnusableError, read_stack, stack_file_of
 
@@ -171,6 +171,23 @@ def test_a_stack_with_errors_is_one_finding(tmp_path: Path) -> None:
     assert found.rule.id == "GPU1200"
     assert stack.document.position(found.path).line > 1
     assert with_stack(Inventory(), stack).items == ()
+
+
+def test_beside_a_stack_with_errors_nothing_is_said_to_be_missing(tmp_path: Path) -> None:
+    text = (ROOT / "stacks/Pulumi.time-slicing.yaml").read_text()
+    broken = tmp_path / "Pulumi.broken.yaml"
+    broken.write_text(text.replace("mode: timeSlicing", "mode: slicing"))
+    hard = {"requests.nvidia.com/mig-1g.5gb": 1}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "spec": {"hard": hard}}
+    quota["metadata"] = {"name": "gpus", "namespace": "team"}
+    files = [GivenFile("quota.yaml", json.dumps(quota))]
+
+    def found(path: Path) -> list[str]:
+        reports = lint_files(files, read_stack(path))
+        return [each.code for report in reports for each in report.findings]
+
+    assert found(broken) == ["GPU1200"]
+    assert found(ROOT / "stacks/Pulumi.time-slicing.yaml") == ["GPU1150"]
 
 
 def test_the_checks_between_items_find_nothing_wrong_with_stacks_alone() -> None:

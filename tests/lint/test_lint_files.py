@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eks_gpushare.cli import main
+from eks_gpushare.lint import files
 from eks_gpushare.lint.files import MAX_BYTES, given_files, read_file
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ MEASURED = """
 import sys
 from pathlib import Path
 from eks_gpushare.cli import main
+from eks_gpushare.lint import files
 main(["lint", "--quiet", "."])
 status = Path("/proc/self/status").read_text()
 print(int(status.partition("VmHWM:")[2].split()[0]) // 1024, file=sys.stderr)
@@ -83,6 +85,7 @@ BYTES = {
     "utf-16": ("a: b\n".encode("utf-16"), "it is UTF-16; save it as UTF-8"),
     "utf-16-be": (b"\xfe\xff\0a", "it is UTF-16; save it as UTF-8"),
     "binary": (b"\x7fELF\0\0", "it is no text: it holds a NUL byte"),
+    "latin-1 after a line": (b"\n\xe4", "line 2: the byte 0xe4 is not UTF-8; save it as UTF-8"),
     "latin-1": (
         b"a: b\nc: \xe4\n",
         "line 2: the byte 0xe4 is not UTF-8; save it as UTF-8",
@@ -131,7 +134,55 @@ def test_a_folder_stands_for_what_lies_below(folder: Path) -> None:
     found = {each.name: each.note for each in given_files([".", "b/z.yml", "empty"])}
     assert list(found) == ["a.json", "b/pic.txt", "b/z.yml", "b/c/a.yaml", "empty"]
     assert found["b/pic.txt"] == "it is no text: it holds a NUL byte"
-    assert found["empty"].startswith("nothing below it has an ending such as .yaml, .yml")
+    endings = ".yaml, .yml, .json, .toml, .sh"
+    assert found["empty"] == f"nothing below it has an ending such as {endings}"
+
+
+def test_more_files_than_one_call_reads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_FILES", 2)
+    for name in "abcd":
+        (folder / name).write_text("x")
+
+    found = [(each.name, each.text, each.problem) for each in given_files("aaabcd")]
+    said = "it is beyond the 2 files that one call reads"
+    assert found == [("a", "x", ""), ("b", "x", ""), ("c", "", said)]
+
+
+def test_more_bytes_than_one_call_reads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_TOTAL", 6)
+    monkeypatch.setattr(files, "MAX_FILES", 4)
+    for name in "abcd":
+        (folder / name).write_text("xyz")
+
+    found = [(each.name, each.text, each.problem) for each in given_files("abcd")]
+    said = "it is beyond the 6 bytes that one call reads"
+    assert found == [("a", "xyz", ""), ("b", "xyz", ""), ("c", "xyz", ""), ("d", "", said)]
+
+
+def test_more_folders_than_one_call_looks_into(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_FOLDERS", 2)
+    for name in ("a/b", "b"):
+        (folder / name).mkdir(parents=True)
+    for name in ("x.yaml", "a/y.yaml", "a/b/z.yaml", "b/z.yaml"):
+        (folder / name).write_text("")
+
+    assert [each.name for each in given_files(["."])] == ["x.yaml", "a/y.yaml"]
+
+
+def test_names_that_no_file_can_have(folder: Path) -> None:
+    found = {each.name: each.problem for each in given_files(["a\0b", "a" * 5000])}
+
+    assert found == {"a\0b": "embedded null byte", "a" * 5000: "file name too long"}
+    assert list(folder.iterdir()) == []
+
+
+def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    (folder / "-").mkdir()
+    monkeypatch.setattr(files, "read_bytes", lambda _name, _most: POD.encode())
+
+    assert [(each.name, each.text) for each in given_files(["-", "-"])] == [("-", POD)]
 
 
 def test_a_file_that_is_named_is_read_whatever_it_is_called(folder: Path) -> None:

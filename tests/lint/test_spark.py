@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.files import GivenFile
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
+from eks_gpushare.lint.texts import read_texts
 
 NODES = """\
 apiVersion: karpenter.sh/v1
@@ -181,3 +184,71 @@ def test_what_a_template_fills_in_is_not_known(part: str) -> None:
     document = Document("app.yaml", value, lambda _: Position(1, 1))
 
     assert list(KubernetesReader().read(document).judgements) == []
+
+
+def pods(text: str) -> list[Workload]:
+    (document,) = read_texts(text, "app.yaml").documents
+    found = KubernetesReader().read(document).items
+    return [each for each in found if isinstance(each, Workload)]
+
+
+@pytest.mark.parametrize(
+    ("instances", "replicas"), [("", 1), (", instances: 3", 3), (", instances: '2'", 2)]
+)
+def test_how_many_executors_there_are(instances: str, replicas: int) -> None:
+    (found,) = pods(APPLICATION % ("{}", f"{{{GPU}{instances}}}"))
+
+    assert found.replicas == replicas
+    assert found.spec_path == ("spec", "executor")
+
+
+def test_there_is_one_driver() -> None:
+    text = APPLICATION % ("{}", "{cores: 1}")
+    (found,) = pods(text.replace("{cores: 1}", f"{{{GPU}, instances: 3}}", 1))
+
+    assert (found.replicas, found.spec_path) == (1, ("spec", "driver"))
+
+
+@pytest.mark.parametrize("name", ["''", "5", "[a]", "null"])
+def test_a_gpu_without_a_name_is_none(name: str) -> None:
+    assert pods(APPLICATION % ("{}", f"{{gpu: {{name: {name}, quantity: 1}}}}")) == []
+
+
+def test_places_of_limits_and_of_all_else() -> None:
+    text = f"""\
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: SparkApplication
+metadata: {{name: etl}}
+spec:
+  sparkConf:
+    {AMOUNT}: "1"
+    {VENDOR}: example.com
+  executor:
+    gpu:
+      name: nvidia.com/gpu
+      quantity: 1
+    tolerations:
+      - {{key: a}}
+"""
+    (found,) = pods(text)
+    document = found.source.document
+    limits = ("spec", "executor", "containers", 0, "resources", "limits")
+
+    assert not document.editable
+    assert document.position((*limits, "nvidia.com/gpu")) == (10, 7)
+    assert document.position((*limits, "example.com/gpu")) == (6, 5)
+    assert document.position((*limits, "other")) == (8, 3)
+    assert document.position(limits) == (8, 3)
+    assert document.position(("spec", "executor", "tolerations", 0, "key")) == (13, 10)
+
+
+def test_what_is_said_of_a_resource_without_a_vendor() -> None:
+    (document,) = read_texts(APPLICATION % (f'{{{AMOUNT}: "1"}}', "{}"), "app.yaml").documents
+    (found,) = KubernetesReader().read(document).judgements
+
+    assert isinstance(found, Problem)
+    assert found.message == (
+        f"The SparkApplication etl asks for gpu by {AMOUNT}, and {VENDOR} is not set."
+    )
+    assert found.fix == f'Add `{VENDOR}: "nvidia.com"`.'
+    assert found.path == ("spec", "sparkConf", AMOUNT)

@@ -7,14 +7,18 @@ import json
 from typing import Any
 
 import pytest
+from foreign_reading import problems
 
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import Nodes, Release
 from eks_gpushare.inventory.problem import NotSeen
-from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.files import GivenFile
 from eks_gpushare.lint.readers.terraform import TerraformReader
+from eks_gpushare.lint.terraform_configuration import Configuration
+from eks_gpushare.lint.terraform_groups import TAG, from_zero, with_tags
 from eks_gpushare.lint.texts import read_texts
 
 ALL = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
@@ -147,6 +151,36 @@ def test_networks_that_will_be_known_later_are_not_judged(block: dict[str, Any] 
     assert [each.severity for each in report.findings] == ["info"]
 
 
+ADDRESS = "aws_eks_cluster.gpu"
+
+
+@pytest.mark.parametrize(
+    ("written", "given", "kept"),
+    [
+        ([{}], [{"a": UNKNOWN, "b": 1}], [{"b": 1}]),
+        ([{}, 5], [{"a": UNKNOWN}, 5], [{}]),
+        ([5, {}], [5, {"a": UNKNOWN}], None),
+        ([{}], [5, {"a": UNKNOWN}], None),
+        ([{"a": {}}], [{"a": UNKNOWN}], None),
+        ([{}], [{"a": 1}], None),
+        ([{}], [{"b": 1}], None),
+        ([{}], UNKNOWN, None),
+        ([{}], [], None),
+        ([], [{"a": UNKNOWN}], None),
+        (None, [{"a": UNKNOWN}], None),
+    ],
+)
+def test_what_aws_fills_in_is_taken_away_where_nobody_wrote_it(
+    written: Any, given: Any, kept: Any
+) -> None:
+    resource = {"address": ADDRESS, "expressions": {"block": written}}
+    tree = {"configuration": {"root_module": {"resources": [resource]}}}
+    values = {"block": given, "name": "gpu"}
+
+    found = Configuration(tree).without_computed(f"{ADDRESS}[0]", values, "block", "a")
+    assert found == (values if kept is None else {**values, "block": kept})
+
+
 def test_a_key_that_the_plan_makes_is_one() -> None:
     values = {**CLUSTER, "encryption_config": [{"provider": [{}], "resources": ["secrets"]}]}
     unknown = {"encryption_config": [{"provider": [{"key_arn": True}]}]}
@@ -223,6 +257,34 @@ def test_types_of_a_mixed_policy() -> None:
 
     assert found.instance_types == ("g6.2xlarge", "g5.2xlarge")
     assert found.user_data == USER_DATA
+
+
+@pytest.mark.parametrize(
+    ("override", "unknown", "types"),
+    [
+        ([{"instance_type": "g5.xlarge"}, {"instance_type": ""}], None, ("g5.xlarge",)),
+        ([{"instance_type": ""}], None, ("g6.xlarge",)),
+        ([{"instance_type": "g5.xlarge"}, {}], [{}, {"instance_type": True}], UNKNOWN),
+        (None, True, UNKNOWN),
+        ([{"instance_type": "", "instance_requirements": [{"accelerator_count": [{"min": 1}]}]}],
+         None, UNKNOWN),
+        ([{"instance_type": "g5.xlarge", "instance_requirements": []}], None, ("g5.xlarge",)),
+    ],
+)  # fmt: skip
+def test_overrides_that_are_not_known_or_say_no_type(
+    override: Any, unknown: Any, types: Any
+) -> None:
+    named = {"launch_template_specification": [{"launch_template_name": "gpu"}]}
+    policy = [{"launch_template": [{**named, "override": override}]}]
+    group = {**GROUP, "launch_template": [], "mixed_instances_policy": policy}
+    told = {} if unknown is None else {"override": unknown}
+    (found,) = nodes_of(
+        ("aws_autoscaling_group.gpu", group),
+        ("aws_launch_template.gpu", TEMPLATE),
+        unknown={"mixed_instances_policy": [{"launch_template": [told]}]},
+    )
+
+    assert found.instance_types == types
 
 
 def test_a_launch_configuration() -> None:
@@ -376,3 +438,68 @@ def test_an_empty_group_of_which_nothing_is_told() -> None:
         {**GROUP, "tag": [OWNED], "launch_template": []},
     ):
         assert "GPU1073" not in codes(plan((address, right), template))
+
+
+LABELLED = """\
+apiVersion: node.eks.aws/v1alpha1
+kind: NodeConfig
+spec: {kubelet: {flags: ["--node-labels=team=ml"]}}
+"""
+BOTH = """\
+apiVersion: node.eks.aws/v1alpha1
+kind: NodeConfig
+spec: {kubelet: {flags: ["--node-labels=team=ml", "--register-with-taints=a=b:NoSchedule"]}}
+"""
+NEITHER = """\
+apiVersion: node.eks.aws/v1alpha1
+kind: NodeConfig
+spec: {kubelet: {flags: ["--v=2"]}}
+"""
+LABEL_TAGS = "tags `k8s.io/cluster-autoscaler/node-template/label/...`"
+TAINT_TAGS = "tags `k8s.io/cluster-autoscaler/node-template/taint/...`"
+
+
+@pytest.mark.parametrize(
+    ("user_data", "of", "fix"),
+    [
+        (LABELLED, "labels", LABEL_TAGS),
+        (USER_DATA, "taints", TAINT_TAGS),
+        (BOTH, "labels and taints", f"{LABEL_TAGS} and {TAINT_TAGS}"),
+        (NEITHER, None, None),
+        (UNKNOWN, None, None),
+    ],
+)
+def test_what_an_autoscaler_is_to_be_told(user_data: Any, of: str | None, fix: str | None) -> None:
+    source = Source("aws_autoscaling_group.gpu")
+    nodes = Nodes(
+        source=source, name="gpu", provisioner="selfManaged", least=0, user_data=user_data
+    )
+
+    judged = [*from_zero(nodes, {"tag": [OWNED]})]
+    told = [(each.message, each.fix) for each in problems([Read(judgements=judged)])]
+    message = (
+        f"aws_autoscaling_group.gpu may be empty, and nothing tells an autoscaler of the {of} "
+        "that its user data gives the nodes."
+    )
+    assert told == ([] if of is None else [(message, f"Add {fix}, one for each.")])
+
+
+def test_tags_of_what_are_no_nodes_are_nothing() -> None:
+    release = Release(source=Source("aws_eks_node_group.gpu"), name="a", namespace="", chart="b")
+    told = ("aws_autoscaling_group_tag.gpu", TAG, {"tag": [tag(RESOURCE, "4")]})
+    refers = {"autoscaling_group_name": {"references": ["aws_eks_node_group.gpu"]}}
+    resources = [{"address": told[0], "expressions": refers}]
+    written = Configuration({"configuration": {"root_module": {"resources": resources}}})
+
+    assert list(with_tags([release], [told], written)) == [release]
+
+
+@pytest.mark.parametrize("reference", ["aws_eks_node_group", "var.group", "local.gpu"])
+def test_what_is_no_reference_to_a_group_names_none(reference: str) -> None:
+    told = "aws_autoscaling_group_tag.gpu"
+    written = {told: {"autoscaling_group_name": {"references": [reference]}}}
+    group = ("aws_eks_node_group.gpu", {"node_group_name": "gpu"})
+    bare = ("aws_eks_node_group", {"node_group_name": "bare"})
+    found = nodes_of(group, bare, (told, {"tag": [tag(RESOURCE, "4")]}), expressions=written)
+
+    assert [each.promised for each in found] == [{}, {}]

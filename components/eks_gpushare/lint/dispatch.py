@@ -99,7 +99,7 @@ class Reading:
             file.found.append(Placed(_unreadable(given.problem), None))
         elif given.note:
             file.found.append(Placed(_not_read(given.note), None))
-        elif not self._text(file, given.text) and file.readable and not file.found:
+        elif not self._text(file, given.text) and not file.found:
             what = "It holds nothing" if not given.text.strip() else _NO_KIND
             file.found.append(Placed(NOT_READ.finding((), f"{what}.", _GIVE), None))
 
@@ -175,7 +175,7 @@ class Reading:
         found = list(self.judgements)
         parts = [each for each in self.items if self._is_part(each)]
         items = [each for each in self.items if not self._is_part(each)]
-        found += values_of_files(parts) if edges else ()
+        found += values_of_files(parts)
         chosen = [
             Inventory(each, complete)
             for each in variants(together(booted(with_classes(items, self.classes))))

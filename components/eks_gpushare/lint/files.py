@@ -52,7 +52,7 @@ def given_files(names: Iterable[str]) -> Iterator[GivenFile]:
             if isinstance(each, GivenFile):
                 yield each
                 continue
-            if each != STDIN and each in seen:
+            if each in seen:
                 continue
             seen.add(each)
             count += 1
@@ -109,7 +109,7 @@ def _expanded(name: str) -> Iterator[str | GivenFile]:
 def _below(top: str) -> Iterator[str]:
     """Files of a folder and of those in it, sorted; links to folders are not followed."""
     for count, (folder, inner, files) in enumerate(os.walk(top)):
-        if count > MAX_FOLDERS:
+        if count >= MAX_FOLDERS:
             return
         inner[:] = sorted(
             each for each in inner if not each.startswith(".") and each not in _NOT_ENTERED

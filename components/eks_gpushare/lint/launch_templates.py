@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.source import UNKNOWN, Unknown
+from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.plain import items, text
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Nodes
@@ -23,6 +25,20 @@ class LaunchTemplate(NamedTuple):
 
 OF_OTHERS: Final = LaunchTemplate(UNKNOWN, UNKNOWN, UNKNOWN)
 """One that is named and is not there."""
+
+
+def overridden(listed: Any, key: str, requirements: str) -> Maybe[tuple[str, ...]]:
+    """Types that the overrides of a mixed instances policy name; empty where they name none.
+
+    Args:
+        listed: The overrides.
+        key: What an override has its type at.
+        requirements: What it has instead where EC2 chooses among all types that fit.
+    """
+    if listed is UNKNOWN:
+        return Unknown.UNKNOWN
+    types = [UNKNOWN if at(each, requirements) else at(each, key) for each in items(listed)]
+    return UNKNOWN if UNKNOWN in types else tuple(str(text(each)) for each in types if each)
 
 
 def with_template(nodes: Nodes, template: LaunchTemplate) -> Nodes:

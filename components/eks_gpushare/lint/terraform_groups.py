@@ -11,7 +11,7 @@ from eks_gpushare.inventory.scaling_groups import makes_nodes, promised, tells_o
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import registered
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.launch_templates import with_template
+from eks_gpushare.lint.launch_templates import overridden, with_template
 from eks_gpushare.lint.plain import items, mapping, text, whole
 from eks_gpushare.lint.rules.eksctl import FROM_ZERO
 from eks_gpushare.lint.terraform_configuration import INDEX, module_of
@@ -47,14 +47,12 @@ def scaling_group(source: Source, given: Any, templates: Templates) -> Nodes | N
     tags = list(_tags(given))
     if not makes_nodes(tags):
         return None
-    overrides = items(at(given, *_MIXED, "override"))
-    types = [at(each, "instance_type") for each in overrides]
-    named = tuple(str(text(each)) for each in types if each)
+    overrides = at(given, *_MIXED, "override")
     nodes = Nodes(
         source=source,
         name=text(at(given, "name") or at(given, "name_prefix")),
         provisioner="selfManaged",
-        instance_types=UNKNOWN if UNKNOWN in types else named,
+        instance_types=overridden(overrides, "instance_type", "instance_requirements"),
         promised=promised(tags),
         least=whole(at(given, "min_size")),
         most=whole(at(given, "max_size")),

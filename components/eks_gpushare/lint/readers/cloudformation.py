@@ -10,7 +10,12 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.lint.document import Read
-from eks_gpushare.lint.launch_templates import OF_OTHERS, LaunchTemplate, with_template
+from eks_gpushare.lint.launch_templates import (
+    OF_OTHERS,
+    LaunchTemplate,
+    overridden,
+    with_template,
+)
 from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.lint.readers.user_data import judge_user_data
 from eks_gpushare.lint.retired import retired
@@ -58,7 +63,7 @@ class CloudFormationReader:
             if kind == _TEMPLATE:
                 judgements += _judged(document, name, templates[name])
                 continue
-            if kind not in {_NODE_GROUP, _GROUP}:
+            if kind not in (_NODE_GROUP, _GROUP):  # which may be anything
                 continue
             given = plain(at(each, "Properties"))
             source = Source(
@@ -135,13 +140,13 @@ def _used(own: Any, templates: dict[str, LaunchTemplate]) -> LaunchTemplate | No
     given = at(own, "LaunchTemplate") or at(
         own, "MixedInstancesPolicy", "LaunchTemplate", "LaunchTemplateSpecification"
     )
-    if not given:
+    if not given or plain(given) is None:
         return None
     for key in ("Id", "Name", "LaunchTemplateId", "LaunchTemplateName"):
         named = at(given, key)
         attribute = at(named, "Fn::GetAtt")
         name = at(named, "Ref") or str(at(attribute, 0) or attribute).partition(".")[0]
-        if name in templates:
+        if isinstance(name, str) and name in templates:
             return templates[name]
     return OF_OTHERS
 
@@ -167,14 +172,14 @@ def _node_group(source: Source, name: str, given: Any) -> Nodes:
 def _scaling_group(source: Source, name: str, given: Any) -> Nodes | None:
     """The nodes of an Auto Scaling group; None of one whose tags name no cluster."""
     tags = [(str(text(at(each, "Key"))), at(each, "Value")) for each in items(at(given, "Tags"))]
-    listed = items(at(given, "MixedInstancesPolicy", "LaunchTemplate", "Overrides"))
+    listed = at(given, "MixedInstancesPolicy", "LaunchTemplate", "Overrides")
     if not makes_nodes(tags):
         return None
     return Nodes(
         source=source,
         name=text(at(given, "AutoScalingGroupName")) or name,
         provisioner="selfManaged",
-        instance_types=_types([at(each, "InstanceType") for each in listed]),
+        instance_types=overridden(listed, "InstanceType", "InstanceRequirements"),
         promised=promised(tags),
         least=whole(at(given, "MinSize")),
         most=whole(at(given, "MaxSize")),

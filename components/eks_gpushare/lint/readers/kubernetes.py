@@ -11,7 +11,6 @@ from eks_gpushare.inventory.items import (
     DeviceClaim,
     Namespace,
     Nodes,
-    NodeTaint,
     Pointer,
     Quota,
     Workload,
@@ -19,6 +18,7 @@ from eks_gpushare.inventory.items import (
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.plain import taints
 from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.lint.readers.lone_containers import lone_containers
 from eks_gpushare.lint.readers.mig_parted import MigPartedReader
@@ -139,20 +139,20 @@ def _is_of_pods(value: Mapping[str, Any]) -> bool:
 
 def _within(document: Document) -> Iterator[Document]:
     """The configurations in a ConfigMap's texts, values of charts only where they are named so."""
-    for key, each, texts in _texts_of(document):
-        for inner in texts.documents if ":" in each and texts else ():
+    for key, texts in _texts_of(document):
+        for inner in texts.documents if texts else ():
             if "values" in key.lower() or any(one.matches(inner) for one in _CONFIGURATIONS):
                 yield inner
 
 
-def _texts_of(document: Document) -> Iterator[tuple[str, str, Texts | None]]:
+def _texts_of(document: Document) -> Iterator[tuple[str, Texts | None]]:
     """The texts of a ConfigMap, of whose binary part all stands at the key."""
     for key, each in pairs(document.value.get("data")):
         if isinstance(each, str):
-            yield key, each, texts_within(document, ("data", key))
+            yield key, texts_within(document, ("data", key))
     for key, each in pairs(document.value.get("binaryData")):
         if isinstance(text := _decoded(each), str):
-            yield key, text, read_texts(text, document.file, place=_all_at(document, key))
+            yield key, read_texts(text, document.file, place=_all_at(document, key))
 
 
 def _all_at(document: Document, key: str) -> Callable[[tuple[int, int]], tuple[int, int]]:
@@ -212,10 +212,6 @@ def _sum(one: Any, other: Any) -> Any:
 
 def _node(value: Mapping[str, Any], whence: Source, name: Maybe[str]) -> Nodes:
     labels = _labels(value)
-    found = at(value, "spec", "taints")
-    taints: Maybe[tuple[NodeTaint, ...]] = (
-        UNKNOWN if found is UNKNOWN else tuple(_taint(each) for _, each in mappings(found))
-    )
     types: Maybe[tuple[str, ...]] = ()
     if labels is not UNKNOWN:
         stated = labels.get("node.kubernetes.io/instance-type")
@@ -226,12 +222,7 @@ def _node(value: Mapping[str, Any], whence: Source, name: Maybe[str]) -> Nodes:
         provisioner="byHand",
         instance_types=types,
         labels=labels,
-        taints=taints,
+        taints=taints(at(value, "spec", "taints")),
         least=1,
         most=1,
     )
-
-
-def _taint(given: Mapping[str, Any]) -> NodeTaint:
-    key, value, effect = (given.get(each) for each in ("key", "value", "effect"))
-    return NodeTaint(*("" if each is None else str(each) for each in (key, value, effect)))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _GPUS: Final = "nvidia.com/"
 _MOST: Final = 20_000
-_LISTS: Final = ("containers", "initContainers", "ephemeralContainers", "sidecars")
+_LISTS: Final = frozenset(("containers", "initContainers", "ephemeralContainers", "sidecars"))
 _RESOURCES: Final = ("resources", "resourcesPerNode", "computeResources")
 """What kinds call them: of most, of a TrainJob's trainer, and of a step of Tekton."""
 _OF_PODS: Final = ("tolerations", "nodeSelector", "affinity")
@@ -51,7 +51,7 @@ def lone_containers(document: Document, source: Source, around: Workload) -> Ite
         if count > _MOST:
             return
         key = next((key for key in _RESOURCES if _has_gpus(inner.get(key))), None)
-        in_list = len(path) > 1 and path[-2] in _LISTS
+        in_list = not _LISTS.isdisjoint(path[-2:-1])
         if key is None or in_list or path[:1] != ("spec",):
             continue
         container = {**inner, "name": str(path[-1]), "resources": inner[key]}

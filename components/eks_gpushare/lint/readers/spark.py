@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items, pairs
+from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.lint.plain import mapping
 from eks_gpushare.lint.readers.values import whole
 from eks_gpushare.lint.rules.kubernetes import NO_VENDOR
@@ -151,4 +151,4 @@ def _placed(document: Document, above: FieldPath, places: Mapping[str, FieldPath
 def is_spark(value: Mapping[str, Any]) -> bool:
     """Whether an object is an application of the Spark operator."""
     group, _, _ = str(value.get("apiVersion")).rpartition("/")
-    return group == GROUP and not items(value.get("items"))
+    return group == GROUP

@@ -1,0 +1,245 @@
+"""Which files are read as what, how deep, and what is said of those that are not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.problem import Edit, Judgement, NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import Source
+from eks_gpushare.lint import dispatch
+from eks_gpushare.lint.dispatch import Reading, lint_files, read_files
+from eks_gpushare.lint.files import GivenFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.lint.report import FileReport
+
+RULE = Rule("GPU1999", "warning", "A rule.", "Why.", "https://example.com")
+SILENCED = Rule("GPU1009", "warning", "A rule.", "Why.", "https://example.com")
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a"},
+    "spec": {"containers": [{"name": "main"}]},
+}
+PART = "tolerations: [{key: a}]\n"
+
+
+def report(name: str, text: str) -> FileReport:
+    (found,) = lint_files([GivenFile(name, text)])
+    return found
+
+
+def said(name: str, text: str) -> list[tuple[str, str]]:
+    return [(each.code, each.message) for each in report(name, text).findings]
+
+
+NOTHING, NO_KIND = ("GPU1001", "It holds nothing."), ("GPU1001", "It is of no kind that is read.")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("a.yaml", "", [NOTHING]),
+        ("a.yaml", " \n", [NOTHING]),
+        ("a.yaml", "a: b\n", [NO_KIND]),
+        ("a.yaml", "a: b\n---\n" + json.dumps(POD), []),
+        ("a.yaml", json.dumps(POD) + "\n---\na: b\n", []),
+        ("a.txt", "Nothing of it.\n", []),
+        ("a.md", "Nothing of it.\n", []),
+        ("a.sh", "date\n", []),
+        ("notes", "Nothing of it.\n", [NO_KIND]),
+        ("a.yaml", "a: {b: 1, b: 2}\n",
+         [("GPU1002", "The key 'b' is already set on line 1.")]),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_a_file_that_nothing_is_known_of(
+    name: str, text: str, found: list[tuple[str, str]]
+) -> None:
+    assert said(name, text) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_yaml"),
+    [
+        ("a.yaml", PART, True),
+        ("A.YML", PART, True),
+        ("a.yaml.tmpl", PART, True),
+        ("-", PART, True),
+        ("pod", PART, False),
+        ("pod", f"---\n{PART}", True),
+        ("pod", f"\n\n---\n{PART}", True),
+        ("pod", json.dumps({"tolerations": [{"key": "a"}]}), True),
+        ("pod", "apiVersion: v1\nkind: Pod\n", True),
+        ("pod", "kind: Pod\napiVersion: v1\n", True),
+        ("a.toml", f"---\n{PART}", False),
+        ("A.TOML", "kind: Pod\napiVersion: v1\n", False),
+    ],
+)
+def test_what_is_taken_for_yaml(name: str, text: str, is_yaml: bool) -> None:
+    found = report(name, text)
+
+    assert bool(found.kinds) is is_yaml
+    assert (NO_KIND in [(each.code, each.message) for each in found.findings]) is not is_yaml
+
+
+def test_a_file_that_cannot_be_read_is_none() -> None:
+    gone, passed = lint_files([GivenFile("a", problem="it is gone"), GivenFile("b", note="why")])
+
+    assert (gone.readable, passed.readable) == (False, True)
+    assert [each.message for each in gone.findings] == ["It cannot be read: it is gone."]
+    assert [each.message for each in passed.findings] == ["It is not read: why."]
+
+
+def test_a_character_that_yaml_has_not_is_all_that_is_said() -> None:
+    found = report("a.yaml", f"{PART}b: \x07\n")
+
+    assert [each.code for each in found.findings] == ["GPU1000"]
+    assert not found.readable
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "readable"),
+    [
+        ("a: {{ b }}\n{{ c }\n", "GPU1003", True),
+        ("a: b\nc: ] ${D}\n", "GPU1003", True),
+        ("a: ${B}\nc: ]\n", "GPU1000", False),
+        ("c: ]\na: ${B}\n", "GPU1000", False),
+    ],
+)
+def test_what_is_a_template_and_not_yaml_yet(text: str, code: str, readable: bool) -> None:
+    found = report("a.yaml", text)
+
+    assert [each.code for each in found.findings] == [code]
+    assert found.readable is readable
+
+
+# --- how much ------------------------------------------------------------------------------------
+
+
+def lists(levels: int) -> str:
+    value: Any = POD
+    for _ in range(levels):
+        value = {"apiVersion": "v1", "kind": "List", "items": [value]}
+    return json.dumps(value)
+
+
+def in_markdown(levels: int) -> str:
+    return f"```yaml\n{lists(levels)}\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "pods"),
+    [
+        ("a.yaml", lists(4), 1),
+        ("a.yaml", lists(5), 0),
+        ("a.md", in_markdown(3), 1),
+        ("a.md", in_markdown(4), 0),
+    ],
+)
+def test_how_deep_documents_within_documents_are_read(name: str, text: str, pods: int) -> None:
+    assert len(read_files([GivenFile(name, text)]).items) == pods
+
+
+def test_more_documents_than_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\n---\n".join([json.dumps(POD)] * 3)
+    monkeypatch.setattr(dispatch, "_MOST_DOCUMENTS", 2)
+    assert len(read_files([GivenFile("a.yaml", text)]).items) == 2
+    monkeypatch.setattr(dispatch, "_MOST_DOCUMENTS", 0)
+    assert said("a.yaml", text) == [NO_KIND]
+
+
+def test_more_keys_and_values_than_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "_MOST_ITEMS", 3)
+    first, second = lint_files(GivenFile(name, "[a, b, c, d, e]") for name in ("a.yaml", "b.yaml"))
+
+    told = [each.message for report in (first, second) for each in report.findings]
+    assert told == [
+        "More than 3 keys and values, with aliases written out.",
+        "More than 0 keys and values, with aliases written out.",
+    ]
+
+
+# --- where it is said ----------------------------------------------------------------------------
+
+
+def placed(*judgements: Judgement, text: str = json.dumps(POD, indent=1)) -> FileReport:
+    reading = read_files([GivenFile("a.yaml", text)])
+    (item,) = reading.items
+    for each in judgements:
+        reading.place(replace(each, source=replace(each.source, document=item.source.document)))
+    return reading.reports()[0]
+
+
+def problem(path: tuple[str, ...]) -> Problem:
+    return Problem(RULE, Source("it"), path, f"At {'.'.join(path)}.", "Mend it.")
+
+
+def test_findings_are_in_the_order_of_their_places() -> None:
+    found = placed(problem(("spec",)), problem(("kind",)), problem(("metadata", "name")))
+
+    assert [each.message for each in found.findings] == [
+        "At kind.",
+        "At metadata.name.",
+        "At spec.",
+    ]
+
+
+def test_what_has_no_place_goes_first() -> None:
+    reading = read_files([GivenFile("a.yaml", json.dumps(POD))])
+    (item,) = reading.items
+    at_first = replace(problem(()), source=Source("it", item.source.document))
+    for each in (at_first, replace(at_first, source=Source("a stack"), message="Of a stack.")):
+        reading.place(each)
+
+    (found,) = reading.reports()
+    assert [each.position for each in found.found] == [None, (1, 1)]
+
+
+def test_edits_are_of_documents_that_can_be_edited() -> None:
+    edited = replace(problem(("kind",)), edits=(Edit("set", ("kind",), "Job"),))
+
+    (found,) = placed(edited).found
+    assert [each.path for each in found.edits] == [("kind",)]
+    (in_text,) = placed(edited, text=in_config_map()).found
+    assert in_text.edits == ()
+    (unseen,) = placed(NotSeen(RULE, Source("it"), "why")).found
+    assert unseen.edits == ()
+
+
+def in_config_map() -> str:
+    """An object whose source says that nothing can be written back."""
+    resources = {"limits": {"nvidia.com/gpu": 1}}
+    value = {"apiVersion": "kubeflow.org/v1", "kind": "TrainJob", "spec": {"trainer": {}}}
+    value["spec"]["trainer"] = {"resourcesPerNode": resources}  # type: ignore[index]
+    return json.dumps(value)
+
+
+@edge(SILENCED)
+def each_is_wrong(inventory: Inventory) -> Iterator[Judgement]:
+    for each in inventory.of(Workload):
+        yield Problem(SILENCED, each.source, (), "It is wrong.", "Mend it.")
+
+
+def test_a_comment_lets_it_be_until_its_day() -> None:
+    comment = "# eks-gpushare: ignore GPU1009 until 2026-01-31 because it is on trial"
+    reading = Reading()
+    reading.add(GivenFile("a.yaml", f"{json.dumps(POD)} {comment}\n"))
+    reading.judge([each_is_wrong])
+
+    def codes(day: date | None) -> set[str]:
+        return {each.code for each in reading.reports(day)[0].findings}
+
+    assert "GPU1009" not in codes(date(2026, 1, 31))
+    assert "GPU1009" in codes(date(2026, 2, 1))
+    assert "GPU1009" in codes(None)
