@@ -494,12 +494,11 @@ def test_tags_of_what_are_no_nodes_are_nothing() -> None:
     assert list(with_tags([release], [told], written)) == [release]
 
 
-@pytest.mark.parametrize("reference", ["aws_eks_node_group", "var.group", "local.gpu"])
+@pytest.mark.parametrize("reference", ["var.group", "local.gpu"])
 def test_what_is_no_reference_to_a_group_names_none(reference: str) -> None:
     told = "aws_autoscaling_group_tag.gpu"
     written = {told: {"autoscaling_group_name": {"references": [reference]}}}
     group = ("aws_eks_node_group.gpu", {"node_group_name": "gpu"})
-    bare = ("aws_eks_node_group", {"node_group_name": "bare"})
-    found = nodes_of(group, bare, (told, {"tag": [tag(RESOURCE, "4")]}), expressions=written)
+    found = nodes_of(group, (told, {"tag": [tag(RESOURCE, "4")]}), expressions=written)
 
-    assert [each.promised for each in found] == [{}, {}]
+    assert [each.promised for each in found] == [{}]
