@@ -43,12 +43,12 @@ def why_not() -> str | None:
     return None if done.returncode == 0 else "no namespaces of one's own here: be root"
 
 
-def oneshot(name: str, *lines: str, does: str = "true") -> str:
-    """A stand-in of a unit that runs once at boot."""
+def oneshot(name: str, *lines: str, does: str = "true", last: str = "true") -> str:
+    """A stand-in of a unit that runs once at boot; what it does `last` no longer counts as its."""
     order = "\n".join(lines)
     return (
         f"[Unit]\n{order}\n[Service]\nType=oneshot\nRemainAfterExit=yes\n"
-        f"ExecStart=/bin/sh -c '{does} && echo {name} >>@ROOT@/log'\n"
+        f"ExecStart=/bin/sh -c '{does} && echo {name} >>@ROOT@/log && {last}'\n"
     )
 
 
@@ -63,7 +63,8 @@ _COMMON = {
         "nodeadm-run",
         "After=nodeadm-config.service cloud-final.service",
         "Requires=nodeadm-config.service",
-        does="systemctl --user restart --no-block kubelet.service",
+        # Else kubelet may run, and say so, before this has been said.
+        last="systemctl --user restart --no-block kubelet.service",
     ),
     # Restart= and the process that stays are those of the original.
     "kubelet.service": "[Service]\n"
