@@ -76,6 +76,36 @@ def test_the_note_is_for_own_values_of_a_known_chart(chart: str, helm: str, told
     assert len(notes(ARGO % (chart, helm))) == told
 
 
+FLUX = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: a, namespace: gpu}
+spec:
+  chart: {spec: {chart: %s}}
+  valuesFrom: [{kind: ConfigMap, name: base}]
+  values: %s
+"""
+
+
+@pytest.mark.parametrize(
+    ("chart", "values", "told"),
+    [
+        ("nvidia-device-plugin", "{gfd: {enabled: true}}", 1),
+        ("nvidia-device-plugin", "{}", 0),
+        ("redis", "{gfd: {enabled: true}}", 0),
+    ],
+)
+def test_the_note_of_a_release_of_flux(chart: str, values: str, told: int) -> None:
+    assert len(notes(FLUX % (chart, values))) == told
+
+
+@pytest.mark.parametrize(("chart", "inline"), [("redis", "{a: 1}"), ("gpu-operator", "{}")])
+def test_no_note_of_other_charts_nor_of_files_alone(chart: str, inline: str) -> None:
+    given = f"{{name: {chart}, valuesInline: {inline}, valuesFile: a.yaml}}"
+
+    assert notes(f"helmCharts: [{given}]\n") == []
+
+
 KUSTOMIZED = (
     "helmCharts: [{name: nvidia-device-plugin, valuesInline: {gfd: {enabled: true}}, %s}]\n"
 )
