@@ -19,6 +19,7 @@ from eks_gpushare.lint.files import GivenFile
 from eks_gpushare.lint.readers.terraform import TerraformReader
 from eks_gpushare.lint.terraform_configuration import Configuration
 from eks_gpushare.lint.terraform_groups import TAG, from_zero, with_tags
+from eks_gpushare.lint.terraform_templates import Templates
 from eks_gpushare.lint.texts import read_texts
 
 ALL = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
@@ -501,4 +502,46 @@ def test_what_is_no_reference_to_a_group_names_none(reference: str) -> None:
     group = ("aws_eks_node_group.gpu", {"node_group_name": "gpu"})
     found = nodes_of(group, (told, {"tag": [tag(RESOURCE, "4")]}), expressions=written)
 
+<<<<<<< HEAD
     assert [each.promised for each in found] == [{}]
+=======
+    assert [each.promised for each in found] == [{}, {}]
+
+
+OLDER = "aws_launch_configuration"
+
+
+@pytest.mark.parametrize(
+    ("older", "name", "references", "types"),
+    [
+        ({"a": "a", "b": "b"}, "b", [], ("type-b",)),
+        ({"a": "a"}, "c", [], UNKNOWN),
+        ({"a": "a"}, "c", [f"{OLDER}.b.name"], UNKNOWN),
+        ({"a": None, "b": None}, UNKNOWN, [f"{OLDER}.b.name", f"{OLDER}.b"], ("type-b",)),
+        ({"a": None, "b[0]": None}, UNKNOWN, [f"{OLDER}.b[0].name"], ("type-b[0]",)),
+        ({"b[0]": None, "b[1]": None}, UNKNOWN, [f"{OLDER}.b"], UNKNOWN),
+        ({"a": None}, UNKNOWN, ["var.name"], UNKNOWN),
+        ({"a": "a"}, UNKNOWN, [], UNKNOWN),
+        ({"a": "a"}, "", [f"{OLDER}.a"], ()),
+        ({"a": "a"}, None, [], ()),
+    ],
+)
+@pytest.mark.parametrize("module", ["", "module.m."])
+def test_the_launch_configuration_that_is_meant(
+    older: dict[str, Any], name: Any, references: list[str], types: Any, module: str
+) -> None:
+    resource = {
+        "address": "aws_autoscaling_group.gpu",
+        "expressions": {"launch_configuration": {"references": references}},
+    }
+    root: Any = {"resources": [resource]}
+    root = {"module_calls": {"m": {"module": root}}} if module else root
+    templates = Templates(Configuration({"configuration": {"root_module": root}}))
+    templates.add_older(f"module.other.{OLDER}.b", {"name": None, "instance_type": "other"})
+    for key, named in older.items():
+        given = {"name": named, "instance_type": f"type-{key}"}
+        templates.add_older(f"{module}{OLDER}.{key}", given)
+
+    found = templates.older_of(f"{module}aws_autoscaling_group.gpu", name)
+    assert (found.instance_type if found else ()) == (types if types in (UNKNOWN, ()) else types[0])
+>>>>>>> h/close3
