@@ -502,10 +502,7 @@ def test_what_is_no_reference_to_a_group_names_none(reference: str) -> None:
     group = ("aws_eks_node_group.gpu", {"node_group_name": "gpu"})
     found = nodes_of(group, (told, {"tag": [tag(RESOURCE, "4")]}), expressions=written)
 
-<<<<<<< HEAD
     assert [each.promised for each in found] == [{}]
-=======
-    assert [each.promised for each in found] == [{}, {}]
 
 
 OLDER = "aws_launch_configuration"
@@ -544,4 +541,3 @@ def test_the_launch_configuration_that_is_meant(
 
     found = templates.older_of(f"{module}aws_autoscaling_group.gpu", name)
     assert (found.instance_type if found else ()) == (types if types in (UNKNOWN, ()) else types[0])
->>>>>>> h/close3
