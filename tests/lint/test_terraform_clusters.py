@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from foreign_reading import problems
@@ -21,6 +21,9 @@ from eks_gpushare.lint.terraform_configuration import Configuration
 from eks_gpushare.lint.terraform_groups import TAG, from_zero, with_tags
 from eks_gpushare.lint.terraform_templates import Templates
 from eks_gpushare.lint.texts import read_texts
+
+if TYPE_CHECKING:
+    from eks_gpushare.findings.finding import Finding
 
 ALL = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
 CONFIG = {
@@ -67,9 +70,13 @@ def plan(
     )
 
 
-def codes(text: str) -> list[str]:
+def found_in(text: str) -> list[Finding]:
     (report,) = lint_files([GivenFile("plan.json", text)])
-    return [each.code for each in report.findings]
+    return list(report.findings)
+
+
+def codes(text: str) -> list[str]:
+    return [each.code for each in found_in(text)]
 
 
 def of_cluster(**changes: Any) -> str:
@@ -187,6 +194,24 @@ def test_a_key_that_the_plan_makes_is_one() -> None:
     unknown = {"encryption_config": [{"provider": [{"key_arn": True}]}]}
 
     assert codes(plan(("aws_eks_cluster.gpu", values), unknown=unknown)) == []
+
+
+@pytest.mark.parametrize("unknown", [[True], [{"resources": True}]])
+def test_what_a_key_is_for_may_not_be_known(unknown: Any) -> None:
+    values = {**CLUSTER, "encryption_config": [{"provider": [{}], "resources": []}]}
+    given = plan(("aws_eks_cluster.gpu", values), unknown={"encryption_config": unknown})
+
+    found = found_in(given)
+    assert [(each.code, each.severity) for each in found] == [("GPU1088", "info")]
+
+
+@pytest.mark.parametrize(
+    ("cidrs", "key"), [([], "endpoint_public_access"), (["::/0"], "public_access_cidrs")]
+)
+def test_an_open_endpoint_is_shown_where_it_is_written(cidrs: list[str], key: str) -> None:
+    (found,) = found_in(of_cluster(**vpc(public_access_cidrs=cidrs)))
+
+    assert found.path.endswith(f"vpc_config[0].{key}")
 
 
 # --- Auto Scaling groups --------------------------------------------------------------------------

@@ -63,9 +63,8 @@ def cluster_rules(source: Source, given: Any) -> Iterator[Judgement]:
 
 
 def _endpoint(source: Source, given: Any) -> Iterator[Judgement]:
-    blocks = at(given, "vpc_config")
-    block = at(blocks, 0) if isinstance(blocks, list) else blocks
-    place = ("vpc_config", 0) if isinstance(blocks, list) else ("vpc_config",)
+    place = ("vpc_config", 0)
+    block = at(given, *place)
     public, cidrs = (at(block, key) for key in ("endpoint_public_access", "public_access_cidrs"))
     if public is UNKNOWN or (public is not False and has_unknown(cidrs)):
         what = f"who may use the public endpoint of {source.name}"
@@ -95,12 +94,9 @@ def _key(source: Source, given: Any) -> Iterator[Judgement]:
     if blocks is UNKNOWN:
         yield NotSeen(OWN_KEY, source, f"the key of {source.name}")
         return
-    every = blocks if isinstance(blocks, list) else [blocks] if blocks else []
-    for block in every:
-        provider = at(block, "provider")
-        key = at(provider, 0, "key_arn") if isinstance(provider, list) else at(provider, "key_arn")
-        kinds = at(block, "resources")
-        if UNKNOWN in (block, provider) or has_unknown(kinds):
+    for block in items(blocks):
+        key, kinds = at(block, "provider", 0, "key_arn"), at(block, "resources")
+        if has_unknown(kinds):
             yield NotSeen(OWN_KEY, source, f"what the key of {source.name} is for")
             return
         if key and encrypts_secrets([str(text(each)) for each in items(kinds)]):
