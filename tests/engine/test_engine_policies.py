@@ -81,11 +81,11 @@ def _add_pack(project: Project) -> None:
     shutil.copytree(PACK, there, ignore=ignored, dirs_exist_ok=True)
 
 
-def _engines(project: Project, stack: str, levels: StackFile, **fails: bool) -> Result:
+def _engines(project: Project, stack: str, levels: StackFile, *, fails: bool = False) -> Result:
     settings = project.directory / "levels.json"
     settings.write_text(json.dumps(levels), encoding="utf-8")
     pack = ("--policy-pack", "policies", "--policy-pack-config", str(settings))
-    return project.preview(stack, None, *pack, **fails)
+    return project.preview(stack, None, *pack, fails=fails)
 
 
 def _ours(project: Project, stack: str, levels: StackFile) -> set[Verdict]:
