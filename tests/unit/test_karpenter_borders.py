@@ -268,3 +268,11 @@ def test_a_type_of_ones_own_has_a_price_or_karpenter_never_takes_it() -> None:
     message = "AWS published no price of g9.xlarge when the catalog was made."
     assert findings(given(), "GPU758") == [(f"{GPU}.instanceTypes", message)]
     assert findings(given(priceUsdPerHour=1.5), "GPU758") == []
+
+
+@pytest.mark.parametrize(("limit", "said"), [(2, ["Set 4 or more"]), (3, []), (4, [])])
+def test_a_static_pool_may_have_as_many_nodes_as_it_keeps(limit: int, said: list[str]) -> None:
+    keeps = {"static": True, "limits": {"nodes": limit}}
+    found = fixes(karpenter({"desired": 3}, karpenter=keeps), "GPU745")
+
+    assert [each.partition(",")[0] for each in found] == said

@@ -70,8 +70,8 @@ def test_ten_pods_on_four_nodes_and_none_in_the_end(
     assert (scaling["launched"], scaling["removed"], scaling["leastPossible"]) == (4, 4, 4)
     assert report["idle"]["nodes"] == {"gpu": 0}
     assert [each["code"] for each in report["findings"]] == ["GPU970"]
-    assert "gpu 10s instead of 300s" in report["findings"][0]["message"]
-    assert pool["spec"]["disruption"]["consolidateAfter"] == "10s"
+    assert "gpu 1s instead of 300s" in report["findings"][0]["message"]
+    assert pool["spec"]["disruption"]["consolidateAfter"] == "1s"
     assert pool["spec"]["limits"] == {"cpu": "1000", "nvidia.com/gpu.shared": "30"}
     assert "lab: pool gpu has 4 nodes: " in printed.err
-    assert "Karpenter looks every ten seconds for nodes that have been empty for 10s" in printed.err
+    assert "Karpenter looks every ten seconds for nodes that have been empty for 1s" in printed.err
