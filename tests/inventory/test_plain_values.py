@@ -14,6 +14,7 @@ from eks_gpushare.inventory.values import (
     has_unknown,
     holds,
     items,
+    may_be_same,
     pairs,
     partly_known,
     some,
@@ -133,3 +134,11 @@ def test_verdicts_together(
 ) -> None:
     assert every(verdicts) is all_
     assert some(verdicts) is one
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [("a", "a", True), ("a", "b", False), (UNKNOWN, "b", True), ("a", UNKNOWN, True)],
+)
+def test_what_is_not_known_may_be_the_same(one: Any, other: Any, same: bool) -> None:
+    assert may_be_same(one, other) is same

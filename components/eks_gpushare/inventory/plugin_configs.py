@@ -20,7 +20,7 @@ from eks_gpushare.documents.device_plugin import (
 from eks_gpushare.inventory.items import ConfigMap, Release
 from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, holds, items, pairs, text
+from eks_gpushare.inventory.values import at, has_unknown, holds, items, may_be_same, pairs, text
 from eks_gpushare.sharing.labels import CONFIG_LABEL
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ def find_map(inventory: Inventory, user: Release | Workload, name: Maybe[str]) -
     found = [
         each
         for each in inventory.of(ConfigMap, user.cluster)
-        if each.name == name
-        and (UNKNOWN in (each.namespace, user.namespace) or each.namespace == user.namespace)
+        if each.name == name and may_be_same(each.namespace, user.namespace)
     ]
     if not found:
         return None

@@ -40,6 +40,11 @@ def at(value: Any, *path: str | int) -> Any:
     return value
 
 
+def may_be_same(one: Any, other: Any) -> bool:
+    """Whether two values are the same, as far as is known."""
+    return UNKNOWN in (one, other) or one == other
+
+
 def holds(value: Any, *path: str) -> bool:
     """Whether a key is written, be it with null."""
     above = at(value, *path[:-1])

@@ -17,7 +17,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items
+from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same
 from eks_gpushare.inventory.wording import at_start, if_missing
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ def _named(
 
 def _may_share(claim: DeviceClaim, workload: Workload) -> bool:
     """Whether they may be in one namespace."""
-    return UNKNOWN in (claim.namespace, workload.namespace) or claim.namespace == workload.namespace
+    return may_be_same(claim.namespace, workload.namespace)
 
 
 def _of_containers(workload: Workload, listed: Any) -> Iterator[Problem]:

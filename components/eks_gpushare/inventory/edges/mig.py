@@ -23,7 +23,7 @@ from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, holds, pairs, text
+from eks_gpushare.inventory.values import at, holds, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.resources import mig_resource
 
@@ -285,7 +285,7 @@ def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
     place = value_place(release, ("migManager", "config", "name"))
     maps = inventory.of(ConfigMap, release.cluster)
     named = [each for each in maps if each.name == name]
-    here = [each for each in named if _same(each.namespace, release.namespace)]
+    here = [each for each in named if may_be_same(each.namespace, release.namespace)]
     if named and not here:
         message = (
             f"{at_start(release.source.name)} is in the namespace {release.namespace}, and the "
@@ -314,11 +314,6 @@ def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
         message = f"The MIG layouts of {here[0].source.name} are no YAML: {wrong}."
         fix = "Correct the text; `nvidia-mig-parted assert` reads it as MIG manager does."
         yield Problem(NO_YAML, here[0].source, ("data", CONFIG_KEY), message, fix)
-
-
-def _same(one: object, other: object) -> bool:
-    """Whether two are the same, as far as is known."""
-    return UNKNOWN in (one, other) or one == other
 
 
 def _default(inventory: Inventory, release: Release) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _judged(inventory: Inventory, item: Workload | Release, use: _Use) -> Iterat
         yield NotSeen(MOUNT_MISSING, item.source, f"a ConfigMap of {title}")
         return
     maps = inventory.of(ConfigMap, item.cluster)
-    here = [each for each in maps if _same(each.namespace, item.namespace)]
+    here = [each for each in maps if may_be_same(each.namespace, item.namespace)]
     found = find_map(inventory, item, name)
     if found is not None:
         yield from _keys(item, use, found)
@@ -188,11 +188,6 @@ def _judged(inventory: Inventory, item: Workload | Release, use: _Use) -> Iterat
         yield NotSeen(MOUNT_MISSING, item.source, f"whether there is the ConfigMap {name}")
     else:
         yield _missing(inventory, item, use, [each for each in maps if each.name == name])
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two may be the same."""
-    return UNKNOWN in (one, other) or one == other
 
 
 def _missing(
@@ -203,7 +198,7 @@ def _missing(
     but = f", which is in the namespace {elsewhere[0].namespace}" if elsewhere else ""
     # A chart of the namespace may make it.
     of_charts = any(
-        _same(each.namespace, item.namespace) and each is not item
+        may_be_same(each.namespace, item.namespace) and each is not item
         for each in inventory.of(Release, item.cluster)
     )
     is_sure = elsewhere or (inventory.complete and not of_charts)

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
@@ -76,18 +76,13 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
                 yield NotSeen(rule, pointer.source, f"what {pointer.source.name} names")
                 continue
             # A chart of the namespace may make the pods, or the workload.
-            of_charts = any(_same(each, pointer.namespace) for each in spaces)
+            of_charts = any(may_be_same(each, pointer.namespace) for each in spaces)
             may_be_more = not inventory.complete or of_charts
             if pointer.kind in _SCALERS:
                 yield from _target(pointer, workloads, may_be_more=may_be_more)
                 yield from _triggers(pointer)
             else:
                 yield from _pods(pointer, workloads, may_be_more=may_be_more)
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two may be the same."""
-    return UNKNOWN in (one, other) or one == other
 
 
 def _target(
@@ -103,8 +98,8 @@ def _target(
         return
     if name is None or kind not in _BUILT_IN:
         return
-    alike = [each for each in workloads if each.kind in _BUILT_IN and _same(each.name, name)]
-    if any(each.kind == kind and _same(each.namespace, pointer.namespace) for each in alike):
+    alike = [each for each in workloads if each.kind in _BUILT_IN and may_be_same(each.name, name)]
+    if any(each.kind == kind and may_be_same(each.namespace, pointer.namespace) for each in alike):
         return
     near = [each for each in alike if each.name is not UNKNOWN]
     if may_be_more and not near:
@@ -230,7 +225,7 @@ def _pods(
         return
     if not pairs(selector) or at(pointer.spec, "selector", "matchExpressions"):
         return
-    here = [each for each in workloads if _same(each.namespace, pointer.namespace)]
+    here = [each for each in workloads if may_be_same(each.namespace, pointer.namespace)]
     matched = [each for each in here if _may_match(selector, each)]
     if not matched:
         # What bears its name is what it means, whatever else there may be.
@@ -247,7 +242,8 @@ def _may_match(selector: Any, workload: Workload) -> bool:
     if labels is UNKNOWN:
         return True
     return all(
-        key in labels and _same(text(labels[key]), text(value)) for key, value in pairs(selector)
+        key in labels and may_be_same(text(labels[key]), text(value))
+        for key, value in pairs(selector)
     )
 
 

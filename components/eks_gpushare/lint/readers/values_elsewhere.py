@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, items, pairs, partly_known
@@ -48,19 +49,9 @@ def with_values_from(item: Release, sources: Any) -> Release:
     for each in given:
         for setting in settings(f"{at(each, 'targetPath')}=x"):
             put(below, setting.path, UNKNOWN)
-    return replace(item, values=_over(below, item.values))
-
-
-def _over(below: Mapping[str, Any], above: Any) -> Any:
-    if not isinstance(above, dict):
-        return above
-    return {
-        **below,
-        **{
-            key: _over(below[key], each) if isinstance(below.get(key), dict) else each
-            for key, each in above.items()
-        },
-    }
+    if not isinstance(item.values, dict):
+        return item
+    return replace(item, values=merge_values(below, item.values, keep_null=True))
 
 
 def with_files(item: Release, chart: Mapping[str, Any]) -> Release:

@@ -12,7 +12,7 @@ from eks_gpushare.inventory.edges.mig import managers
 from eks_gpushare.inventory.edges.mounts import FILE_MISSING, MOUNT_MISSING
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.inventory.values import at, may_be_same, pairs
 from eks_gpushare.inventory.wording import at_start
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.edges import edge_check
@@ -121,7 +121,7 @@ def _map_of(inventory: Inventory, cluster: str, plugin: _Plugin, name: str) -> A
     """The ConfigMap, `UNKNOWN` if one may be it, or else the namespaces that have one so named."""
     alike = [each for each in inventory.of(ConfigMap, cluster) if each.name in (name, UNKNOWN)]
     space = plugin.release.namespace
-    here = [each for each in alike if UNKNOWN in (each.namespace, space) or each.namespace == space]
+    here = [each for each in alike if may_be_same(each.namespace, space)]
     for each in here:
         if each.name == name:
             return each
