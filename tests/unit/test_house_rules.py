@@ -39,6 +39,7 @@ COMPONENT_FILES = [file for name in COMPONENTS if (file := PACKAGE / f"{name}.py
 LAYERS = (
     ("catalog", "documents"),
     ("findings", "reports"),
+    ("facts",),
     ("config",),
     ("validation",),
     ("sharing",),
@@ -76,7 +77,7 @@ LAB_LAYERS = (
 )
 """The same of the lab, which may import all of the library; the library imports nothing of it."""
 
-PURE = tuple(room for layer in LAYERS[:9] for room in layer)
+PURE = tuple(room for layer in LAYERS[:10] for room in layer)
 HEAVY = re.compile(r"(pulumi(_\w+)?|grpc|rich|google)(\.|$)")
 
 LINES = 400

@@ -6,6 +6,7 @@ from ipaddress import IPv4Network, collapse_addresses
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.cidrs import CidrError, read_cidr, special
+from eks_gpushare.facts import index
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -17,13 +18,7 @@ if TYPE_CHECKING:
 
 _ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
 
-OPEN_ENDPOINT = Rule(
-    "GPU608",
-    "error",
-    "A public endpoint is open to named networks only.",
-    "EKS opens it to the whole internet when no networks are named.",
-    _ENDPOINT,
-)
+OPEN_ENDPOINT = index.OPEN_ENDPOINT.rule("GPU608")
 NO_ENDPOINT = Rule(
     "GPU610",
     "error",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.facts import index
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.control_plane import LOG_TYPES, encrypts_secrets, not_logged, open_to
 from eks_gpushare.inventory.problem import NotSeen, Problem
@@ -19,14 +20,7 @@ if TYPE_CHECKING:
 
 _ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
 
-OPEN_ENDPOINT: Final = Rule(
-    "GPU1087",
-    "error",
-    "The public API endpoint of a cluster is for named networks.",
-    "Everybody on the internet reaches the API server: one leaked credential, or one hole in it, "
-    "is enough.",
-    _ENDPOINT,
-)
+OPEN_ENDPOINT: Final = index.OPEN_ENDPOINT.rule("GPU1087")
 OWN_KEY: Final = Rule(
     "GPU1088",
     "warning",

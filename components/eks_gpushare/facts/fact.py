@@ -1,0 +1,72 @@
+"""What a fact is: everything there is to say of it, once, with the names it is said by."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare.findings.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eks_gpushare.findings.finding import Severity
+
+
+class Front(StrEnum):
+    """Who says a fact."""
+
+    STACK = "stack"
+    """`check`, `preview` and the components, of a stack file: GPU001 to GPU899."""
+    FILES = "files"
+    """`lint`, of files of others: GPU1000 and above."""
+    LAB = "lab"
+    """The lab, of what it ran: GPU900 to GPU999."""
+    POLICY = "policy"
+    """The policy pack, of resources; the name is that of the policy."""
+
+
+class Differs(NamedTuple):
+    """What one name of a fact is worth, where it is not what the fact is worth."""
+
+    severity: Severity
+    because: str
+    """What this front knows, or does not, that others do."""
+
+
+class Fact(NamedTuple):
+    """Something that has to hold, and what follows where it does not."""
+
+    title: str
+    """The fact in one sentence."""
+    why: str
+    """What happens where it does not hold."""
+    source: str
+    """A link that explains it, of somebody else's."""
+    severity: Severity
+    """What it is worth, under every name that `differs` does not have."""
+    names: Mapping[Front, tuple[str, ...]]
+    """The names it is said by: codes of findings, and names of policies, of which one may say
+    several facts. All of them were released and stay."""
+    differs: Mapping[str, Differs] = MappingProxyType({})
+    """By name."""
+
+    def severity_of(self, name: str) -> Severity:
+        """What the fact is worth under one of its names."""
+        differing = self.differs.get(name)
+        return differing.severity if differing else self.severity
+
+    def rule(self, code: str, *, not_alone: str = "") -> Rule:
+        """The kind of finding by which a front says the fact.
+
+        Args:
+            code: One of its names.
+            not_alone: Why a component that stands alone has no such finding. Default: it has.
+
+        Raises:
+            ValueError: If the fact has no such name.
+        """
+        if not any(code in codes for codes in self.names.values()):
+            raise ValueError(f"{code} is no name of the fact: {self.title}")
+        return Rule(code, self.severity_of(code), self.title, self.why, self.source, not_alone)
