@@ -1,8 +1,9 @@
 """The facts that are said in more than one place, by all of their names.
 
-A rule of one front alone says its fact itself (`findings.rule.Rule`). As soon as a second front says
-the same, it stands here: one title, one reason, one source and one severity, and whoever silences one
-of its names silences the others. Where a front has to differ in severity, `differs` says why.
+A rule of one front alone says its fact itself (`findings.rule.Rule`). As soon as a second front
+says the same, it stands here: one title, one reason, one source and one severity, and whoever
+silences one of its names silences the others. Where a front has to differ in severity, `differs`
+says why.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, collapse_addresses
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.cidrs import CidrError, read_cidr, special
-from eks_gpushare.facts import index
+from eks_gpushare.facts import index as facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
 
-OPEN_ENDPOINT = index.OPEN_ENDPOINT.rule("GPU608")
+OPEN_ENDPOINT = facts.OPEN_ENDPOINT.rule("GPU608")
 NO_ENDPOINT = Rule(
     "GPU610",
     "error",

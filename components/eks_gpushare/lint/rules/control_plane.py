@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.facts import index
+from eks_gpushare.facts import index as facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.control_plane import LOG_TYPES, encrypts_secrets, not_logged, open_to
 from eks_gpushare.inventory.problem import NotSeen, Problem
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
 
-OPEN_ENDPOINT: Final = index.OPEN_ENDPOINT.rule("GPU1087")
+OPEN_ENDPOINT: Final = facts.OPEN_ENDPOINT.rule("GPU1087")
 OWN_KEY: Final = Rule(
     "GPU1088",
     "warning",
