@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from eks_gpushare.catalog.versions import (
     device_plugin_source,
-    gpu_operator_source,
     mig_parted_source,
 )
+from eks_gpushare.facts.index import autoscaling as autoscaling_facts
+from eks_gpushare.facts.index import daemons as daemons_facts
+from eks_gpushare.facts.index import mig as mig_facts
+from eks_gpushare.facts.index import mps as mps_facts
+from eks_gpushare.facts.index import nodes as nodes_facts
+from eks_gpushare.facts.index import sharing as sharing_facts
+from eks_gpushare.facts.index import workloads as workloads_facts
 from eks_gpushare.findings.rule import Rule
 
 _APPLY = "https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-the-field-validation-level"
@@ -87,36 +93,10 @@ NOT_CREATED = Rule(
     "Quota and admission refuse pods, not Deployments: the workload looks fine and has no pods.",
     "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/",
 )
-NOT_ADMITTED = Rule(
-    "GPU922",
-    "error",
-    "A container asks for one share where the pool refuses more.",
-    "The scheduler binds such a pod, the device plugin refuses it, and its controller makes the "
-    "next one for ever.",
-    device_plugin_source("internal/rm/rm.go"),
-)
-MPS_OTHER_USER = Rule(
-    "GPU953",
-    "error",
-    "Pods on a node whose GPUs are shared by MPS run as one user.",
-    "The MPS server of a node serves one user id at a time. A pod of another one gets its share, "
-    "shows Running, and hangs at its first CUDA call until all pods of the first have ended.",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/679",
-)
-NOT_ADVERTISED = Rule(
-    "GPU923",
-    "error",
-    "Some node advertises the resource that a pod asks for.",
-    "The pod waits for ever, and an autoscaler cannot help it.",
-    _SCHEDULER,
-)
-NOT_TOLERATED = Rule(
-    "GPU924",
-    "warning",
-    "A pod that asks for a share tolerates the taints of the nodes that have it.",
-    "EKS adds a toleration only for the taint that is named like the requested resource.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html",
-)
+NOT_ADMITTED = sharing_facts.ONE_SHARE.rule("GPU922")
+MPS_OTHER_USER = mps_facts.ONE_USER.rule("GPU953")
+NOT_ADVERTISED = workloads_facts.ADVERTISED.rule("GPU923")
+NOT_TOLERATED = workloads_facts.TOLERATED.rule("GPU924")
 NOT_AS_EXPECTED = Rule(
     "GPU931",
     "error",
@@ -175,13 +155,7 @@ MIG_MANAGER_WAITS = Rule(
     "What it has paused stays paused, and the node advertises nothing.",
     "https://github.com/NVIDIA/gpu-operator/issues/2833",
 )
-MIG_NOT_MANAGED = Rule(
-    "GPU937",
-    "error",
-    "A node with a MIG configuration in its label has a MIG manager.",
-    "Nobody else reads the label: the GPUs stay as they are.",
-    _MIG_MANAGER,
-)
+MIG_NOT_MANAGED = mig_facts.APPLIED.rule("GPU937")
 TAINT_STAYS = Rule(
     "GPU938",
     "error",
@@ -189,35 +163,10 @@ TAINT_STAYS = Rule(
     "Until then no pod lands on the node.",
     "https://github.com/NVIDIA/gpu-operator/issues/2670",
 )
-TWO_PLUGINS = Rule(
-    "GPU939",
-    "error",
-    "One device plugin serves a node.",
-    "Two of them register the same resource, and the later takes it from the other.",
-    "https://bottlerocket.dev/en/os/latest/api/settings/kubelet-device-plugins/",
-)
-NO_DRIVER_GATE = Rule(
-    "GPU940",
-    "error",
-    "Kubelet waits for the NVIDIA driver on nodes that the GPU Operator serves.",
-    "Its validator looks for a driver on the host once. Where kubelet is first, which nothing on "
-    "the AMI prevents, the node never advertises a GPU.",
-    gpu_operator_source("cmd/nvidia-validator/main.go"),
-)
-SILENT_FAILURE = Rule(
-    "GPU941",
-    "error",
-    "The AMI reads what a layout at boot says to kubelet.",
-    "A node without its layout would join without taint and label.",
-    "https://github.com/awslabs/amazon-eks-ami/pull/2427",
-)
-TWO_ENGINES = Rule(
-    "GPU942",
-    "error",
-    "One host engine of DCGM runs on a node.",
-    "Two are not supported by NVIDIA and may lead to deadlocks in the driver.",
-    "https://github.com/NVIDIA/DCGM/issues/108",
-)
+TWO_PLUGINS = daemons_facts.ONE_PLUGIN.rule("GPU939")
+NO_DRIVER_GATE = nodes_facts.WAITS_FOR_DRIVER.rule("GPU940")
+SILENT_FAILURE = mig_facts.BOOT_READ.rule("GPU941")
+TWO_ENGINES = daemons_facts.ONE_ENGINE.rule("GPU942")
 NO_ENGINE = Rule(
     "GPU943",
     "error",
@@ -290,14 +239,7 @@ BELIEVES_THERE_IS_ROOM = Rule(
     "https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.36.1/cluster-autoscaler/"
     "processors/customresources/gpu_processor.go",
 )
-PROMISE_DIFFERS = Rule(
-    "GPU965",
-    "error",
-    "What an autoscaler is told of a node is what the node advertises.",
-    "Told less, it pays for nodes that stay empty; told more, pods wait while nodes come in "
-    "rounds, or a node comes for each; told of what no node has, nodes come up to the limit.",
-    _OVERLAY,
-)
+PROMISE_DIFFERS = autoscaling_facts.PROMISE.rule("GPU965")
 HALF_EMPTY = Rule(
     "GPU966",
     "warning",

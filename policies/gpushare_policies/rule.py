@@ -20,6 +20,7 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import UnknownValueError
 
+from eks_gpushare.facts.index import facts_of, is_worth_refusing
 from gpushare_policies import exemptions
 from gpushare_policies.props import stack_of
 
@@ -121,6 +122,13 @@ def page_of(name: str) -> str:
     return f"https://github.com/eks-gpushare/eks-gpushare/blob/main/docs/policies/{name}.md"
 
 
+def level_of(name: str) -> EnforcementLevel:
+    """The level of a policy: of one whose facts are no errors it is advisory, else mandatory."""
+    if facts_of(name) and not is_worth_refusing(name):
+        return EnforcementLevel.ADVISORY
+    return EnforcementLevel.MANDATORY
+
+
 def _schema(settings: Sequence[Setting[Any]]) -> PolicyConfigSchema:
     own = {setting.name: setting.json_schema() for setting in settings}
     return PolicyConfigSchema({**own, exemptions.KEY: dict(exemptions.SCHEMA)})
@@ -162,7 +170,7 @@ class Rule(ResourceValidationPolicy):
         checks: Mapping[str, Check],
         severity: Severity,
         fix: Fix,
-        level: EnforcementLevel = EnforcementLevel.MANDATORY,
+        level: EnforcementLevel | None = None,
         framework: PolicyComplianceFramework | None = None,
         also: Sequence[str] = (),
         settings: Sequence[Setting[Any]] = (),
@@ -193,7 +201,7 @@ class Rule(ResourceValidationPolicy):
             description=description,
             validate=self._run,
             remediate=self._repair if remediate else None,  # type: ignore[arg-type]  # no awaitable
-            enforcement_level=level,
+            enforcement_level=level or level_of(name),
             config_schema=_schema(settings),
             severity=severity,
             framework=framework,
@@ -234,7 +242,7 @@ class StackRule(StackValidationPolicy):
         applies_to: Sequence[str],
         severity: Severity,
         fix: Fix,
-        level: EnforcementLevel = EnforcementLevel.MANDATORY,
+        level: EnforcementLevel | None = None,
         framework: PolicyComplianceFramework | None = None,
         also: Sequence[str] = (),
         settings: Sequence[Setting[Any]] = (),
@@ -258,7 +266,7 @@ class StackRule(StackValidationPolicy):
             name=name,
             description=description,
             validate=self._run,
-            enforcement_level=level,
+            enforcement_level=level or level_of(name),
             config_schema=_schema(settings),
             severity=severity,
             framework=framework,

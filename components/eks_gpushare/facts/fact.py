@@ -35,6 +35,10 @@ class Differs(NamedTuple):
     """What this front knows, or does not, that others do."""
 
 
+ADOPTED = Differs("error", "Whoever takes the pack into use asks that it is kept.")
+"""Of policies on how safe something is, which works all the same."""
+
+
 class Fact(NamedTuple):
     """Something that has to hold, and what follows where it does not."""
 

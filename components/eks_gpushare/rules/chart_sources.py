@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.config.base import known_fields
+from eks_gpushare.facts.index import charts as charts_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -24,13 +25,7 @@ _RELEASE = "https://www.pulumi.com/registry/packages/kubernetes/api-docs/helm/v3
 _REPOSITORIES = "https://helm.sh/docs/topics/chart_repository/"
 _REGISTRIES = "https://helm.sh/docs/topics/registries/"
 
-FLOATING_CHART = Rule(
-    "GPU702",
-    "error",
-    "A chart version is exact.",
-    "A range is resolved anew at every update, and the chart changes under the stack.",
-    _RELEASE,
-)
+FLOATING_CHART = charts_facts.EXACT_VERSION.rule("GPU702")
 CHART_SOURCE = Rule(
     "GPU704",
     "error",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.base import TakesOutput, known_fields
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import charts as charts_facts
 from eks_gpushare.rules.chart_values import installed, known_keys
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import format_value
@@ -20,13 +20,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
 
-WRONG_VALUE = Rule(
-    "GPU727",
-    "error",
-    "A chart value is of the kind that the chart makes something of.",
-    'A template takes the text "false" for true, and Kubernetes refuses what else comes out.',
-    "https://helm.sh/docs/chart_template_guide/values_files/",
-)
+WRONG_VALUE = charts_facts.WRONG_TYPE.rule("GPU727")
 
 _WORDS: Mapping[Type, str] = {
     "boolean": "true or false",

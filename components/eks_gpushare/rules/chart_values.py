@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.config.base import known_fields
+from eks_gpushare.facts.index import charts as charts_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import similar
@@ -22,20 +23,8 @@ if TYPE_CHECKING:
 
 _HELM = "https://helm.sh/docs/chart_template_guide/values_files/"
 
-UNKNOWN_VALUE = Rule(
-    "GPU711",
-    "error",
-    "Every chart value is one that the chart reads.",
-    "Helm ignores others in silence: a misspelt setting is simply not in force.",
-    _HELM,
-)
-IDLE_VALUE = Rule(
-    "GPU712",
-    "warning",
-    "Every chart value has an effect.",
-    "It stands among the chart's defaults, and no template reads it.",
-    _HELM,
-)
+UNKNOWN_VALUE = charts_facts.UNKNOWN_VALUE.rule("GPU711")
+IDLE_VALUE = charts_facts.IDLE_VALUE.rule("GPU712")
 UNCHECKED_VALUES = Rule(
     "GPU713",
     "info",

@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, collapse_addresses
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.cidrs import CidrError, read_cidr, special
-from eks_gpushare.facts import index as facts
+from eks_gpushare.facts.index import cluster as cluster_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
 
-OPEN_ENDPOINT = facts.OPEN_ENDPOINT.rule("GPU608")
+OPEN_ENDPOINT = cluster_facts.OPEN_ENDPOINT.rule("GPU608")
 NO_ENDPOINT = Rule(
     "GPU610",
     "error",
@@ -26,14 +26,7 @@ NO_ENDPOINT = Rule(
     "EKS refuses a cluster without one, and networks without a public endpoint do nothing.",
     _ENDPOINT,
 )
-NODES_LOCKED_OUT = Rule(
-    "GPU323",
-    "error",
-    "Nodes reach the API server from within the VPC.",
-    "Without the private endpoint they come through NAT, from an address that publicCidrs do not "
-    "name and that changes with the gateway: they never join, and nothing says so.",
-    _ENDPOINT,
-)
+NODES_LOCKED_OUT = cluster_facts.PRIVATE_ENDPOINT.rule("GPU323")
 CIDR_LIST = Rule(
     "GPU330",
     "error",

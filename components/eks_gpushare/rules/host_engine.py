@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.facts.index import daemons as daemons_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Runs, Scope, check
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
@@ -26,15 +27,7 @@ if TYPE_CHECKING:
 
 _NO_CLUSTER = "An operator that stands alone is not told whether the cluster has the agent."
 
-TWO_ENGINES = Rule(
-    "GPU644",
-    "error",
-    "One host engine of DCGM runs on a node.",
-    "Two of them are not supported by NVIDIA and may lead to deadlocks in the driver; only one can "
-    "read profiling metrics. EKS's node monitoring agent has one on every GPU node.",
-    "https://github.com/NVIDIA/DCGM/issues/108",
-    not_alone=_NO_CLUSTER,
-)
+TWO_ENGINES = daemons_facts.ONE_ENGINE.rule("GPU644", not_alone=_NO_CLUSTER)
 NO_ENGINE = Rule(
     "GPU645",
     "warning",

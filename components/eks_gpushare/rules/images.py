@@ -9,6 +9,7 @@ from eks_gpushare.catalog import ami_release, nvidia_ami, standard_ami
 from eks_gpushare.catalog.amis import NO_LDCONFIG, NO_LDCONFIG_SOURCE, release_date
 from eks_gpushare.catalog.bottlerocket import bottlerocket_release
 from eks_gpushare.catalog.resource_ids import is_id
+from eks_gpushare.facts.index import nodes as nodes_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -57,20 +58,8 @@ SMALL_DISK = Rule(
     "EC2 refuses a volume smaller than the AMI's snapshot.",
     _AMI,
 )
-CRAMPED_DISK = Rule(
-    "GPU506",
-    "warning",
-    "The root volume has room for CUDA images.",
-    "Images of 10 GiB and more fill a small disk; the kubelet then evicts pods.",
-    "https://docs.aws.amazon.com/eks/latest/best-practices/aiml-performance.html",
-)
-NO_DRIVER = Rule(
-    "GPU507",
-    "error",
-    "Somebody installs the NVIDIA driver.",
-    "The device plugin does not; nodes would advertise nothing.",
-    "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html",
-)
+CRAMPED_DISK = nodes_facts.VOLUME_ROOM.rule("GPU506")
+NO_DRIVER = nodes_facts.DRIVER.rule("GPU507")
 LOST_LIBRARIES = Rule(
     "GPU641",
     "warning",
@@ -78,13 +67,7 @@ LOST_LIBRARIES = Rule(
     "Of some releases, what loads NVML fails on a new node until ldconfig has run.",
     NO_LDCONFIG_SOURCE,
 )
-FLOATING_AMI = Rule(
-    "GPU508",
-    "info",
-    "The AMI version is pinned.",
-    "A node group created later, or a version update, starts from another driver than today's.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/update-managed-node-group.html",
-)
+FLOATING_AMI = nodes_facts.AMI_PINNED.rule("GPU508")
 
 ROOMY_GIB = 100
 """Below this, a few CUDA images fill the disk (AWS best practices for AI/ML, May 2026)."""

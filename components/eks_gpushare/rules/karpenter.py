@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.config.autoscaling import KarpenterPool
 from eks_gpushare.config.taints import AGENT_TAINTS
+from eks_gpushare.facts.index import karpenter as karpenter_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.names import key_fault, value_fault
 from eks_gpushare.rules.registry import Scope, check
@@ -44,13 +45,7 @@ IDLE_ON_STATIC = Rule(
     "Its nodes stay whether pods run on them or not; Karpenter ignores the key.",
     _STATIC,
 )
-STARTUP_TAINT = Rule(
-    "GPU752",
-    "error",
-    "A startup taint is one that goes, and no taint that stays.",
-    "With a startup taint that is an ordinary one too, Karpenter launches no node at all.",
-    f"{NODE_POOLS}#cilium-startup-taint",
-)
+STARTUP_TAINT = karpenter_facts.STARTUP_TAINT.rule("GPU752")
 LABEL_OF_KARPENTER = Rule(
     "GPU753",
     "error",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.cron import cron_fault
 from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.facts.index import karpenter as karpenter_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -42,14 +43,7 @@ NODES_STAY = Rule(
     "Empty nodes with GPUs stay, and are paid for.",
     _DISRUPTION,
 )
-EVICTS = Rule(
-    "GPU751",
-    "warning",
-    "Consolidation evicts no pod that computes.",
-    "To save a node, Karpenter evicts the pods on it and starts them elsewhere: what they have "
-    "computed and loaded into a GPU is lost.",
-    f"{_DISRUPTION}#consolidation",
-)
+EVICTS = karpenter_facts.BUSY_CONSOLIDATION.rule("GPU751")
 DRIFT_STUCK = Rule(
     "GPU759",
     "warning",

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.facts.index import karpenter as karpenter_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
@@ -24,14 +25,7 @@ if TYPE_CHECKING:
 
 _LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"
 
-IDLE_LIMIT = Rule(
-    "GPU744",
-    "error",
-    "A limit is of something that the nodes of the pool have.",
-    "Of what no node has there is never too much: the limit holds nothing back, and the pool grows "
-    "as far as pods and quotas let it.",
-    _LIMITS,
-)
+IDLE_LIMIT = karpenter_facts.IDLE_LIMIT.rule("GPU744")
 FORBIDDING_LIMIT = Rule(
     "GPU745",
     "error",
@@ -40,13 +34,7 @@ FORBIDDING_LIMIT = Rule(
     "pods wait for ever.",
     _LIMITS,
 )
-NO_LIMIT = Rule(
-    "GPU746",
-    "warning",
-    "A pool that Karpenter scales has a limit.",
-    "A wrong manifest with many replicas then costs what the quotas of the account allow.",
-    _LIMITS,
-)
+NO_LIMIT = karpenter_facts.NO_LIMIT.rule("GPU746")
 BAD_LIMIT = Rule(
     "GPU747",
     "error",

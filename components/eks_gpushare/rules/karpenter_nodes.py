@@ -15,6 +15,7 @@ from eks_gpushare.catalog.kubelet import (
 )
 from eks_gpushare.documents.node_config import NODE_CONFIG
 from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.facts.index import karpenter as karpenter_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
@@ -28,14 +29,8 @@ if TYPE_CHECKING:
 
 _NODE_CLASSES = "https://karpenter.sh/docs/concepts/nodeclasses/"
 
-NO_RELEASE = Rule(
-    "GPU754",
-    "error",
-    "The image of a Karpenter pool is pinned.",
-    "Karpenter would have to take the newest image that there is, and exchange every node whenever "
-    "AWS publishes another.",
-    f"{_NODE_CLASSES}#specamiselectorterms",
-    not_alone="It is told the version of its cluster, or asks for it.",
+NO_RELEASE = karpenter_facts.IMAGE_PINNED.rule(
+    "GPU754", not_alone="It is told the version of its cluster, or asks for it."
 )
 NO_PRICE = Rule(
     "GPU758",
@@ -93,7 +88,6 @@ _RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
 _EVICTION = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod")
 _RESERVED = ("kubeReserved", "systemReserved")
 _PERCENTS = ("imageGCHighThresholdPercent", "imageGCLowThresholdPercent")
-_COUNTS = ("maxPods", "podsPerCore")
 _HUNDRED = 100
 _LARGEST_INTEGER = 2**31 - 1
 _OWN_TAGS = (

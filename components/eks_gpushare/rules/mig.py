@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog import nvidia_ami, why_no_mig
 from eks_gpushare.catalog.versions import device_plugin_source, mig_parted_source
 from eks_gpushare.config.sharing import Mig
+from eks_gpushare.facts.index import mig as mig_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.resources import GPU, shares
@@ -33,21 +34,8 @@ UNKNOWN_LAYOUT = Rule(
     "MIG manager leaves the GPUs as they are and the node advertises none of the devices.",
     _NAMES,
 )
-UNKNOWN_PROFILE = Rule(
-    "GPU221",
-    "error",
-    "A MIG profile is one of the pool's GPU.",
-    "Profiles are named by the memory of the board, so those of one are unknown to another; the "
-    "driver refuses them when the node is up and paid for.",
-    _GUIDE,
-)
-NO_ROOM = Rule(
-    "GPU222",
-    "error",
-    "The devices of a MIG layout fit on a GPU together.",
-    "The driver makes the first ones and refuses the rest, when the node is up and paid for.",
-    _GUIDE,
-)
+UNKNOWN_PROFILE = mig_facts.PROFILE.rule("GPU221")
+NO_ROOM = mig_facts.FITS.rule("GPU222")
 MEDIA_TWICE = Rule(
     "GPU223",
     "error",
@@ -83,13 +71,7 @@ WRONG_COUNT = Rule(
     "mig-parted refuses negative counts, and takes a count of 0 for a profile that is not there.",
     mig_parted_source("api/spec/v1/spec.go"),
 )
-SINGLE_STRATEGY = Rule(
-    "GPU228",
-    "error",
-    "With strategy single all GPUs of a node are cut into devices of one profile.",
-    "The device plugin advertises nothing on such a node, or calls unequal devices the same.",
-    _STRATEGIES,
-)
+SINGLE_STRATEGY = mig_facts.UNIFORM.rule("GPU228")
 UNLIKE_GPUS = Rule(
     "GPU229",
     "error",

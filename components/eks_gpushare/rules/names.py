@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.sharing import Mig
+from eks_gpushare.facts.index import nodes as nodes_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
@@ -49,13 +50,7 @@ TAINT_TWICE = Rule(
     "Kubernetes refuses a node with two taints of one key and effect.",
     _TAINTS,
 )
-NO_TAINT = Rule(
-    "GPU306",
-    "warning",
-    "GPU nodes are tainted.",
-    "Pods that need no GPU fill the node, and its shares stay unused.",
-    "https://docs.aws.amazon.com/eks/latest/best-practices/aiml-compute.html",
-)
+NO_TAINT = nodes_facts.TAINTED.rule("GPU306")
 BAD_POOL_NAME = Rule(
     "GPU307",
     "error",

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.amis import (
     NODEADM_DROPINS_SINCE,
-    NODEADM_DROPINS_SOURCE,
     release_date,
 )
 from eks_gpushare.catalog.versions import gpu_operator_source
+from eks_gpushare.facts.index import mig as mig_facts
+from eks_gpushare.facts.index import nodes as nodes_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.images import newer_release, spelt
 from eks_gpushare.rules.registry import Scope, check
@@ -25,22 +26,9 @@ if TYPE_CHECKING:
 
 _VALIDATOR = gpu_operator_source("cmd/nvidia-validator/main.go")
 
-OLD_AMI = Rule(
-    "GPU640",
-    "error",
-    "The AMI of a pool with apply: boot reads what the boot says to kubelet.",
-    "An older one does not read /etc/eks/nodeadm.d: a node whose layout failed would join without "
-    "taint and label, and advertise whatever there is.",
-    NODEADM_DROPINS_SOURCE,
-)
-NOT_WAITING = Rule(
-    "GPU642",
-    "warning",
-    "Kubelet waits for the NVIDIA driver on nodes of the GPU Operator.",
-    "The operator looks for a driver on the host once. Nothing on the AMI orders kubelet after the "
-    "driver, and a node that was too quick never advertises a GPU.",
-    _VALIDATOR,
-    not_alone="A pool is not told who serves it, and a manager not how its nodes boot.",
+OLD_AMI = mig_facts.BOOT_READ.rule("GPU640")
+NOT_WAITING = nodes_facts.WAITS_FOR_DRIVER.rule(
+    "GPU642", not_alone="A pool is not told who serves it, and a manager not how its nodes boot."
 )
 IDLE_WAIT = Rule(
     "GPU643",

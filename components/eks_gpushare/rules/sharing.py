@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog import memory_text, mps_client_limit
 from eks_gpushare.catalog.versions import device_plugin_source
 from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
+from eks_gpushare.facts.index import mps as mps_facts
+from eks_gpushare.facts.index import sharing as sharing_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.nodes import SYSTEM_PODS, allocatable
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
     from eks_gpushare.sharing.resources import Share
 
 _REPLICAS = device_plugin_source("api/config/v1/replicas.go")
-_AWS_ADVICE = (
-    "https://docs.aws.amazon.com/eks/latest/userguide/device-management-nvidia-time-slicing.html"
-)
 _EKS_PLATFORM = "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html"
 
 FEW_REPLICAS = Rule(
@@ -35,13 +34,7 @@ FEW_REPLICAS = Rule(
     "The device plugin refuses one replica and crash-loops on every node of the pool.",
     _REPLICAS,
 )
-MPS_LIMIT = Rule(
-    "GPU202",
-    "error",
-    "MPS replicas stay within the clients of a GPU.",
-    "The MPS daemon refuses to start and the node advertises nothing.",
-    device_plugin_source("cmd/mps-control-daemon/mps/device.go"),
-)
+MPS_LIMIT = mps_facts.CLIENTS.rule("GPU202")
 NO_MIG = Rule(
     "GPU203",
     "error",
@@ -49,13 +42,7 @@ NO_MIG = Rule(
     "The layout would never be applied, and the node would advertise whole GPUs or nothing.",
     "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-gpus.html",
 )
-SEVERAL_SHARES = Rule(
-    "GPU205",
-    "warning",
-    "A request for several shares is refused.",
-    "Two shares of a time-sliced GPU are neither twice the compute nor twice the memory.",
-    "https://github.com/NVIDIA/gpu-operator/issues/386",
-)
+SEVERAL_SHARES = sharing_facts.SEVERAL_REFUSED.rule("GPU205")
 MEMORY_SHARED = Rule(
     "GPU206",
     "info",
@@ -70,27 +57,9 @@ MPS_MEMORY = Rule(
     "Pods with several processes get the limit several times over.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/594",
 )
-MANY_REPLICAS = Rule(
-    "GPU208",
-    "info",
-    "AWS advises 2 to 8 time-sliced replicas.",
-    "Latency grows with every pod that takes its turn.",
-    _AWS_ADVICE,
-)
-TOO_FEW_PODS = Rule(
-    "GPU209",
-    "warning",
-    "A node can run as many pods as it advertises shares.",
-    "Shares beyond the pod limit are paid for and never used, and pods stay Pending.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html",
-)
-THIN_SHARES = Rule(
-    "GPU210",
-    "warning",
-    "A share comes with a CPU and some memory of the node.",
-    "CPU or memory runs out before the shares do, so the last shares are paid for and not used.",
-    "https://karpenter.sh/docs/reference/instance-types/",
-)
+MANY_REPLICAS = sharing_facts.FEW_SLICES.rule("GPU208")
+TOO_FEW_PODS = sharing_facts.PODS_FOR_SHARES.rule("GPU209")
+THIN_SHARES = sharing_facts.THIN_SHARE.rule("GPU210")
 TOLERATION_NEEDED = Rule(
     "GPU211",
     "info",
@@ -99,14 +68,7 @@ TOLERATION_NEEDED = Rule(
     "resource; without one these pods stay Pending.",
     _EKS_PLATFORM,
 )
-MPS_ONE_USER = Rule(
-    "GPU280",
-    "info",
-    "Pods that share GPUs by MPS run as one user.",
-    "The MPS server of a node serves one user id at a time. A process of another user hangs at its "
-    "first CUDA call until all clients of the first are done; Kubernetes shows its pod Running.",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/679",
-)
+MPS_ONE_USER = mps_facts.ONE_USER.rule("GPU280")
 
 FEWEST_REPLICAS = 2
 _ADVISED_REPLICAS = 8

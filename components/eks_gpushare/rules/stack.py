@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import bucket
 from eks_gpushare.config.network import ExistingNetwork
+from eks_gpushare.facts.index import quotas as quotas_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.nodes import sizes
@@ -40,13 +41,7 @@ ANY_SUBNET = Rule(
     "gateway, and another one that somebody adds replaces the pool.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/subnets.html",
 )
-VCPU_DEMAND = Rule(
-    "GPU801",
-    "info",
-    "The account's vCPU quotas cover the pools at their largest.",
-    "Launches fail with VcpuLimitExceeded; in new accounts the quotas for GPUs are 0.",
-    "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html",
-)
+VCPU_DEMAND = quotas_facts.VCPUS.rule("GPU801")
 NO_PRICE = Rule(
     "GPU802",
     "info",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.image import reference_fault
 from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.facts.index import sharing as sharing_facts
+from eks_gpushare.facts.index import workloads as workloads_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
@@ -48,13 +50,7 @@ BAD_IMAGE = Rule(
     "Its pods never start: InvalidImageName.",
     _IMAGES,
 )
-FLOATING_IMAGE = Rule(
-    "GPU830",
-    "warning",
-    "The image of a workload is pinned.",
-    "A pod that is added later may run another program than those beside it.",
-    _IMAGES,
-)
+FLOATING_IMAGE = workloads_facts.IMAGE_PINNED.rule("GPU830")
 NO_PORT = Rule(
     "GPU827",
     "error",
@@ -77,13 +73,7 @@ TOO_LARGE = Rule(
     "It waits for ever, and an autoscaler adds no node that it would not fit on either.",
     _RESOURCES,
 )
-SHARES_UNREACHED = Rule(
-    "GPU837",
-    "warning",
-    "CPU and memory of a node go round for all its shares.",
-    "The node is full before its shares are: some of the GPU that is paid for stays unused.",
-    _RESOURCES,
-)
+SHARES_UNREACHED = sharing_facts.GOES_ROUND.rule("GPU837")
 BAD_BUDGET = Rule(
     "GPU838",
     "error",
@@ -91,14 +81,7 @@ BAD_BUDGET = Rule(
     "The API server refuses the PodDisruptionBudget.",
     _BUDGETS,
 )
-STUCK_BUDGET = Rule(
-    "GPU849",
-    "warning",
-    "A disruption budget lets a pod go when its node has to.",
-    "No node with such a pod can be drained: updates of the node group and of Karpenter's nodes "
-    "wait for ever.",
-    _BUDGETS,
-)
+STUCK_BUDGET = workloads_facts.BUDGET.rule("GPU849")
 BAD_CAPABILITY = Rule(
     "GPU847",
     "error",

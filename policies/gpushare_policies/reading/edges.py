@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.facts.fact import Front
+from eks_gpushare.facts.index import facts_of, is_worth_refusing
 from eks_gpushare.inventory.problem import NotSeen
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
@@ -11,18 +13,13 @@ from gpushare_policies.rule import Unjudged
 from gpushare_policies.words import is_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from pulumi_policy import StackValidationArgs
 
-    from eks_gpushare.findings.rule import Rule as Edge
     from eks_gpushare.inventory.problem import Problem
     from eks_gpushare.inventory.registry import Edge as Look
     from gpushare_policies.rule import StackCheck
-
-FINDINGS = ("error", "warning")
-"""What is worth a violation of a rule that only advises."""
-
 
 _JUDGED: set[str] = set()
 
@@ -32,24 +29,26 @@ def judging_edges() -> frozenset[str]:
     return frozenset(_JUDGED)
 
 
-def edge_check(
-    *rules: Edge,
-    stack_file: str = "",
-    severities: Collection[str] = ("error",),
-    whatever: Collection[Edge] = (),
-    only_of: Look | None = None,
-) -> StackCheck:
-    """A check that says what is found by some checks of inventories.
+def edge_check(policy: str, *, stack_file: str = "", only_of: Look | None = None) -> StackCheck:
+    """A check that says what checks of inventories find of the facts of a policy.
+
+    What is worth less than the policy is left out: of one that only advises, notes; of another one,
+    warnings too, unless the index says that the fact is worth more here.
 
     Args:
-        rules: Whose problems are violations.
+        policy: The name by which the index knows the facts.
         stack_file: How to comply in a stack file, for what this project's components make.
-        severities: Of which worth problems are violations; what is worth less is left out.
-        whatever: Further ones, whose problems are violations whatever they are worth.
-        only_of: The one check that is asked, where others have problems of the same rules.
+        only_of: The one check that is asked, where others have problems of the same facts.
     """
-    always = {rule.id for rule in whatever}
-    wanted = {rule.id for rule in rules} | always
+    facts = facts_of(policy)
+    wanted = {code for fact in facts for code in fact.names.get(Front.FILES, ())}
+    severities = ("error",) if is_worth_refusing(policy) else ("error", "warning")
+    always = {
+        code
+        for fact in facts
+        for code in fact.names.get(Front.FILES, ())
+        if fact.severity_of(code) not in severities and fact.severity_of(policy) in severities
+    }
     _JUDGED.update(wanted)
 
     def look(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:

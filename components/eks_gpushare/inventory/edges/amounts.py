@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import sharing as sharing_facts
+from eks_gpushare.facts.index import workloads as workloads_facts
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.landings import places
@@ -24,29 +25,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-SEVERAL_SHARES = Rule(
-    "GPU1113",
-    "error",
-    "A container asks for one share of a GPU that pods take turns on.",
-    "Two shares give no more time or memory than one and may be of the same GPU; with "
-    "failRequestsGreaterThanOne the kubelet refuses the pod: UnexpectedAdmissionError.",
-    "https://github.com/NVIDIA/k8s-device-plugin#with-cuda-time-slicing",
-)
-AMOUNT = Rule(
-    "GPU1114",
-    "error",
-    "GPUs are asked for in whole numbers, under the limits, and the same under the requests.",
-    "The API server refuses the pod: a device is given whole or not at all, and is never promised "
-    "twice.",
-    "https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/",
-)
-TOO_MANY = Rule(
-    "GPU1115",
-    "error",
-    "A pod asks for no more of a resource than a node has.",
-    "No node can hold it, however many there are: it stays Pending.",
-    "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
-)
+SEVERAL_SHARES = sharing_facts.ONE_SHARE.rule("GPU1113")
+AMOUNT = workloads_facts.AMOUNT.rule("GPU1114")
+TOO_MANY = workloads_facts.TOO_MANY.rule("GPU1115")
 
 
 @edge(AMOUNT)

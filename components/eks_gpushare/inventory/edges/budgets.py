@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import sharing as sharing_facts
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -15,14 +15,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-UNREACHABLE = Rule(
-    "GPU1190",
-    "warning",
-    "A node has no more shares than it can run pods.",
-    "The network interfaces of a type hold so many addresses and no more: the last shares are "
-    "never used, while quotas, prices and autoscalers count them.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html",
-)
+UNREACHABLE = sharing_facts.PODS_FOR_SHARES.rule("GPU1190")
 
 
 @edge(UNREACHABLE)

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.chart_releases import parse_version
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import workloads as workloads_facts
 from eks_gpushare.inventory.device_configs import GATES, GATES_OF_KINDS, config_problems
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
@@ -28,35 +28,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _DRA: Final = "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/"
-NO_CLASS: Final = Rule(
-    "GPU1146",
-    "error",
-    "A claim asks for devices of a class that is there.",
-    "No device is ever of a class that nobody makes: pods with the claim stay Pending.",
-    _DRA,
-)
-BAD_CONFIG: Final = Rule(
-    "GPU1147",
-    "error",
-    "The settings of a claim are ones that NVIDIA's driver takes.",
-    "The driver refuses to prepare the device, and the pod hangs in ContainerCreating.",
-    "https://github.com/NVIDIA/k8s-dra-driver-gpu/tree/main/api/nvidia.com/resource/v1beta1",
-)
-NO_CLAIM: Final = Rule(
-    "GPU1148",
-    "error",
-    "A pod uses claims that are there.",
-    "It waits for a claim or a template of that name; a container that uses a claim which its pod "
-    "does not list is refused.",
-    _DRA,
-)
-CLAIM_SHAPE: Final = Rule(
-    "GPU1149",
-    "error",
-    "A claim has the fields of its version, and its parts name its own requests.",
-    "The API server refuses it.",
-    "https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/resource-claim-v1/",
-)
+NO_CLASS: Final = workloads_facts.NO_CLASS.rule("GPU1146")
+BAD_CONFIG: Final = workloads_facts.BAD_CONFIG.rule("GPU1147")
+NO_CLAIM: Final = workloads_facts.NO_CLAIM.rule("GPU1148")
+CLAIM_SHAPE: Final = workloads_facts.CLAIM_SHAPE.rule("GPU1149")
 
 DRIVER_CHARTS: Final = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 """Names of the chart of NVIDIA's driver, the old one and the new."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
 from eks_gpushare.catalog.chart_releases import chart_history, parse_version
 from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import charts as charts_facts
+from eks_gpushare.facts.index import configs as configs_facts
 from eks_gpushare.inventory.advertised import serving
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release, Workload
@@ -34,64 +35,14 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-_MANAGER = (
-    "https://github.com/NVIDIA/k8s-device-plugin#updating-per-node-configuration-with-a-node-label"
-)
-_OPERATOR = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-sharing.html"
 
-MAP_MISSING = Rule(
-    "GPU1120",
-    "error",
-    "The ConfigMap that a chart's values name is there, in the namespace of the release.",
-    "The device plugin's pods wait for the volume for ever: ContainerCreating, and no GPU.",
-    "https://github.com/NVIDIA/gpu-operator/issues/412",
-)
-MAP_UNUSED = Rule(
-    "GPU1121",
-    "warning",
-    "A ConfigMap with configurations of the device plugin is named by the values of its chart.",
-    "Nothing reads it: nodes advertise whole GPUs, and no error says that they are not shared.",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/990",
-)
-KEY_MISSING = Rule(
-    "GPU1122",
-    "error",
-    "The key that a node's label or a chart's default names is one of the ConfigMap.",
-    "The config manager stops with `specified config does not exist`, and the plugin's pod crashes "
-    "for ever.",
-    _MANAGER,
-)
-NO_KEY = Rule(
-    "GPU1123",
-    "error",
-    "Every node gets a configuration: by its label, or by the chart's default.",
-    "Of several keys the plugin chooses none: its pod crashes. The GPU Operator's goes on without "
-    "any, so that GPUs are not shared.",
-    _OPERATOR,
-)
-LABEL_UNREAD = Rule(
-    "GPU1124",
-    "warning",
-    "A node's label for a configuration stands beside a chart that has configurations.",
-    "Without a ConfigMap nothing looks at the label, and GPUs are not shared.",
-    _MANAGER,
-)
-NO_YAML = Rule(
-    "GPU1125",
-    "error",
-    "A configuration that a chart's values name is YAML.",
-    "The device plugin or MIG manager stops at it, and its pod restarts for ever: no GPU is shared "
-    "or cut.",
-    _MANAGER,
-)
-OLD_CHART = Rule(
-    "GPU1126",
-    "error",
-    "The version of a chart of NVIDIA's can do what its values and configurations ask for.",
-    "Templates of an older chart do not read the value, and an older program drops what it does "
-    "not know: the GPUs are not shared, and nothing says so.",
-    "https://github.com/NVIDIA/k8s-device-plugin/releases",
-)
+MAP_MISSING = configs_facts.MAP_MISSING.rule("GPU1120")
+MAP_UNUSED = configs_facts.MAP_UNUSED.rule("GPU1121")
+KEY_MISSING = configs_facts.KEY_MISSING.rule("GPU1122")
+NO_KEY = configs_facts.NO_KEY.rule("GPU1123")
+LABEL_UNREAD = configs_facts.LABEL_UNREAD.rule("GPU1124")
+NO_YAML = configs_facts.NO_YAML.rule("GPU1125")
+OLD_CHART = charts_facts.OLD_CHART.rule("GPU1126")
 
 
 @edge(NO_YAML, OLD_CHART)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import daemons as daemons_facts
 from eks_gpushare.inventory.bottlerocket import may_run_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons, may_be_more
 from eks_gpushare.inventory.items import Release, Workload
@@ -26,42 +26,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.rule import Rule
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Nodes, NodeTaint
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
 
-KEPT_OUT = Rule(
-    "GPU1100",
-    "error",
-    "What makes GPUs known tolerates the taints of the GPU nodes.",
-    "The DaemonSet has no pod on those nodes and no event says so: they advertise no GPU, and "
-    "every pod that asks for one stays Pending.",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/1934",
-)
-UNLABELLED = Rule(
-    "GPU1101",
-    "error",
-    "GPU nodes have a label that the device plugin goes by.",
-    "Without one of its own labels and without node feature discovery the chart's DaemonSet is for "
-    "no node: 0 desired, 0 ready, no error, and no GPU.",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/1085",
-)
-NO_PLUGIN = Rule(
-    "GPU1102",
-    "error",
-    "Every GPU node has a device plugin.",
-    "A node without one advertises no GPU, whatever it has and costs.",
-    "https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/",
-)
-UNWATCHED = Rule(
-    "GPU1103",
-    "warning",
-    "What tells of GPUs tolerates the taints of the GPU nodes.",
-    "The DaemonSet has no pod on those nodes: labels or metrics of their GPUs are missing where "
-    "somebody looks for them.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)
+KEPT_OUT = daemons_facts.KEPT_OUT.rule("GPU1100")
+UNLABELLED = daemons_facts.UNLABELLED.rule("GPU1101")
+NO_PLUGIN = daemons_facts.NO_PLUGIN.rule("GPU1102")
+UNWATCHED = daemons_facts.UNWATCHED.rule("GPU1103")
 
 _LABEL = f"{PRESENT_LABEL}=true"
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import nodes as nodes_facts
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.nodes import gpu_nodes, without_operands
 from eks_gpushare.inventory.places import value_place
@@ -24,29 +24,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.inventory.problem import Judgement
 
-TWICE = Rule(
-    "GPU1180",
-    "error",
-    "The GPU Operator installs no driver and no container toolkit on AMIs that have them.",
-    "NVIDIA publishes no driver images for Amazon Linux, so the pods of the operator fail to pull; "
-    "its toolkit rewrites containerd's configuration, and no pod starts on the node.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
-)
-NOWHERE = Rule(
-    "GPU1181",
-    "error",
-    "GPU nodes get an NVIDIA driver, from their AMI or from the GPU Operator.",
-    "Without one there is nothing to advertise: the device plugin finds no GPU and waits.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
-)
-UNNAMED = Rule(
-    "GPU1182",
-    "warning",
-    "A managed node group of types with GPUs names its AMI type.",
-    "EKS asks for one that goes with the GPUs, and nothing published says which it takes where "
-    "none is named: of the standard ones none has a driver.",
-    "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html",
-)
+TWICE = nodes_facts.TWICE.rule("GPU1180")
+NOWHERE = nodes_facts.DRIVER.rule("GPU1181")
+UNNAMED = nodes_facts.UNNAMED.rule("GPU1182")
 _PARTS = ("driver", "toolkit")
 _WITH = re.compile(r"NVIDIA|AL2_x86_64_GPU|ACCELERATED", re.IGNORECASE)
 """AMI types of EKS, and families of eksctl, that say so by their name."""

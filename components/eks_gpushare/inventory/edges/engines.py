@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import daemons as daemons_facts
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
 from eks_gpushare.inventory.items import Release, Workload
@@ -24,29 +24,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-TWO_PLUGINS = Rule(
-    "GPU1185",
-    "error",
-    "One device plugin serves a node.",
-    "Both register the same resource with kubelet, which keeps the one that came last: counts "
-    "change with every restart, and the same GPU is given out twice.",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/1105",
-)
-PLUGIN_AND_DRA = Rule(
-    "GPU1186",
-    "error",
-    "The GPUs of a node are given out by a device plugin or by a DRA driver, not by both.",
-    "Neither knows of what the other has given out: two pods that each own a GPU get the same.",
-    "https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu",
-)
-TWO_ENGINES = Rule(
-    "GPU1187",
-    "warning",
-    "One host engine of DCGM runs on a node.",
-    "Two of them are not supported by NVIDIA and may lead to deadlocks in the driver; only one can "
-    "read profiling metrics.",
-    "https://github.com/NVIDIA/DCGM/issues/108",
-)
+TWO_PLUGINS = daemons_facts.ONE_PLUGIN.rule("GPU1185")
+PLUGIN_AND_DRA = daemons_facts.PLUGIN_AND_DRA.rule("GPU1186")
+TWO_ENGINES = daemons_facts.ONE_ENGINE.rule("GPU1187")
 _DRA_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import workloads as workloads_facts
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.landings import Place, places
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
@@ -22,31 +22,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.problem import Judgement
 
-_EXTENDED = "https://kubernetes.io/docs/tasks/configure-pod-container/extended-resource/"
-_ASSIGN = "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/"
 
-NOT_ADVERTISED = Rule(
-    "GPU1110",
-    "error",
-    "Pods ask for a resource that some node advertises.",
-    "The scheduler knows no node that has it: the pods stay Pending, and no autoscaler adds one.",
-    _EXTENDED,
-)
-PODS_KEPT_OUT = Rule(
-    "GPU1111",
-    "error",
-    "Pods tolerate the taints of the nodes whose GPUs they ask for.",
-    "They stay Pending. EKS adds a toleration whose key is the resource that a pod asks for, which "
-    "is another key as soon as shares are renamed or GPUs are cut by MIG.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html",
-)
-ELSEWHERE = Rule(
-    "GPU1112",
-    "error",
-    "Pods select nodes that are there and have what they ask for.",
-    "No node has both the labels and the resource, so the pods stay Pending.",
-    _ASSIGN,
-)
+NOT_ADVERTISED = workloads_facts.ADVERTISED.rule("GPU1110")
+PODS_KEPT_OUT = workloads_facts.TOLERATED.rule("GPU1111")
+ELSEWHERE = workloads_facts.ELSEWHERE.rule("GPU1112")
 
 _MOST_TYPES = 5
 """Instance types that a message lists."""

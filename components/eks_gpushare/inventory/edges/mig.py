@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.mig import ALL_DISABLED
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import mig as mig_facts
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import KEY_MISSING, MAP_MISSING, NO_YAML, not_yaml
@@ -36,60 +36,16 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Release
     from eks_gpushare.inventory.problem import Judgement
 
-_GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"
-_OPERATOR = (
-    "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html"
-)
 _OF_THE_OPERATOR = "default-mig-parted-config"
 """The ConfigMap that the operator makes itself: `assets/state-mig-manager` of NVIDIA/gpu-operator,
 read 2026-11-22."""
 
-CANNOT = Rule(
-    "GPU1130",
-    "error",
-    "A MIG layout is one that the GPUs of the nodes can have.",
-    "MIG manager, or the node's boot, makes no device and says so only in its log: the node "
-    "advertises nothing, or GPUs that are not as they should be.",
-    _GUIDE,
-)
-NO_LAYOUT = Rule(
-    "GPU1131",
-    "error",
-    "The MIG layout that a node's label names is there.",
-    "MIG manager sets nvidia.com/mig.config.state=failed and leaves the GPUs as they are.",
-    _OPERATOR,
-)
-NOBODY_APPLIES = Rule(
-    "GPU1132",
-    "error",
-    "A node's label for a MIG layout stands beside a MIG manager.",
-    "The device plugin's own chart does not look at the label: GPUs stay whole.",
-    _OPERATOR,
-)
-NOT_UNIFORM = Rule(
-    "GPU1133",
-    "error",
-    "With the single strategy all GPUs of a node have the same MIG devices.",
-    "The device plugin stops: more than one MIG device type present on node, or not all GPUs with "
-    "the same migEnabled value. The node advertises nothing.",
-    "https://github.com/NVIDIA/k8s-device-plugin#configuration-option-details",
-)
-NO_STRATEGY = Rule(
-    "GPU1134",
-    "error",
-    "The device plugin of nodes with MIG devices has a MIG strategy.",
-    "With none, its default, it advertises GPUs as if they were whole; a container that gets one "
-    "of them finds no device to compute on.",
-    "https://github.com/NVIDIA/k8s-device-plugin#configuration-option-details",
-)
-UNDONE = Rule(
-    "GPU1135",
-    "error",
-    "MIG manager leaves GPUs alone that nodes cut at boot.",
-    "The GPU Operator gives nodes without the label its default, all-disabled, and MIG manager "
-    "then takes the MIG devices away: the node advertises whole GPUs, and its pods wait.",
-    _OPERATOR,
-)
+CANNOT = mig_facts.CANNOT.rule("GPU1130")
+NO_LAYOUT = mig_facts.NO_LAYOUT.rule("GPU1131")
+NOBODY_APPLIES = mig_facts.APPLIED.rule("GPU1132")
+NOT_UNIFORM = mig_facts.UNIFORM.rule("GPU1133")
+NO_STRATEGY = mig_facts.NO_STRATEGY.rule("GPU1134")
+UNDONE = mig_facts.UNDONE.rule("GPU1135")
 
 
 @edge(UNDONE)

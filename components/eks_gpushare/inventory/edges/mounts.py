@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import configs as configs_facts
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import ConfigMap, Release, Workload
 from eks_gpushare.inventory.places import value_place
@@ -28,23 +28,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-_VOLUME = "https://kubernetes.io/docs/concepts/storage/volumes/#configmap"
 
-MOUNT_MISSING = Rule(
-    "GPU1127",
-    "error",
-    "The ConfigMap that a DaemonSet for GPUs mounts is there, in its namespace.",
-    "Its pods wait for the volume for ever: ContainerCreating, and no GPU, layout or metric of "
-    "theirs.",
-    _VOLUME,
-)
-FILE_MISSING = Rule(
-    "GPU1128",
-    "error",
-    "What a DaemonSet for GPUs reads of a ConfigMap is one of its keys.",
-    "The kubelet does not start the pods, or the program stops at a file that is not there.",
-    _VOLUME,
-)
+MOUNT_MISSING = configs_facts.MOUNT_MISSING.rule("GPU1127")
+FILE_MISSING = configs_facts.FILE_MISSING.rule("GPU1128")
 _OF_EVERY_NAMESPACE = ("kube-root-ca.crt",)
 """Kubernetes itself puts it into each."""
 _CONFIG_FILE = "CONFIG_FILE"

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
 from eks_gpushare.catalog.gpus import mps_client_limit
-from eks_gpushare.catalog.versions import device_plugin_source
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import mps as mps_facts
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.landings import possible
@@ -26,45 +25,12 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.problem import Judgement
 
-_README = "https://github.com/NVIDIA/k8s-device-plugin#with-cuda-mps"
 
-SEVERAL_USERS = Rule(
-    "GPU1170",
-    "warning",
-    "Pods that share GPUs by MPS run as one user.",
-    "The MPS control daemon serves one user ID at a time: clients of another wait until all of the "
-    "first are done, which servers never are. NVIDIA's plugin does not start it for several.",
-    "https://manpages.ubuntu.com/manpages/jammy/man1/nvidia-cuda-mps-control.1.html",
-)
-NO_DAEMON = Rule(
-    "GPU1171",
-    "error",
-    "Nodes that share GPUs by MPS get the MPS control daemon.",
-    "Its DaemonSet selects the label nvidia.com/mps.capable=true, which GPU feature discovery "
-    "writes; without the daemon the device plugin waits for it and advertises nothing.",
-    _README,
-)
-NOT_ON_MIG = Rule(
-    "GPU1172",
-    "error",
-    "GPUs that are cut by MIG are not shared by MPS.",
-    "The device plugin stops: sharing using MPS is not supported for MIG devices.",
-    _README,
-)
-TOO_MANY_CLIENTS = Rule(
-    "GPU1173",
-    "error",
-    "A GPU is shared by as many as MPS takes at most.",
-    "The control daemon stops with `invalid MPS configuration`, and the node advertises nothing.",
-    device_plugin_source("cmd/mps-control-daemon/mps/device.go"),
-)
-SHARED_MEMORY = Rule(
-    "GPU1174",
-    "warning",
-    "Pods that share GPUs by MPS leave /dev/shm to the device plugin.",
-    "It mounts the shared memory of the MPS control daemon there, by which clients talk to it.",
-    _README,
-)
+SEVERAL_USERS = mps_facts.ONE_USER.rule("GPU1170")
+NO_DAEMON = mps_facts.NO_DAEMON.rule("GPU1171")
+NOT_ON_MIG = mps_facts.NOT_ON_MIG.rule("GPU1172")
+TOO_MANY_CLIENTS = mps_facts.CLIENTS.rule("GPU1173")
+SHARED_MEMORY = mps_facts.SHARED_MEMORY.rule("GPU1174")
 _SHM = "/dev/shm"  # noqa: S108  (a place in a container)
 
 

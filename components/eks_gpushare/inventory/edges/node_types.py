@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import nodes as nodes_facts
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.problem import Problem
@@ -18,14 +18,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-MIXED = Rule(
-    "GPU1183",
-    "error",
-    "The instance types of a node group have GPUs all, or none of them has.",
-    "EC2 starts whichever type it has room for, and Cluster Autoscaler takes every node of a group "
-    "for the same: pods that ask for a GPU wait beside nodes that have none.",
-    "https://docs.aws.amazon.com/eks/latest/best-practices/cas.html",
-)
+MIXED = nodes_facts.MIXED.rule("GPU1183")
 _GROUPS = ("managed", "selfManaged")
 """Karpenter chooses the type by what pods ask for."""
 

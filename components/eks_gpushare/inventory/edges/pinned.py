@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import charts as charts_facts
 from eks_gpushare.inventory.items import PART_OF_POD, Nodes, Workload
 from eks_gpushare.inventory.nodes import NodeKind
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
@@ -23,14 +23,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import NodeTaint
     from eks_gpushare.inventory.problem import Judgement
 
-PINNED = Rule(
-    "GPU1118",
-    "error",
-    "Pods that select nodes by a label can be on such nodes.",
-    "They stay Pending: no node has the label, or those that have it keep them off by a taint. "
-    "EKS adds tolerations of GPUs only to pods that ask for some.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)
+PINNED = charts_facts.PINNED.rule("GPU1118")
 
 
 @edge(PINNED)

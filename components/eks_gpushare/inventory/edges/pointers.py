@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import autoscaling as autoscaling_facts
 from eks_gpushare.inventory.items import PART_OF_POD, Pointer, Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -21,35 +21,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-NO_TARGET = Rule(
-    "GPU1191",
-    "error",
-    "The workload that an autoscaler names is there, of that kind and in its namespace.",
-    "KEDA and the HorizontalPodAutoscaler scale nothing: pods on GPUs stay as many as they are.",
-    "https://keda.sh/docs/2.18/reference/scaledobject-spec/#scaletargetref",
-)
-NO_PODS = Rule(
-    "GPU1192",
-    "warning",
-    "The selector of a Service or of a disruption budget matches pods.",
-    "A Service without pods refuses every connection; a budget without pods protects none.",
-    "https://kubernetes.io/docs/concepts/services-networking/service/",
-)
-NO_PORT = Rule(
-    "GPU1193",
-    "warning",
-    "A port that a Service names is one of its pods'.",
-    "The Service has no endpoint for a name that no container gives a port.",
-    "https://kubernetes.io/docs/concepts/services-networking/service/#field-spec-ports",
-)
-TRIGGERS = Rule(
-    "GPU1194",
-    "error",
-    "The triggers of a ScaledObject are queries, of the target's namespace, by the names that its "
-    "formula has.",
-    "KEDA gets no number, or that of other pods: it scales nothing, or the wrong way.",
-    "https://keda.sh/docs/2.18/concepts/scaling-deployments/#scaling-modifiers",
-)
+NO_TARGET = autoscaling_facts.NO_TARGET.rule("GPU1191")
+NO_PODS = autoscaling_facts.NO_PODS.rule("GPU1192")
+NO_PORT = autoscaling_facts.NO_PORT.rule("GPU1193")
+TRIGGERS = autoscaling_facts.TRIGGERS.rule("GPU1194")
 _BUILT_IN = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 _SCALERS = ("ScaledObject", "HorizontalPodAutoscaler")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import autoscaling as autoscaling_facts
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.items import Overlay
 from eks_gpushare.inventory.problem import NotSeen, Problem
@@ -30,44 +30,11 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Nodes
     from eks_gpushare.inventory.problem import Judgement
 
-_KARPENTER = "https://karpenter.sh/docs/concepts/nodeoverlays/"
-_CLUSTER_AUTOSCALER = (
-    "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/"
-    "README.md#auto-discovery-setup"
-)
 
-PROMISE_DIFFERS = Rule(
-    "GPU1140",
-    "error",
-    "An autoscaler is told of as many GPUs or shares as a node advertises.",
-    "Told more, it leaves pods waiting or launches a node for each of them; told less, it pays for "
-    "nodes that stay empty. An overlay of 10 on nodes that register 1 was seen to launch 25 nodes "
-    "for 25 pods.",
-    _KARPENTER,
-)
-NOT_PROMISED = Rule(
-    "GPU1141",
-    "error",
-    "An autoscaler is told of every resource that its nodes advertise.",
-    "Pods that ask for it wait for ever while there is no node: no autoscaler knows that a new one "
-    "would have it.",
-    "https://github.com/aws/karpenter-provider-aws/issues/3376",
-)
-NOT_TAKEN_BACK = Rule(
-    "GPU1142",
-    "warning",
-    "An autoscaler is told of 0 nvidia.com/gpu where nodes have none.",
-    "It takes the GPUs of the instance type for them: a pod that asks for nvidia.com/gpu makes it "
-    "launch nodes that cannot hold the pod, one after another.",
-    _KARPENTER,
-)
-SAME_WEIGHT = Rule(
-    "GPU1143",
-    "error",
-    "Of two NodeOverlays for the same nodes one has the greater weight.",
-    "Karpenter takes neither of two that say different things with the same weight.",
-    _KARPENTER,
-)
+PROMISE_DIFFERS = autoscaling_facts.PROMISE.rule("GPU1140")
+NOT_PROMISED = autoscaling_facts.NOT_PROMISED.rule("GPU1141")
+NOT_TAKEN_BACK = autoscaling_facts.NOT_TAKEN_BACK.rule("GPU1142")
+SAME_WEIGHT = autoscaling_facts.SAME_WEIGHT.rule("GPU1143")
 
 
 class _Told(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import quotas as quotas_facts
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.items import Quota
 from eks_gpushare.inventory.problem import NotSeen, Problem
@@ -20,28 +20,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-QUOTA_NAME = Rule(
-    "GPU1150",
-    "error",
-    "A quota is on a resource that some node advertises.",
-    "It counts nothing: pods ask for the resource by its other name and pass the quota unseen, or "
-    "Kueue admits none of them.",
-    "https://kubernetes.io/docs/concepts/policy/resource-quotas/#resource-quota-for-extended-resources",
-)
-ABOVE_CAPACITY = Rule(
-    "GPU1151",
-    "warning",
-    "A quota is no more than all nodes together have when there are as many as there may be.",
-    "What it promises is never there: pods within the quota stay Pending.",
-    "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-and-cluster-capacity",
-)
-PROMISED_TWICE = Rule(
-    "GPU1152",
-    "warning",
-    "What ClusterQueues are sure of together is no more than there can be.",
-    "Kueue admits pods up to each nominal quota, and the last of them stay Pending as admitted.",
-    "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/",
-)
+QUOTA_NAME = quotas_facts.QUOTA_NAME.rule("GPU1150")
+ABOVE_CAPACITY = quotas_facts.ABOVE_CAPACITY.rule("GPU1151")
+PROMISED_TWICE = quotas_facts.PROMISED_TWICE.rule("GPU1152")
 _QUEUE = "ClusterQueue"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import tenants as tenants_facts
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
 from eks_gpushare.inventory.items import Namespace, Workload
@@ -35,30 +35,9 @@ ISOLATION_LABEL = "eks-gpushare.io/isolation"
 ISOLATED = "isolated"
 """Its value for tenants that share no GPU with others."""
 
-SHARED_BY_TENANTS = Rule(
-    "GPU1160",
-    "error",
-    "A tenant that is marked isolated takes turns on no GPU with another.",
-    "With time slicing one tenant's pods take the memory of the other's, with MPS a fault of one "
-    "ends those of both; MIG divides memory and faults in hardware.",
-    "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-sharing.html",
-)
-LEAK = Rule(
-    "GPU1161",
-    "warning",
-    "On nodes of several tenants NVIDIA_VISIBLE_DEVICES gives no GPU to unprivileged containers.",
-    "Any pod on the node sees every GPU and what is on it by setting the variable, or by an image "
-    "that sets it, as CUDA's do: without a request, past quotas, past sharing.",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/61",
-)
-NO_WAY = Rule(
-    "GPU1162",
-    "error",
-    "GPUs are handed to containers by a way that the nodes' runtime follows.",
-    "The runtime ignores the variable for unprivileged containers, and the device plugin hands out "
-    "GPUs by it alone: pods start and see no GPU.",
-    "https://github.com/NVIDIA/k8s-device-plugin#configuration-option-details",
-)
+SHARED_BY_TENANTS = tenants_facts.SHARED_BY_TENANTS.rule("GPU1160")
+LEAK = tenants_facts.LEAK.rule("GPU1161")
+NO_WAY = tenants_facts.NO_WAY.rule("GPU1162")
 _SETTING = "accept-nvidia-visible-devices-envvar-when-unprivileged"
 _CLOSED = re.compile(rf"{_SETTING}\s*=\s*false")
 _OPEN_ON_BOTTLEROCKET = re.compile(r"visible-devices-envvar-when-unprivileged\s*=\s*true")

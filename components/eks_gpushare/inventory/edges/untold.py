@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import daemons as daemons_facts
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -18,21 +18,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-UNTOLD_TAINT: Final = Rule(
-    "GPU1144",
-    "error",
-    "A NodePool has the taints that its nodes register with.",
-    "Karpenter launches nodes by what the NodePool says. Pods that do not tolerate a taint of the "
-    "user data never come to run on the node that was launched for them, so it launches the next.",
-    "https://karpenter.sh/docs/concepts/nodepools/#spectemplatespecstartuptaints",
-)
-UNTOLD_LABEL: Final = Rule(
-    "GPU1145",
-    "warning",
-    "A NodePool has the labels that its nodes register with.",
-    "Karpenter launches no node for a pod that selects by a label which only user data sets.",
-    "https://karpenter.sh/docs/concepts/scheduling/#labels",
-)
+UNTOLD_TAINT: Final = daemons_facts.UNTOLD_TAINT.rule("GPU1144")
+UNTOLD_LABEL: Final = daemons_facts.UNTOLD_LABEL.rule("GPU1145")
 
 _ITS_OWN: Final = ("karpenter.sh/", "karpenter.k8s.aws/", "node.kubernetes.io/", "kubernetes.io/")
 """Keys that Karpenter or the kubelet itself is told by, as for an image of one's own."""

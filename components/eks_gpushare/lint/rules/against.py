@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eks_gpushare.facts.index import sharing as sharing_facts
 from eks_gpushare.findings.rule import Rule
 
 _RESOURCES = "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"
@@ -39,17 +40,5 @@ TOO_MUCH_TOGETHER = Rule(
     "Each fits by itself, and the pods that come last stay Pending.",
     _EXTENDED,
 )
-SHARES_UNREACHED = Rule(
-    "GPU1207",
-    "warning",
-    "CPU and memory of a node go round for all its shares.",
-    "The node is full before its shares are: some of the GPU that is paid for stays unused.",
-    _RESOURCES,
-)
-THIN_SHARES = Rule(
-    "GPU1208",
-    "info",
-    "A share comes with a CPU and some memory of the node.",
-    "CPU or memory runs out before the shares do, so the last shares are paid for and not used.",
-    "https://karpenter.sh/docs/reference/instance-types/",
-)
+SHARES_UNREACHED = sharing_facts.GOES_ROUND.rule("GPU1207")
+THIN_SHARES = sharing_facts.THIN_SHARE.rule("GPU1208")

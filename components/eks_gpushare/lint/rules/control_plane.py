@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.facts import index as facts
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import cluster as cluster_facts
 from eks_gpushare.inventory.control_plane import LOG_TYPES, encrypts_secrets, not_logged, open_to
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN
@@ -18,30 +17,11 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
 
-_ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
 
-OPEN_ENDPOINT: Final = facts.OPEN_ENDPOINT.rule("GPU1087")
-OWN_KEY: Final = Rule(
-    "GPU1088",
-    "warning",
-    "The secrets of a cluster are encrypted with a KMS key of one's own.",
-    "EKS encrypts them with a key of AWS: who may decrypt is not for you to decide, nor to see.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html",
-)
-LOGGED: Final = Rule(
-    "GPU1089",
-    "warning",
-    "The control plane of a cluster logs all five types.",
-    "What is not logged cannot be looked up afterwards: who did what, and why pods got no node.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html",
-)
-PRIVATE_ENDPOINT: Final = Rule(
-    "GPU1090",
-    "warning",
-    "The private API endpoint of a cluster is on.",
-    "Nodes reach the API server by its public addresses, which have to let them in.",
-    _ENDPOINT,
-)
+OPEN_ENDPOINT: Final = cluster_facts.OPEN_ENDPOINT.rule("GPU1087")
+OWN_KEY: Final = cluster_facts.OWN_KEY.rule("GPU1088")
+LOGGED: Final = cluster_facts.LOGGED.rule("GPU1089")
+PRIVATE_ENDPOINT: Final = cluster_facts.PRIVATE_ENDPOINT.rule("GPU1090")
 
 
 def cluster_rules(source: Source, given: Any) -> Iterator[Judgement]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import karpenter as karpenter_facts
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
@@ -18,21 +18,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
 
-FLOATING_IMAGE = Rule(
-    "GPU1056",
-    "warning",
-    "The image of GPU nodes is pinned.",
-    "Karpenter takes the newest image that matches, and exchanges every node whenever AWS "
-    "publishes another: with another driver, under the pods that share its GPU.",
-    "https://karpenter.sh/docs/tasks/managing-amis/",
-)
-REFUSED_ALIAS = Rule(
-    "GPU1061",
-    "error",
-    "An AMI alias is a family and a release.",
-    "Karpenter refuses the EC2NodeClass, or finds no image and launches nothing.",
-    "https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms",
-)
+FLOATING_IMAGE = karpenter_facts.IMAGE_PINNED.rule("GPU1056")
+REFUSED_ALIAS = karpenter_facts.REFUSED_ALIAS.rule("GPU1061")
 
 _FAMILIES = ("al2", "al2023", "bottlerocket", "windows2019", "windows2022", "windows2025")
 _RELEASE = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import karpenter as karpenter_facts
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
@@ -19,79 +19,18 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
 
-_NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
-_LABELS = "https://karpenter.sh/docs/concepts/scheduling/#well-known-labels"
 
-UNSET_LABEL = Rule(
-    "GPU1054",
-    "warning",
-    "A requirement that is to choose GPU types is one on a label that types have.",
-    "nvidia.com/gpu is a resource and by custom a taint, and no label of an instance type. Such a "
-    "requirement chooses nothing: Karpenter may launch types without a GPU.",
-    _LABELS,
-)
-LATE_LABEL = Rule(
-    "GPU1055",
-    "warning",
-    "A requirement is not on a label that only a running node gets.",
-    "GPU feature discovery and NFD set it once they run on the node. Karpenter knows no instance "
-    "type by it: it chooses nothing, or gives every node a value that is then overwritten.",
-    _LABELS,
-)
-IDLE_LIMIT = Rule(
-    "GPU1057",
-    "warning",
-    "A limit is of something that nodes of the pool have.",
-    "Of what no node has there is never too much: the limit holds nothing back.",
-    f"{_NODE_POOLS}#speclimits",
-)
-STARTUP_TAINT = Rule(
-    "GPU1058",
-    "error",
-    "A startup taint is one that goes, and no taint that stays.",
-    "With a startup taint that is an ordinary one too, Karpenter launches no node at all.",
-    f"{_NODE_POOLS}#cilium-startup-taint",
-)
-AUTO_MODE = Rule(
-    "GPU1059",
-    "error",
-    "GPUs of EKS Auto Mode are not shared.",
-    "Its nodes have a device plugin of their own that reads no configuration, and no chart can "
-    "replace it: every pod gets a whole GPU.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/auto-accelerated.html",
-)
+UNSET_LABEL = karpenter_facts.UNSET_LABEL.rule("GPU1054")
+LATE_LABEL = karpenter_facts.LATE_LABEL.rule("GPU1055")
+IDLE_LIMIT = karpenter_facts.IDLE_LIMIT.rule("GPU1057")
+STARTUP_TAINT = karpenter_facts.STARTUP_TAINT.rule("GPU1058")
+AUTO_MODE = karpenter_facts.AUTO_MODE.rule("GPU1059")
 
-NO_LIMIT = Rule(
-    "GPU1078",
-    "warning",
-    "A pool of GPU nodes that Karpenter scales has a limit.",
-    "A wrong manifest with many replicas then costs what the quotas of the account allow.",
-    f"{_NODE_POOLS}#speclimits",
-)
-BUSY_CONSOLIDATION = Rule(
-    "GPU1079",
-    "warning",
-    "Pods on GPUs are not moved only to save a node.",
-    "Karpenter evicts running pods wherever one node fewer would do: what a notebook or a training "
-    "holds in GPU memory is lost, again and again where shares come and go.",
-    "https://karpenter.sh/docs/concepts/disruption/#consolidation",
-)
+NO_LIMIT = karpenter_facts.NO_LIMIT.rule("GPU1078")
+BUSY_CONSOLIDATION = karpenter_facts.BUSY_CONSOLIDATION.rule("GPU1079")
 
-ANY_TYPE = Rule(
-    "GPU1084",
-    "warning",
-    "A pool that labels its nodes as ones with GPUs launches only such.",
-    "Its pods may start nodes without a GPU, which bear the label all the same: DaemonSets for "
-    "GPUs run there in vain, and so do pods that select it.",
-    _LABELS,
-)
-NO_TYPE = Rule(
-    "GPU1085",
-    "error",
-    "The requirements of a pool leave one of the instance types that they name.",
-    "Karpenter finds none that fits all of them, and launches nothing.",
-    f"{_NODE_POOLS}#spectemplatespecrequirements",
-)
+ANY_TYPE = karpenter_facts.ANY_TYPE.rule("GPU1084")
+NO_TYPE = karpenter_facts.NO_TYPE.rule("GPU1085")
 
 AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
 MIG_CONFIG: Final = "nvidia.com/mig.config"

@@ -9,8 +9,8 @@ from eks_gpushare.catalog.foreign_keys import (
     karpenter_spec_keys,
     unknown_keys,
 )
+from eks_gpushare.facts.index import karpenter as karpenter_facts
 from eks_gpushare.findings.finding import dotted
-from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.plain import EFFECTS, items, kubernetes_effect, mapping, no_strings
@@ -23,29 +23,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
 
-_CONCEPTS = "https://karpenter.sh/docs/concepts/"
 
-UNKNOWN_KEY = Rule(
-    "GPU1052",
-    "error",
-    "A Karpenter object has keys that its definition names.",
-    "kubectl refuses the object, and a server-side or lenient client drops the key in silence.",
-    _CONCEPTS,
-)
-REFUSED_VALUE = Rule(
-    "GPU1053",
-    "error",
-    "The values of a Karpenter object are ones that its definition takes.",
-    "The API server refuses the object, and no node is launched by it.",
-    f"{_CONCEPTS}nodepools/",
-)
-OVERLAY_SHAPE = Rule(
-    "GPU1060",
-    "error",
-    "A NodeOverlay says something that an overlay may say.",
-    "The API server refuses it, or it is for every type that there is.",
-    f"{_CONCEPTS}nodeoverlays/",
-)
+UNKNOWN_KEY = karpenter_facts.UNKNOWN_KEY.rule("GPU1052")
+REFUSED_VALUE = karpenter_facts.REFUSED_VALUE.rule("GPU1053")
+OVERLAY_SHAPE = karpenter_facts.OVERLAY_SHAPE.rule("GPU1060")
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
 _POLICIES = ("WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced")

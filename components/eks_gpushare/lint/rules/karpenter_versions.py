@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.foreign_keys import karpenter_api_version
-from eks_gpushare.findings.rule import Rule
+from eks_gpushare.facts.index import karpenter as karpenter_facts
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.plain import mapping
@@ -18,21 +18,8 @@ if TYPE_CHECKING:
 
 MIGRATION = "https://karpenter.sh/v1.0/upgrading/v1-migration/"
 
-REMOVED_VERSION = Rule(
-    "GPU1050",
-    "error",
-    "Karpenter serves the API version of its objects.",
-    "v1alpha5 went with release 0.33 and v1beta1 with 1.1: the API server has no such kind, or "
-    "nothing acts on it, and no node is launched.",
-    MIGRATION,
-)
-NO_SUCH_KIND = Rule(
-    "GPU1051",
-    "error",
-    "A kind in one of Karpenter's API groups is one that Karpenter has.",
-    "The API server refuses it: no such kind was ever defined.",
-    "https://karpenter.sh/docs/concepts/",
-)
+REMOVED_VERSION = karpenter_facts.REMOVED_VERSION.rule("GPU1050")
+NO_SUCH_KIND = karpenter_facts.NO_SUCH_KIND.rule("GPU1051")
 
 CORE: Final = "karpenter.sh"
 AWS: Final = "karpenter.k8s.aws"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.pointers import NO_TARGET, TRIGGERS
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -19,7 +18,7 @@ _RAW = "Name the workload by kind and name in its namespace, and the triggers as
 AUTOSCALERS_HAVE_TARGETS = StackRule(
     "autoscalers-have-targets",
     "Autoscalers of pods must name a workload that is there, and queries about its pods.",
-    check=edge_check(NO_TARGET, TRIGGERS, stack_file=_STACK_FILE),
+    check=edge_check("autoscalers-have-targets", stack_file=_STACK_FILE),
     applies_to=(
         "kubernetes:keda.sh/v1alpha1:ScaledObject",
         "kubernetes:autoscaling/v2:HorizontalPodAutoscaler",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
+from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.catalog.chart_daemonsets import chart_of
 from eks_gpushare.inventory.items import Nodes, Release
@@ -116,7 +116,6 @@ CLUSTER_AUTOSCALER_AGREES = StackRule(
     "The Cluster Autoscaler must be of its cluster's version, and know its groups' sizes.",
     check=_agreeing,
     applies_to=(*kinds.CHARTS, NODE_GROUP, AWS_CLUSTER),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=Fix(_STACK_FILE, f"{_SIZES} {_IMAGE}", f"{_SIZES} {_IMAGE}"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pulumi_policy import EnforcementLevel, PolicyComplianceFramework, Severity
+from pulumi_policy import PolicyComplianceFramework, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
@@ -51,7 +51,6 @@ GPU_POOLS_NOT_CONSOLIDATED = Rule(
     "gpu-pools-not-consolidated",
     "NodePools of GPU nodes must be consolidated only when nodes are empty.",
     checks=ObjectChecks({NODE_POOL: _policy}),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     framework=PolicyComplianceFramework(
         "EKS Best Practices Guide", None, "Karpenter", "Workloads that are costly to interrupt."

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.lint.rules.karpenter_images import REFUSED_ALIAS
-from eks_gpushare.lint.rules.karpenter_pools import AUTO_MODE, NO_TYPE, STARTUP_TAINT
-from eks_gpushare.lint.rules.karpenter_shapes import OVERLAY_SHAPE, REFUSED_VALUE, UNKNOWN_KEY
-from eks_gpushare.lint.rules.karpenter_versions import NO_SUCH_KIND, REMOVED_VERSION
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -21,18 +17,7 @@ _RAW = "Correct the object as the message says."
 KARPENTER_OBJECTS_VALID = StackRule(
     "karpenter-objects-valid",
     "Objects of Karpenter must be of a version and shape that it serves.",
-    check=edge_check(
-        REMOVED_VERSION,
-        NO_SUCH_KIND,
-        UNKNOWN_KEY,
-        REFUSED_VALUE,
-        OVERLAY_SHAPE,
-        STARTUP_TAINT,
-        NO_TYPE,
-        AUTO_MODE,
-        REFUSED_ALIAS,
-        stack_file=_STACK_FILE,
-    ),
+    check=edge_check("karpenter-objects-valid", stack_file=_STACK_FILE),
     applies_to=kinds.KARPENTER,
     severity=Severity.HIGH,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
+from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.catalog.quotas import bucket
 from gpushare_policies.props import each as items
@@ -94,7 +94,6 @@ VCPUS_WITHIN_QUOTA = StackRule(
     "All groups of nodes must fit into the account's vCPU quotas at their largest.",
     check=_within,
     applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE, SERVICE_QUOTA),
-    level=EnforcementLevel.ADVISORY,
     unseen="what else runs in the account, and the quota itself unless somebody names it.",
     severity=Severity.MEDIUM,
     fix=_FIX,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.lint.rules.mig_parted import NO_FILTER, NO_FIT, NO_PROFILE, REFUSED
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -22,7 +21,7 @@ _RAW = (
 MIG_CONFIG_VALID = StackRule(
     "mig-config-valid",
     "Configurations of MIG must be ones that mig-parted takes, with layouts that fit on a GPU.",
-    check=edge_check(REFUSED, NO_PROFILE, NO_FIT, NO_FILTER, stack_file=_STACK_FILE),
+    check=edge_check("mig-config-valid", stack_file=_STACK_FILE),
     applies_to=(*kinds.CHARTS, "kubernetes:core/v1:ConfigMap"),
     severity=Severity.HIGH,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.mig import CANNOT, NO_LAYOUT, NOBODY_APPLIES, UNDONE
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -20,7 +19,7 @@ MIG_LAYOUTS_FIT = StackRule(
     "mig-layouts-fit",
     "MIG layouts that nodes are to have must be there, fit on their GPUs, be applied, and be left "
     "alone.",
-    check=edge_check(CANNOT, NO_LAYOUT, NOBODY_APPLIES, UNDONE, stack_file=_STACK_FILE),
+    check=edge_check("mig-layouts-fit", stack_file=_STACK_FILE),
     applies_to=(*kinds.NODES, *kinds.CHARTS, "kubernetes:core/v1:ConfigMap"),
     severity=Severity.HIGH,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.mig import NO_STRATEGY, NOT_UNIFORM
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -22,7 +21,7 @@ _RAW = (
 MIG_STRATEGY_FITS = StackRule(
     "mig-strategy-fits",
     "The MIG strategy of the device plugin must fit the layout of the nodes.",
-    check=edge_check(NOT_UNIFORM, NO_STRATEGY, stack_file=_STACK_FILE),
+    check=edge_check("mig-strategy-fits", stack_file=_STACK_FILE),
     applies_to=(*kinds.NODES, *kinds.CHARTS, "kubernetes:core/v1:ConfigMap"),
     severity=Severity.HIGH,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.drivers import UNNAMED
 from gpushare_policies.reading import kinds
-from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
 from gpushare_policies.words import Fix
 
@@ -17,9 +16,8 @@ GPU_AMI_TYPE_NAMED = StackRule(
     "gpu-ami-type-named",
     "A managed node group of types with GPUs must name its AMI type.",
     # What EKS takes where none is named is written nowhere; its API asks for one.
-    check=edge_check(UNNAMED, stack_file=_STACK_FILE, severities=FINDINGS),
+    check=edge_check("gpu-ami-type-named", stack_file=_STACK_FILE),
     applies_to=kinds.NODES,
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=Fix(_STACK_FILE, _RAW, _RAW),
 )

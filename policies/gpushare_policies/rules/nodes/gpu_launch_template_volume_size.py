@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pulumi_policy import EnforcementLevel, PolicyResource, Severity, StackValidationArgs
+from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.gpus import is_gpu_type
 from gpushare_policies.props import read, whole
@@ -81,7 +81,6 @@ GPU_LAUNCH_TEMPLATE_VOLUME_SIZE = StackRule(
     "Launch templates of GPU nodes must have room for CUDA images.",
     check=_volumes,
     applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION),
-    level=EnforcementLevel.ADVISORY,
     unseen="launch templates of other stacks.",
     severity=Severity.LOW,
     fix=_VOLUME_SIZE,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.node_types import MIXED
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -16,7 +15,7 @@ _RAW = "Make a node group of their own for types without GPUs."
 GPU_NODE_TYPES_ALIKE = StackRule(
     "gpu-node-types-alike",
     "The instance types of a node group must have GPUs all, or none.",
-    check=edge_check(MIXED, stack_file=_STACK_FILE),
+    check=edge_check("gpu-node-types-alike", stack_file=_STACK_FILE),
     applies_to=kinds.NODES,
     severity=Severity.MEDIUM,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
+from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.gpus import is_gpu_node_group
 from gpushare_policies.props import format_value, given, read, whole
@@ -62,7 +62,6 @@ GPU_NODE_VOLUME_SIZE = Rule(
         NODE_GROUP: _node_group_disk,
         OUR_POOL: _pool_disk,
     },
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
     fix=_DISK,
     settings=(MINIMUM_GIB,),

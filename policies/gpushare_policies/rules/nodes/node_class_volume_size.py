@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
+from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.source import UNKNOWN
@@ -95,7 +95,6 @@ NODE_CLASS_VOLUME_SIZE = StackRule(
     "GPU nodes that Karpenter makes must have room for CUDA images.",
     check=_volumes,
     applies_to=(kinds.KARPENTER[2], kinds.KARPENTER[0]),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
     fix=_ROOM,
     settings=(MINIMUM_GIB,),

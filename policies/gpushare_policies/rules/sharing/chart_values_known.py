@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.lint.rules.chart_values import UNKNOWN_VALUE, WRONG_TYPE
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -16,7 +15,7 @@ _RAW = "Correct the key, or remove it: the chart does not look at it."
 CHART_VALUES_KNOWN = StackRule(
     "chart-values-known",
     "Values of the charts of NVIDIA must be ones that the chart reads.",
-    check=edge_check(UNKNOWN_VALUE, WRONG_TYPE, stack_file=_STACK_FILE),
+    check=edge_check("chart-values-known", stack_file=_STACK_FILE),
     applies_to=kinds.CHARTS,
     severity=Severity.MEDIUM,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.configs import NO_YAML, OLD_CHART
-from eks_gpushare.lint.rules.device_plugin import BOTH, IGNORED, NOT_WITH_MPS, REFUSED, RESET
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -18,16 +16,7 @@ DEVICE_PLUGIN_CONFIG_VALID = StackRule(
     "device-plugin-config-valid",
     "Configurations of the device plugin must be ones that it starts with, and hold no key "
     "that it ignores.",
-    check=edge_check(
-        IGNORED,
-        REFUSED,
-        BOTH,
-        NOT_WITH_MPS,
-        NO_YAML,
-        OLD_CHART,
-        stack_file=_STACK_FILE,
-        whatever=(RESET,),
-    ),
+    check=edge_check("device-plugin-config-valid", stack_file=_STACK_FILE),
     applies_to=(*kinds.CHARTS, "kubernetes:core/v1:ConfigMap"),
     severity=Severity.HIGH,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

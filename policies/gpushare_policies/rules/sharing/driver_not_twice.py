@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.drivers import NOWHERE, TWICE
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -22,7 +21,7 @@ _RAW = (
 DRIVER_NOT_TWICE = StackRule(
     "driver-not-twice",
     "GPU nodes must get their driver and container toolkit from one source.",
-    check=edge_check(TWICE, NOWHERE, stack_file=_STACK_FILE),
+    check=edge_check("driver-not-twice", stack_file=_STACK_FILE),
     applies_to=(*kinds.NODES, *kinds.CHARTS),
     severity=Severity.HIGH,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.daemonsets import UNWATCHED
 from gpushare_policies.reading import kinds
-from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
 from gpushare_policies.words import Fix
 
@@ -18,9 +17,8 @@ _RAW = "Add tolerations of the taints of the GPU nodes."
 GPU_MONITORING_REACHES_NODES = StackRule(
     "gpu-monitoring-reaches-nodes",
     "What tells of GPUs must run on every GPU node, whatever its taints.",
-    check=edge_check(UNWATCHED, stack_file=_STACK_FILE, severities=FINDINGS),
+    check=edge_check("gpu-monitoring-reaches-nodes", stack_file=_STACK_FILE),
     applies_to=(*kinds.NODES, *kinds.CHARTS, "kubernetes:apps/v1:DaemonSet"),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
     fix=Fix(_STACK_FILE, _RAW, _RAW),
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.daemonsets import NO_PLUGIN
 from gpushare_policies.reading import kinds
-from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
 from gpushare_policies.words import Fix
 
@@ -16,9 +15,8 @@ _RAW = "Install the chart nvidia-device-plugin or gpu-operator for these nodes."
 GPU_NODES_HAVE_DEVICE_PLUGIN = StackRule(
     "gpu-nodes-have-device-plugin",
     "GPU nodes must have a device plugin, or they advertise no GPU.",
-    check=edge_check(NO_PLUGIN, stack_file=_STACK_FILE, severities=FINDINGS),
+    check=edge_check("gpu-nodes-have-device-plugin", stack_file=_STACK_FILE),
     applies_to=(*kinds.NODES, *kinds.CHARTS),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=Fix(_STACK_FILE, _RAW, _RAW),
 )

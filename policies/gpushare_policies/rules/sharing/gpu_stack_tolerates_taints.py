@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.daemonsets import KEPT_OUT, UNLABELLED
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.reading.nodes import NODE_TOKENS
 from gpushare_policies.rule import StackRule
@@ -25,7 +24,7 @@ _BOTH = (
 GPU_STACK_TOLERATES_TAINTS = StackRule(
     "gpu-stack-tolerates-taints",
     "The device plugin and what it needs must run on every GPU node, whatever its taints.",
-    check=edge_check(KEPT_OUT, UNLABELLED, stack_file=STACK_FILE),
+    check=edge_check("gpu-stack-tolerates-taints", stack_file=STACK_FILE),
     applies_to=(RELEASE, CHART_V4, *NODE_TOKENS),
     severity=Severity.HIGH,
     fix=Fix(STACK_FILE, _BOTH, _BOTH),

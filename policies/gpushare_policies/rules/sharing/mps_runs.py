@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.mps import NO_DAEMON, NOT_ON_MIG, TOO_MANY_CLIENTS
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -20,7 +19,7 @@ MPS_RUNS = StackRule(
     "mps-runs",
     "GPUs that are shared by MPS must have its daemon, be whole, and serve no more pods than "
     "it can.",
-    check=edge_check(NO_DAEMON, NOT_ON_MIG, TOO_MANY_CLIENTS, stack_file=_STACK_FILE),
+    check=edge_check("mps-runs", stack_file=_STACK_FILE),
     applies_to=(*kinds.NODES, *kinds.CHARTS, "kubernetes:core/v1:ConfigMap"),
     severity=Severity.HIGH,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.engines import TWO_ENGINES
 from gpushare_policies.reading import kinds
-from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
 from gpushare_policies.words import Fix
 
@@ -16,9 +15,8 @@ _RAW = "Turn one of them off, or let the exporter use the engine that is there."
 ONE_DCGM_ENGINE = StackRule(
     "one-dcgm-engine",
     "One host engine of DCGM must run on a node.",
-    check=edge_check(TWO_ENGINES, stack_file=_STACK_FILE, severities=FINDINGS),
+    check=edge_check("one-dcgm-engine", stack_file=_STACK_FILE),
     applies_to=(*kinds.NODES, *kinds.CHARTS, "kubernetes:apps/v1:DaemonSet", "aws:eks/addon:Addon"),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
     fix=Fix(_STACK_FILE, _RAW, _RAW),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.engines import PLUGIN_AND_DRA, TWO_PLUGINS
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -19,7 +18,7 @@ _RAW = "Install one of the charts, or keep them apart by node selectors."
 ONE_DEVICE_PLUGIN = StackRule(
     "one-device-plugin",
     "The GPUs of a node must be given out by one device plugin, or by a DRA driver.",
-    check=edge_check(TWO_PLUGINS, PLUGIN_AND_DRA, stack_file=_STACK_FILE),
+    check=edge_check("one-device-plugin", stack_file=_STACK_FILE),
     applies_to=(*kinds.NODES, *kinds.CHARTS, "kubernetes:apps/v1:DaemonSet"),
     severity=Severity.HIGH,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

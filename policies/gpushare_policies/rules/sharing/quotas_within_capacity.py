@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.quotas import ABOVE_CAPACITY, PROMISED_TWICE, QUOTA_NAME
-from eks_gpushare.lint.rules.kubernetes import COUNTS_NOTHING
 from gpushare_policies.reading import kinds
-from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
 from gpushare_policies.words import Fix
 
@@ -17,21 +15,13 @@ _RAW = "Name the resource that nodes advertise, and no more of it than all nodes
 QUOTAS_WITHIN_CAPACITY = StackRule(
     "quotas-within-capacity",
     "Quotas of GPUs must be on resources that nodes advertise, within what there can be.",
-    check=edge_check(
-        QUOTA_NAME,
-        ABOVE_CAPACITY,
-        PROMISED_TWICE,
-        COUNTS_NOTHING,
-        stack_file=_STACK_FILE,
-        severities=FINDINGS,
-    ),
+    check=edge_check("quotas-within-capacity", stack_file=_STACK_FILE),
     applies_to=(
         "kubernetes:core/v1:ResourceQuota",
         "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue",
         *kinds.NODES,
         *kinds.CHARTS,
     ),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=Fix(_STACK_FILE, _RAW, _RAW),
 )

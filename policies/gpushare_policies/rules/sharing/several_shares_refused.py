@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
+from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plugin_documents import (
@@ -59,7 +59,6 @@ SEVERAL_SHARES_REFUSED = Rule(
     "several-shares-refused",
     "Where GPUs are shared, containers that ask for several shares must be refused.",
     checks=ObjectChecks({CONFIG_MAPS: _config_map}, {RELEASE: _chart, CHART_V4: _chart}),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
     fix=_REFUSED,
 )

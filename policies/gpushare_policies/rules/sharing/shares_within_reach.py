@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.budgets import UNREACHABLE
-from eks_gpushare.lint.rules.against import SHARES_UNREACHED, THIN_SHARES
 from gpushare_policies.reading import kinds
-from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
 from gpushare_policies.words import Fix
 
@@ -20,11 +18,8 @@ SHARES_WITHIN_REACH = StackRule(
     "shares-within-reach",
     "A node must not have more shares of GPUs than it can run pods, or has CPU and memory for.",
     # Of thin shares alone lint has a note: pods may ask for as little as there is.
-    check=edge_check(
-        UNREACHABLE, SHARES_UNREACHED, THIN_SHARES, stack_file=_STACK_FILE, severities=FINDINGS
-    ),
+    check=edge_check("shares-within-reach", stack_file=_STACK_FILE),
     applies_to=(*kinds.NODES, *kinds.CHARTS, *kinds.WORKLOADS),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
     fix=Fix(_STACK_FILE, _RAW, _RAW),
 )

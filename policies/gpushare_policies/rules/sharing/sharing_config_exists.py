@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity, StackValidationArgs
 
-from eks_gpushare.inventory.edges.configs import KEY_MISSING, MAP_MISSING
 from eks_gpushare.inventory.edges.mig import managers
-from eks_gpushare.inventory.edges.mounts import FILE_MISSING, MOUNT_MISSING
+from eks_gpushare.inventory.edges.mounts import mounted
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, may_be_same, pairs
@@ -64,8 +63,8 @@ def _plugins(inventory: Inventory, cluster: str) -> Iterator[_Plugin]:
 
 _ELSEWHERE = (
     # Of the plugin's chart all is said below, also where the program does not make the cluster.
-    edge_check(MAP_MISSING, KEY_MISSING, only_of=managers),
-    edge_check(MOUNT_MISSING, FILE_MISSING),
+    edge_check("sharing-config-exists", only_of=managers),
+    edge_check("sharing-config-exists", only_of=mounted),
 )
 """Of MIG manager's ConfigMap, and of DaemonSets that are written out."""
 

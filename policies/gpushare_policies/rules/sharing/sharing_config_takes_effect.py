@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.configs import LABEL_UNREAD, MAP_UNUSED, NO_KEY
 from gpushare_policies.reading import kinds
-from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
 from gpushare_policies.words import Fix
 
@@ -22,9 +21,8 @@ _RAW = (
 SHARING_CONFIG_TAKES_EFFECT = StackRule(
     "sharing-config-takes-effect",
     "A configuration that shares GPUs must be one that the device plugin reads.",
-    check=edge_check(MAP_UNUSED, NO_KEY, LABEL_UNREAD, stack_file=_STACK_FILE, severities=FINDINGS),
+    check=edge_check("sharing-config-takes-effect", stack_file=_STACK_FILE),
     applies_to=(*kinds.CHARTS, *kinds.NODES, "kubernetes:core/v1:ConfigMap"),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=Fix(_STACK_FILE, _RAW, _RAW),
 )

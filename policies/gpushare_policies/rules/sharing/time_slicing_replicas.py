@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
+from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
@@ -138,7 +138,6 @@ TIME_SLICING_REPLICAS = Rule(
         {CONFIG_MAPS: _config_map, Kind("karpenter.k8s.aws", "EC2NodeClass"): _node_class},
         {RELEASE: _chart, CHART_V4: _chart, OUR_POOL: _pool, LAUNCH_TEMPLATE: _template},
     ),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
     fix=_FEWER,
     settings=(MAXIMUM_REPLICAS,),

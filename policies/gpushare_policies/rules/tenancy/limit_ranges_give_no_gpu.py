@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import Severity
 
-from eks_gpushare.lint.rules.kubernetes import GPU_FOR_ALL
-from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
 from gpushare_policies.words import Fix
 
@@ -17,9 +16,8 @@ _RAW = (
 LIMIT_RANGES_GIVE_NO_GPU = StackRule(
     "limit-ranges-give-no-gpu",
     "A LimitRange must not give GPUs to containers that ask for none.",
-    check=edge_check(GPU_FOR_ALL, severities=FINDINGS),
+    check=edge_check("limit-ranges-give-no-gpu"),
     applies_to=("kubernetes:core/v1:LimitRange",),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=Fix(_RAW, _RAW, _RAW),
 )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.tenants import LEAK, NO_WAY
-from eks_gpushare.lint.rules.kubernetes import DEVICES_BY_HAND
 from gpushare_policies.reading import kinds
-from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
 from gpushare_policies.words import Fix
 
@@ -24,9 +22,8 @@ VISIBLE_DEVICES_LEAK_CLOSED = StackRule(
     "visible-devices-leak-closed",
     "Containers must get GPUs by asking for them, and where tenants share nodes "
     "NVIDIA_VISIBLE_DEVICES must give none.",
-    check=edge_check(LEAK, NO_WAY, DEVICES_BY_HAND, stack_file=_STACK_FILE, severities=FINDINGS),
+    check=edge_check("visible-devices-leak-closed", stack_file=_STACK_FILE),
     applies_to=(*kinds.NODES, *kinds.CHARTS, *kinds.WORKLOADS),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.HIGH,
     fix=Fix(_STACK_FILE, _RAW, _RAW),
 )

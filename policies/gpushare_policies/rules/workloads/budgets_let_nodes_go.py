@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
@@ -54,7 +54,6 @@ BUDGETS_LET_NODES_GO = Rule(
     "budgets-let-nodes-go",
     "Disruption budgets must let pods go one at a time, or nodes cannot be drained.",
     checks=ObjectChecks({_BUDGET: _budget}),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=_ONE,
 )

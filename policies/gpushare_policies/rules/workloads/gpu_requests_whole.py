@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.amounts import AMOUNT
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -19,7 +18,7 @@ _RAW = (
 GPU_REQUESTS_WHOLE = StackRule(
     "gpu-requests-whole",
     "Pods must ask for GPUs in whole numbers, under limits, and the same under requests.",
-    check=edge_check(AMOUNT, stack_file=_STACK_FILE),
+    check=edge_check("gpu-requests-whole", stack_file=_STACK_FILE),
     applies_to=kinds.WORKLOADS,
     severity=Severity.MEDIUM,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.lint.rules.kubernetes import (
-    BAD_TOLERATION,
-    NO_FIELD,
-    NO_VENDOR,
-    OLD_API,
-    WRONG_KIND,
-)
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -23,9 +16,7 @@ KUBERNETES_OBJECTS_VALID = StackRule(
     "kubernetes-objects-valid",
     "Pods must have fields, values and tolerations that Kubernetes takes, in a version that it "
     "serves.",
-    check=edge_check(
-        WRONG_KIND, NO_FIELD, BAD_TOLERATION, OLD_API, NO_VENDOR, stack_file=_STACK_FILE
-    ),
+    check=edge_check("kubernetes-objects-valid", stack_file=_STACK_FILE),
     applies_to=kinds.WORKLOADS,
     severity=Severity.MEDIUM,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

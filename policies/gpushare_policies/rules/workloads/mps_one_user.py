@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.mps import SEVERAL_USERS, SHARED_MEMORY
 from gpushare_policies.reading import kinds
-from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
 from gpushare_policies.words import Fix
 
@@ -19,9 +18,8 @@ _RAW = (
 MPS_ONE_USER = StackRule(
     "mps-one-user",
     "Pods that share GPUs by MPS must run as one user and leave /dev/shm alone.",
-    check=edge_check(SEVERAL_USERS, SHARED_MEMORY, stack_file=_STACK_FILE, severities=FINDINGS),
+    check=edge_check("mps-one-user", stack_file=_STACK_FILE),
     applies_to=(*kinds.WORKLOADS, *kinds.CHARTS),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
     fix=Fix(_STACK_FILE, _RAW, _RAW),
 )

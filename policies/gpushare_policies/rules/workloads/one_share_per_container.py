@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.amounts import SEVERAL_SHARES
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
@@ -16,7 +15,7 @@ _RAW = "Ask for one; for more of a GPU use fewer replicas or a larger MIG profil
 ONE_SHARE_PER_CONTAINER = StackRule(
     "one-share-per-container",
     "Containers must ask for one share of a GPU that pods take turns on.",
-    check=edge_check(SEVERAL_SHARES, stack_file=_STACK_FILE),
+    check=edge_check("one-share-per-container", stack_file=_STACK_FILE),
     applies_to=(*kinds.WORKLOADS, *kinds.CHARTS),
     severity=Severity.MEDIUM,
     fix=Fix(_STACK_FILE, _RAW, _RAW),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import Severity
 
-from eks_gpushare.inventory.edges.pointers import NO_PODS, NO_PORT
 from gpushare_policies.reading import kinds
-from gpushare_policies.reading.edges import FINDINGS, edge_check
+from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
 from gpushare_policies.words import Fix
 
@@ -19,13 +18,12 @@ _RAW = "Select labels that the pods have, and a port that one of their container
 SERVICES_REACH_PODS = StackRule(
     "services-reach-pods",
     "Services and disruption budgets must select pods that are there.",
-    check=edge_check(NO_PODS, NO_PORT, stack_file=_STACK_FILE, severities=FINDINGS),
+    check=edge_check("services-reach-pods", stack_file=_STACK_FILE),
     applies_to=(
         "kubernetes:core/v1:Service",
         "kubernetes:policy/v1:PodDisruptionBudget",
         *kinds.WORKLOADS,
     ),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=Fix(_STACK_FILE, _RAW, _RAW),
 )

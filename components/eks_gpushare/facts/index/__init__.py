@@ -1,4 +1,4 @@
-"""The facts that are said in more than one place, by all of their names.
+"""The facts that are said in more than one place, a module a subject, and their names.
 
 A rule of one front alone says its fact itself (`findings.rule.Rule`). As soon as a second front
 says the same, it stands here: one title, one reason, one source and one severity, and whoever
@@ -8,32 +8,26 @@ says why.
 
 from __future__ import annotations
 
+import pkgutil
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from eks_gpushare.facts.fact import Fact, Front
+from eks_gpushare.facts.fact import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-OPEN_ENDPOINT = Fact(
-    "A public endpoint is open to named networks only.",
-    "EKS opens it to the whole internet when no networks are named. Everybody reaches the API "
-    "server then: one leaked credential, or one hole in it, is enough.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html",
-    "error",
-    {
-        Front.STACK: ("GPU608",),
-        Front.FILES: ("GPU1087",),
-        Front.POLICY: ("public-endpoint-not-open",),
-    },
-)
-
 
 @cache
 def every_fact() -> tuple[Fact, ...]:
-    """All of the index."""
-    return tuple(each for each in globals().values() if isinstance(each, Fact))
+    """All of the index, by subject."""
+    modules = [
+        import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)
+    ]
+    return tuple(
+        value for module in modules for value in vars(module).values() if isinstance(value, Fact)
+    )
 
 
 @cache
@@ -51,9 +45,18 @@ def facts_of(name: str) -> tuple[Fact, ...]:
     return _by_name().get(name, ())
 
 
+def is_worth_refusing(name: str) -> bool:
+    """Whether one of the facts that a name says is an error there."""
+    return any(fact.severity_of(name) == "error" for fact in facts_of(name))
+
+
 @cache
 def names_of(name: str) -> frozenset[str]:
-    """All names that mean what a name means, itself among them."""
+    """All names that mean what a name means, itself among them.
+
+    A policy that says several facts means all of them; a code of one of these means the policy, and
+    none of the others.
+    """
     found = {name}
     for fact in facts_of(name):
         found.update(*fact.names.values())
