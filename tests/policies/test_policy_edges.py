@@ -590,7 +590,7 @@ def no_map_of_mig_manager(made: Program) -> None:
         ("workloads-can-land", selected_by_resource, "app", "which is the name of a resource"),
         ("workloads-can-land", other_strategy, "app", "has the MIG strategy single"),
         ("shares-within-reach", more_cpu_than_there_is, "app", "of cpu for pods"),
-        ("karpenter-pools-effective", untold_taint, "pool", "team=ml:NoSchedule"),
+        ("karpenter-objects-valid", untold_taint, "pool", "team=ml:NoSchedule"),
         ("workloads-can-land", select_without_toleration, "cache", "does not tolerate the taint"),
         ("autoscalers-know-shares", gpus_not_taken_back, "pool", "to have 8 of nvidia.com/gpu"),
     ],

@@ -267,12 +267,12 @@ PAIRS: dict[str, tuple[str, list[Made], list[Made]]] = {
         _exporters(args=["-r", "dcgm:5555"]),
     ),
     "a quota of the bare name": (
-        "quotas-within-capacity",
+        "kubernetes-objects-valid",
         _stack(_quota(GPU)),
         _stack(_quota(f"requests.{GPU}")),
     ),
     "a quota of limits": (
-        "quotas-within-capacity",
+        "kubernetes-objects-valid",
         _stack(_quota(f"limits.{GPU}")),
         _stack(_quota("limits.cpu")),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eks_gpushare.catalog.versions import device_plugin_source
 from eks_gpushare.facts.fact import Differs, Fact, Front
 
 IGNORED = Fact(
@@ -18,7 +19,7 @@ IGNORED = Fact(
 REFUSED = Fact(
     "A device plugin's configuration is one that the plugin starts with.",
     "It stops at a value that it cannot read, and restarts for ever; the node has no GPUs then.",
-    None,
+    device_plugin_source("api/config/v1/replicas.go"),
     "error",
     {
         Front.FILES: ("GPU1021",),
@@ -29,7 +30,7 @@ REFUSED = Fact(
 RESET = Fact(
     "A device plugin's configuration sets nothing that the plugin takes back.",
     "It says so in its log alone and goes on with the default: all devices, the usual name.",
-    None,
+    device_plugin_source("api/config/v1/config.go"),
     "warning",
     {
         Front.FILES: ("GPU1022",),
@@ -47,7 +48,7 @@ RESET = Fact(
 BOTH = Fact(
     "A configuration shares GPUs by time slicing or by MPS, not by both.",
     "Of both the plugin takes MPS without a word.",
-    None,
+    device_plugin_source("api/config/v1/sharing.go"),
     "error",
     {
         Front.FILES: ("GPU1023",),

@@ -20,7 +20,7 @@ THIN_SHARE = Fact(
     "A share comes with a CPU and some memory of the node.",
     "CPU or memory runs out before the shares do, so the last shares are paid for and not used.",
     "https://karpenter.sh/docs/reference/instance-types/",
-    "warning",
+    "info",
     {
         Front.STACK: ("GPU210",),
         Front.FILES: ("GPU1208",),

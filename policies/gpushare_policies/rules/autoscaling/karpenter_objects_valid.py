@@ -16,7 +16,7 @@ _RAW = "Correct the object as the message says."
 
 KARPENTER_OBJECTS_VALID = StackRule(
     "karpenter-objects-valid",
-    "Objects of Karpenter must be of a version and shape that it serves.",
+    "Objects of Karpenter must be of a version and shape that it serves, and do what they say.",
     check=edge_check("karpenter-objects-valid", stack_file=_STACK_FILE),
     applies_to=kinds.KARPENTER,
     severity=Severity.HIGH,

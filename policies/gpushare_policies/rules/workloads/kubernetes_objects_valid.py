@@ -14,8 +14,8 @@ _RAW = "Correct the field; `kubectl explain pod.spec` lists those that there are
 
 KUBERNETES_OBJECTS_VALID = StackRule(
     "kubernetes-objects-valid",
-    "Pods must have fields, values and tolerations that Kubernetes takes, in a version that it "
-    "serves.",
+    "Pods and quotas must have fields, values and tolerations that Kubernetes takes, in a version "
+    "that it serves.",
     check=edge_check("kubernetes-objects-valid", stack_file=_STACK_FILE),
     applies_to=kinds.WORKLOADS,
     severity=Severity.MEDIUM,
