@@ -38,7 +38,11 @@ def main(stack: str) -> None:
 
     previews = stage(
         "importing the command, the model and the rules",
-        lambda: (module("cli.preview"), module("stack_file.check"), module("program.preview"))[-1],
+        lambda: (
+            module("program_verbs.preview"),
+            module("stack_file.check"),
+            module("program.preview"),
+        )[-1],
     )
     project, file = previews.locate(stack)
     stage("checking the file", lambda: previews.check_file(file))

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stack_files import write_stack_file
 
-from eks_gpushare.cli.preview_text import print_preview
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.program.preview import Preview, locate, preview
+from eks_gpushare.program_verbs.preview_text import print_preview
 from eks_gpushare.rules import check_environment
 from eks_gpushare.sharing.plan import plan_environment
 from eks_gpushare.stack_file.file import read_stack_file

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    from eks_gpushare.cli.preview import add_stack_arguments
+    from eks_gpushare.program_verbs.preview import add_stack_arguments
 
     add_stack_arguments(parser)
     parser.add_argument(

@@ -7,7 +7,7 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from eks_gpushare.cli import _VERBS, _complete, _parser
+from eks_gpushare.cli import _MODULES, _VERBS, _complete, _parser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ def parsers() -> Iterator[argparse.ArgumentParser]:
     todo = []
     for verb in _VERBS:
         parser = argparse.ArgumentParser(verb)
-        _complete(parser, import_module(f"eks_gpushare.cli.{verb}"))
+        _complete(parser, import_module(_MODULES.get(verb, f"eks_gpushare.cli.{verb}")))
         todo.append(parser)
     todo.append(_parser([]))
     while todo:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from eks_gpushare.catalog import mig_models
+from eks_gpushare.cli.mig_picture import print_picture
 from eks_gpushare.cli.mig_svg import picture
 from eks_gpushare.sharing.mig.geometry import place
 
@@ -201,6 +205,35 @@ def test_the_picture_in_the_documentation_is_what_the_command_draws(
     assert file.read_text(encoding="utf-8") == (ROOT / "docs/images/mig-layouts.svg").read_text(
         encoding="utf-8"
     )
+
+
+class Terminal(io.StringIO):
+    """A stream to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("out", "no_colour", "colours"),
+    [
+        (Terminal, "", ["33", "32", "32"]),
+        (Terminal, "1", []),
+        (io.StringIO, "", []),
+    ],
+)
+def test_a_terminal_that_has_colours_gets_each_device_in_that_of_its_size(
+    monkeypatch: pytest.MonkeyPatch, out: type[io.StringIO], no_colour: str, colours: list[str]
+) -> None:
+    monkeypatch.setenv("NO_COLOR", no_colour)
+    monkeypatch.setattr("sys.stdout", out())
+    model = mig_models()["A100-40GB"]
+    print_picture(model, place(model, {"3g.20gb": 1, "2g.10gb": 2}) or ())
+    printed = cast("io.StringIO", sys.stdout).getvalue().splitlines()
+    (compute,) = (line for line in printed if line.lstrip().startswith("compute"))
+
+    assert sorted(re.findall(r"\x1b\[(3\d)m[^\x1b]+\x1b\[0m", compute)) == sorted(colours)
+    assert compute.count("\x1b") == 2 * len(colours)
 
 
 def test_a_picture_needs_nothing_from_outside() -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from eks_gpushare.cli import policy
 from eks_gpushare.program.policies.pack_files import bundled_pack, files_for, pack_of
+from eks_gpushare.program_verbs import policy
 
 if TYPE_CHECKING:
     from tests.conftest import Run

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.catalog import Catalog
-from eks_gpushare.cli.pool_table import pool_lines
 from eks_gpushare.config.component_specs import GpuPoolSpec
+from eks_gpushare.program_verbs.pool_table import pool_lines
 from eks_gpushare.sharing.plan import plan_pool
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eks_gpushare.cli.columns import Table, money
-from eks_gpushare.cli.pool_table import pool_lines
+from eks_gpushare.program_verbs.columns import Table, money
+from eks_gpushare.program_verbs.pool_table import pool_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -56,7 +56,7 @@ def loaded(*words: str) -> set[str]:
         ["mig", "check", "--help"],
         ["mig", "profiles", "p4d.24xlarge"],
         ["mig", "layouts", "p4d.24xlarge"],
-        ["mig", "check", "--json", "p4d.24xlarge", "all-balanced"],
+        ["mig", "check", "p4d.24xlarge", "all-balanced"],
         [],
     ],
 )

@@ -7,9 +7,9 @@ import gc
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from eks_gpushare.cli.streams import OutputError, end, guarded
+from eks_gpushare.cli.streams import OutputError, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +41,16 @@ _VERBS = {
 
 _COMPLETING = "_ARGCOMPLETE"
 """Set by the script of `completion` in the environment of the command that it asks."""
-_IN_PACKAGES = {"lab": '"eks-gpushare[lab]"'}
-"""Verbs of packages of their own, and what installs them."""
+_RUN_A_PROGRAM = "eks_gpushare.program_verbs"
+_MODULES = {verb: f"{_RUN_A_PROGRAM}.{verb}" for verb in ("preview", "policy", "iam")}
+"""Modules of verbs that are not in this package: of another distribution, as what they run is."""
+_INSTALLED_BY = {
+    "preview": "eks-gpushare",
+    "policy": '"eks-gpushare[policy]"',
+    "iam": "eks-gpushare",
+    "lab": '"eks-gpushare[lab]"',
+}
+"""What installs the verbs of other distributions than the one that has the command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,7 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _give_up(out)
         if own_process:
             gc.freeze()  # nor does the last collection, at the end of the process
-            end(code, out)
+            if out.at_end is not None:
+                out.at_end(code)
         return code
 
 
@@ -130,18 +139,38 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     first = next((word for word in words if not word.startswith("-")), "")
     # Of the others not even the names are needed to parse this line.
-    for verb in [first] if first in _VERBS else _VERBS:
+    for verb in [first] if first in _VERBS else _installed():
         sub = _add(verbs, verb, _VERBS[verb])
         if verb == first:
-            _complete(sub, import_module(f"{__name__}.{verb}"))
+            _complete(sub, _module(verb, parser))
     if first not in _VERBS:
         from eks_gpushare.cli.verbs import added_verbs
 
         for added in added_verbs():
             _complete(_add(verbs, added.NAME, added.SUMMARY), added)
-        if first in _IN_PACKAGES and first not in verbs.choices:
-            parser.error(f"{first} is not installed: pip install {_IN_PACKAGES[first]}")
+        if first in _INSTALLED_BY and first not in verbs.choices:
+            _not_installed(first, parser)
     return parser
+
+
+def _installed() -> list[str]:
+    from importlib.util import find_spec
+
+    programs = find_spec(_RUN_A_PROGRAM) is not None
+    return [verb for verb in _VERBS if programs or verb not in _MODULES]
+
+
+def _module(verb: str, parser: argparse.ArgumentParser) -> ModuleType:
+    try:
+        return import_module(_MODULES.get(verb, f"{__name__}.{verb}"))
+    except ModuleNotFoundError as error:
+        if error.name != _RUN_A_PROGRAM:
+            raise
+    return _not_installed(verb, parser)
+
+
+def _not_installed(verb: str, parser: argparse.ArgumentParser) -> NoReturn:
+    parser.error(f"{verb} is not installed: pip install {_INSTALLED_BY[verb]}")
 
 
 def _add(

@@ -1,33 +1,25 @@
 """What the command writes to: streams that may be closed, full, narrow, or a program's as well.
 
 Names, values and errors are other people's words. What a terminal would act upon in them is written
-as escapes, whatever printed it. And what a program or policy pack prints while it is run here, in
-whichever way, goes to standard error: standard output has our document and nothing else.
+as escapes, whatever printed it.
 """
 
 from __future__ import annotations
 
-import atexit
-import io
 import json
 import math
 import os
 import re
 import sys
-import threading
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-_exit_process = os._exit  # a program may put something else in its place
-
-_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_STDIN, STDOUT, STDERR = 0, 1, 2
 _HIGH = 200
 """From here on our own descriptor is looked for: programs that close all of them begin below."""
-_PATIENCE = 1.0
-"""Seconds for which threads that a program left behind may end by themselves."""
 _UNSAFE = re.compile(r"[^\n\t -~]")
 _COLOUR = re.compile(r"\x1b\[(?:[0-4]|3[0-79]|9[0-7])?(?:;(?:[0-4]|3[0-79]|9[0-7]))*m")
 """What our own text has of a terminal's commands: weight and colour, and none that hides text."""
@@ -52,7 +44,8 @@ class Stream:
                 standard error.
         """
         self._stream, self._lossy = stream, lossy
-        self.moved = False
+        self.at_end: Callable[[int], None] | None = None
+        """Ends the process with an exit code, once the stream was moved to run a program."""
 
     def write(self, text: str) -> int:
         """Write a text, with what is not plain in it as escapes."""
@@ -73,24 +66,27 @@ class Stream:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def move(self) -> bool:
+    def move(self, at_end: Callable[[int], None]) -> bool:
         """Go on over a descriptor of our own, and let the old one lead to standard error.
+
+        Args:
+            at_end: Ends the process with an exit code, whatever a program has left behind in it.
 
         Returns:
             Whether it was moved; where the stream behind is none of a process, it was not.
         """
         try:
-            if self.moved or self._stream.fileno() != _STDOUT:
-                return self.moved
+            if self.at_end is not None or self._stream.fileno() != STDOUT:
+                return self.at_end is not None
             self._stream.flush()
-            own = _high_copy(_STDOUT)
-            os.dup2(_STDERR, _STDOUT)
+            own = high_copy(STDOUT)
+            os.dup2(STDERR, STDOUT)
         except (OSError, ValueError, AttributeError):
             return False
         self._stream = open(  # noqa: PTH123, SIM115  (open until the process ends)
             own, "w", encoding=self._stream.encoding, errors="backslashreplace", newline="\n"
         )
-        self.moved = True
+        self.at_end = at_end
         return True
 
     def _try(self, write: Any, *text: str) -> None:
@@ -150,122 +146,30 @@ def guarded(*, own_process: bool) -> Iterator[Stream]:
         yield out
     finally:
         # What is printed later, as by a program's exit handlers, is not ours.
-        sys.stdout, sys.stderr = (before[1] if out.moved else before[0]), before[1]
+        sys.stdout, sys.stderr = (before[1] if out.at_end else before[0]), before[1]
 
 
 def _open_all() -> None:
     """Open what was closed, so that no file gets its number; writing to it fails as before."""
-    for number in (_STDIN, _STDOUT, _STDERR):
+    for number in (_STDIN, STDOUT, STDERR):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_WRONLY if number == _STDERR else os.O_RDONLY)
+            os.open(os.devnull, os.O_WRONLY if number == STDERR else os.O_RDONLY)
     if sys.stdout is None:
-        sys.stdout = open(_STDOUT, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stdout = open(STDOUT, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if sys.stderr is None:
-        sys.stderr = open(_STDERR, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(STDERR, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
-@contextmanager
-def aside() -> Iterator[None]:
-    """Run a program or policy pack: whatever it prints goes to standard error.
-
-    That holds for its threads, for processes that it starts, and for what writes to the descriptor
-    itself. In a process of the command's own it holds until the end, so for exit handlers too.
-    """
-    process, out, err = os.getpid(), sys.stdout, sys.stderr
-    moved = isinstance(out, Stream) and out.move()
-    restore = None if moved else _redirected()
-    sys.stdout, sys.stderr = _of_program(err), _of_program(err)
-    try:
-        yield
-    finally:
-        if os.getpid() != process:  # a child that the program forked and let run on to here
-            _exit_process(0)
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(Exception):  # a program may have put anything there, or closed it
-                stream.flush()
-        sys.stdout, sys.stderr = out, err
-        if restore is not None:
-            with suppress(OSError):
-                os.dup2(restore, _STDOUT)
-                os.close(restore)
-
-
-def _redirected() -> int | None:
-    """Let standard output lead to standard error; a copy of what it was."""
-    try:
-        before = _high_copy(_STDOUT)
-        os.dup2(_STDERR, _STDOUT)
-    except OSError:
-        return None
-    return before
-
-
-def _high_copy(descriptor: int) -> int:
+def high_copy(descriptor: int) -> int:
+    """A copy of a descriptor, beyond those that programs close."""
     import fcntl
 
     try:
         return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
     except OSError:  # so many are not allowed
         return os.dup(descriptor)
-
-
-class _Raw(io.RawIOBase):
-    """Hands what a program prints to a text stream that it cannot close."""
-
-    def __init__(self, text: Any) -> None:
-        self._text = text
-
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return _STDOUT  # which leads to standard error meanwhile
-
-    def write(self, content: Any) -> int:
-        data = bytes(content)
-        self._text.write(data.decode("utf-8", "backslashreplace"))
-        return len(data)
-
-
-def _of_program(err: Any) -> io.TextIOWrapper:
-    buffer = io.BufferedWriter(_Raw(err))
-    return io.TextIOWrapper(
-        buffer, encoding="utf-8", errors="backslashreplace", line_buffering=True
-    )
-
-
-def end(code: int, out: Stream) -> None:
-    """End a process of the command's own with `code`, whatever a program has left behind in it.
-
-    Where no program was run, it does nothing: then the process ends as any.
-    """
-    if out.moved:
-        _end_now(code)
-
-
-def _end_now(code: int) -> NoReturn:
-    from eks_gpushare.program.running.endings import kept_alive
-
-    left = [
-        each
-        for each in threading.enumerate()
-        if each is not threading.current_thread() and not each.daemon
-    ]
-    for thread in left:
-        thread.join(_PATIENCE / len(left))
-    running = sum(thread.is_alive() for thread in left)
-    if running:
-        number = "a thread that is" if running == 1 else f"{running} threads that are"
-        sys.stderr.write(f"eks-gpushare: the program left {number} still running; ended\n")
-    out, sys.stdout = sys.stdout, sys.stderr  # for what a program wants to be run in the end
-    with suppress(BaseException), kept_alive():
-        atexit._run_exitfuncs()  # noqa: SLF001  (no other name for it)
-    for stream in (out, sys.stderr):
-        with suppress(Exception):
-            stream.flush()
-    _exit_process(code)
 
 
 def print_json(document: object) -> None:

@@ -38,7 +38,7 @@ def print_findings(
     fix = textwrap.TextWrapper(
         width, "    -> ", "       ", break_long_words=False, break_on_hyphens=False
     )
-    colour = out.isatty() and not os.environ.get("NO_COLOR")
+    colour = has_colours(out)
     for line, each in sorted(found, key=lambda pair: _RANKS[pair[1].severity]):
         severity = (
             f"\x1b[{_COLOURS[each.severity]}m{each.severity}\x1b[0m" if colour else each.severity
@@ -47,6 +47,11 @@ def print_findings(
         place = ", ".join(part for part in (where, printable(each.path)) if part)
         out.write(f"  {severity} {each.code}{f' at {place}' if place else ''}\n")
         out.write(f"{message.fill(printable(each.message))}\n{fix.fill(printable(each.fix))}\n")
+
+
+def has_colours(out: TextIO) -> bool:
+    """Whether to print in colours: on a terminal only, and not where `NO_COLOR` is set."""
+    return out.isatty() and not os.environ.get("NO_COLOR")
 
 
 def _place(line: int | tuple[int, int]) -> str:

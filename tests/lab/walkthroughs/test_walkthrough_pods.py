@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare.cli.pods import pod_text
 from eks_gpushare.program.preview import locate, preview
+from eks_gpushare.program_verbs.pods import pod_text
 
 pytestmark = pytest.mark.slow
 

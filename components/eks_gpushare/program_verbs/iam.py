@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
-from eks_gpushare.cli.preview import add_answers_argument, add_stack_arguments, load
 from eks_gpushare.cli.streams import print_json
 from eks_gpushare.findings.text import print_findings
+from eks_gpushare.program_verbs.preview import add_answers_argument, add_stack_arguments, load
 
 if TYPE_CHECKING:
     import argparse

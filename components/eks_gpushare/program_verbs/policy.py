@@ -17,17 +17,18 @@ from eks_gpushare.cli.outputs import (
     outputs_of,
     write_outputs,
 )
-from eks_gpushare.cli.policy_report import (
+from eks_gpushare.cli.streams import print_json
+from eks_gpushare.documents.reading import read_bytes, reason
+from eks_gpushare.findings.text import print_findings
+from eks_gpushare.program_verbs.aside import aside
+from eks_gpushare.program_verbs.policy_report import (
     Subject,
     as_document,
     print_judged,
     report_of,
     with_failure,
 )
-from eks_gpushare.cli.preview import add_answers_argument, add_stack_arguments, load
-from eks_gpushare.cli.streams import aside, print_json
-from eks_gpushare.documents.reading import read_bytes, reason
-from eks_gpushare.findings.text import print_findings
+from eks_gpushare.program_verbs.preview import add_answers_argument, add_stack_arguments, load
 
 _MOST_BYTES = 1024 * 1024
 

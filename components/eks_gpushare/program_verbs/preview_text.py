@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from eks_gpushare.cli.changes import change_lines
-from eks_gpushare.cli.columns import wrapped
-from eks_gpushare.cli.cost_table import cost_lines
-from eks_gpushare.cli.pods import node_commands, pods_text
-from eks_gpushare.cli.pool_table import pool_lines
 from eks_gpushare.findings.text import counted, print_findings
+from eks_gpushare.program_verbs.changes import change_lines
+from eks_gpushare.program_verbs.columns import wrapped
+from eks_gpushare.program_verbs.cost_table import cost_lines
+from eks_gpushare.program_verbs.pods import node_commands, pods_text
+from eks_gpushare.program_verbs.pool_table import pool_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,7 +38,7 @@ def print_preview(previewed: Preview, *, same: str, quiet: bool) -> None:
     width = _width()
     if recording is not None and ran:
         if not quiet:
-            from eks_gpushare.cli.tree import print_tree
+            from eks_gpushare.program_verbs.tree import print_tree
 
             print_tree(previewed.stack, recording)
             print()

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
-from eks_gpushare.cli.streams import aside, print_json
+from eks_gpushare.cli.streams import print_json
+from eks_gpushare.program_verbs.aside import aside
 
 if TYPE_CHECKING:
     import argparse
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(previewed.as_json())
     else:
-        from eks_gpushare.cli.preview_text import print_preview
+        from eks_gpushare.program_verbs.preview_text import print_preview
 
         same = [options.stack, *(("--program", options.program) if options.program else ())]
         print_preview(previewed, same=shlex.join(same), quiet=options.quiet)
@@ -106,10 +107,10 @@ def load(options: argparse.Namespace) -> Preview | None:
 
 
 def _print_pod(previewed: Preview, options: argparse.Namespace) -> int:
-    from eks_gpushare.cli.pods import NoSuchPodError, pod_of, pod_text
+    from eks_gpushare.program_verbs.pods import NoSuchPodError, pod_of, pod_text
 
     if not previewed.ok:
-        from eks_gpushare.cli.preview_text import print_what_is_wrong
+        from eks_gpushare.program_verbs.preview_text import print_what_is_wrong
 
         print_what_is_wrong(previewed, sys.stderr)
         return _code(previewed)
