@@ -103,12 +103,23 @@ All three are required:
 }
 ```
 
-`resource` is the logical name of the resource or its URN, in which `*` stands for anything. The
-exemption holds through `until`, in UTC; then the violation counts again by itself. The rule
+`resource` is the logical name of the resource or its URN, in which `*` stands for anything, or a
+list of those. `"finding": "GPU1057"` beside it lets only be what the rule says of that one finding.
+The exemption holds through `until`, in UTC; then the violation counts again by itself. The rule
 [exemptions-in-force](policies/exemptions-in-force.md) lists what is exempted in every run, with
 what the rule would have said, and those that have ended or that nothing needs. In SARIF the
 violation is there as suppressed. With `"all": "mandatory"`, give `"exemptions-in-force":
 "advisory"` beside it, or the list itself fails the run.
+
+What `check` or `lint` says too has codes, and `eks-gpushare policy --config` takes these as well:
+`"GPU1057": {"exemptions": [...]}` lets be what any rule says of it. A level is a rule's, and stands
+under its name. The engine passes over codes; for it, use `finding`.
+
+A [comment in a stack file](lint.md#let-a-finding-be) lets be what `check` finds under any name, and
+in `eks-gpushare policy STACK` what rules say of the same, at the resources of the pool or block in
+which it stands, and at what all pools share once comments let all of it be. It may name a rule that
+`check` does not know, too. It is told as an exemption, with the comment's line. The engine does not
+read comments.
 
 ## Programs of your own
 

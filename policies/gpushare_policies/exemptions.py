@@ -1,18 +1,21 @@
 """Violations that a configuration lets be: for one resource, with a reason, until a day.
 
 Every rule takes `exemptions` in its configuration, so the same file works for `eks-gpushare policy`
-and for the engine. What is let be is said by the rule `exemptions-in-force`, with what has expired
-and what is not needed.
+and for the engine; the former takes codes of findings for names of rules too, and adds what
+comments of a stack file let be. What is let be is said by the rule `exemptions-in-force`, with what
+has expired and what is not needed.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Protocol
 
+from eks_gpushare.facts.index import facts_of, names_of
+from eks_gpushare.facts.names import is_meant, only_a_policy_says
 from gpushare_policies.words import name_of
 
 if TYPE_CHECKING:
@@ -27,15 +30,22 @@ SCHEMA: Mapping[str, Any] = {
     "items": {
         "type": "object",
         "properties": {
-            "resource": {"type": "string", "pattern": r"\S"},
+            "resource": {
+                "type": ["string", "array"],
+                "pattern": r"\S",
+                "items": {"type": "string", "pattern": r"\S"},
+            },
             "reason": {"type": "string", "pattern": r"\S"},
             "until": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+            "finding": {"type": "string", "pattern": r"\S"},
+            "comment": {"type": "string"},
         },
         "required": ["resource", "reason", "until"],
         "additionalProperties": False,
     },
 }
-"""JSON Schema of the key. `until` is the last day on which the exemption holds, in UTC."""
+"""JSON Schema of the key. `until` is the last day on which the exemption holds, in UTC; `finding` a
+name of the one fact of the rule that is let be; `comment` where a stack file says so."""
 
 
 class Configured(Protocol):
@@ -55,15 +65,29 @@ class Exemption:
     """One entry of a rule's `exemptions`."""
 
     rule: str
-    resource: str
-    """The URN or the logical name of a resource, `*` standing for anything."""
+    resources: tuple[str, ...]
+    """URNs or logical names of resources, `*` standing for anything."""
     reason: str
     until: str
+    finding: str = ""
+    """A name of the fact that is meant. Default: all that the rule says."""
+    comment: str = ""
+    """The place of the comment that it stands in. Default: it is of the configuration."""
 
-    def is_for(self, urn: str) -> bool:
-        """Whether a resource is meant."""
+    def is_for(self, urn: str, code: str = "") -> bool:
+        """Whether a violation at a resource is meant.
+
+        Args:
+            urn: The resource's.
+            code: That of the finding which the violation is. Default: the rule's facts are meant.
+        """
+        if self.finding and not _is_finding(self.finding, code, self.rule):
+            return False
+        if self.comment:
+            return urn in self.resources
         names = (urn, urn.rpartition("::")[2], name_of(urn))
-        return any(fnmatchcase(name, _literal(self.resource)) for name in names)
+        patterns = [_literal(each) for each in self.resources]
+        return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
     def holds(self) -> bool:
         """Whether its last day is not over. A day that no calendar has is over."""
@@ -71,6 +95,14 @@ class Exemption:
             return today() <= date.fromisoformat(self.until)
         except ValueError:
             return False
+
+
+def _is_finding(name: str, code: str, rule: str) -> bool:
+    """Whether a violation is of the fact of a name: by its code, or as the rule says no other."""
+    if code:
+        return is_meant(code, (name,))
+    facts = facts_of(rule)
+    return bool(facts) and all(fact in facts_of(name) for fact in facts)
 
 
 def _literal(pattern: str) -> str:
@@ -86,11 +118,21 @@ class Exempted:
     urn: str
     message: str
     """What the rule would have said."""
+    code: str = ""
+    """Of the finding that it is, where the rule says several facts."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names of what was let be."""
+        return tuple(sorted(names_of(self.code or self.exemption.rule)))
 
     def __str__(self) -> str:
+        rule, comment = self.exemption.rule, self.exemption.comment
+        others = ", ".join(each for each in self.names if each != rule)
         named = name_of(self.urn) if self.urn else "the stack"
         return (
-            f"{self.exemption.rule} is let be at {named} until {self.exemption.until}: "
+            f"{rule}{f' (also {others})' if others else ''} is let be at {named} until "
+            f"{self.exemption.until}{f' by the comment at {comment}' if comment else ''}: "
             f"{self.exemption.reason.rstrip('.')}. It would say: {self.message}"
         )
 
@@ -117,15 +159,17 @@ class Ledger:
             self.given.setdefault(each, False)
         return found
 
-    def lets_be(self, exemptions: tuple[Exemption, ...], urn: str, message: str) -> bool:
+    def lets_be(
+        self, exemptions: tuple[Exemption, ...], urn: str, message: str, code: str = ""
+    ) -> bool:
         """Whether one of a rule's exemptions is for this violation, which is then remembered."""
-        meant = [each for each in exemptions if each.is_for(urn)]
+        meant = [each for each in exemptions if each.is_for(urn, code)]
         for each in meant:
             self.given[each] = True
         holding = next((each for each in meant if each.holds()), None)
         if holding is None:
             return False
-        self.exempted[Exempted(holding, urn, message)] = None
+        self.exempted[Exempted(holding, urn, message, code)] = None
         return True
 
     def clear(self) -> None:
@@ -136,24 +180,44 @@ class Ledger:
 
     def over(self) -> Iterator[str]:
         """What is to be said of exemptions that do nothing."""
-        for each, used in self.given.items():
+        written: dict[Exemption, list[Exemption]] = {}
+        for each in self.given:
+            written.setdefault(_as_written(each), []).append(each)
+        for each, meant in written.items():
+            used = any(self.given[one] for one in meant)
+            at = ", ".join(each.resources)
             if not each.holds():
                 then = "what it was for counts again" if used else "nothing needs it any more"
                 yield (
-                    f"The exemption of {each.rule} at {each.resource} ended with {each.until}: "
+                    f"The exemption of {each.rule} at {at} ended with {each.until}: "
                     f"{then}. Remove it from the configuration, or give it a later day and a "
                     "reason for it."
                 )
-            elif not used and each.rule not in self.unjudged:
+            elif used or any(one.rule in self.unjudged for one in meant):
+                continue
+            elif not each.comment:
                 yield (
-                    f"The exemption of {each.rule} at {each.resource} is for nothing: no resource "
+                    f"The exemption of {each.rule} at {at} is for nothing: no resource "
                     "of that name violates the rule. Remove it from the configuration."
                 )
+            elif only_a_policy_says(each.rule):  # of others `check` knows what they are for
+                yield (
+                    f"The comment at {each.comment} that lets {each.rule} be is for nothing: "
+                    "nothing of the pool or block that it stands in violates the rule. Remove it."
+                )
+
+
+def _as_written(exemption: Exemption) -> Exemption:
+    """An exemption under the name that it was written by, which may be one of several rules."""
+    return replace(exemption, rule=exemption.finding or exemption.rule, finding="")
 
 
 def _read(rule: str, given: Any) -> Iterator[Exemption]:
     for each in given or ():
-        yield Exemption(rule, str(each["resource"]), str(each["reason"]), str(each["until"]))
+        resource = each["resource"]
+        resources = (resource,) if isinstance(resource, str) else tuple(map(str, resource))
+        more = (str(each.get("finding", "")), str(each.get("comment", "")))
+        yield Exemption(rule, resources, str(each["reason"]), str(each["until"]), *more)
 
 
 LEDGER = Ledger()
@@ -162,14 +226,12 @@ LEDGER = Ledger()
 
 def exempting(
     rule: str, args: Configured, report: Callable[[str, str], None]
-) -> Callable[[str, str], None]:
+) -> Callable[[str, str, str], None]:
     """A way to report violations of a rule that leaves out those that are exempted."""
     exemptions = LEDGER.of(rule, args)
-    if not exemptions:
-        return report
 
-    def report_others(message: str, urn: str) -> None:
-        if not LEDGER.lets_be(exemptions, urn, message):
+    def report_others(message: str, urn: str, code: str) -> None:
+        if not LEDGER.lets_be(exemptions, urn, message, code):
             report(message, urn)
 
     return report_others

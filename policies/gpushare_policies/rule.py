@@ -37,6 +37,15 @@ class Unjudged(NamedTuple):
     """The value and why it is not known: `the taints of the node group gpu`."""
 
 
+class Violation(NamedTuple):
+    """Yielded by a check on a stack for something that is wrong."""
+
+    message: str
+    urn: str
+    code: str = ""
+    """Of the fact that it breaks, where the rule says several."""
+
+
 class NotJudgedError(UnknownValueError):
     """What a rule could not judge; the SDK reports it as advisory, whatever the rule's level is."""
 
@@ -49,7 +58,9 @@ class NotJudgedError(UnknownValueError):
 Check: TypeAlias = Callable[[ResourceValidationArgs], Iterator["str | Unjudged"]]
 """Yields a message for each violation of one resource."""
 
-StackCheck: TypeAlias = Callable[[StackValidationArgs], Iterator["tuple[str, str] | Unjudged"]]
+StackCheck: TypeAlias = Callable[
+    [StackValidationArgs], Iterator["Violation | tuple[str, str] | Unjudged"]
+]
 """Yields a message and the URN it belongs to for each violation of the stack."""
 
 Remediation: TypeAlias = Callable[[ResourceValidationArgs], "Mapping[str, Any] | None"]
@@ -135,7 +146,9 @@ def _schema(settings: Sequence[Setting[Any]]) -> PolicyConfigSchema:
 
 
 def _report(
-    rule: str, found: Iterator[tuple[str, str] | Unjudged], report: Callable[[str, str], None]
+    rule: str,
+    found: Iterator[Violation | tuple[str, str] | Unjudged],
+    report: Callable[[str, str, str], None],
 ) -> None:
     """Report violations of a rule, and in the end all that could not be judged.
 
@@ -148,7 +161,7 @@ def _report(
             if isinstance(each, Unjudged):
                 unjudged.append(each.what)
             else:
-                report(*each)
+                report(*Violation(*each))
     except UnknownValueError as error:
         exemptions.LEDGER.unjudged.add(rule)
         if not unjudged:

@@ -13,6 +13,7 @@ from eks_gpushare.cli.outputs import (
     outputs_of,
     write_outputs,
 )
+from eks_gpushare.cli.silenced import print_silenced
 from eks_gpushare.findings.text import counted, print_findings, printable
 
 if TYPE_CHECKING:
@@ -101,3 +102,5 @@ def _print(silenced: Silenced, *, quiet: bool) -> None:
     away = f", {len(silenced.away)} silenced" if silenced.away else ""
     sys.stdout.write(f"{printable(report.file)}: {verdict}{counted(report.findings)}{away}\n")
     print_findings([(report.line_of(f), f) for f in shown], sys.stdout)
+    if not quiet:
+        print_silenced((one.line, one.finding.code, one.silence) for one in silenced.away)

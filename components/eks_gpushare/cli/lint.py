@@ -14,14 +14,16 @@ from eks_gpushare.cli.outputs import (
     wants_text,
     write_outputs,
 )
+from eks_gpushare.cli.silenced import print_silenced
 from eks_gpushare.findings.text import counted, print_findings, printable
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from eks_gpushare.findings.silenced import Silence
     from eks_gpushare.lint.fixes import Fixed
-    from eks_gpushare.lint.report import FileReport, Placed
+    from eks_gpushare.lint.report import FileReport, Placed, Silenced
     from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.reports.report import Report as Found
 
@@ -172,3 +174,10 @@ def _print_all(reports: Sequence[FileReport], *, quiet: bool) -> None:
         sys.stdout.write(f"{printable(report.file)}: {verdict}{counts}\n")
         shown = _shown(report, quiet=quiet)
         print_findings([(each.position, each.finding) for each in shown], sys.stdout)
+        if not quiet:
+            print_silenced(map(_let_be, report.silenced))
+
+
+def _let_be(silenced: Silenced) -> tuple[int | None, str, Silence]:
+    position = silenced.placed.position
+    return position.line if position else None, silenced.placed.finding.code, silenced.silence

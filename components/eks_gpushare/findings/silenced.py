@@ -3,8 +3,9 @@
     # eks-gpushare: ignore GPU1062 until 2027-01-31 because the nodes are replaced in January
 
 stands at the end of the line that a finding is about, or on a line of its own above it; in Markdown
-it may be a comment of HTML. It is the same as an exemption of the policy pack: without a reason and
-a last day it does nothing, and once that day is over it is a finding itself.
+it may be a comment of HTML. A policy's name stands for a code that says the same, and one code for
+another (`eks_gpushare.facts`). It is the same as an exemption of the policy pack: without a reason
+and a last day it does nothing, and once that day is over it is a finding itself.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from eks_gpushare.findings.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from eks_gpushare.findings.finding import Finding
 
@@ -28,8 +29,10 @@ _COMMENT: Final = re.compile(
 )
 _VERBS: Final = ("ignore", "ignores", "ignored", "silence", "disable", "suppress", "skip", "allow")
 """What people write; only the first is one."""
+_NAME: Final = re.compile(r"GPU[0-9]{3,4}|[a-z][a-z0-9]*(?:-[a-z0-9]+)+")
+"""A code, or the name of a policy."""
 _WRITTEN: Final = re.compile(
-    r"[ \t]+(?P<codes>GPU[0-9]{3,4}(?:(?:[ \t]*,[ \t]*|[ \t]+)GPU[0-9]{3,4})*)[ \t]+"
+    rf"[ \t]+(?P<names>(?:{_NAME.pattern})(?:(?:[ \t]*,[ \t]*|[ \t]+)(?:{_NAME.pattern}))*)[ \t]+"
     r"until[ \t]+(?P<until>[0-9]{4}-[0-9]{2}-[0-9]{2})[ \t]+because:?[ \t]+(?P<reason>\S[^\n]*)"
 )
 _CODE: Final = re.compile(r"GPU[0-9]{3,4}")
@@ -72,7 +75,8 @@ class Silence:
     """A comment as it is written."""
 
     place: Place
-    codes: tuple[str, ...]
+    names: tuple[str, ...]
+    """Of what it lets be: codes, and names of policies."""
     line: int
     """The line whose findings it lets be."""
     until: date
@@ -139,12 +143,12 @@ def _read(found: re.Match[str], place: Place, line: int) -> Silence | Faulty:
         until = date.fromisoformat(written["until"])
     except ValueError:
         return Faulty(place, f"a last day that the calendar has; {written['until']} is none")
-    codes = tuple(_CODE.findall(written["codes"]))
-    return Silence(place, codes, line, until, written["reason"].strip())
+    names = tuple(_NAME.findall(written["names"]))
+    return Silence(place, names, line, until, written["reason"].strip())
 
 
 def _lacking(rest: str) -> str:
-    if _CODE.search(rest) is None:
+    if _CODE.search(rest) is None and _NAME.match(rest.lstrip()) is None:
         return "the codes of the findings, such as GPU1062"
     if re.search(r"\buntil[ \t]+[0-9]{4}-[0-9]{2}-[0-9]{2}", rest) is None:
         return "the last day on which it holds: until 2027-01-31"
@@ -168,7 +172,7 @@ def unused(silences: Iterable[Silence], used: Iterable[Silence]) -> Iterator[Sil
 
 
 def about_comments(
-    given: Comments, used: Iterable[Silence], today: date
+    given: Comments, used: Iterable[Silence], today: date, others: Collection[Silence] = ()
 ) -> Iterator[tuple[Finding, Place]]:
     """What is to be said of comments that are past their day, for nothing, or say too little.
 
@@ -176,10 +180,11 @@ def about_comments(
         given: The comments of a text.
         used: Those that a finding is for.
         today: What last days are compared with.
+        others: Those of what is not looked for here, so that nobody knows whether they are needed.
     """
-    idle = set(unused(given.silences, used))
+    idle = set(unused(given.silences, used)).difference(others)
     for each in given.silences:
-        codes = ", ".join(each.codes)
+        codes = ", ".join(each.names)
         if not each.holds(today):
             then = "nothing needs it any more" if each in idle else "what it was for counts again"
             message = f"The comment that lets {codes} be ended with {each.until}: {then}."

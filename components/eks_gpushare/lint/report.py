@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eks_gpushare.facts.index import names_of
 from eks_gpushare.findings.finding import has_errors
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class Silenced(NamedTuple):
         """As `lint --json` prints it."""
         silence = self.silence
         told = {"until": str(silence.until), "reason": silence.reason}
-        return {**self.placed.as_json(), **told}
+        names = sorted(names_of(self.placed.finding.code))
+        return {**self.placed.as_json(), "names": names, **told}
 
 
 class FileReport(NamedTuple):

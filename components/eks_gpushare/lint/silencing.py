@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from eks_gpushare.facts.names import is_meant
 from eks_gpushare.findings.silenced import Comments, about_comments, comments
 from eks_gpushare.lint.document import Position
 from eks_gpushare.lint.report import Placed, Silenced
@@ -51,4 +52,4 @@ def silenced(
 def _is_for(silence: Silence, placed: Placed) -> bool:
     code = placed.finding.code
     at = placed.position.line if placed.position else 1
-    return code in silence.codes and at == silence.line and code not in _NEVER
+    return at == silence.line and code not in _NEVER and is_meant(code, silence.names)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from eks_gpushare.cli.outputs import Output
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.program.policies.pack_files import PackFolder
+    from eks_gpushare.program.policies.stack_silences import StackSilence
     from eks_gpushare.program.policies.violations import Judged
     from eks_gpushare.program.preview import Preview
     from eks_gpushare.program.recording import ProgramError, Recording
@@ -96,6 +97,7 @@ def _judge_stack(
     options: argparse.Namespace, outputs: tuple[Output, ...], config: dict[str, Any]
 ) -> int:
     from eks_gpushare.program.policies.stack_lines import stack_lines
+    from eks_gpushare.program.policies.stack_silences import stack_silences
 
     previewed = load(options)
     if previewed is None:
@@ -108,7 +110,8 @@ def _judge_stack(
     notes = tuple(recording.assumptions)
     lines = stack_lines(recording, previewed.report)
     subject = Subject(previewed.stack, previewed.report.file, lines, notes)
-    return _judge(recording, subject, pack, outputs, config)
+    silences = stack_silences(recording, previewed.report)
+    return _judge(recording, subject, pack, outputs, config, silences)
 
 
 def _judge_state(
@@ -138,8 +141,9 @@ def _judge(
     pack: PackFolder,
     outputs: tuple[Output, ...],
     config: dict[str, Any],
+    silences: Sequence[StackSilence] = (),
 ) -> int:
-    ran = _run_pack(recording, pack.directory, config)
+    ran = _run_pack(recording, pack.directory, config, silences)
     if ran is None:
         return WRONG_USAGE
     judged, policies = ran
@@ -239,7 +243,10 @@ def _write_pack(directory: Path, *, force: bool, as_json: bool) -> int:
 
 
 def _run_pack(
-    recording: Recording, directory: Path, config: dict[str, Any]
+    recording: Recording,
+    directory: Path,
+    config: dict[str, Any],
+    silences: Sequence[StackSilence],
 ) -> tuple[Judged, Sequence[Policy]] | None:
     from eks_gpushare.findings.defects import in_one_line
     from eks_gpushare.program.policies.analyzer import judge
@@ -257,6 +264,7 @@ def _run_pack(
                 initial_config=loaded.initial_config,
                 pack=loaded.name,
                 level=loaded.level,
+                silences=silences,
             )
             return judged, loaded.policies
     except (PackError, PolicyConfigError) as error:

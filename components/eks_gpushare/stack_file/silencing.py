@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eks_gpushare.facts.index import names_of
+from eks_gpushare.facts.names import in_full, is_meant, only_a_policy_says
 from eks_gpushare.findings.silenced import FAULTY_SILENCE, Comments, about_comments, comments
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ class LetBe(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """As `check --json` prints it."""
         told = {"until": str(self.silence.until), "reason": self.silence.reason}
-        return {**self.finding.as_json(), **told}
+        return {**self.finding.as_json(), "names": sorted(names_of(self.finding.code)), **told}
 
 
 class Silenced(NamedTuple):
@@ -60,7 +62,9 @@ def silenced(report: Report, today: date) -> Silenced:
     refused: dict[Silence, list[str]] = {}
     for each in report.findings:
         line = report.line_of(each)
-        meant = [one for one in given.silences if one.line == line and each.code in one.codes]
+        meant = [
+            one for one in given.silences if one.line == line and is_meant(each.code, one.names)
+        ]
         met += meant
         holding = next((one for one in meant if one.holds(today)), None)
         if holding is not None and each.severity == "error":
@@ -70,7 +74,8 @@ def silenced(report: Report, today: date) -> Silenced:
             kept.append(each)
         else:
             away.append(LetBe(each, line, holding))
-    said = [_at(*each) for each in about_comments(given, met, today)]
+    policies = {one for one in given.silences if any(map(only_a_policy_says, one.names))}
+    said = [_at(*each) for each in about_comments(given, met, today, policies)]
     said += [_at(_of_error(codes), one.place) for one, codes in refused.items()]
     # Their places are those of the file, not of its environment.
     stack_file = file._replace(findings=(*file.findings, *said))
@@ -80,7 +85,7 @@ def silenced(report: Report, today: date) -> Silenced:
 
 
 def _of_error(codes: list[str]) -> Finding:
-    named = ", ".join(dict.fromkeys(codes))
+    named = ", ".join(map(in_full, dict.fromkeys(codes)))
     message = (
         f"The comment does not let {named} be: it is an error, for which the program refuses the "
         "stack."

@@ -63,6 +63,18 @@ class Document:
             line, node = entry
         return line
 
+    def path_at(self, line: int) -> Path:
+        """Give the innermost path that stands on a line, or that began above and still goes on."""
+        path: Path = ()
+        node = self._root
+        while node is not None:
+            begun = [(step, *entry) for step, entry in node.children.items() if entry[0] <= line]
+            if not begun:
+                break
+            step, _, node = max(begun, key=lambda child: child[1])
+            path = (*path, step)
+        return path
+
     def raw_scalar(self, path: Path) -> str | None:
         """Give the scalar at ``path`` as written (``1.30``), without its quotes if it has any.
 

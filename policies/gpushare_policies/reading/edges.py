@@ -9,7 +9,7 @@ from eks_gpushare.facts.index import facts_of, is_worth_refusing
 from eks_gpushare.inventory.problem import NotSeen
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
-from gpushare_policies.rule import Unjudged
+from gpushare_policies.rule import Unjudged, Violation
 from gpushare_policies.words import is_ours
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def edge_check(policy: str, *, stack_file: str = "", only_of: Look | None = None
     }
     _JUDGED.update(wanted)
 
-    def look(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    def look(args: StackValidationArgs) -> Iterator[Violation | Unjudged]:
         refuse_blanks(args)
         program = program_of(args.resources)
         every = only_of.look(program.inventory) if only_of else program.judgements()
@@ -66,7 +66,7 @@ def edge_check(policy: str, *, stack_file: str = "", only_of: Look | None = None
     return look
 
 
-def _said(problem: Problem, stack_file: str) -> tuple[str, str]:
+def _said(problem: Problem, stack_file: str) -> Violation:
     urn = urn_of(problem.source)
     fix = stack_file if stack_file and is_ours(urn) else problem.fix
-    return f"{problem.message} {fix}".rstrip(), urn
+    return Violation(f"{problem.message} {fix}".rstrip(), urn, problem.rule.id)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from pulumi_policy import Policy
 
+    from eks_gpushare.program.policies.stack_silences import StackSilence
     from eks_gpushare.program.recording import Recording, Resource
 
 _PACK_VERSION = "0.0.1"
@@ -93,8 +94,9 @@ def judge(
     pack: str = "eks-gpushare",
     level: EnforcementLevel = EnforcementLevel.ADVISORY,
     tags: Mapping[str, str] | None = None,
+    silences: Sequence[StackSilence] = (),
 ) -> Judged:
-    """The same as `run_pack`, with what else there is to say."""
+    """The same as `run_pack`, with what else there is to say; `silences` are a stack file's."""
     if not policies:
         return Judged([])
     servicer = servicer_of(pack, _PACK_VERSION, policies, level, initial_config)
@@ -104,7 +106,7 @@ def judge(
     def analyze() -> Judged:
         # A pack's process has these from its environment.
         configure(Settings(recording.project, recording.stack, dry_run=recording.preview))
-        analysis = _Analysis(servicer, policies, recording, config, tags or {})
+        analysis = _Analysis(servicer, policies, recording, config, tags or {}, silences)
         if ledger is not None:
             ledger.clear()
         violations = list(analysis)
@@ -124,6 +126,7 @@ def _exempted(ledger: Any, recording: Recording) -> Iterator[Exempted]:
             given.until,
             str(each),
             recording.source_of(each.urn),
+            each.names,
         )
 
 
@@ -137,6 +140,7 @@ class _Analysis:
         recording: Recording,
         config: policy_config.PackConfig | None,
         tags: Mapping[str, str],
+        silences: Sequence[StackSilence],
     ) -> None:
         self._servicer = servicer
         self._recording = recording
@@ -146,7 +150,7 @@ class _Analysis:
         self._saying_fixes = {
             policy.name for policy in pack if getattr(policy, "messages_say_fixes", False)
         }
-        policies = policy_config.merged(info, config)
+        policies = policy_config.merged(info, config, silences)
         self.levels = {
             name: policy_config.LEVEL_NAMES[entry.enforcementLevel]
             for name, entry in policies.items()

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi.runtime.proto import analyzer_pb2
 
+from eks_gpushare.program.policies.exempting import under_policies
 from eks_gpushare.program.values import decode_properties, encode_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from eks_gpushare.program.policies.stack_silences import StackSilence
 
 ALL = "all"
 """The key whose level goes for every policy."""
@@ -61,11 +64,14 @@ class _Entry:
 
 
 def merged(
-    info: analyzer_pb2.AnalyzerInfo, config: PackConfig | None
+    info: analyzer_pb2.AnalyzerInfo,
+    config: PackConfig | None,
+    silences: Sequence[StackSilence] = (),
 ) -> dict[str, analyzer_pb2.PolicyConfig]:
-    """What the engine would configure the pack with.
+    """What the engine would configure the pack with, and exemptions under other names.
 
-    `info` is the pack's own description. Raises `PolicyConfigError` with everything that is wrong.
+    `info` is the pack's own description, `silences` what comments of a stack file let be. Raises
+    `PolicyConfigError` with everything that is wrong.
     """
     schemas = _schemas(info)
     entries = {
@@ -78,7 +84,9 @@ def merged(
     }
     _apply(entries, {name: (entry.level, entry.properties) for name, entry in own.items()})
     problems: list[str] = []
-    _apply(entries, _given(config or {}, entries, problems))
+    taking = {name for name, schema in schemas.items() if _takes_findings(schema)}
+    of_policies = under_policies(config or {}, silences, taking, problems)
+    _apply(entries, _given(of_policies, entries, problems))
     for policy in info.policies:
         required = policy.configSchema.required
         problems += _problems(policy.name, schemas[policy.name], required, entries[policy.name])
@@ -103,6 +111,12 @@ def _schemas(info: analyzer_pb2.AnalyzerInfo) -> dict[str, dict[str, Any]]:
             read[key] = decode_properties(given)
         found[policy.name] = read[key]
     return found
+
+
+def _takes_findings(schema: Mapping[str, Any]) -> bool:
+    """Whether a policy has exemptions that may be of one finding, as those of our pack have."""
+    entry = schema.get("exemptions", {}).get("items", {})
+    return "finding" in entry.get("properties", {})
 
 
 def _defaults(schema: Mapping[str, Any]) -> dict[str, Any]:

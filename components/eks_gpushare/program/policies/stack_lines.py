@@ -46,20 +46,23 @@ def stack_lines(recording: Recording, report: Report) -> dict[str, int]:
     """
     if report.stack_file is None or report.environment is None:
         return {}
+    document = report.stack_file.document
+    lines: dict[str, int] = {}
+    for urn, path in stack_paths(recording).items():
+        line = document.line_of(("config", ENVIRONMENT_KEY, *path))
+        if line is not None:
+            lines[urn] = line
+    return lines
+
+
+def stack_paths(recording: Recording) -> dict[str, tuple[str, ...]]:
+    """The pools and blocks of an environment that resources come from, by URN, as paths in it."""
     environments = recording.of_type(_ENVIRONMENT)
     if len(environments) != 1:
         return {}
     (environment,) = environments
-    document = report.stack_file.document
-    lines: dict[str, int] = {}
-    for resource in recording.resources:
-        chain = _up_to(resource, environment, recording)
-        if chain is not None:
-            path = _path(chain, environment)
-            line = document.line_of(("config", ENVIRONMENT_KEY, *path))
-            if line is not None:
-                lines[resource.urn] = line
-    return lines
+    chains = {each.urn: _up_to(each, environment, recording) for each in recording.resources}
+    return {urn: _path(chain, environment) for urn, chain in chains.items() if chain is not None}
 
 
 def _up_to(

@@ -87,6 +87,8 @@ class Exempted:
     said: str
     """The message in which the pack tells of it."""
     source: str = ""
+    names: tuple[str, ...] = ()
+    """All by which it goes: the policy's, and codes of findings that say the same."""
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON data."""
@@ -94,6 +96,7 @@ class Exempted:
             "policy": self.policy,
             "urn": self.urn,
             "message": self.message,
+            "names": list(self.names),
             "reason": self.reason,
             "until": self.until,
         }

@@ -18,7 +18,7 @@ from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.reading.nodes import NODE_TOKENS
 from gpushare_policies.reading.plain import text
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.rule import StackRule, Unjudged, Violation
 from gpushare_policies.tokens import CHART_V4, CONFIG_MAP, RELEASE
 from gpushare_policies.words import Fix
 
@@ -69,7 +69,7 @@ _ELSEWHERE = (
 """Of MIG manager's ConfigMap, and of DaemonSets that are written out."""
 
 
-def _sharing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+def _sharing(args: StackValidationArgs) -> Iterator[Violation | tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     for check in _ELSEWHERE:
         yield from check(args)
@@ -78,7 +78,9 @@ def _sharing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         yield from _in_cluster(inventory, cluster)
 
 
-def _in_cluster(inventory: Inventory, cluster: str) -> Iterator[tuple[str, str] | Unjudged]:
+def _in_cluster(
+    inventory: Inventory, cluster: str
+) -> Iterator[Violation | tuple[str, str] | Unjudged]:
     plugins = list(_plugins(inventory, cluster))
     keys: set[str] = set()
     all_found = True
@@ -127,7 +129,7 @@ def _map_of(inventory: Inventory, cluster: str, plugin: _Plugin, name: str) -> A
     return UNKNOWN if here else [str(each.namespace) for each in alike if each.name == name]
 
 
-def _default(plugin: _Plugin, keys: set[str]) -> Iterator[tuple[str, str] | Unjudged]:
+def _default(plugin: _Plugin, keys: set[str]) -> Iterator[Violation | tuple[str, str] | Unjudged]:
     default = at(plugin.config, "default")
     if default is UNKNOWN:
         yield Unjudged(f"`values.{plugin.path}.default` of {plugin.title}")
@@ -138,7 +140,7 @@ def _default(plugin: _Plugin, keys: set[str]) -> Iterator[tuple[str, str] | Unju
 
 def _label(
     nodes: Nodes, plugins: Sequence[_Plugin], keys: set[str] | None
-) -> Iterator[tuple[str, str] | Unjudged]:
+) -> Iterator[Violation | tuple[str, str] | Unjudged]:
     """`keys` are None where a ConfigMap is missing: that is one mistake, not one per pool."""
     key = UNKNOWN if nodes.labels is UNKNOWN else nodes.labels.get(LABEL)
     if key is UNKNOWN:
