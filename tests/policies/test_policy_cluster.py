@@ -11,7 +11,8 @@ from pulumi_policy.proxy import (
     UnknownValueError,
 )
 
-from eks_gpushare.catalog.public_networks import covered, network_of, reaches_everybody
+from eks_gpushare.facts.public_networks import network_of, reaches_everybody
+from eks_gpushare.inventory.control_plane import covered
 from gpushare_policies.rule import Rule
 from gpushare_policies.rules import cluster
 from gpushare_policies.rules.cluster import version_in_standard_support

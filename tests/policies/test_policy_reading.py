@@ -9,7 +9,7 @@ import pytest
 from pulumi_policy import StackValidationArgs
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError, unknown_checking_proxy
 
-from eks_gpushare.catalog.public_networks import reaches_everybody
+from eks_gpushare.facts.public_networks import reaches_everybody
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.public_networks import covered, public_share, reaches_everybody
+from eks_gpushare.facts.public_networks import public_share, reaches_everybody
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -33,6 +33,14 @@ def open_to(cidrs: Sequence[str]) -> str | None:
         return None
     part = "" if public_share(cidrs) == 1 else f", together {covered(cidrs)}"
     return f"[{', '.join(cidrs)}] may use it{part}"
+
+
+def covered(cidrs: Sequence[str]) -> str:
+    """How much of the internet networks are, for messages."""
+    share = public_share(cidrs)
+    if share == 1:
+        return "the whole internet"
+    return f"{float(100 * share):.3g} % of all public addresses"
 
 
 def not_logged(enabled: Iterable[str]) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Network, collapse_addresses
+from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.cidrs import CidrError, read_cidr, special
 from eks_gpushare.facts.index import cluster as cluster_facts
+from eks_gpushare.facts.public_networks import public_share, reaches_everybody, widest
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -51,11 +52,7 @@ ONLY_INSIDE = Rule(
     _ENDPOINT,
 )
 
-_WIDEST = 8
-"""Shortest prefix of an IPv4 network that one organisation may have."""
 _MOST_CIDRS = 40
-_LARGEST_SHARE = 32
-"""Of the whole internet, all networks together are less than one part in so many: eight /8."""
 
 
 @check(Scope.CLUSTER, OPEN_ENDPOINT, NO_ENDPOINT, NODES_LOCKED_OUT)
@@ -108,7 +105,7 @@ def _cidr(at: FieldPath, text: str, networks: list[IPv4Network]) -> Iterator[Fin
         fix = f"Write it as {error.meant or '203.0.113.0/24'}."
         yield OPEN_ENDPOINT.finding(at, f'"{text}" is not a network: {error}.', fix)
         return
-    if network.prefixlen == 0 or (isinstance(network, IPv4Network) and network.prefixlen < _WIDEST):
+    if reaches_everybody([text]):
         whole = "the whole" if network.prefixlen == 0 else "a large part of the"
         fix = "Name the networks of those who work on it."
         yield OPEN_ENDPOINT.finding(at, f"{text} is {whole} internet.", fix)
@@ -128,17 +125,14 @@ def _cidr(at: FieldPath, text: str, networks: list[IPv4Network]) -> Iterator[Fin
 
 def _together(at: FieldPath, networks: Sequence[IPv4Network]) -> Iterator[Finding]:
     """Networks that are too much of the internet only all together."""
-    joined = list(collapse_addresses(networks))
-    if not joined:
+    cidrs = list(map(str, networks))
+    if not reaches_everybody(cidrs):
         return
-    widest = min(joined, key=lambda each: each.prefixlen)
-    share = 2**32 // sum(each.num_addresses for each in joined)
-    if widest.prefixlen < _WIDEST:  # never the whole: private networks are not among them
-        message = f"Together the networks are {widest}, a large part of the internet."
-    elif share < _LARGEST_SHARE:
-        message = f"Together the networks are one address in {share} of the whole internet."
+    if whole := widest(cidrs):  # never the whole: private networks are not among them
+        message = f"Together the networks are {whole}, a large part of the internet."
     else:
-        return
+        share = int(1 / public_share(cidrs))
+        message = f"Together the networks are one address in {share} of the whole internet."
     fix = "Name the networks of those who work on it."
     yield OPEN_ENDPOINT.finding(at, message, fix)
 

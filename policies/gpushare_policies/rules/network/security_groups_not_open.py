@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
-from eks_gpushare.catalog.public_networks import covered, reaches_everybody
+from eks_gpushare.facts.public_networks import reaches_everybody
+from eks_gpushare.inventory.control_plane import covered
 from gpushare_policies.props import each, read, whole
 from gpushare_policies.rule import Rule, Setting, security_hub
 from gpushare_policies.tokens import (

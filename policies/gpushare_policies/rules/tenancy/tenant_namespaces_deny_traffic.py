@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity, StackValidationArgs
 
-from eks_gpushare.catalog.public_networks import reaches_everybody
+from eks_gpushare.facts.public_networks import reaches_everybody
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import PartlyKnown, at, every, pairs, some
 from gpushare_policies.reading.blanks import refuse_blanks

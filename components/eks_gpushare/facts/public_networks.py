@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 Network: TypeAlias = IPv4Network | IPv6Network
 
+_WIDEST = 8
+"""Shortest prefix of an IPv4 network that one organisation has: IANA gave out no larger block,
+https://www.iana.org/assignments/ipv4-address-space/, read 2026-11-23."""
 _LARGEST_SHARE = Fraction(1, 32)
-"""Of all public addresses, what one organisation may have: less than eight /8 of IPv4."""
+"""Of all public addresses, what one organisation may have: less than seven /8 of IPv4."""
 _V6 = IPv6Network("2000::/3")
 """All of IPv6 that is routed: https://www.iana.org/assignments/ipv6-address-space/."""
 _MAPPED = IPv6Network("::ffff:0:0/96")
@@ -49,15 +52,16 @@ def public_share(cidrs: Iterable[str]) -> Fraction:
 
 def reaches_everybody(cidrs: Sequence[str]) -> bool:
     """Whether networks together are as much of the internet as nobody has for himself."""
-    return public_share(cidrs) >= _LARGEST_SHARE
+    return public_share(cidrs) >= _LARGEST_SHARE or widest(cidrs) is not None
 
 
-def covered(cidrs: Sequence[str]) -> str:
-    """How much of the internet networks are, for messages."""
-    share = public_share(cidrs)
-    if share == 1:
-        return "the whole internet"
-    return f"{float(100 * share):.3g} % of all public addresses"
+def widest(cidrs: Iterable[str]) -> IPv4Network | None:
+    """The largest network that networks are together, if nobody has as large a one."""
+    four = [each for each in map(network_of, cidrs) if isinstance(each, IPv4Network)]
+    found = min(collapse_addresses(four), key=lambda each: each.prefixlen, default=None)
+    if found is None or found.prefixlen >= _WIDEST:
+        return None
+    return found if _share_of_v4((found,)) else None
 
 
 def _share_of_v4(networks: Iterable[IPv4Network]) -> Fraction:
