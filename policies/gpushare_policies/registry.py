@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.findings.pages import policy_page
 from gpushare_policies.rules import (
     autoscaling,
     cluster,
@@ -41,6 +42,10 @@ THEMES: Mapping[str, tuple[AnyRule, ...]] = {
     "configuration": (EXEMPTIONS_IN_FORCE,),
 }
 """The rules by theme."""
+
+for _theme, _rules in THEMES.items():
+    for _rule in _rules:
+        _rule.url = policy_page(_theme, _rule.name)
 
 POLICIES: tuple[AnyRule, ...] = tuple(rule for rules in THEMES.values() for rule in rules)
 """All rules. The one that tells of exemptions comes last, when all others have run."""

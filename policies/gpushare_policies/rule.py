@@ -128,11 +128,6 @@ def security_hub(reference: str, title: str) -> PolicyComplianceFramework:
     return PolicyComplianceFramework("AWS Security Hub", None, reference, title)
 
 
-def page_of(name: str) -> str:
-    """The page of a rule."""
-    return f"https://github.com/eks-gpushare/eks-gpushare/blob/main/docs/policies/{name}.md"
-
-
 def level_of(name: str) -> EnforcementLevel:
     """The level of a policy: of one whose facts are no errors it is advisory, else mandatory."""
     if facts_of(name) and not is_worth_refusing(name):
@@ -220,7 +215,6 @@ class Rule(ResourceValidationPolicy):
             framework=framework,
             tags=list(also),
             remediation_steps=fix.steps(),
-            url=page_of(name),
         )
 
     def looks_at(self, resource_type: str) -> bool:
@@ -285,7 +279,6 @@ class StackRule(StackValidationPolicy):
             framework=framework,
             tags=list(also),
             remediation_steps=fix.steps(),
-            url=page_of(name),
         )
 
     def _run(self, args: StackValidationArgs, report_violation: ReportViolation) -> None:

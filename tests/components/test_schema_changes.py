@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 RELEASED = Path(__file__).with_name("released.schema.json")
-"""Of the last release: a release copies docs/components.schema.json here."""
-CURRENT = ROOT / "docs" / "components.schema.json"
+"""Of the last release: a release copies the schema of the plugin here."""
+CURRENT = ROOT / "components" / "eks_gpushare" / "plugin" / "schema.json"
 
 Schema = dict[str, Any]
 POOL, SHARING, MODE = (

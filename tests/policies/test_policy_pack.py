@@ -18,7 +18,6 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 import eks_gpushare
 from gpushare_policies import DESCRIPTION, NAME, POLICIES
-from gpushare_policies.describe import pages
 from gpushare_policies.rule import Rule
 from gpushare_policies.tokens import AWS_CLUSTER
 
@@ -143,21 +142,6 @@ def test_each_setting_is_in_the_schema_with_the_default_in_force() -> None:
             default = setting.default
             wire = list(default) if isinstance(default, tuple) else default
             assert schema[setting.name]["default"] == wire
-
-
-def test_the_documentation_is_what_the_rules_say() -> None:
-    docs = ROOT / "docs"
-    written = {name: (docs / name).read_text(encoding="utf-8") for name in pages()}
-
-    assert written == pages(), "write them anew: python tools/docs/make_pages.py"
-    assert {f"policies/{file.name}" for file in (docs / "policies").glob("*")} <= set(written)
-
-
-def test_each_rule_points_to_its_page() -> None:
-    for rule in POLICIES:
-        _, _, page = (rule.url or "").partition("/docs/")
-
-        assert page in pages()
 
 
 def test_the_pack_runs_in_the_environment_of_the_program() -> None:

@@ -27,6 +27,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import make_pages
 import pytest
 import yaml
 
@@ -41,7 +42,12 @@ ROOT = Path(__file__).parents[2]
 WRITTEN = date(2026, 11, 21)
 """The day on which stack files are checked: versions of Kubernetes go out of support."""
 PAGES = sorted(
-    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")], key=lambda page: page.as_posix()
+    (
+        page
+        for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
+        if not make_pages.is_generated(page)  # tests/unit/test_generated_docs.py has those
+    ),
+    key=lambda page: page.as_posix(),
 )
 _FENCE = re.compile(r"((?:^<!--[^\n]*-->\n)*)^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NOTE = re.compile(r"<!-- (\w+)(?:: (.*?))? -->")
@@ -80,11 +86,7 @@ def blocks_of(page: Path) -> list[Block]:
     ]
 
 
-FILES_OF_OTHERS = re.compile(r"GPU[0-9]{4}")
-"""Pages whose blocks are the files in examples/lint, which have tests of their own."""
-BLOCKS = [
-    block for page in PAGES if not FILES_OF_OTHERS.fullmatch(page.stem) for block in blocks_of(page)
-]
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 
 
 def of(language: str, containing: str = "") -> list[Any]:

@@ -1,12 +1,14 @@
-"""The pages of docs/ that come from the code are those of this code."""
+"""What of docs/ comes from the code: pages written for the build, and tables that are kept."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+import subprocess
 
 import finding_examples
+import finding_pages
+import links
 import make_pages
 import pytest
 import yaml
@@ -14,60 +16,130 @@ import yaml
 from eks_gpushare.config.models import models
 from eks_gpushare.config.schema import field_descriptions
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.findings.pages import SITE, page_of
+from eks_gpushare.lint.all_rules import lint_rules
 from eks_gpushare.rules import all_rules
-
-if TYPE_CHECKING:
-    from eks_gpushare.findings.rule import Rule
+from gpushare_policies.registry import POLICIES
 
 
-def test_the_committed_pages_are_up_to_date() -> None:
+@pytest.fixture(scope="module")
+def made() -> dict[str, str]:
+    """The pages, by their paths below `docs`."""
+    pages = make_pages.generated().items()
+    return {path.relative_to(make_pages.DOCS).as_posix(): text for path, text in pages}
+
+
+@pytest.fixture(scope="module")
+def sections() -> dict[str, str]:
+    """What there is to say of each finding of `check` and `preview`, by code."""
+    return dict(finding_pages.sections())
+
+
+def test_what_of_the_repository_comes_from_the_code_is_of_this_code() -> None:
     assert make_pages.outdated() == [], "run: python tools/docs/make_pages.py"
 
 
-def test_the_same_pages_come_out_twice() -> None:
-    assert make_pages.generated() == make_pages.generated()
+def test_the_same_pages_come_out_twice(made: dict[str, str]) -> None:
+    again = make_pages.generated()
+
+    assert {path.relative_to(make_pages.DOCS).as_posix() for path in again} == set(made)
+    assert list(again.values()) == list(made.values())
 
 
-def test_every_code_has_a_page_that_the_index_names() -> None:
-    index = (make_pages.DOCS / "findings" / "index.md").read_text(encoding="utf-8")
-
-    assert [rule.id for rule in all_rules() if f"[{rule.id}]({rule.id}.md)" not in index] == []
-
-
-@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
-def test_a_page_shows_what_the_command_prints(rule: Rule) -> None:
-    page = (make_pages.DOCS / "findings" / f"{rule.id}.md").read_text(encoding="utf-8")
-
-    assert f"{rule.severity} {rule.id}" in page
+def test_a_page_that_comes_from_the_code_is_told_by_its_path() -> None:
+    assert [path for path in make_pages.generated() if not make_pages.is_generated(path)] == []
+    assert [path for path in make_pages.kept() if make_pages.is_generated(path)] == []
 
 
-@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
-def test_a_page_says_null_only_where_a_whole_file_is_refused_for_it(rule: Rule) -> None:
-    page = (make_pages.DOCS / "findings" / f"{rule.id}.md").read_text(encoding="utf-8")
-    kept = re.sub(r"^<!-- refused -->\n```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+def test_no_page_that_comes_from_the_code_is_in_the_repository() -> None:
+    tracked = ["git", "ls-files", "-ci", "--exclude-standard", "docs"]
+    done = subprocess.run(tracked, cwd=make_pages.ROOT, capture_output=True, text=True, check=False)
+    ignored = (make_pages.ROOT / ".gitignore").read_text(encoding="utf-8").split()
 
-    assert re.findall(r"^[^#\n]*\bnull\b.*$", kept, re.MULTILINE) == []
+    assert done.stdout == ""
+    assert [
+        path
+        for path in make_pages.generated()
+        if not any(f"/{path.relative_to(make_pages.ROOT)}".startswith(name) for name in ignored)
+    ] == []
 
 
-@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
-def test_a_reader_who_copies_the_right_side_gets_no_error(rule: Rule) -> None:
+def test_every_code_has_its_place_where_its_address_leads(made: dict[str, str]) -> None:
+    """The address stands in SARIF, and behind every link to a finding."""
+    lost = [
+        rule.id
+        for rule in (*all_rules(), *lint_rules())
+        if not _leads(made, page_of(rule.id), rule.id)
+    ]
+
+    assert lost == []
+    assert page_of("GPU913") == f"{SITE}/lab.html#findings-of-the-lab"
+
+
+def _leads(made: dict[str, str], address: str, heading: str) -> bool:
+    path, _, anchor = address.removeprefix(f"{SITE}/").partition("#")
+    page = made.get(f"{path.removesuffix('.html')}.md", "")
+    return f"\n## {heading}\n" in page and links.slug(heading) == anchor
+
+
+def test_every_policy_has_its_place_where_its_address_leads(made: dict[str, str]) -> None:
+    assert [
+        policy.name for policy in POLICIES if not _leads(made, policy.url or "", policy.name)
+    ] == []
+
+
+def test_a_finding_is_shown_as_the_command_prints_it(sections: dict[str, str]) -> None:
+    unlike = [
+        rule.id for rule in all_rules() if f"{rule.severity} {rule.id}" not in sections[rule.id]
+    ]
+
+    assert unlike == []
+
+
+def test_null_stands_only_where_a_whole_file_is_refused_for_it(sections: dict[str, str]) -> None:
+    kept = {
+        code: re.sub(r"^<!-- refused -->\n```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+        for code, text in sections.items()
+        if len(code) == len("GPU000")
+    }
+
+    assert [
+        code for code, text in kept.items() if re.search(r"^[^#\n]*\bnull\b", text, re.MULTILINE)
+    ] == []
+
+
+def test_a_reader_who_copies_the_right_side_gets_no_error(sections: dict[str, str]) -> None:
     """A part goes into a right environment key by key: `null` on a page would be a value there."""
-    page = (make_pages.DOCS / "findings" / f"{rule.id}.md").read_text(encoding="utf-8")
-    block = re.search(r"^## Right\n.*?^```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    refused = {
+        rule.id: found for rule in all_rules() if (found := _errors_of_right(sections[rule.id]))
+    }
+
+    assert refused == {}
+
+
+def _errors_of_right(section: str) -> list[str]:
+    block = re.search(r"^\*\*Right:\*\*\n.*?^```\w+\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     assert block
     text = block[1]
     if not re.search("^config:", text, re.MULTILINE):
         merged = merge_values(finding_examples.base(), yaml.safe_load(text), keep_null=True)
         text = finding_examples.stack_file_text(merged)
-
     report = finding_examples.checked(text)
+    return [str(finding) for finding in report.findings if finding.severity == "error"]
 
-    assert [str(each) for each in report.findings if each.severity == "error"] == []
+
+def test_the_stack_file_of_the_reference_is_right(made: dict[str, str]) -> None:
+    block = re.search(r"^```yaml\n(.*?)^```$", made["stack-file.md"], re.MULTILINE | re.DOTALL)
+    assert block
+
+    found = finding_examples.checked(block[1]).findings
+
+    assert [str(finding) for finding in found if finding.severity == "error"] == []
 
 
 @pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)
-def test_the_reference_has_every_key(model: type) -> None:
-    page = (make_pages.DOCS / "stack-file.md").read_text(encoding="utf-8")
+def test_the_reference_has_every_key(model: type, made: dict[str, str]) -> None:
+    page = made["stack-file.md"]
 
     assert [key for key in field_descriptions(model) if f"| `{key}` |" not in page] == []
 

@@ -13,25 +13,59 @@ from typing import TYPE_CHECKING, ClassVar
 
 import check_links
 import links
+import make_pages
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted({page for pattern in check_links.PAGES for page in ROOT.glob(pattern)})
+PAGES = sorted(
+    page
+    for pattern in check_links.PAGES
+    for page in ROOT.glob(pattern)
+    if not make_pages.is_generated(page)
+)
 BUILT = ROOT / "docs"
 
 
+@pytest.fixture(scope="module")
+def made() -> dict[Path, str]:
+    """The pages that are written before the documentation is built."""
+    return make_pages.generated()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_a_link_within_the_repository_leads_somewhere(page: Path) -> None:
-    lost = {
-        f"line {link.line}: {link.target}": why
+def test_a_link_within_the_repository_leads_somewhere(page: Path, made: dict[Path, str]) -> None:
+    assert lost(page, None, made) == {}
+
+
+def test_a_link_of_a_page_that_is_written_leads_somewhere(made: dict[Path, str]) -> None:
+    broken = {page.name: lost(page, text, made) for page, text in made.items()}
+
+    assert {name: found for name, found in broken.items() if found} == {}
+
+
+def test_a_page_that_is_read_where_it_stands_names_none_that_is_written(
+    made: dict[Path, str],
+) -> None:
+    """On the host of the repository there are none of those."""
+    named = {
+        link.target
+        for page in ROOT.glob("*.md")
         for link in links.links(page)
-        if not link.external and (why := links.broken(link))
+        if (page.parent / link.target.partition("#")[0]).resolve() in made
     }
 
-    assert lost == {}
+    assert named == set()
+
+
+def lost(page: Path, text: str | None, made: dict[Path, str]) -> dict[str, str]:
+    return {
+        f"line {link.line}: {link.target}": why
+        for link in links.links(page, text)
+        if not link.external and (why := links.broken(link, made))
+    }
 
 
 @pytest.mark.parametrize(
@@ -65,6 +99,7 @@ def test_a_link_of_a_built_page_stays_in_what_is_built(page: Path) -> None:
         ("`[a](b.md)`", []),
         ("``[a](`b.md)``", []),
         ("```yaml\n[a](b.md)\n```\n", []),
+        ("````markdown\n```\na\n```\n[a](b.md)\n````\n", []),
     ],
 )
 def test_what_a_link_is(text: str, found: list[str], tmp_path: Path) -> None:

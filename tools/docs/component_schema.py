@@ -13,7 +13,6 @@ import re
 import types
 import typing
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from component_models import BLOCKS, COMPONENTS, SPECS
@@ -282,5 +281,4 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    for path in (FILE, Path(__file__).parents[2] / "docs" / "components.schema.json"):
-        path.write_text(text(), encoding="utf-8")
+    FILE.write_text(text(), encoding="utf-8")

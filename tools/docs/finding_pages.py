@@ -1,4 +1,4 @@
-"""A page for each finding, and their index."""
+"""A page for each subject of findings, with an anchor for each code, and their index."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import finding_examples
 import lint_pages
+from lint_pages import head
 
+from eks_gpushare.findings.pages import SUBJECTS, subject_of
 from eks_gpushare.findings.text import print_findings
+from eks_gpushare.lint.all_rules import lint_rules
 from eks_gpushare.rules import all_rules, checks_of, defect_rules, edit_rules
 from eks_gpushare.rules.registry import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from finding_examples import Example, Side
 
@@ -21,29 +24,14 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _INTRODUCTION = """\
-What `eks-gpushare check` and `preview` say about a stack file. Codes are stable: what one means
-does not change, and none is used twice. An *error* refuses the stack, a *warning* lets the file
-through and says so, an *info* is worth knowing. `eks-gpushare findings CODE` explains one in the
-terminal. Examples are whole stack files, or parts of one that is right otherwise.
-What `lab run` finds is with [the lab](../lab.md#findings-of-the-lab).\
+What `eks-gpushare check`, `preview` and `lint` say, by subject. Codes are stable: what one means
+does not change, and none is used twice. An *error* of `check` refuses the stack, a *warning* lets
+the file through and says so, an *info* is worth knowing. `eks-gpushare findings CODE` explains one
+in the terminal. What `lab run` finds is with [the lab](../lab.md#findings-of-the-lab).
+
+What is said in several places has a code in each, and one title, reason and severity: all of its
+names stand with it, and [silencing one](../lint.md#let-a-finding-be) silences the others.\
 """
-_GROUPS = {
-    "0": "The file",
-    "1": "Instance types",
-    "2": "Sharing",
-    "3": "Names, labels, taints and tags",
-    "4": "Nodes: how many, how bought, where",
-    "5": "Machine images and disks",
-    "6": "Cluster and network",
-    "7": "Charts, and what can be built",
-    "80": "Quotas and costs",
-    "81": "Edits of a stack that is up",
-    "82": "Workloads and their pools",
-    "83": "Workloads: pods, images and what they follow",
-    "84": "Warm room and KEDA",
-    "85": "Workloads and the nodes that come for them",
-}
-"""Titles by what the number of a code begins with."""
 _COMPONENTS = {
     Scope.CLUSTER: ("EksCluster",),
     Scope.NETWORK: ("Network",),
@@ -64,12 +52,24 @@ _SEVERITIES = {
 
 def pages() -> Iterator[tuple[str, str]]:
     """File name and text of every page."""
+    told = dict(sections())
+    for subject in SUBJECTS:
+        codes = [code for code in sorted(told) if subject_of(code) == subject]
+        if codes:
+            yield (
+                f"{subject.slug}.md",
+                "\n".join([f"# {subject.title}\n", *(told[code] for code in codes)]),
+            )
+    yield "index.md", _index(told)
+
+
+def sections() -> Iterator[tuple[str, str]]:
+    """What there is to say of each finding, by its code."""
     for rule in all_rules():
-        yield f"{rule.id}.md", _page(rule, finding_examples.example(rule.id))
+        yield rule.id, _page(rule, finding_examples.example(rule.id))
     for rule in defect_rules():
-        yield f"{rule.id}.md", _page_of_a_defect(rule)
-    yield from lint_pages.pages()
-    yield "index.md", _index()
+        yield rule.id, _page_of_a_defect(rule)
+    yield from lint_pages.sections()
 
 
 def _page_of_a_defect(rule: Rule) -> str:
@@ -78,31 +78,27 @@ def _page_of_a_defect(rule: Rule) -> str:
         "stopped and why. Other checks have run, and other files of the same call were checked. "
         "Please report it, with the finding and the part of the file that it names."
     )
-    heading = f"# {rule.id}: {rule.title.removesuffix('.')}"
-    parts = [heading, f"Severity: {_SEVERITIES[rule.severity]}.", rule.why, said]
+    parts = [*head(rule, _SEVERITIES), said]
     return "\n\n".join(parts) + "\n"
 
 
 def _page(rule: Rule, example: Example) -> str:
     parts = [
-        f"# {rule.id}: {rule.title.removesuffix('.')}",
-        f"Severity: {_SEVERITIES[rule.severity]}.",
-        rule.why,
-        *(["## Before", _yaml(example.before, refused=False)] if example.before else []),
-        "## Wrong",
+        *head(rule, _SEVERITIES),
+        *(["**Before:**", _yaml(example.before, refused=False)] if example.before else []),
+        "**Wrong:**",
         _yaml(example.wrong, refused=not finding_examples.checked(example.wrong.text).ok),
-        f"## What `{_PRINTED_BY[rule in edit_rules()]}` prints",
+        f"**What `{_PRINTED_BY[rule in edit_rules()]}` prints:**",
         f"```text\n{printed(example)}```",
-        "## Right",
+        "**Right:**",
         *([example.stays] if example.stays else []),
         _yaml(example.right, refused=False),
         *_who(rule),
         f"Source: <{rule.source}>",
     ]
     if not example.wrong.whole:
-        parts.insert(
-            4 if example.before is None else 6, "In an environment that is right otherwise:"
-        )
+        place = parts.index("**Wrong:**") + 1
+        parts.insert(place, "In an environment that is right otherwise:")
     return "\n\n".join(parts) + "\n"
 
 
@@ -140,15 +136,18 @@ def _yaml(side: Side, *, refused: bool) -> str:
     return f"{note}```{language}\n{side.text}```"
 
 
-def _index() -> str:
+def _index(told: Mapping[str, str]) -> str:
     parts = ["# Findings", _INTRODUCTION]
-    for digits, title in _GROUPS.items():
+    rules = {rule.id: rule for rule in (*all_rules(), *defect_rules(), *lint_rules())}
+    for subject in SUBJECTS:
         rows = [
-            f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {rule.title} |"
-            for rule in sorted((*all_rules(), *defect_rules()))
-            if rule.id.startswith(f"GPU{digits}")
+            f"| [{code}]({subject.slug}.md#{code.lower()}) | {rules[code].severity} "
+            f"| {rules[code].title} |"
+            for code in sorted(told)
+            if subject_of(code) == subject
         ]
-        parts += [f"## {title}", "\n".join(["| code | severity | rule |", "|---|---|---|", *rows])]
-    parts += lint_pages.index()
-    parts.append("```{toctree}\n:hidden:\n:glob:\n\nGPU*\n```")
+        if rows:
+            head = ["| code | severity | rule |", "|---|---|---|"]
+            parts += [f"## {subject.title}", "\n".join([*head, *rows])]
+    parts.append("```{toctree}\n:hidden:\n:glob:\n\n*\n```")
     return "\n\n".join(parts) + "\n"

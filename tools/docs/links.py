@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-_FENCE = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^( *)(`{3,}).*?^\1\2$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 _INLINE = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 _REFERENCE = re.compile(r"^ {0,3}\[[^\]]+\]:\s*<?(\S+?)>?\s*$", re.MULTILINE)
@@ -35,30 +36,40 @@ class Link(NamedTuple):
         return bool(_SCHEME.match(self.target))
 
 
-def links(page: Path) -> Iterator[Link]:
-    """The links of a page, but those that are shown as code."""
-    text = _without_code(page.read_text(encoding="utf-8"))
+def links(page: Path, text: str | None = None) -> Iterator[Link]:
+    """The links of a page, but those that are shown as code.
+
+    Args:
+        page: The file.
+        text: What it will have, of one that is yet to be written. Default: what it has.
+    """
+    text = _without_code(page.read_text(encoding="utf-8") if text is None else text)
     for pattern in (_INLINE, _REFERENCE, _BARE, _TAG):
         for found in pattern.finditer(text):
             yield Link(page, text.count("\n", 0, found.start(1)) + 1, found[1])
 
 
-def broken(link: Link) -> str | None:
-    """Why a link within the repository leads nowhere; None if it leads somewhere."""
+def broken(link: Link, made: Mapping[Path, str] = MappingProxyType({})) -> str | None:
+    """Why a link within the repository leads nowhere; None if it leads somewhere.
+
+    Args:
+        link: The link.
+        made: Text of files that are written before anybody follows it, by their paths.
+    """
     path, _, anchor = link.target.partition("#")
     there = (link.page.parent / path).resolve() if path else link.page
-    if not there.exists():
+    if there not in made and not there.exists():
         return "there is no such file"
-    if anchor and (there.suffix != ".md" or anchor not in anchors(there)):
+    if anchor and (there.suffix != ".md" or anchor not in anchors(there, made.get(there))):
         return f"there is no such heading in {there.name}"
     return None
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page: Path, text: str | None = None) -> set[str]:
     """Anchors of the headings of a page, as GitHub and MyST make them."""
     found: set[str] = set()
     times: dict[str, int] = {}
-    text = _FENCE.sub(_blank, page.read_text(encoding="utf-8"))
+    text = _FENCE.sub(_blank, page.read_text(encoding="utf-8") if text is None else text)
     for marks, heading in _HEADING.findall(text):
         anchor = slug(heading)
         again = times.get(anchor, 0)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import lint_corpus
 
+from eks_gpushare.findings.pages import subject_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -94,7 +96,7 @@ def _missed() -> str:
 
 
 def _codes(codes: Iterable[str]) -> str:
-    return ", ".join(f"[{code}](findings/{code}.md)" for code in codes) or "none yet"
+    return ", ".join(map(_linked, codes)) or "none yet"
 
 
 def _table(head: str, rows: Iterable[tuple[str, ...]]) -> str:
@@ -104,3 +106,8 @@ def _table(head: str, rows: Iterable[tuple[str, ...]]) -> str:
 def _lines(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     for row in rows:
         yield f"| {' | '.join(row)} |\n"
+
+
+def _linked(code: str) -> str:
+    subject = subject_of(code)
+    return f"[{code}](findings/{subject.slug}.md#{code.lower()})" if subject else f"`{code}`"

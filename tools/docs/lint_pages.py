@@ -1,4 +1,4 @@
-"""A page for each finding of `lint`, from the files of its example.
+"""What there is to say of each finding of `lint`, from the files of its example.
 
 `examples/lint/GPUnnnn` has files that are wrong and the same files as they are right: `bad.yaml`
 and `good.yaml`, or of another ending, or folders `bad` and `good` where one is not enough. What is
@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eks_gpushare.facts.index import names_of
+from eks_gpushare.findings.pages import subject_of
 from eks_gpushare.findings.text import print_findings
 from eks_gpushare.lint.all_rules import lint_rules
 from eks_gpushare.lint.dispatch import lint_files
@@ -20,7 +22,7 @@ from eks_gpushare.lint.files import given_files
 from eks_gpushare.lint.stack_side import read_stack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.findings.rule import Rule
@@ -36,22 +38,6 @@ _SEVERITIES = {
     "warning": "warning: it works otherwise than it says",
     "info": "info: worth knowing, or not to be decided from the files alone",
 }
-_GROUPS = {
-    "100": "Files, and single objects of Kubernetes",
-    "101": "Files, and single objects of Kubernetes",
-    "102": "Configurations of the device plugin",
-    "103": "MIG layouts and values of charts",
-    "104": "MIG layouts and values of charts",
-    **dict.fromkeys(
-        ("105", "106", "107", "108", "109"), "Karpenter, eksctl, Terraform and other formats"
-    ),
-    "11": "What has to agree between files",
-    "12": "Workloads against a stack",
-}
-_INTRODUCTION = """\
-What `eks-gpushare lint` says about [files that others wrote](../lint.md). Rules about what has to
-agree are those of the policy pack too, which sees them in a program's resources.\
-"""
 
 
 def codes() -> list[str]:
@@ -80,43 +66,43 @@ def linted(code: str, side: str) -> tuple[FileReport, ...]:
     return lint_files(given_files(str(each) for each in files_of(code, side)), stack)
 
 
-def pages() -> Iterator[tuple[str, str]]:
-    """File name and text of every page."""
+def sections() -> Iterator[tuple[str, str]]:
+    """What there is to say of each finding, by its code."""
     with_example = set(codes())
     for rule in lint_rules():
-        yield f"{rule.id}.md", _page(rule, has_example=rule.id in with_example)
+        yield rule.id, _section(rule, has_example=rule.id in with_example)
 
 
-def index() -> list[str]:
-    """The part of the index that lists them."""
-    parts = ["## Files of others", _INTRODUCTION]
-    rules = lint_rules()
-    for title in dict.fromkeys(_GROUPS.values()):
-        digits = tuple(f"GPU{each}" for each, group in _GROUPS.items() if group == title)
-        rows = [
-            f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {rule.title} |"
-            for rule in rules
-            if rule.id.startswith(digits)
-        ]
-        if rows:
-            head = ["| code | severity | rule |", "|---|---|---|"]
-            parts += [f"### {title}", "\n".join([*head, *rows])]
-    return parts
-
-
-def _page(rule: Rule, *, has_example: bool) -> str:
-    parts = [
-        f"# {rule.id}: {rule.title.removesuffix('.')}",
-        f"Severity: {_SEVERITIES[rule.severity]}.",
+def head(rule: Rule, severities: Mapping[str, str]) -> list[str]:
+    """How a finding's explanation begins: its code, which is its anchor, and all of its names."""
+    others = sorted(names_of(rule.id) - {rule.id})
+    named = [f"Said elsewhere as {', '.join(map(_linked, others))}."] if others else []
+    return [
+        f"## {rule.id}",
+        f"**{rule.title}**",
+        f"Severity: {severities[rule.severity]}.",
+        *named,
         rule.why,
+    ]
+
+
+def _linked(name: str) -> str:
+    if subject := subject_of(name) if name.startswith("GPU") else None:
+        return f"[{name}]({subject.slug}.md#{name.lower()})"
+    return f"`{name}`"
+
+
+def _section(rule: Rule, *, has_example: bool) -> str:
+    parts = [
+        *head(rule, _SEVERITIES),
     ]
     if has_example:
         parts += [
-            "## Wrong",
+            "**Wrong:**",
             *_shown(rule.id, "bad"),
-            "## What `lint` prints",
+            "**What `lint` prints:**",
             f"```text\n{_printed(rule.id)}```",
-            "## Right",
+            "**Right:**",
             *_shown(rule.id, "good"),
         ]
     parts.append(f"Source: <{rule.source}>")

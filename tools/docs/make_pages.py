@@ -1,15 +1,19 @@
 """Write what of docs/ comes from the code: findings, policies, the stack file, IAM, pictures.
 
-python tools/docs/make_pages.py           write them
-python tools/docs/make_pages.py --check   say which are out of date, exit code 1 if any is
+python tools/docs/make_pages.py           write all of it, as `make docs` does before it builds
+python tools/docs/make_pages.py --check   say which files of the repository are out of date
+
+Most of it is in no commit: the documentation is built and published with each of them.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
+import component_reference
 import finding_pages
 import iam_page
 import lab_page
@@ -24,21 +28,36 @@ from eks_gpushare.config.schema import stack_file_schema
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+_FOLDERS = (DOCS / "findings", DOCS / "policies")
+_PAGES = tuple(DOCS / name for name in ("stack-file.md", "component-reference.md", "mutants.md"))
 
 
 def generated() -> dict[Path, str]:
-    """Text of every generated file."""
+    """Text of every file that is not in the repository: `.gitignore` names them."""
     files = {DOCS / "findings" / name: text for name, text in finding_pages.pages()}
     files |= {DOCS / name: text for name, text in policy_pages.pages().items()}
     files[DOCS / "stack-file.md"] = stack_file_page.page()
-    for name, with_tables in (
-        ("iam.md", iam_page.page),
-        ("lab.md", lab_page.page),
-        ("scaling.md", nodes_launched.page),
-        ("lint-corpus.md", lint_corpus_page.page),
-    ):
-        files[DOCS / name] = with_tables((DOCS / name).read_text(encoding="utf-8"))
+    files[DOCS / "component-reference.md"] = component_reference.page()
     files[DOCS / "mutants.md"] = mutants_page.page()
+    return files
+
+
+def is_generated(page: Path) -> bool:
+    """Whether a file below `docs` is one of those, without writing them all."""
+    return page in _PAGES or page.parent in _FOLDERS
+
+
+def kept() -> dict[Path, str]:
+    """Text of every file that is: tables within pages, what README shows, and what editors read."""
+    files = {
+        DOCS / name: with_tables((DOCS / name).read_text(encoding="utf-8"))
+        for name, with_tables in (
+            ("iam.md", iam_page.page),
+            ("lab.md", lab_page.page),
+            ("scaling.md", nodes_launched.page),
+            ("lint-corpus.md", lint_corpus_page.page),
+        )
+    }
     files[picture.FILE] = picture.draw()
     files[nodes_launched.FILE] = nodes_launched.draw()
     files[DOCS / "stack-file.schema.json"] = json.dumps(stack_file_schema(), indent=2) + "\n"
@@ -46,31 +65,27 @@ def generated() -> dict[Path, str]:
 
 
 def outdated() -> list[str]:
-    """Files that are missing, differ, or belong to a code that is no more."""
-    files = generated()
-    folders = ("findings", "policies")
-    stale = [path for name in folders for path in (DOCS / name).glob("*.md") if path not in files]
-    for path, text in files.items():
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            stale.append(path)
-    return sorted(path.relative_to(ROOT).as_posix() for path in stale)
+    """Files of the repository that are missing or differ."""
+    return sorted(
+        path.relative_to(ROOT).as_posix()
+        for path, text in kept().items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    )
 
 
 def main(words: list[str]) -> int:
-    """Write, or with `--check` compare."""
-    found = outdated()
+    """Write, or with `--check` compare what is in the repository."""
     if "--check" in words:
+        found = outdated()
         print("\n".join(found) or "up to date")
         return 1 if found else 0
-    files = generated()
-    for name in found:
-        path = ROOT / name
-        if path in files:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(files[path], encoding="utf-8", newline="\n")
-        else:
-            path.unlink()
+    for name in outdated():
         print(name)
+    for folder in _FOLDERS:
+        shutil.rmtree(folder, ignore_errors=True)  # pages of subjects that are no more
+    for path, text in {**generated(), **kept()}.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
     return 0
 
 

@@ -19,6 +19,10 @@ from rule_mutants.result import NOT_TRIED, Result  # noqa: E402
 from stack_mutants.reasons import REASONS  # noqa: E402
 
 _HEAD = """\
+---
+orphan: true
+---
+
 # Mutants
 
 Two questions that tests of single rules do not answer: is there a mistake that no rule finds, and

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from eks_gpushare.findings.pages import page_of
 from eks_gpushare.reports.report import Report, ReportedRule, Result
 
 if TYPE_CHECKING:
@@ -12,9 +13,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.findings.rule import Rule
-
-PAGES = "https://github.com/eks-gpushare/eks-gpushare/blob/main/docs"
-"""Where the pages of findings and rules are."""
 
 
 class Located(NamedTuple):
@@ -91,7 +89,7 @@ def _rule(rule: Rule) -> ReportedRule:
         title=rule.title,
         why=rule.why,
         help=f"{rule.why} See {rule.source}",
-        url=f"{PAGES}/findings/{rule.id}.md",
+        url=page_of(rule.id),
     )
 
 
