@@ -73,9 +73,9 @@ def test_a_network_is_written_like_the_one_that_was_meant(cidr: str, meant: str)
 @pytest.mark.parametrize(
     ("cidrs", "message"),
     [
-        ([f"{n}.0.0.0/8" for n in range(11, 26, 2)], ""),
+        ([f"{n}.0.0.0/8" for n in range(11, 23, 2)], ""),
         (
-            [*(f"{n}.0.0.0/8" for n in range(11, 26, 2)), "8.8.8.8/32"],
+            [f"{n}.0.0.0/8" for n in range(11, 25, 2)],
             "Together the networks are one address in 31 of the whole internet.",
         ),
         (
