@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
@@ -22,13 +22,19 @@ class Inventory:
     Of files somebody names, what is not among them may stand in others.
     """
 
+    _found: dict[tuple[type, str | None], tuple[Item, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
     def of(self, kind: type[T], cluster: str | None = None) -> tuple[T, ...]:
         """The items of a kind; of one cluster only, where one is named."""
-        return tuple(
-            each
-            for each in self.items
-            if cluster in (None, each.cluster) and isinstance(each, kind)
-        )
+        if not self._found:  # checks ask for them again and again, of each of many clusters
+            listed: dict[tuple[type, str | None], list[Item]] = {}
+            for each in self.items:
+                for within in (None, each.cluster):
+                    listed.setdefault((type(each), within), []).append(each)
+            self._found.update((key, tuple(items)) for key, items in listed.items())
+        return cast("tuple[T, ...]", self._found.get((kind, cluster), ()))
 
     def clusters(self) -> tuple[str, ...]:
         """The clusters that items name, each once."""

@@ -62,6 +62,14 @@ class NodeKind:
     """Values of labels that somebody gives to nodes one by one, which may be these."""
     discovered: Mapping[str, Maybe[str | None]] = field(default_factory=dict)
     """What feature discovery is known to write."""
+    known_labels: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+    """Labels of which it is known that nodes have them; none where their labels are not known."""
+
+    def __post_init__(self) -> None:
+        """Put the labels together once: thousands of pods may ask for them."""
+        own = self.nodes.labels
+        known = {} if own is UNKNOWN else {**_KNOWN, **self._of_type, **self.discovered, **own}
+        object.__setattr__(self, "known_labels", known)
 
     @property
     def is_partial(self) -> bool:
@@ -78,11 +86,15 @@ class NodeKind:
 
     def label(self, key: str) -> Maybe[str | None]:
         """The value of a label, None where the nodes have none."""
-        if self.nodes.labels is UNKNOWN:
-            return UNKNOWN
-        known = {**_KNOWN, **self._of_type, **self.discovered, **self.nodes.labels}
+        known = self.known_labels
         if key in known:
             return UNKNOWN if known[key] is UNKNOWN else str(text(known[key]))
+        return self.label_of_others(key)
+
+    def label_of_others(self, key: str) -> Maybe[str | None]:
+        """The value of a label that is none of the known ones: whether others may set it."""
+        if self.nodes.labels is UNKNOWN:
+            return UNKNOWN
         if self.nodes.provisioner == "byHand" and not self.is_partial:
             return None  # a node as it is, with all that it has
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))

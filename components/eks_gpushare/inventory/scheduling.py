@@ -149,13 +149,19 @@ def _wanted(spec: Any, labels: Labels) -> Iterator[tuple[str, bool | None]]:
         wanted = text(value)
         shown = "" if wanted is UNKNOWN else f"={wanted}"
         yield f"the label {key}{shown}", _has(labels(key), "In", [wanted])
-    required = at(spec, "affinity", "nodeAffinity", _REQUIRED)
-    if required is UNKNOWN:
+    if at(spec, "affinity", "nodeAffinity", _REQUIRED) is UNKNOWN:
         yield "its node affinity", None
-    elif required is not None:
-        terms = at(required, "nodeSelectorTerms")
+        return
+    terms = required_terms(spec)
+    if terms is not None:
         verdict = None if terms is UNKNOWN else some(_meets(each, labels) for each in items(terms))
         yield f"a node with {_terms_text(items(terms))}", verdict
+
+
+def required_terms(spec: Any) -> Any:
+    """The terms of which a node has to meet one, by a pod's node affinity; None without one."""
+    required = at(spec, "affinity", "nodeAffinity", _REQUIRED)
+    return None if required is None else at(required, "nodeSelectorTerms") or ()
 
 
 def _meets(term: Any, labels: Labels) -> bool | None:

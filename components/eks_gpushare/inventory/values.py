@@ -88,6 +88,16 @@ def has_unknown(value: Any) -> bool:
     return value is UNKNOWN
 
 
+def frozen(value: Any) -> Any:
+    """A value as a key of mappings: two have the same where nothing tells them apart."""
+    if isinstance(value, Mapping):
+        parts = tuple((key, frozen(each)) for key, each in value.items())
+        return type(value) is PartlyKnown, parts
+    if isinstance(value, list | tuple):
+        return tuple(map(frozen, value))
+    return type(value), value
+
+
 def every(verdicts: Iterable[bool | None]) -> bool | None:
     """Whether all hold: no as soon as one does not, None if one is not known."""
     known = True

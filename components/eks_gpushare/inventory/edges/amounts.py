@@ -9,7 +9,7 @@ from eks_gpushare.facts.index import sharing as sharing_facts
 from eks_gpushare.facts.index import workloads as workloads_facts
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.items import Workload
-from eks_gpushare.inventory.landings import places
+from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, gpu_workloads
@@ -100,9 +100,9 @@ def as_many_as_there_are(inventory: Inventory) -> Iterator[Judgement]:
     """Of nodes that have the resource at all."""
     for cluster in inventory.clusters():
         every = offers(inventory, cluster).every
+        ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
-            found = places(workload, requests, every)
-            may_be_on = [each.offer for each in found if each.landing.lands is not False]
+            may_be_on = ground.places(workload, requests).offers
             for request in requests:
                 yield from _several(workload, request, may_be_on or every)
             for resource in dict.fromkeys(each.resource for each in requests):

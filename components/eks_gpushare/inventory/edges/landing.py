@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.facts.index import workloads as workloads_facts
 from eks_gpushare.inventory.advertised import Offer, offers
-from eks_gpushare.inventory.landings import Place, places
+from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, gpu_workloads
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Workload
+    from eks_gpushare.inventory.landings import Grounds, Place, Places
     from eks_gpushare.inventory.problem import Judgement
 
 
@@ -36,23 +37,22 @@ def pods_land(inventory: Inventory) -> Iterator[Judgement]:
     """By resource, taints and labels."""
     for cluster in inventory.clusters():
         every = offers(inventory, cluster).every
+        ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
             if every or inventory.complete:
-                yield from _judged(inventory, workload, requests, every)
+                yield from _judged(inventory, workload, requests, ground)
 
 
 def _judged(
-    inventory: Inventory, workload: Workload, requests: Sequence[Request], every: Sequence[Offer]
+    inventory: Inventory, workload: Workload, requests: Sequence[Request], ground: Grounds
 ) -> Iterator[Judgement]:
-    missing = [
-        each for each in requests if all(offer.has(each.resource) is False for offer in every)
-    ]
+    missing = [each for each in requests if not ground.having([each]).offers]
     for each in {each.resource: each for each in missing}.values():
-        yield _not_advertised(workload, each, every)
+        yield _not_advertised(workload, each, ground.every)
     if missing:
         return
-    found = places(workload, requests, every)
-    if not found:
+    found = ground.places(workload, requests)
+    if not found.having.offers:
         names = " and ".join(dict.fromkeys(each.resource for each in requests))
         yield Problem(
             NOT_ADVERTISED,
@@ -64,14 +64,12 @@ def _judged(
         return
     if at(workload.spec, "nodeName") or at(workload.spec, "schedulerName") is UNKNOWN:
         return
-    if any(each.landing.lands for each in found):
+    if found.lands:
         return
-    if any(each.landing.lands is None for each in found):
+    if found.lands is None:
         yield from _unseen(workload, found)
-        return
-    fitting = [each for each in found if not each.landing.labels]
-    if fitting:
-        yield _kept_out(workload, fitting[0], requests)
+    elif found.kept_out is not None:
+        yield _kept_out(workload, found.kept_out, requests)
     else:
         yield _elsewhere(inventory, workload, found)
 
@@ -140,19 +138,16 @@ def _why(asked: str, meant: str) -> str:
     return ""
 
 
-def _unseen(workload: Workload, found: Sequence[Place]) -> Iterator[NotSeen]:
+def _unseen(workload: Workload, found: Places) -> Iterator[NotSeen]:
     """What would have to be known, but labels that only AWS or the node itself can tell."""
     for name in ("tolerations", "nodeSelector", "affinity"):
         if workload.spec is UNKNOWN or has_unknown(at(workload.spec, name)):
             what = f"the {name} of {workload.source.name}"
             yield NotSeen(PODS_KEPT_OUT, workload.source, what)
             return
-    for place in found:
-        nodes = place.offer.kind.nodes
-        for name, value in (("taints", nodes.taints), ("labels", nodes.labels)):
-            if has_unknown(value):
-                yield NotSeen(PODS_KEPT_OUT, workload.source, f"the {name} of {nodes.source.name}")
-                return
+    if found.having.partly_known is not None:
+        nodes, name = found.having.partly_known
+        yield NotSeen(PODS_KEPT_OUT, workload.source, f"the {name} of {nodes.source.name}")
 
 
 def _kept_out(workload: Workload, place: Place, requests: Sequence[Request]) -> Problem:
@@ -193,13 +188,13 @@ def _by_itself(requests: Sequence[Request], key: str) -> str:
     )
 
 
-def _elsewhere(inventory: Inventory, workload: Workload, found: Sequence[Place]) -> Problem:
-    nearest = min(found, key=lambda each: len(each.landing.labels))
+def _elsewhere(inventory: Inventory, workload: Workload, found: Places) -> Problem:
+    nearest = found.nearest
     nodes = nearest.offer.kind.nodes
     wants = " and ".join(nearest.landing.labels)
     selector = at(workload.spec, "nodeSelector")
     key = "nodeSelector" if selector else "affinity"
-    others = len({id(each.offer.kind.nodes) for each in found}) - 1
+    others = found.having.declarations - 1
     few = {0: "", 1: ", nor is the other pool"}
     more = few.get(others, f", nor are {others} other pools")
     return Problem(

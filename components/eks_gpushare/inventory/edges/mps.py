@@ -9,7 +9,7 @@ from eks_gpushare.catalog.gpus import mps_client_limit
 from eks_gpushare.facts.index import mps as mps_facts
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.landings import possible
+from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
@@ -93,17 +93,15 @@ def _node(offer: Offer, inventory: Inventory, discovers: bool) -> Iterator[Probl
 def pods_with_mps(inventory: Inventory) -> Iterator[Judgement]:
     """Pods that may be on the same nodes."""
     for cluster in inventory.clusters():
-        every = [
-            each
-            for each in offers(inventory, cluster).every
-            if each.config is not None and each.config.sharing == "mps"
-        ]
+        ground = grounds(inventory, cluster)
         by_nodes: dict[int, list[tuple[Workload, Offer]]] = {}
         for workload, requests in gpu_workloads(inventory, cluster):
             found = [
                 offer
-                for offer in possible(workload, requests, every)
-                if any(offer.is_shared(each.resource) for each in requests)
+                for offer in ground.places(workload, requests).seen
+                if offer.config is not None
+                and offer.config.sharing == "mps"
+                and any(offer.is_shared(each.resource) for each in requests)
             ]
             if found:
                 yield from _memory(workload, found[0])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.facts.index import charts as charts_facts
 from eks_gpushare.inventory.items import PART_OF_POD, Nodes, Workload
+from eks_gpushare.inventory.label_index import LabelIndex
 from eks_gpushare.inventory.nodes import NodeKind
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -35,39 +36,47 @@ def pinned(inventory: Inventory) -> Iterator[Judgement]:
             for nodes in inventory.of(Nodes, cluster)
             if nodes.provisioner not in ("byHand", "autoMode")
         ]
+        there = _There(every, LabelIndex(every), _keys_of(every))
         for workload in inventory.of(Workload, cluster):
             if workload.kind in (PART_OF_POD, "DaemonSet") or not every:
                 continue
             selector = at(workload.spec, "nodeSelector")
             if selector and not at(workload.spec, "nodeName") and not any(requests_of(workload)):
-                yield from _of(inventory, workload, selector, every)
+                yield from _of(inventory, workload, selector, there)
+
+
+class _There(NamedTuple):
+    """All nodes of a cluster."""
+
+    every: Sequence[NodeKind]
+    by_label: LabelIndex
+    keys: frozenset[str]
+    """Labels that some of them set themselves, so that they are labels of these."""
+
+
+def _keys_of(every: Sequence[NodeKind]) -> frozenset[str]:
+    labels = (each.nodes.labels for each in every)
+    return frozenset(key for given in labels if given is not UNKNOWN for key in given)
 
 
 def _of(
-    inventory: Inventory, workload: Workload, selector: Any, every: Sequence[NodeKind]
+    inventory: Inventory, workload: Workload, selector: Any, there: _There
 ) -> Iterator[Judgement]:
     if has_unknown(selector) or has_unknown(at(workload.spec, "tolerations")):
         yield NotSeen(PINNED, workload.source, f"the nodes that {workload.source.name} selects")
         return
     wanted = {str(key): str(text(value)) for key, value in pairs(selector)}
-    own = {key: value for key, value in wanted.items() if _is_set(key, every)}
-    meant = [each for each in every if own and all(each.label(key) == own[key] for key in own)]
+    own = {key: value for key, value in wanted.items() if key in there.keys}
+    meant = [there.every[position] for position in there.by_label.having(own)]
     if meant:
         yield from _kept_off(inventory, workload, wanted, meant)
         return
     ours = {key: value for key, value in wanted.items() if key.startswith(OWN_PREFIX)}
-    nowhere = {key: value for key, value in ours.items() if not _may_have(key, value, every)}
-    if nowhere and inventory.complete and _is_set(POOL_LABEL, every):
-        yield _nowhere(workload, nowhere, every)
-
-
-def _is_set(key: str, every: Sequence[NodeKind]) -> bool:
-    """Whether some nodes here set a label themselves, so that it is a label of these."""
-    return any(each.nodes.labels is not UNKNOWN and key in each.nodes.labels for each in every)
-
-
-def _may_have(key: str, value: str, every: Sequence[NodeKind]) -> bool:
-    return any(each.label(key) in (value, UNKNOWN) for each in every)
+    nowhere = {
+        key: value for key, value in ours.items() if not there.by_label.may_have(key, [value])
+    }
+    if nowhere and inventory.complete and POOL_LABEL in there.keys:
+        yield _nowhere(workload, nowhere, there.every)
 
 
 def _kept_off(

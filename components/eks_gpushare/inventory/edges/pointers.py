@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.facts.index import autoscaling as autoscaling_facts
+from eks_gpushare.inventory.by_value import ByValue
 from eks_gpushare.inventory.items import PART_OF_POD, Pointer, Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -43,7 +44,9 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
     """Each against the workloads of its cluster and namespace."""
     for cluster in inventory.clusters():
         # Values of a chart say of its pods neither their labels nor their ports.
-        workloads = [each for each in inventory.of(Workload, cluster) if each.kind != PART_OF_POD]
+        workloads = _Workloads(
+            [each for each in inventory.of(Workload, cluster) if each.kind != PART_OF_POD]
+        )
         spaces = {each.namespace for each in inventory.of(Release, cluster)}
         for pointer in inventory.of(Pointer, cluster):
             if pointer.spec is UNKNOWN:
@@ -60,9 +63,23 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
                 yield from _pods(pointer, workloads, may_be_more=may_be_more)
 
 
-def _target(
-    pointer: Pointer, workloads: Sequence[Workload], *, may_be_more: bool
-) -> Iterator[Judgement]:
+class _Workloads:
+    """Workloads by how others name them."""
+
+    def __init__(self, every: Sequence[Workload]) -> None:
+        self.of_namespace = ByValue(every, lambda each: [each.namespace])
+        self.called = ByValue(every, lambda each: [each.name])
+        self.labelled = ByValue(every, _labels)
+
+
+def _labels(workload: Workload) -> list[Any]:
+    """The labels of its pods as text, `UNKNOWN` where one of them may be any."""
+    if has_unknown(workload.labels):
+        return [UNKNOWN]
+    return [(key, text(value)) for key, value in pairs(workload.labels)]
+
+
+def _target(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> Iterator[Judgement]:
     reference = at(pointer.spec, "scaleTargetRef")
     kind = text(at(reference, "kind"))
     if kind == "" and pointer.kind == "ScaledObject":
@@ -73,7 +90,7 @@ def _target(
         return
     if name is None or kind not in _BUILT_IN:
         return
-    alike = [each for each in workloads if each.kind in _BUILT_IN and may_be_same(each.name, name)]
+    alike = [each for each in workloads.called.may_have(name) if each.kind in _BUILT_IN]
     if any(each.kind == kind and may_be_same(each.namespace, pointer.namespace) for each in alike):
         return
     near = [each for each in alike if each.name is not UNKNOWN]
@@ -100,10 +117,9 @@ def _severity(near: Sequence[Workload], kind: Any) -> Severity:
     return "warning" if near[0].kind != kind else "info"
 
 
-def _listed(workloads: Sequence[Workload], pointer: Pointer) -> str:
-    found = [
-        f"{each.kind} {each.name}" for each in workloads if each.namespace == pointer.namespace
-    ]
+def _listed(workloads: _Workloads, pointer: Pointer) -> str:
+    here = workloads.of_namespace.may_have(pointer.namespace)
+    found = [f"{each.kind} {each.name}" for each in here if each.namespace == pointer.namespace]
     return ", ".join(found) or "none"
 
 
@@ -189,9 +205,7 @@ def _formula(pointer: Pointer, triggers: Sequence[Any]) -> Iterator[Problem]:
         )
 
 
-def _pods(
-    pointer: Pointer, workloads: Sequence[Workload], *, may_be_more: bool
-) -> Iterator[Judgement]:
+def _pods(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> Iterator[Judgement]:
     of_service = pointer.kind == "Service"
     path = ("selector",) if of_service else ("selector", "matchLabels")
     selector = at(pointer.spec, *path)
@@ -200,9 +214,14 @@ def _pods(
         return
     if not pairs(selector) or at(pointer.spec, "selector", "matchExpressions"):
         return
-    here = [each for each in workloads if may_be_same(each.namespace, pointer.namespace)]
-    matched = [each for each in here if _may_match(selector, each)]
+    first = next(iter(pairs(selector)))
+    matched = [
+        each
+        for each in workloads.labelled.may_have((first[0], text(first[1])))
+        if may_be_same(each.namespace, pointer.namespace) and _may_match(selector, each)
+    ]
     if not matched:
+        here = workloads.of_namespace.may_have(pointer.namespace)
         # What bears its name is what it means, whatever else there may be.
         near = [each for each in here if each.name not in ("", UNKNOWN, None)]
         near = [each for each in near if each.name == pointer.name]

@@ -13,6 +13,7 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import autoscaling as autoscaling_facts
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.items import Overlay
+from eks_gpushare.inventory.label_index import LabelIndex
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import meets_requirements
@@ -22,7 +23,7 @@ from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.findings.finding import Severity
@@ -53,10 +54,25 @@ def karpenter(inventory: Inventory) -> Iterator[Judgement]:
             each for each in inventory.of(Overlay, cluster) if _gpu_part(each.capacity) != {}
         ]
         yield from _same_weight(overlays)
-        for offer in offers(inventory, cluster).every:
+        every = offers(inventory, cluster).every
+        meaning = _meaning(overlays, every)
+        for position, offer in enumerate(every):
             is_told = offer.kind.nodes.provisioner == "karpenter" and offer.resources is not None
             if is_told and offer.kind.nodes.advertised is None:
-                yield from _pool(inventory, offer, overlays)
+                missing: Severity | None = None if overlays or inventory.complete else "warning"
+                yield from _pool(offer, meaning[position], missing)
+
+
+def _meaning(overlays: Sequence[Overlay], every: Sequence[Offer]) -> list[list[Overlay]]:
+    """Of each of some nodes the overlays that may be for them; the others surely are not."""
+    index = LabelIndex([offer.kind for offer in every])
+    found: list[list[Overlay]] = [[] for _ in every]
+    for overlay in overlays:
+        told = has_unknown([overlay.weight, _gpu_part(overlay.capacity)])
+        meant = None if told else index.meeting_terms([{"matchExpressions": overlay.requirements}])
+        for position in range(len(every)) if meant is None else meant:
+            found[position].append(overlay)
+    return found
 
 
 def _gpu_part(capacity: Any) -> Any:
@@ -65,7 +81,10 @@ def _gpu_part(capacity: Any) -> Any:
     return {name: value for name, value in pairs(capacity) if is_gpu_resource(name)}
 
 
-def _pool(inventory: Inventory, offer: Offer, overlays: Sequence[Overlay]) -> Iterator[Judgement]:
+def _pool(
+    offer: Offer, overlays: Sequence[Overlay], missing: Severity | None
+) -> Iterator[Judgement]:
+    """Of files, overlays may be `missing`, unless there are some."""
     nodes, kind = offer.kind.nodes, offer.kind
     if kind.type is None:
         return
@@ -82,8 +101,6 @@ def _pool(inventory: Inventory, offer: Offer, overlays: Sequence[Overlay]) -> It
     meant = [each for each, verdict in verdicts if verdict]
     told = _told({GPU: kind.type.api_gpu_count}, meant)
     has = {name: count for name, count in (offer.resources or {}).items() if count}
-    # Of files, overlays may be in others, unless there are some.
-    missing: Severity | None = None if overlays or inventory.complete else "warning"
     for name, count in has.items():
         yield from _compared(offer, name, count, told, missing)
     for name, said in told.resources.items():
@@ -167,8 +184,9 @@ def _compared(
 
 
 def _same_weight(overlays: Sequence[Overlay]) -> Iterator[Problem]:
-    for index, one in enumerate(overlays):
-        for other in overlays[:index]:
+    earlier = _Earlier()
+    for one in overlays:
+        for other in earlier.like(one):
             if UNKNOWN in (one.requirements, other.requirements, one.capacity, other.capacity):
                 continue
             if _weight(one) != _weight(other) or not _overlap(one, other):
@@ -187,16 +205,42 @@ def _same_weight(overlays: Sequence[Overlay]) -> Iterator[Problem]:
                     )
 
 
+class _Earlier:
+    """Overlays that were met, found by what they require: of thousands few are for one node."""
+
+    def __init__(self) -> None:
+        self._by_keys: dict[tuple[str, ...], dict[Any, list[int]]] = {}
+        self._met: list[Overlay] = []
+
+    def like(self, overlay: Overlay) -> list[Overlay]:
+        """Those that no key rules out to be for the same nodes, as it is met after them."""
+        allowed = _allowed([overlay])
+        found: set[int] = set()
+        for keys, by_value in self._by_keys.items():
+            common = next((key for key in keys if key in allowed), None)
+            wanted = [None] if common is None else [(common, value) for value in allowed[common]]
+            found.update(*(by_value.get(each, ()) for each in wanted))
+        here = self._by_keys.setdefault(tuple(allowed), {})
+        for each in (None, *((key, value) for key, values in allowed.items() for value in values)):
+            here.setdefault(each, []).append(len(self._met))
+        self._met.append(overlay)
+        return [self._met[position] for position in sorted(found)]
+
+
 def _overlap(one: Overlay, other: Overlay) -> bool:
     """Whether nodes may meet the requirements of both: no key rules it out."""
-    both = [*_requirements(one), *_requirements(other)]
+    return all(_allowed([one, other]).values())
+
+
+def _allowed(overlays: Iterable[Overlay]) -> dict[str, set[str]]:
+    """The values that requirements leave of a label."""
     allowed: dict[str, set[str]] = {}
-    for requirement in both:
-        if requirement.get("operator") != "In":
-            continue
-        key, values = str(requirement.get("key")), {str(v) for v in requirement.get("values") or ()}
-        allowed[key] = allowed[key] & values if key in allowed else values
-    return all(allowed.values())
+    for requirement in (each for overlay in overlays for each in _requirements(overlay)):
+        if requirement.get("operator") == "In":
+            values = {str(value) for value in requirement.get("values") or ()}
+            key = str(requirement.get("key"))
+            allowed[key] = allowed[key] & values if key in allowed else values
+    return allowed
 
 
 def _requirements(overlay: Overlay) -> Sequence[Mapping[str, Any]]:

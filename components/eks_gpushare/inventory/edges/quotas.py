@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import quotas as quotas_facts
@@ -15,7 +16,7 @@ from eks_gpushare.inventory.values import pairs, text
 from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
@@ -35,22 +36,38 @@ def quotas(inventory: Inventory) -> Iterator[Judgement]:
         if not found or not (every or inventory.complete):
             continue
         sums: dict[str, int] = {}
+        most = cache(partial(_Most.of, every))
         for each in found:
             if each.hard is UNKNOWN:
                 yield NotSeen(QUOTA_NAME, each.source, f"what {each.source.name} allows")
                 continue
             for name, given in pairs(each.hard):
                 if is_gpu_resource(name):
-                    yield from _one(each, name, given, every)
+                    yield from _one(each, name, given, every, most(name))
                     if each.kind == _QUEUE:
                         sums[name] = sums.get(name, 0) + (_count(given) or 0)
-        yield from _together(found, sums, every)
+        yield from _together(found, sums, most)
 
 
-def _one(each: Quota, name: str, given: Any, every: Sequence[Offer]) -> Iterator[Problem]:
+class _Most(NamedTuple):
+    """How many there are of a resource, worked out once for all its quotas."""
+
+    is_lacking: bool
+    """Whether no node has it."""
+    capacity: int | None
+
+    @classmethod
+    def of(cls, every: Sequence[Offer], name: str) -> _Most:
+        lacking = all(offer.has(name) is False for offer in every)
+        return cls(lacking, capacity(name, every))
+
+
+def _one(
+    each: Quota, name: str, given: Any, every: Sequence[Offer], there: _Most
+) -> Iterator[Problem]:
     count = _count(given)
     path = ("spec", "hard", f"requests.{name}") if each.kind != _QUEUE else ("spec",)
-    if all(offer.has(name) is False for offer in every):
+    if there.is_lacking:
         if count == 0 or given is UNKNOWN:
             return  # nobody may have it, and nobody could
         names = dict.fromkeys(key for offer in every for key in offer.resources or ())
@@ -64,7 +81,7 @@ def _one(each: Quota, name: str, given: Any, every: Sequence[Offer]) -> Iterator
             "Set the quota on one of those, each of them by its own name.",
         )
         return
-    most = capacity(name, every)
+    most = there.capacity
     if count is not None and most is not None and count > most:
         yield Problem(
             ABOVE_CAPACITY,
@@ -77,10 +94,10 @@ def _one(each: Quota, name: str, given: Any, every: Sequence[Offer]) -> Iterator
 
 
 def _together(
-    found: Sequence[Quota], sums: dict[str, int], every: Sequence[Offer]
+    found: Sequence[Quota], sums: dict[str, int], there: Callable[[str], _Most]
 ) -> Iterator[Problem]:
     for name, total in sums.items():
-        most = capacity(name, every)
+        most = there(name).capacity
         queues = [each for each in found if each.kind == _QUEUE and _has(each, name)]
         alone = [_count(dict(pairs(each.hard))[name]) or 0 for each in queues]
         if most is None or total <= most or any(count > most for count in alone):

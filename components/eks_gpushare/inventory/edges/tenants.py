@@ -13,7 +13,7 @@ from eks_gpushare.facts.index import tenants as tenants_facts
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
 from eks_gpushare.inventory.items import Namespace, Workload
-from eks_gpushare.inventory.landings import possible
+from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, gpu_workloads
@@ -62,6 +62,7 @@ def apart(inventory: Inventory) -> Iterator[Judgement]:
     """Nodes that pods of several tenants may be on."""
     for cluster in inventory.clusters():
         every = offers(inventory, cluster).every
+        ground = grounds(inventory, cluster)
         yield from _no_way(every)
         spaces = {
             each.name: each for each in inventory.of(Namespace, cluster) if each.name is not UNKNOWN
@@ -70,7 +71,7 @@ def apart(inventory: Inventory) -> Iterator[Judgement]:
             _Stay(*whose, workload, offer)
             for workload, requests in gpu_workloads(inventory, cluster)
             if (whose := _tenant(spaces.get(_space(workload)))) is not None
-            for offer in possible(workload, requests, every)
+            for offer in ground.places(workload, requests).seen
             if _shares(offer, requests)
         ]
         yield from _judged(stays)
@@ -98,27 +99,30 @@ def _shares(offer: Offer, requests: Sequence[Request]) -> bool:
 
 
 def _judged(stays: Sequence[_Stay]) -> Iterator[Problem]:
+    first: dict[int, dict[str, _Stay]] = {}
+    """The first stay of each tenant, by nodes."""
+    for stay in stays:
+        first.setdefault(id(stay.offer.kind.nodes), {}).setdefault(stay.tenant, stay)
     said: set[tuple[int, int]] = set()
     for stay in stays:
-        for other in stays:
-            same = id(other.offer.kind.nodes) == id(stay.offer.kind.nodes)
-            if not stay.isolated or not same or other.tenant == stay.tenant:
-                continue
-            once = (id(stay.workload), id(stay.offer.kind.nodes))
-            if once in said:
-                continue
-            said.add(once)
-            config = stay.offer.config
-            how = "by MPS" if config and config.sharing == "mps" else "by time slicing"
-            yield Problem(
-                SHARED_BY_TENANTS,
-                stay.workload.source,
-                stay.workload.spec_path,
-                f"{at_start(stay.workload.source.name)} of the tenant {stay.tenant}, which is "
-                f"marked {ISOLATED}, and {other.workload.source.name} of the tenant "
-                f"{other.tenant} may share a GPU {how} on {stay.offer.kind.nodes.source.name}.",
-                "Give each tenant a pool of its own by taints and node selectors, or MIG devices.",
-            )
+        nodes = stay.offer.kind.nodes
+        once = (id(stay.workload), id(nodes))
+        others = (found for tenant, found in first[id(nodes)].items() if tenant != stay.tenant)
+        other = next(others, None) if stay.isolated and once not in said else None
+        if other is None:
+            continue
+        said.add(once)
+        config = stay.offer.config
+        how = "by MPS" if config and config.sharing == "mps" else "by time slicing"
+        yield Problem(
+            SHARED_BY_TENANTS,
+            stay.workload.source,
+            stay.workload.spec_path,
+            f"{at_start(stay.workload.source.name)} of the tenant {stay.tenant}, which is "
+            f"marked {ISOLATED}, and {other.workload.source.name} of the tenant "
+            f"{other.tenant} may share a GPU {how} on {nodes.source.name}.",
+            "Give each tenant a pool of its own by taints and node selectors, or MIG devices.",
+        )
 
 
 def _leaks(

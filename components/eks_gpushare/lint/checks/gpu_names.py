@@ -97,10 +97,11 @@ def resources_are_no_labels(inventory: Inventory) -> Iterator[Judgement]:
         if any(each.labels is UNKNOWN for each in nodes):
             continue
         declared = any(each.provisioner != "byHand" for each in nodes)
-        judged = [each.source for each, _ in gpu_workloads(inventory, cluster)] if declared else []
+        asking = gpu_workloads(inventory, cluster) if declared else ()
+        judged = {id(workload.source) for workload, _ in asking}
         given = {key for each in nodes for key, _ in pairs(each.labels)}
         for workload in inventory.of(Workload, cluster):
-            if any(workload.source is each for each in judged):
+            if id(workload.source) in judged:
                 continue
             for path, key in _selected(workload.spec):
                 if _LABELS.fullmatch(key) and key not in given:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.inventory.advertised import offers
+from eks_gpushare.inventory.landings import starting_grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.scheduling import containers, landing, with_extended_tolerations
+from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
@@ -85,16 +85,12 @@ _SEVERAL: Final = 2
 def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
     """Of workloads with several pods, whose pods may get shares of one GPU."""
     for cluster in inventory.clusters():
-        every = offers(inventory, cluster).every
+        ground = starting_grounds(inventory, cluster)
         written = replicas_written(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
             if not isinstance(workload.replicas, int) or workload.replicas < _SEVERAL:
                 continue
-            spec = with_extended_tolerations(workload.spec)
-            for offer in every:
-                nodes = offer.kind.nodes
-                if landing(spec, nodes.taints, offer.kind.label).lands is False:
-                    continue
+            for offer in ground.places(workload).alike:
                 if (found := _reserved(workload, requests, offer, written)) is not None:
                     yield found
                     break

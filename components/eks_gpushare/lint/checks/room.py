@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.inventory.advertised import offers
+from eks_gpushare.inventory.landings import starting_grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.lint.pod_demand import demand_of
 from eks_gpushare.lint.rules.against import SHARES_UNREACHED
@@ -32,14 +31,10 @@ _MILLIS: Final = 1000
 def shares_are_reached(inventory: Inventory) -> Iterator[Judgement]:
     """Of workloads with so many pods that a node would be filled."""
     for cluster in inventory.clusters():
-        every = offers(inventory, cluster).every
+        ground = starting_grounds(inventory, cluster)
         for workload, _ in gpu_workloads(inventory, cluster):
             demand = demand_of(workload.spec)
-            spec = with_extended_tolerations(workload.spec)
-            for offer in every:
-                nodes = offer.kind.nodes
-                if landing(spec, nodes.taints, offer.kind.label).lands is False:
-                    continue
+            for offer in ground.places(workload).alike:
                 if (problem := _unreached(workload, demand, offer)) is not None:
                     yield problem
                     break

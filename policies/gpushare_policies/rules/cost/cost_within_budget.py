@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
 from gpushare_policies.reading.node_groups import nodes_of
-from gpushare_policies.reading.regions import region_of
+from gpushare_policies.reading.regions import region_of, region_of_subnets
 from gpushare_policies.reading.types import dearest
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackRule, Unjudged, number
@@ -47,10 +47,10 @@ class _Cost:
     dollars: float
 
 
-def _costs(args: StackValidationArgs, nodes: Nodes) -> Iterator[_Cost | Unjudged]:
+def _costs(nodes: Nodes, of_subnets: str | None) -> Iterator[_Cost | Unjudged]:
     least, wanted, _ = nodes.sizes()
     count = max(least or 0, wanted or 0)
-    region = region_of(nodes.group, args.resources) or _DEFAULT_REGION
+    region = region_of(nodes.group, of_subnets) or _DEFAULT_REGION
     types = nodes.types() if count else []
     found = dearest(types, region)
     if found is not None:
@@ -62,7 +62,8 @@ def _costs(args: StackValidationArgs, nodes: Nodes) -> Iterator[_Cost | Unjudged
 
 def _within(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     budget = MAXIMUM_DOLLARS.of(args)
-    found = list(over_each(nodes_of(args.resources), lambda nodes: _costs(args, nodes)))
+    region = region_of_subnets(args.resources)
+    found = list(over_each(nodes_of(args.resources), lambda nodes: _costs(nodes, region)))
     yield from (each for each in found if isinstance(each, Unjudged))
     costs = [each for each in found if isinstance(each, _Cost)]
     total = sum(cost.dollars for cost in costs)

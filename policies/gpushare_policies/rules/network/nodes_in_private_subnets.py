@@ -25,6 +25,9 @@ _FIX = Fix(
 )
 
 
+_SUBNETS = (SUBNET, DEFAULT_SUBNET)
+
+
 def _known(items: Sequence[Any]) -> set[str]:
     """The items that are known, as text."""
     known = set()
@@ -34,15 +37,23 @@ def _known(items: Sequence[Any]) -> set[str]:
     return known
 
 
-def _subnets(nodes: Nodes, resources: Sequence[PolicyResource]) -> Iterator[PolicyResource]:
-    key = "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"
-    used = {found.urn for found in nodes.group.property_dependencies.get(key, [])}
-    names = _known(each(peek(nodes.group.props, key)))
-    for resource in resources:
-        if resource.resource_type in (SUBNET, DEFAULT_SUBNET) and (
-            resource.urn in used or str(peek(resource.props, "id") or "") in names - {""}
-        ):
-            yield resource
+class _Subnets:
+    """The subnets of a stack, found by how nodes name them."""
+
+    def __init__(self, resources: Sequence[PolicyResource]) -> None:
+        self._all = [found for found in resources if found.resource_type in _SUBNETS]
+        self._by_name: dict[str, list[int]] = {}
+        for place, subnet in enumerate(self._all):
+            for name in (subnet.urn, str(peek(subnet.props, "id") or "")):
+                self._by_name.setdefault(name, []).append(place)
+
+    def of(self, nodes: Nodes) -> Iterator[PolicyResource]:
+        """Those that nodes are put into, in the order of the stack."""
+        key = "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"
+        used = {found.urn for found in nodes.group.property_dependencies.get(key, [])}
+        names = (used | _known(each(peek(nodes.group.props, key)))) - {""}
+        for place in sorted({place for name in names for place in self._by_name.get(name, ())}):
+            yield self._all[place]
 
 
 def _is_public(subnet: PolicyResource) -> bool:
@@ -53,8 +64,10 @@ def _is_public(subnet: PolicyResource) -> bool:
 
 
 def _private(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    subnets = _Subnets(args.resources)
+
     def judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
-        public = [found.name for found in _subnets(nodes, args.resources) if _is_public(found)]
+        public = [found.name for found in subnets.of(nodes) if _is_public(found)]
         if public:
             message = (
                 f"{nodes.called} puts nodes into {', '.join(public)}, where each gets a public "

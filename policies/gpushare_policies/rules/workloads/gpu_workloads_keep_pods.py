@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
+from eks_gpushare.inventory.by_value import ByValue
 from eks_gpushare.inventory.scheduling import meets_requirements
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, every, items, pairs, some, text
+from eks_gpushare.inventory.values import at, every, has_unknown, items, pairs, some, text
 from eks_gpushare.inventory.wording import at_start
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import gpu_amounts, pods_of
@@ -34,7 +35,7 @@ _KEPT = Fix(
 def _workloads(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     found = list(objects_in(args.resources, (*_MAKERS, _BUDGET)))
-    budgets = [each for each in found if each.object.kind == _BUDGET]
+    budgets = ByValue((each for each in found if each.object.kind == _BUDGET), _selected)
     for each in found:
         if each.object.patch:
             continue
@@ -42,7 +43,7 @@ def _workloads(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged
         shown = "that is yet to be named" if name is UNKNOWN else name
         called = f"the {each.object.kind.kind} {shown}"
         several = every((_has_several(each), _has_gpus(each)))
-        kept = some(_is_for(budget, each) for budget in budgets)
+        kept = some(_is_for(budget, each) for budget in budgets.may_have(*_labels(each)))
         if several is False or kept:
             continue
         if several is None:
@@ -70,6 +71,21 @@ def _has_gpus(each: Placed) -> bool | None:
     amounts = [gpu_amounts(one) for pod in pods for one in pod.containers]
     hidden = [None for pod in pods for _ in pod.unknown]
     return some([*(None if one is UNKNOWN else bool(one) for one in amounts), *hidden])
+
+
+def _selected(budget: Placed) -> list[Any]:
+    """A label that it selects by, as text; `UNKNOWN` where it may be for any pods."""
+    labels = at(budget.object.body, "spec", "selector", "matchLabels")
+    first = next(iter(pairs(labels)), None)
+    return [UNKNOWN if first is None or first[1] is UNKNOWN else (first[0], text(first[1]))]
+
+
+def _labels(workload: Placed) -> list[Any]:
+    """The labels of its pods as text, `UNKNOWN` where one of them may be any."""
+    labels = at(workload.object.body, "spec", "template", "metadata", "labels")
+    if has_unknown(labels):
+        return [UNKNOWN]
+    return [(key, text(value)) for key, value in pairs(labels)]
 
 
 def _is_for(budget: Placed, workload: Placed) -> bool | None:
