@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import ConfigMap, Namespace, Nodes, NodeTaint
+from eks_gpushare.inventory.items import ConfigMap, Namespace, Nodes, NodeTaint, Provisioner
 from eks_gpushare.inventory.label_index import LabelIndex
 from eks_gpushare.inventory.nodes import NodeKind
 from eks_gpushare.inventory.scheduling import landing
@@ -25,7 +25,7 @@ def _kind(dice: random.Random) -> NodeKind:
     if dice.random() < 0.1:
         labels = UNKNOWN
     taints = (NodeTaint("nvidia.com/gpu", "", "NoSchedule"),) if dice.random() < 0.5 else ()
-    provisioner = dice.choice(["managed", "karpenter", "byHand"])
+    provisioner: Provisioner = dice.choice(("managed", "karpenter", "byHand"))
     nodes = Nodes(
         source=Source("the nodes"),
         name=dice.choice(VALUES),
@@ -89,8 +89,8 @@ def test_an_index_leaves_most_out() -> None:
     index = LabelIndex(kinds)
     terms = [{"matchExpressions": [{"key": "pool", "operator": "In", "values": ["7", "8"]}]}]
 
-    assert index.meeting({"nodeSelector": {"pool": "7"}}) == {7}
-    assert index.meeting_terms(terms) == {7, 8}
+    assert index.meeting({"nodeSelector": {"pool": "7"}}) == frozenset({7})
+    assert index.meeting_terms(terms) == frozenset({7, 8})
     assert index.having({"pool": "7", "kubernetes.io/os": "linux"}) == [7]
 
 

@@ -99,8 +99,7 @@ def _shares(offer: Offer, requests: Sequence[Request]) -> bool:
 
 
 def _judged(stays: Sequence[_Stay]) -> Iterator[Problem]:
-    first: dict[int, dict[str, _Stay]] = {}
-    """The first stay of each tenant, by nodes."""
+    first: dict[int, dict[str, _Stay]] = {}  # of each tenant, by nodes
     for stay in stays:
         first.setdefault(id(stay.offer.kind.nodes), {}).setdefault(stay.tenant, stay)
     said: set[tuple[int, int]] = set()
