@@ -30,6 +30,7 @@ $(shell [ ! -e $(ORIGIN) ] || { [ -x $(PY) ] \
 	&& case "$$(cat $(ORIGIN))" in ($(WANTED)) ;; (*) false ;; esac; } \
 	|| { rm -f $(RUNTIME) $(DEV) $(DOCS) $(COMPILED); touch $(STALE); })
 
+PROJECTS := pyproject.toml components/pyproject.toml
 SOURCES := $(shell find components policies -name '*.py' 2>/dev/null)
 # policies/__main__.py and __main__.py are both the module __main__: the former gets its own run.
 TYPED := $(wildcard components policies/gpushare_policies tests tools benchmarks __main__.py)
@@ -89,7 +90,9 @@ clean: ## Remove everything that make can make again, .venv included
 	rm -rf $(VENV) build dist htmlcov .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# $(call install,requirements file,stamps). A usable .venv that `pulumi install` made is kept.
+# $(call install,requirements file,stamps). A usable .venv that `pulumi install` made is kept. The
+# library goes out first: pip takes an old one out after the new one of what it depends on is in, and with
+# it what has moved between the two, such as the command.
 define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "eks-gpushare needs Python 3.11 or later; $(PYTHON) is: $$($(PYTHON) -V 2>&1)" >&2; \
@@ -100,19 +103,20 @@ define install
 		rm -rf $(VENV); $(PYTHON) -m venv $(VENV); fi
 	@rm -f $(2) && touch $(STALE)
 	@echo "Installing $(1) into $(VENV) (about a minute when nothing is cached)"
+	@$(PIP) uninstall --quiet --yes eks-gpushare 2>/dev/null || true
 	@$(PIP) install --quiet --compile -r $(1)
 	@$(PIP) check
 	@echo "$(CURDIR) $(PYTHON)" > $(ORIGIN)
 	@rm $(STALE) && touch $(2)
 endef
 
-$(RUNTIME): requirements.txt pyproject.toml
+$(RUNTIME): requirements.txt $(PROJECTS)
 	$(call install,requirements.txt,$(RUNTIME))
 
-$(DEV): requirements-dev.txt requirements.txt pyproject.toml
+$(DEV): requirements-dev.txt requirements.txt $(PROJECTS)
 	$(call install,requirements-dev.txt,$(RUNTIME) $(DEV))
 
-$(DOCS): requirements-docs.txt requirements.txt pyproject.toml
+$(DOCS): requirements-docs.txt requirements.txt $(PROJECTS)
 	$(call install,requirements-docs.txt,$(RUNTIME) $(DOCS))
 
 # Tests compare with what AWS publishes and others package: EC2's figures, the schemas of its resources,

@@ -4,7 +4,8 @@ What is in `__all__` is public, and of `args` and `testing` what is in theirs. E
 private, whatever its name: it may change in any release.
 
 The components are imported on first use, so that `import eks_gpushare`, `eks-gpushare check` and
-`--help` load no Pulumi SDK.
+`--help` load no Pulumi SDK. They come with the distribution `eks-gpushare`; this file is of
+`eks-gpushare-checks`, which may be there alone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from eks_gpushare import args, testing
     from eks_gpushare.cluster import EksCluster, EksClusterArgs
     from eks_gpushare.cluster_autoscaler import ClusterAutoscaler, ClusterAutoscalerArgs
@@ -83,16 +86,27 @@ def __getattr__(name: str) -> object:
     if name == "__version__":
         from importlib.metadata import version
 
-        value: object = version("eks-gpushare")
+        value: object = version("eks-gpushare-checks")
     elif name in {"args", "testing"}:
-        value = importlib.import_module(f"{__name__}.{name}")
+        value = _imported(name, name)
     elif name in __all__:
-        module = importlib.import_module(f"{__name__}.{_MODULES[name.removesuffix('Args')]}")
-        value = getattr(module, name)
+        value = getattr(_imported(_MODULES[name.removesuffix("Args")], name), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value  # the next look-up finds it without coming here
     return value
+
+
+def _imported(module: str, name: str) -> ModuleType:
+    """A module of what is installed beside the checks, for the sake of a name."""
+    full = f"{__name__}.{module}"
+    try:
+        return importlib.import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name != full:
+            raise
+        fix = "pip install eks-gpushare"
+        raise ImportError(f"{name} comes with the components: {fix}", name=full) from None
 
 
 def __dir__() -> list[str]:

@@ -163,11 +163,11 @@ def test_a_repository(program: Project) -> None:
 
 def test_a_release(program: Project, repository: Path, tmp_path: Path) -> None:
     wheels, archives = tmp_path / "wheels", tmp_path / "archives"
-    build = ("-m", "build", "--wheel", "--no-isolation", "--outdir", str(wheels), str(repository))
-    run((sys.executable, *build), tmp_path)
-    (wheel,) = wheels.iterdir()
+    build = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(wheels))
+    for project in (repository, repository / "components"):
+        run((*build, str(project)), tmp_path)
     tool = ROOT / "tools" / "packaging" / "plugin_archive.py"
-    run((sys.executable, str(tool), str(wheel), str(archives)), tmp_path)
+    run((sys.executable, str(tool), str(archives), *map(str, wheels.iterdir())), tmp_path)
     (archive,) = archives.glob(f"*-{platform()}.tar.gz")
 
     words = ("resource", "eks-gpushare", f"v{VERSION}", "--file", str(archive))

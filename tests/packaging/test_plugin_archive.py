@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
-WHEEL = "eks_gpushare-1.2.3-py3-none-any.whl"
+WHEELS = ("eks_gpushare_checks-1.2.3-py3-none-any.whl", "eks_gpushare-1.2.3-py3-none-any.whl")
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +33,10 @@ def tool() -> ModuleType:
 @pytest.fixture(scope="module")
 def archives(tool: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("plugin")
-    wheel = folder / WHEEL
-    wheel.write_bytes(b"a wheel")
-    written: list[Path] = tool.write_archives(wheel, folder / "archives")
+    wheels = [folder / name for name in WHEELS]
+    for wheel in wheels:
+        wheel.write_bytes(b"a wheel")
+    written: list[Path] = tool.write_archives(wheels, folder / "archives")
     return written
 
 
@@ -48,15 +49,15 @@ def test_an_archive_is_named_as_the_engine_asks_for_it(archives: list[Path]) -> 
     assert len({each.name for each in archives}) == len(archives)
 
 
-def test_the_plugin_is_at_the_root_with_the_wheel_that_it_installs(archives: list[Path]) -> None:
+def test_the_plugin_is_at_the_root_with_the_wheels_that_it_installs(archives: list[Path]) -> None:
     for each in archives:
         with tarfile.open(each) as archive:
             assert set(archive.getnames()) == {
-                *("PulumiPlugin.yaml", "__main__.py", "requirements.txt", WHEEL),
+                *("PulumiPlugin.yaml", "__main__.py", "requirements.txt", *WHEELS),
             }
             requirements = archive.extractfile("requirements.txt")
             assert requirements is not None
-            assert requirements.read().decode() == f"./{WHEEL}\n"
+            assert requirements.read().decode().splitlines() == [f"./{name}" for name in WHEELS]
 
 
 def test_the_plugin_says_its_name_and_how_it_runs() -> None:
@@ -66,11 +67,13 @@ def test_the_plugin_says_its_name_and_how_it_runs() -> None:
     assert said["runtime"]["options"] == {"toolchain": "pip", "virtualenv": "venv"}
 
 
-def test_the_folder_installs_the_package_that_it_is_in() -> None:
+def test_the_folder_installs_the_distributions_that_it_is_cloned_with() -> None:
     """As a path: pip takes one after a package's name only as a URL."""
     text = (ROOT / "plugin/requirements.txt").read_text(encoding="utf-8")
-    (line,) = (each for each in text.splitlines() if each and not each.startswith("#"))
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
 
-    with pytest.raises(InvalidRequirement):
-        Requirement(line)
-    assert (ROOT / "plugin" / line / "pyproject.toml").exists()
+    for line in lines:
+        with pytest.raises(InvalidRequirement):
+            Requirement(line)
+    assert [(ROOT / "plugin" / line).resolve() for line in lines] == [ROOT, ROOT / "components"]
+    assert all((ROOT / "plugin" / line / "pyproject.toml").exists() for line in lines)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 FILES = ("requirements.txt", "requirements-dev.txt", "requirements-docs.txt")
 PROJECTS = [
     tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for folder in (".", "components/eks_gpushare_lab")
+    for folder in (".", "components", "components/eks_gpushare_lab")
 ]
 
 
@@ -86,17 +86,18 @@ def test_protobuf_stays_where_the_policy_sdk_holds_it() -> None:
     assert version_of(pins("requirements.txt")["protobuf"]).startswith("5.29.")
 
 
-def test_the_library_and_its_lab_are_installed_in_place_and_last() -> None:
-    own = ["--editable .", "--editable components/eks_gpushare_lab"]
+def test_what_is_released_is_installed_in_place_and_last() -> None:
+    own = ["--editable .", "--editable components", "--editable components/eks_gpushare_lab"]
 
-    assert statements("requirements.txt")[-2:] == own
+    assert statements("requirements.txt")[-3:] == own
 
 
-def test_the_lab_is_of_the_same_version_as_the_library_and_both_ask_for_each_other() -> None:
-    library, lab = PROJECTS
-    version = library["version"]
+def test_all_distributions_are_of_one_version_and_ask_for_each_other_in_it() -> None:
+    checks, library, lab = PROJECTS
+    version = checks["version"]
 
-    assert lab["version"] == version
+    assert library["version"] == lab["version"] == version
+    assert library["dependencies"][0] == f"eks-gpushare-checks=={version}"
     assert library["optional-dependencies"]["lab"] == [f"eks-gpushare-lab=={version}"]
     assert lab["dependencies"][0] == f"eks-gpushare=={version}"
 

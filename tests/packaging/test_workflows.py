@@ -90,7 +90,7 @@ def test_updates_are_asked_for_wherever_versions_are_pinned() -> None:
     }
     pinned = {("github-actions", ""), ("github-actions", "examples/ci")}
     pinned |= {("pip", place(path)) for path in ROOT.glob("pyproject.toml")}
-    pinned |= {("pip", place(path)) for path in ROOT.glob("components/*/pyproject.toml")}
+    pinned |= {("pip", place(path)) for path in ROOT.glob("components/**/pyproject.toml")}
     pinned |= {("gomod", place(path)) for path in ROOT.glob("components/**/go.mod")}
 
     assert asked == pinned

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
@@ -78,7 +79,8 @@ LAB_LAYERS = (
 )
 """The same of the lab, which may import all of the library; the library imports nothing of it."""
 
-PURE = tuple(room for layer in LAYERS[:11] for room in layer)
+PURE = tuple(room for layer in LAYERS[: 1 + LAYERS.index(("cli",))] for room in layer)
+"""What is the distribution of the checks, and so starts without what the components need."""
 HEAVY = re.compile(r"(pulumi(_\w+)?|grpc|rich|google)(\.|$)")
 
 LINES = 400
@@ -244,6 +246,21 @@ def test_imports_follow_the_layers() -> None:
             found += [f"{file.name}:{complaint}" for complaint in upward_imports(top, source)]
 
     assert_none(found)
+
+
+def test_the_checks_are_a_distribution_and_the_rest_is_another() -> None:
+    checks, rest = (
+        tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+            "hatch"
+        ]["build"]
+        for folder in (".", "components")
+    )
+    files = {"__init__.py", "__main__.py", "py.typed"}
+
+    assert set(checks["only-include"]) == {
+        f"components/{PACKAGE.name}/{name}" for name in {*PURE, *files}
+    }
+    assert [f"components{name}" for name in rest["exclude"]] == checks["only-include"]
 
 
 def upward_imports_in_the_lab(top: str, source: str) -> list[str]:

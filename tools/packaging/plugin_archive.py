@@ -1,9 +1,9 @@
 """Write the plugin as the archives that Pulumi's engine installs, one for each platform.
 
-    python tools/packaging/plugin_archive.py dist/eks_gpushare-0.1.0-py3-none-any.whl dist-plugin
+    python tools/packaging/plugin_archive.py dist-plugin dist/eks_gpushare*-0.1.0-py3-none-any.whl
 
-Each holds the plugin's folder at its root and the wheel beside it, so that what a program runs is
-the release itself; what the wheel depends on, pip gets. The content is the same for all: the engine
+Each holds the plugin's folder at its root and the wheels beside it, so that what a program runs is
+the release itself; what the wheels depend on, pip gets. The content is the same for all: the engine
 asks for a name that has the platform in it.
 """
 
@@ -19,20 +19,20 @@ FILES = ("PulumiPlugin.yaml", "__main__.py")
 PLATFORMS = ("linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64")
 
 
-def write_archives(wheel: Path, folder: Path) -> list[Path]:
+def write_archives(wheels: list[Path], folder: Path) -> list[Path]:
     """Write the archive of each platform.
 
     Args:
-        wheel: The library's wheel; its name has the version.
+        wheels: Those of the checks and of the components, all of one version.
         folder: Where the archives go; made if it is not there.
 
     Returns:
         The archives.
     """
-    version = wheel.name.split("-")[1]
+    (version,) = {wheel.name.split("-")[1] for wheel in wheels}
     members = {name: (PLUGIN / name).read_bytes() for name in FILES}
-    members["requirements.txt"] = f"./{wheel.name}\n".encode()
-    members[wheel.name] = wheel.read_bytes()
+    members["requirements.txt"] = "".join(f"./{wheel.name}\n" for wheel in wheels).encode()
+    members |= {wheel.name: wheel.read_bytes() for wheel in wheels}
     folder.mkdir(parents=True, exist_ok=True)
     paths = [
         folder / f"pulumi-resource-eks-gpushare-v{version}-{platform}.tar.gz"
@@ -48,5 +48,5 @@ def write_archives(wheel: Path, folder: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    for written in write_archives(Path(sys.argv[1]), Path(sys.argv[2])):
+    for written in write_archives([Path(word) for word in sys.argv[2:]], Path(sys.argv[1])):
         print(written)

@@ -24,6 +24,6 @@ def installed_version() -> str | None:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        return version("eks-gpushare")
+        return version("eks-gpushare-checks")
     except PackageNotFoundError:
         return None
