@@ -6,6 +6,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 ARGS ?=
+SUITES ?=
 # Whole files go to one worker: the tests of a file may share a control plane. For one process: WORKERS=
 WORKERS ?= -n 3 --dist loadfile
 WORKLOAD := tensorflow-cifar10-deployment
@@ -38,7 +39,7 @@ TYPED := $(wildcard components policies/gpushare_policies tests tools benchmarks
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help venv demo test lint docs bench golden coverage format clean
+.PHONY: help venv demo test nightly lint docs bench golden coverage format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +56,10 @@ demo: $(RUNTIME) $(COMPILED) ## Check every stack, draw a MIG layout, preview a 
 
 test: $(DEV) $(COMPILED) $(WHEELS) ## Run the tests; some of them: make test ARGS="tests/unit -k replicas"
 	EKS_GPUSHARE_CATALOG_CACHE=$(VENV)/catalog $(PY) -m pytest $(WORKERS) $(ARGS)
+
+# What takes too long, or needs too much, for every change. Without SUITES all of it, in hours.
+nightly: $(DEV) $(COMPILED) $(WHEELS) ## Run what the nightly workflow runs; some of it: make nightly SUITES="mutants keda"
+	EKS_GPUSHARE_CATALOG_CACHE=$(VENV)/catalog $(PY) tools/nightly/run.py $(SUITES)
 
 lint: $(DEV) $(COMPILED) ## Style, types and house rules
 	$(PY) -m ruff check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from eks_gpushare.cli import main
 from eks_gpushare_lab.binaries import build, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
@@ -45,6 +46,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files anew instead of comparing with them; review the diff",
     )
+    parser.addoption(
+        "--none-skipped",
+        action="store_true",
+        help="a test that skips itself fails: here is all that it needs",
+    )
+    parser.addoption("--may-skip", metavar="REGEX", help="but for reasons that no machine can mend")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail what skips itself where nothing may: a suite that ran nothing proves nothing."""
+    report = yield
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return report
+    if item.config.getoption("--none-skipped"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        allowed = item.config.getoption("--may-skip")
+        if not (allowed and re.search(allowed, reason)):
+            report.outcome = "failed"
+            report.longrepr = f"skipped, and --none-skipped was given: {reason}"
+    return report
 
 
 @pytest.fixture

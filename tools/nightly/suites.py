@@ -1,0 +1,133 @@
+"""The suites that take too long, or need too much, for every change: what they run and need."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+NO_SKIP: Final = "--none-skipped"
+"""The option of pytest by which a test that skips itself fails (tests/conftest.py)."""
+
+
+class Suite(NamedTuple):
+    """Tests that one job of the night runs."""
+
+    name: str
+    holds: str
+    """What is certain after it, and not after `make test`."""
+    paths: tuple[str, ...]
+    """What pytest is given."""
+    switches: tuple[str, ...] = ()
+    """Variables that are set, as `NAME=VALUE`."""
+    programs: tuple[str, ...] = ()
+    """What has to be on PATH."""
+    places: tuple[str, ...] = ()
+    """Variables that the caller sets to a file or folder, which has to be there."""
+    may_skip: str = ""
+    """Reasons, as a regular expression, for which a test of it may skip itself all the same: it is
+    not for this case, platform or user, whatever is installed."""
+
+
+_ENGINE = ("pulumi", "pulumi-language-python")
+_LAB = ("go",)
+
+SUITES: Final = (
+    Suite(
+        "mutants",
+        "every stack with every thing broken is caught, or has a reason; also on the lab",
+        ("tests/mutants", "tests/policies/test_policy_ways.py"),
+        ("EKS_GPUSHARE_TEST_MUTANTS=1",),
+        _LAB,
+    ),
+    Suite(
+        "edges",
+        "no check of inventories says more where less is known, whatever is changed",
+        ("tests/inventory/test_edges_hold.py",),
+        ("EKS_GPUSHARE_TEST_CHANGES=1000",),
+    ),
+    Suite(
+        "karpenter",
+        "Karpenter's own controller launches, drifts, consolidates and buys as the plans say",
+        ("tests/lab/karpenter", "tests/lab/walkthroughs/test_walkthrough_karpenter.py"),
+        ("EKS_GPUSHARE_TEST_KARPENTER=1",),
+        _LAB,
+    ),
+    Suite(
+        "cluster-autoscaler",
+        "Cluster Autoscaler itself adds as many nodes as the shares need, and takes them away",
+        (
+            "tests/lab/cluster_autoscaler",
+            "tests/lab/walkthroughs/test_walkthrough_cluster_autoscaler.py",
+        ),
+        ("EKS_GPUSHARE_TEST_CLUSTER_AUTOSCALER=1", "EKS_GPUSHARE_TEST_SCALING=1"),
+        _LAB,
+    ),
+    Suite(
+        "keda",
+        "KEDA and a Prometheus scale workloads by the use of their shares",
+        (
+            "tests/lab/walkthroughs/test_walkthrough_scaling.py",
+            "tests/lab/walkthroughs/test_walkthrough_omnistrate.py",
+            "tests/unit/test_scaled_object_values.py",
+        ),
+        ("EKS_GPUSHARE_TEST_SCALING=1",),
+        _LAB,
+    ),
+    Suite(
+        "charts",
+        "what the project makes of charts is what `helm template` makes of them",
+        (
+            "tests/lab/test_lab_charts.py",
+            "tests/lab/test_lab_cluster_autoscaler.py",
+            "tests/inventory/test_chart_daemonsets.py",
+            "tests/policies/test_policy_scheduling.py",
+            "tests/unit/test_chart_keys.py",
+            "tests/unit/test_cluster_autoscaler_plan.py",
+            "tests/unit/test_daemonsets_tool.py",
+            "tests/unit/test_given_values.py",
+            "tests/unit/test_gpu_operator_values.py",
+        ),
+        (),
+        ("helm", "go"),
+        ("EKS_GPUSHARE_TEST_CHARTS",),
+        "no cluster-autoscaler on PATH|Cluster Autoscaler has not been built",
+    ),
+    Suite(
+        "engine",
+        "the engine previews, makes, changes and takes away every stack as this project says",
+        ("-m", "engine", "tests/engine"),
+        ("EKS_GPUSHARE_TEST_ENGINE_ALL=1", "EKS_GPUSHARE_TEST_SCALING=1"),
+        (*_ENGINE, "helm", "kubectl", "go"),
+        ("EKS_GPUSHARE_TEST_CHART", "EKS_GPUSHARE_TEST_CHARTS"),
+        "EKS_GPUSHARE_TEST_(LANGUAGES|PULUMI_EKS)|in a cluster that is not the lab's"
+        "|is not for everybody",
+    ),
+    Suite(
+        "pulumi-eks",
+        "what stands in for pulumi-eks registers what pulumi-eks registers",
+        ("tests/engine/test_engine_pulumi_eks.py",),
+        (),
+        _ENGINE,
+        ("EKS_GPUSHARE_TEST_PULUMI_EKS",),
+    ),
+    Suite(
+        "languages",
+        "programs in TypeScript, Go, C#, Java and YAML make what Python makes",
+        (
+            "tests/engine/test_engine_languages.py",
+            "tests/engine/test_engine_languages_preview.py",
+            "tests/engine/test_engine_package_add.py",
+        ),
+        ("EKS_GPUSHARE_TEST_LANGUAGES=1",),
+        (*_ENGINE, "node", "npm", "go", "java", "mvn", "dotnet"),
+        (),
+        "is not for everybody",
+    ),
+    Suite(
+        "sarif",
+        "reports are SARIF by the schema of OASIS",
+        ("tests/reports",),
+        (),
+        (),
+        ("EKS_GPUSHARE_TEST_SARIF_SCHEMA",),
+    ),
+)
