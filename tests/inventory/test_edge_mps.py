@@ -8,7 +8,8 @@ import pytest
 from inventory_of import GPU, PRESENT, codes, nodes, operator, plugin, pods, problems, said
 
 from eks_gpushare.inventory.edges import mps as mps_edge
-from eks_gpushare.inventory.edges.mps import user_of
+from eks_gpushare.inventory.edges.mps import users_of
+from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
@@ -130,34 +131,67 @@ def test_mig_devices_that_nobody_hands_out_are_no_devices_of_mps() -> None:
     )
 
 
+ASKS = {"resources": {"limits": {GPU: 1}}, "image": "app:1"}
+
+
+def runs_as(user: Any = None, **more: Any) -> dict[str, Any]:
+    return {**ASKS, "securityContext": {} if user is None else {"runAsUser": user}, **more}
+
+
 @pytest.mark.parametrize(
-    ("spec", "user"),
+    ("spec", "users"),
     [
-        ({"containers": [{}], "securityContext": {"runAsUser": 5}}, 5),
-        ({"containers": [{"securityContext": {"runAsUser": 7}}]}, 7),
-        ({"containers": [{"securityContext": {"runAsUser": 7}}, {}]}, None),
+        ({"containers": [runs_as()], "securityContext": {"runAsUser": 5}}, ["5"]),
+        ({"containers": [runs_as(7)]}, ["7"]),
+        ({"containers": [runs_as(7), runs_as()]}, ["7", "0"]),
+        ({"containers": [runs_as(7), {"securityContext": {"runAsUser": 8}}]}, ["7"]),
+        ({"containers": [runs_as(5), runs_as()], "securityContext": {"runAsUser": 5}}, ["5", "5"]),
         (
             {
-                "containers": [{"securityContext": {"runAsUser": 5}}, {}],
+                "containers": [runs_as()],
+                "initContainers": [runs_as(0)],
                 "securityContext": {"runAsUser": 5},
             },
-            5,
+            ["5"],
         ),
-        (
-            {
-                "containers": [{}],
-                "initContainers": [{"securityContext": {"runAsUser": 0}}],
-                "securityContext": {"runAsUser": 5},
-            },
-            5,
-        ),
+        ({"containers": [runs_as()], "securityContext": {"runAsNonRoot": True}}, ["app:1"]),
+        ({"containers": [runs_as()], "securityContext": {"runAsNonRoot": False}}, ["0"]),
+        ({"containers": [runs_as(UNKNOWN)]}, None),
+        ({"containers": [runs_as(image=UNKNOWN)]}, None),
         ({"containers": []}, None),
         ({"containers": [{}]}, None),
         ({}, None),
     ],
 )
-def test_the_user_of_a_pod_is_that_of_all_its_containers(spec: Any, user: int | None) -> None:
-    assert user_of(spec) == user
+def test_the_users_of_a_pod_are_those_of_what_asks_for_gpus(
+    spec: Any, users: list[str] | None
+) -> None:
+    workload = pods(spec=spec)
+    assert isinstance(workload, Workload)
+
+    assert users_of(workload) == users
+
+
+def test_who_sets_no_user_is_taken_for_root() -> None:
+    """As the lab takes it: images are root's unless they say otherwise."""
+    unset = pods({GPU: 1}, name="b")
+
+    assert codes(POOL, DAEMON, as_user(0), unset) == []
+    assert codes(POOL, DAEMON, unset, pods({GPU: 1}, name="c")) == []
+    (found,) = problems(POOL, DAEMON, as_user(1000), unset)
+    assert found.message == (
+        "The Deployment b runs as user 0 and the Deployment app as 1000; both share GPUs by MPS on the "
+        "node group gpu, where one of the two is served at a time. Where no runAsUser is set, the "
+        "image decides; root is assumed."
+    )
+
+
+def test_containers_of_two_users_are_told_of() -> None:
+    spec = {"containers": [runs_as(7, name="a"), runs_as(8, name="b")]}
+    (found,) = problems(POOL, DAEMON, pods(spec=spec))
+
+    assert found.rule.id == "GPU1170"
+    assert "run as user 7 and user 8; they share GPUs by MPS" in found.message
 
 
 def test_each_declaration_is_told_of_once() -> None:

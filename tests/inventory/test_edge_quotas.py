@@ -10,7 +10,6 @@ from inventory_of import GPU, PRESENT, codes, nodes, operator, plugin, problems,
 from eks_gpushare.inventory.edges import quotas
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.vcpus import vcpus_at_most
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
@@ -101,22 +100,6 @@ def test_what_is_not_known_is_said() -> None:
 def test_without_pools_files_say_nothing_of_quotas() -> None:
     assert codes(quota({SHARED: 4}), complete=False) == []
     assert [each.rule.id for each in problems(quota({SHARED: 4}))] == ["GPU1150"]
-
-
-def test_vcpus_are_counted_by_the_quota_of_ec2() -> None:
-    g5, p4 = pool(3), nodes("p4d.24xlarge", name="p", most=2)
-    small = nodes("m5.large", "m5.xlarge", name="system", most=4)
-    unlimited = nodes(name="more", provisioner="karpenter")
-    found, unknown = vcpus_at_most(Inventory((g5, p4, small, unlimited)))
-
-    assert {code: taken.vcpus for code, taken in found.items()} == {
-        "L-DB2E81BA": 12,
-        "L-417A185B": 192,
-        "L-1216C47A": 16,
-    }
-    assert unknown == (unlimited,)
-    spot, _ = vcpus_at_most(Inventory((g5,)), {"the node group gpu": "spot"})
-    assert list(spot) == ["L-3819A6DF"]
 
 
 QUEUE = "ClusterQueue"

@@ -99,10 +99,11 @@ CASES: dict[str, tuple[list[str], tuple[Item, ...]]] = {
         [f"GPU1110: {LABELS}"],
         (HIDDEN, as_user(1, "a"), as_user(1, "b")),
     ),
-    "labels, and a user that images decide": (
-        [f"GPU1110: {LABELS}"],
+    "labels, and a user that images decide, who is taken for root": (
+        [f"GPU1110: {LABELS}", f"GPU1170: {LABELS}"],
         (HIDDEN, as_user(1, "a"), POD, as_user(UNKNOWN, "c")),
     ),
+    "labels, and root twice": ([f"GPU1110: {LABELS}"], (HIDDEN, as_user(0, "a"), POD)),
     "labels, and an overlay of Karpenter": (
         [f"GPU1140: {LABELS}"],
         (nodes(labels=UNKNOWN, provisioner="karpenter"), overlay({GPU: 4})),

@@ -124,7 +124,10 @@ RIGHT: list[dict[str, Any]] = [
     required({"key": "team", "operator": "Exists"}),
     merged(CLASS, spec__amiSelectorTerms=[{"alias": "bottlerocket@v1.57.0"}]),
     merged(CLASS, spec__amiSelectorTerms=[{"id": "ami-0123456789"}], spec__amiFamily="AL2023"),
-    merged(CLASS, spec__amiSelectorTerms=[{"tags": {"release": "7"}}], spec__amiFamily="AL2023"),
+    merged(CLASS, spec__amiSelectorTerms=[{"id": "ami-7c1f29d64e6a8d1b0"}], spec__amiFamily="AL2023"),
+    merged(POOL, spec__template__spec__startupTaints=[
+        {"key": "nvidia.com/gpu", "effect": "NoExecute"}
+    ]),
     merged(CLASS, spec__amiSelectorTerms=[{"alias": "windows2022@latest"}]),
     merged(CLASS, spec__kubelet={"maxPods": 110}, spec__userData="#!/bin/sh\n"),
     merged(OVERLAY, spec__capacity=..., spec__price="1.5"),
@@ -187,10 +190,16 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2023@latest"}])),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "bottlerocket@latest"}])),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"name": "amazon-eks-node-al2023-*"}])),
+    ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[
+        {"ssmParameter": "/aws/service/bottlerocket/aws-k8s-1.35-nvidia/x86_64/latest/image_id"}
+    ], spec__amiFamily="Bottlerocket")),
+    ("GPU1056", merged(
+        CLASS, spec__amiSelectorTerms=[{"tags": {"release": "7"}}], spec__amiFamily="AL2023"
+    )),
     ("GPU1057", merged(POOL, spec__limits={"nodes": 2})),
     ("GPU1057", merged(POOL, spec__limits={"gpu": 2})),
     ("GPU1058", merged(POOL, spec__template__spec__startupTaints=[
-        {"key": "nvidia.com/gpu", "effect": "NoExecute"}
+        {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
     ])),
     ("GPU1059", merged(POOL, spec__template__spec__nodeClassRef={
         "group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"

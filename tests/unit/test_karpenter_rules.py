@@ -247,7 +247,7 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         "Balanced evicts pods to put them on fewer or cheaper nodes.",
     ),
     (
-        own(startupTaints=[{"key": "nvidia.com/gpu", "effect": "NoExecute"}]),
+        own(startupTaints=[{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]),
         "GPU752",
         f"{GPU}.karpenter.startupTaints[0]",
         "nvidia.com/gpu is a taint of the pool too, which stays: pods would wait for ever.",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.config.autoscaling import KarpenterPool
 from eks_gpushare.config.taints import AGENT_TAINTS
 from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.karpenter_pools import stays
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.names import key_fault, value_fault
 from eks_gpushare.rules.registry import Scope, check
@@ -136,12 +137,12 @@ def static_pools(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
 def startup_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     own = pool.karpenter if pool.provisioner == "karpenter" else None
     seen: set[tuple[str, str]] = set()
-    staying = {taint.key for taint in pool.taints}
+    staying = {(taint.key, taint.effect) for taint in pool.taints}
     for index, taint in enumerate(own.startup_taints if own else ()):
         at = ("pools", name, "karpenter", "startupTaints", index)
         if fault := key_fault(taint.key) or value_fault(taint.value):
             yield STARTUP_TAINT.finding(at, fault, "Correct the taint.")
-        elif taint.key in staying:
+        elif stays((taint.key, taint.effect), staying):
             yield STARTUP_TAINT.finding(
                 at,
                 f"{taint.key} is a taint of the pool too, which stays: pods would wait for ever.",

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.karpenter_pools import NODES, OF_EVERY_NODE, is_idle_limit
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.karpenter.limits import promised_by_type
-from eks_gpushare.sharing.scaling import NODES, most_by_type, static_nodes
+from eks_gpushare.sharing.scaling import most_by_type, static_nodes
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ COUNTED_BY_LARGEST = Rule(
     _LIMITS,
 )
 
-_OF_EVERY_NODE = ("cpu", "memory", "ephemeral-storage", "pods", "vpc.amazonaws.com/pod-eni")
 _KARPENTERS_PART = Fraction("0.925")
 """Of a type's memory: what Karpenter takes for there, by its vmMemoryOverheadPercent."""
 _MIB = Fraction(2**20)
@@ -75,7 +75,7 @@ def limits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     plan = planned(ctx, name, pool)
     nodes = promised_by_type(plan) if plan else None
     for resource, given in own.limits.items():
-        shares = resource not in _OF_EVERY_NODE
+        shares = resource not in OF_EVERY_NODE
         limit = _read(given, whole=shares or resource == "pods")
         if isinstance(limit, str):
             fix = "Write a number such as 40, or 256Gi of memory."
@@ -84,7 +84,7 @@ def limits(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             yield from _static((*at, resource), resource, limit, static_nodes(pool))
         elif nodes is None:
             continue
-        elif resource == NODES or (shares and not _is_had(pool, resource, nodes)):
+        elif is_idle_limit(resource, _had(pool, nodes), static=False):
             yield IDLE_LIMIT.finding((*at, resource), *_idle(resource, nodes))
         else:
             has = _by_type(ctx, resource, nodes)
@@ -113,8 +113,10 @@ def _read(given: int | str, *, whole: bool) -> Fraction | str:
     return found
 
 
-def _is_had(pool: Pool, resource: str, nodes: Mapping[str, Mapping[str, int]]) -> bool:
-    return (pool.efa and resource == EFA) or any(node.get(resource) for node in nodes.values())
+def _had(pool: Pool, nodes: Mapping[str, Mapping[str, int]]) -> set[str]:
+    """What nodes have besides what every node has."""
+    shares = {name for node in nodes.values() for name, count in node.items() if count}
+    return shares | {EFA} if pool.efa else shares
 
 
 def _idle(resource: str, nodes: Mapping[str, Mapping[str, int]]) -> tuple[str, str]:
@@ -123,7 +125,7 @@ def _idle(resource: str, nodes: Mapping[str, Mapping[str, int]]) -> tuple[str, s
     if resource == NODES:
         message = "Karpenter counts the nodes of static pools only: this one is not limited by it."
         return message, "Use nodes: {max: ...} of the pool, which becomes a limit of its shares."
-    meant = similar(resource, [*had, *_OF_EVERY_NODE])
+    meant = similar(resource, [*had, *OF_EVERY_NODE])
     message = f"No node of this pool has {resource}: they advertise {', '.join(had)}."
     return message, f"Write {meant or had[0]}, in which pods and Karpenter count here."
 

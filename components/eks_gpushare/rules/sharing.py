@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog import memory_text, mps_client_limit
+from eks_gpushare.catalog import memory_text
 from eks_gpushare.catalog.versions import device_plugin_source
 from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
 from eks_gpushare.facts.index import mps as mps_facts
 from eks_gpushare.facts.index import sharing as sharing_facts
+from eks_gpushare.facts.mps import most_clients
+from eks_gpushare.facts.replicas import ADVISED_SLICES, are_many_slices
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.nodes import SYSTEM_PODS, allocatable
@@ -71,7 +73,6 @@ TOLERATION_NEEDED = Rule(
 MPS_ONE_USER = mps_facts.ONE_USER.rule("GPU280")
 
 FEWEST_REPLICAS = 2
-_ADVISED_REPLICAS = 8
 _CPU_PER_SHARE = 1000
 _MIB_PER_SHARE = 1024
 
@@ -103,13 +104,14 @@ def _replica_counts(name: str, pool: Pool) -> Iterator[tuple[FieldPath, int]]:
 def mps_clients(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if not isinstance(pool.sharing, Mps):
         return
-    limits = {t.name: (mps_client_limit(gpu), gpu) for t, gpu in ctx.gpu_types(pool)}
+    wanted = pool.sharing.replicas
+    limits = {t.name: (most_clients(gpu, wanted), gpu) for t, gpu in ctx.gpu_types(pool)}
     for instance_type, (limit, gpu) in limits.items():
-        if pool.sharing.replicas > limit:
+        if limit is not None:
             major, minor = gpu.compute_capability
             yield MPS_LIMIT.finding(
                 _sharing(name, "replicas"),
-                f"{pool.sharing.replicas} is more than the {limit} MPS clients of the "
+                f"{wanted} is more than the {limit} MPS clients of the "
                 f"{gpu.model} in {instance_type} (compute capability {major}.{minor}).",
                 f"Set {limit} or fewer, or mode: timeSlicing.",
             )
@@ -215,13 +217,16 @@ def _shares(ctx: Context, pool: Pool, instance_type: InstanceType) -> tuple[Shar
 
 @check(Scope.POOL, MANY_REPLICAS)
 def advised_replicas(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    sharing = pool.sharing
-    if isinstance(sharing, TimeSlicing) and sharing.replicas > _ADVISED_REPLICAS:
-        yield MANY_REPLICAS.finding(
-            _sharing(name, "replicas"),
-            f"{sharing.replicas} pods take turns on a GPU; AWS advises 2 to {_ADVISED_REPLICAS}.",
-            "Keep it where pods are mostly idle.",
-        )
+    if isinstance(pool.sharing, Mps):
+        return
+    for at, count in _replica_counts(name, pool):
+        if are_many_slices(count):
+            what = "a MIG device" if isinstance(pool.sharing, Mig) else "a GPU"
+            yield MANY_REPLICAS.finding(
+                at,
+                f"{count} pods take turns on {what}; AWS advises 2 to {ADVISED_SLICES}.",
+                "Keep it where pods are mostly idle.",
+            )
 
 
 @check(Scope.POOL, TOO_FEW_PODS, THIN_SHARES)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog import bucket
 from eks_gpushare.config.network import ExistingNetwork
 from eks_gpushare.facts.index import quotas as quotas_facts
+from eks_gpushare.facts.vcpus import Group, demands
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.nodes import sizes
@@ -82,29 +81,23 @@ def any_subnet(ctx: Context) -> Iterator[Finding]:
 
 @check(Scope.ENVIRONMENT, VCPU_DEMAND)
 def vcpu_demand(ctx: Context) -> Iterator[Finding]:
-    demand: dict[tuple[str, str], list[tuple[str, int]]] = {}
-    for name, pool in ctx.environment.pools.items():
-        if pool.provisioner == "existing":
-            continue
-        needs: dict[tuple[str, str], list[int]] = {}
-        for (found, _), way in product(ctx.gpu_types(pool), pool.bought_as):
-            quota = bucket(found, way)
-            if quota is not None:
-                key = (quota.code, quota.name)
-                vcpus = found.vcpus * _most_nodes(ctx, name, pool, found.name)
-                needs.setdefault(key, []).append(vcpus)
-        for key, of_types in needs.items():
-            demand.setdefault(key, []).append((name, max(of_types)))
-    for (code, title), parts in demand.items():
-        total = sum(vcpus for _, vcpus in parts)
-        listed = ", ".join(f"{name} {vcpus}" for name, vcpus in parts)
+    for code, demand in demands(_groups(ctx)).items():
+        listed = ", ".join(f"{name} {vcpus}" for name, vcpus in demand.parts)
         yield VCPU_DEMAND.finding(
             ("pools",),
-            f'At their largest the pools take {total} vCPUs of the quota "{title}" ({code}): '
-            f"{listed}.",
+            f'At their largest the pools take {demand.vcpus} vCPUs of the quota "{demand.name}" '
+            f"({code}): {listed}.",
             f"Compare with: aws service-quotas get-service-quota --service-code ec2 "
             f"--quota-code {code}.",
         )
+
+
+def _groups(ctx: Context) -> Iterator[Group[str]]:
+    for name, pool in ctx.environment.pools.items():
+        if pool.provisioner != "existing":
+            types = [found for found, _ in ctx.gpu_types(pool)]
+            nodes = {found.name: _most_nodes(ctx, name, pool, found.name) for found in types}
+            yield Group(name, nodes, types, pool.bought_as)
 
 
 def _most_nodes(ctx: Context, name: str, pool: Pool, instance_type: str) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.image import reference_fault
 from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.facts.images import moving_tag
 from eks_gpushare.facts.index import sharing as sharing_facts
 from eks_gpushare.facts.index import workloads as workloads_facts
 from eks_gpushare.findings.rule import Rule
@@ -190,10 +191,9 @@ def _image(at: FieldPath, image: str) -> Iterator[Finding]:
         message = f'"{image}" is no image: {fault}.'
         yield BAD_IMAGE.finding(at, message, "Write it like registry.example/team/model:1.2.")
         return
-    named, _, digest = image.partition("@")
-    tag = named.rpartition(":")[2] if ":" in named.rpartition("/")[2] else ""
-    if not digest and tag in {"", "latest"}:
-        given = "has no tag, which is latest" if not tag else "is pulled by latest"
+    tag = moving_tag(image)
+    if tag is not None:
+        given = f"is pulled by {tag}" if tag else "has no tag, which is latest"
         yield FLOATING_IMAGE.finding(
             at, f"{image} {given}.", "Name a version, or better the digest: @sha256:..."
         )

@@ -8,15 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.facts.karpenter_pools import NODES
 from eks_gpushare.sharing.nodes import Sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eks_gpushare.config.pools import Pool
-
-NODES = "nodes"
-"""The limit of a static pool: Karpenter counts nodes for those alone."""
 
 
 class Range(NamedTuple):

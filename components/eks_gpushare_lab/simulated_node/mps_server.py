@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from eks_gpushare.facts.mps import some_wait, user_of
 from eks_gpushare_lab.simulated_node.admission import requests
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ CLIENT = "lab.eks-gpushare/mps-client"
 """Annotation of a pod that the MPS server of its node serves: the user."""
 WAITS = "lab.eks-gpushare/mps-waits"
 """Annotation of a pod that waits for the server: why."""
-
-_ROOT = "0"
 
 
 class Turn(NamedTuple):
@@ -69,13 +68,13 @@ class MpsServer:
 
     def _turn(self, pod: Object) -> Turn:
         users = users_of(pod)
-        if len(users) > 1:
+        if some_wait(users):
             names = " and ".join(map(user_text, users))
             why = f"the containers run as {names}, and the MPS server of the node serves one user"
             return Turn(pod, users[0], why)
         (user,) = users
         served = next(iter(self._clients.values()), user)
-        if user != served:
+        if some_wait((user, served)):
             return Turn(
                 pod,
                 user,
@@ -126,10 +125,8 @@ def annotation(pod: Object, name: str) -> str:
 
 
 def _user(pod: Object, container: Object) -> str:
-    number = _setting(pod, container, "runAsUser")
-    if number is not None:
-        return str(number)
-    return str(container.get("image", "")) if _setting(pod, container, "runAsNonRoot") else _ROOT
+    number, non_root = (_setting(pod, container, key) for key in ("runAsUser", "runAsNonRoot"))
+    return user_of(number, str(container.get("image", "")), non_root=bool(non_root))
 
 
 def _setting(pod: Object, container: Object, key: str) -> Any:

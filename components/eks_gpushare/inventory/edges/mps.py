@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
-from eks_gpushare.catalog.gpus import mps_client_limit
 from eks_gpushare.facts.index import mps as mps_facts
+from eks_gpushare.facts.mps import most_clients, some_wait, user_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.requests import asks_for_none, gpu_workloads, requests_of
 from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items
+from eks_gpushare.inventory.values import at, has_unknown, items
 from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ NO_DAEMON = mps_facts.NO_DAEMON.rule("GPU1171")
 NOT_ON_MIG = mps_facts.NOT_ON_MIG.rule("GPU1172")
 TOO_MANY_CLIENTS = mps_facts.CLIENTS.rule("GPU1173")
 SHARED_MEMORY = mps_facts.SHARED_MEMORY.rule("GPU1174")
+_GUESSED = " Where no runAsUser is set, the image decides; root is assumed."
 _SHM = "/dev/shm"  # noqa: S108  (a place in a container)
 
 
@@ -64,9 +65,8 @@ def _node(offer: Offer, inventory: Inventory, discovers: bool) -> Iterator[Probl
             "Share them by timeSlicing, or leave the GPUs whole.",
         )
     gpu = offer.kind.type.gpu if offer.kind.type else None
-    limit = None if gpu is None else mps_client_limit(gpu)
     most = max(config.replicas.values(), default=0)
-    if gpu is not None and limit is not None and most > limit:
+    if gpu is not None and (limit := most_clients(gpu, most)) is not None:
         yield Problem(
             TOO_MANY_CLIENTS,
             nodes.source,
@@ -112,34 +112,67 @@ def pods_with_mps(inventory: Inventory) -> Iterator[Judgement]:
 
 
 def _users(here: Sequence[tuple[Workload, Offer]]) -> Iterator[Problem]:
-    first: tuple[Workload, Any] | None = None
+    first: tuple[Workload, str] | None = None
     for workload, offer in here:
-        user = user_of(workload.spec)
-        if user is None or user is UNKNOWN:
+        users = users_of(workload)
+        if users is None:
             continue
-        if first is None:
-            first = (workload, user)
-        elif user != first[1]:
-            yield Problem(
-                SEVERAL_USERS,
-                workload.source,
-                (*workload.spec_path, "securityContext", "runAsUser"),
-                f"{at_start(workload.source.name)} runs as user {user} and {first[0].source.name} "
-                f"as {first[1]}; both share GPUs by MPS on {offer.kind.nodes.source.name}, where "
-                "one of the two is served at a time.",
-                "Let both run as the same user, or give each its own pool.",
+        first = first or (workload, users[0])
+        if not some_wait([first[1], *users]):
+            continue
+        title, where = at_start(workload.source.name), offer.kind.nodes.source.name
+        if some_wait(users):
+            said = f"The containers of {workload.source.name} run as {_listed(users)}"
+        else:
+            said = f"{title} runs as {_user(users[0])} and {first[0].source.name} as "
+            said += _user(first[1]).removeprefix("user ")
+        unset = "" if _is_set(workload) and _is_set(first[0]) else _GUESSED
+        yield Problem(
+            SEVERAL_USERS,
+            workload.source,
+            (*workload.spec_path, "securityContext", "runAsUser"),
+            f"{said}; {'they' if some_wait(users) else 'both'} share GPUs by MPS on {where}, where "
+            f"one of the two is served at a time.{unset}",
+            "Let both run as the same user, or give each its own pool.",
+        )
+
+
+def _user(user: str) -> str:
+    return f"user {user}" if user.isdecimal() else f"the user of {user}"
+
+
+def _listed(users: Sequence[str]) -> str:
+    return " and ".join(_user(user) for user in dict.fromkeys(users))
+
+
+def users_of(workload: Workload) -> list[str] | None:
+    """The users of the containers that ask for GPUs; None where one is not known, or none asks."""
+    found = list(_settings(workload))
+    if not found or any(has_unknown(each) for each in found):
+        return None
+    return [user_of(user, str(image), non_root=non_root is True) for user, non_root, image in found]
+
+
+def _is_set(workload: Workload) -> bool:
+    return all(user is not None for user, _, _ in _settings(workload))
+
+
+def _settings(workload: Workload) -> Iterator[tuple[Any, Any, Any]]:
+    """`runAsUser`, `runAsNonRoot` and image of each container that asks for GPUs."""
+    asking = {each.container for each in requests_of(workload) if not asks_for_none(each)}
+    for where, container in containers(workload.spec):
+        if where[0] == "containers" and str(at(container, "name") or where[-1]) in asking:
+            yield (
+                _setting(workload.spec, container, "runAsUser"),
+                _setting(workload.spec, container, "runAsNonRoot"),
+                at(container, "image") or "",
             )
 
 
-def user_of(spec: Any) -> Any:
-    """The user ID that pods run as; None where their images decide, or containers differ."""
-    of_pod = at(spec, "securityContext", "runAsUser")
-    found = [
-        of_pod if (own := at(container, "securityContext", "runAsUser")) is None else own
-        for where, container in containers(spec)
-        if where[0] == "containers"
-    ]
-    return found[0] if found and all(each == found[0] for each in found) else None
+def _setting(spec: Any, container: Any, key: str) -> Any:
+    """Of a security context, what the container says or else the pod."""
+    own = at(container, "securityContext", key)
+    return at(spec, "securityContext", key) if own is None else own
 
 
 def _memory(workload: Workload, offer: Offer) -> Iterator[Problem]:

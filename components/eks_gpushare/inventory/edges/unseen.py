@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
+from eks_gpushare.facts.mps import some_wait
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import KEY_MISSING
@@ -16,7 +17,7 @@ from eks_gpushare.inventory.edges.daemonsets import KEPT_OUT
 from eks_gpushare.inventory.edges.engines import TWO_ENGINES, TWO_PLUGINS
 from eks_gpushare.inventory.edges.landing import NOT_ADVERTISED
 from eks_gpushare.inventory.edges.mig import CANNOT
-from eks_gpushare.inventory.edges.mps import SEVERAL_USERS, TOO_MANY_CLIENTS, user_of
+from eks_gpushare.inventory.edges.mps import SEVERAL_USERS, TOO_MANY_CLIENTS, users_of
 from eks_gpushare.inventory.edges.promises import PROMISE_DIFFERS
 from eks_gpushare.inventory.edges.quotas import ABOVE_CAPACITY, QUOTA_NAME
 from eks_gpushare.inventory.edges.tenants import ISOLATED, ISOLATION_LABEL, SHARED_BY_TENANTS
@@ -80,8 +81,7 @@ def _needed(inventory: Inventory, cluster: str) -> Iterator[Rule]:
     spaces = inventory.of(Namespace, cluster)
     if len(workloads) > 1 and any(at(each.labels, ISOLATION_LABEL) == ISOLATED for each in spaces):
         yield SHARED_BY_TENANTS
-    users = [user for each in workloads if (user := user_of(each.spec)) not in (None, UNKNOWN)]
-    if any(user != users[0] for user in users):
+    if some_wait(user for each in workloads for user in users_of(each) or ()):
         yield SEVERAL_USERS
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.facts.images import Moving, moving_term
 from eks_gpushare.facts.index import karpenter as karpenter_facts
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.plain import items
+from eks_gpushare.lint.plain import items, mapping
 from eks_gpushare.lint.rules.eksctl import AMAZON_LINUX_2
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
 
@@ -29,34 +31,29 @@ _RELEASE = {
 }
 
 
+_MOVING = {
+    Moving.NAME: "{} matches every image that will ever have such a name.",
+    Moving.PARAMETER: "The parameter names whatever AWS recommends at that time.",
+    Moving.TAGS: "Tags match every image that will ever have them, and the newest is taken.",
+}
+_ONE_IMAGE = "Name one image, by its id, by its whole name or by an alias with a release."
+
+
 def image_rules(source: Source, spec: Any) -> Iterator[Judgement]:
     """What is wrong with the images that an EC2NodeClass selects."""
     terms = at(spec, "amiSelectorTerms")
     for index, term in enumerate(items(terms)):
         place = ("spec", "amiSelectorTerms", index)
-        alias = at(term, "alias")
-        if UNKNOWN in (term, alias):
+        alias, given = at(term, "alias"), mapping(term)
+        if term is UNKNOWN or UNKNOWN in given.values():
             yield NotSeen(FLOATING_IMAGE, source, "the alias of its image, which is filled in")
         elif isinstance(alias, str):
             yield from _alias(source, (*place, "alias"), alias)
-        elif isinstance(at(term, "name"), str) and set("*?") & set(at(term, "name")):
-            yield Problem(
-                FLOATING_IMAGE,
-                source,
-                (*place, "name"),
-                f"{at(term, 'name')} matches every image that will ever have such a name.",
-                "Name one image, by its id, by its whole name or by an alias with a release.",
-            )
-        elif isinstance(at(term, "ssmParameter"), str) and "recommended" in at(
-            term, "ssmParameter"
-        ):
-            yield Problem(
-                FLOATING_IMAGE,
-                source,
-                (*place, "ssmParameter"),
-                "The parameter names whatever AWS recommends at that time.",
-                "Name one image, by its id, or by an alias with a release.",
-            )
+        elif given and (moving := moving_term(given)):
+            message = _MOVING[moving].format(at(term, moving))
+            # Whoever sets the tags may set them on one image only.
+            worth: Severity | None = "warning" if moving is Moving.TAGS else None
+            yield Problem(FLOATING_IMAGE, source, (*place, moving), message, _ONE_IMAGE, worth)
 
 
 def _alias(source: Source, place: tuple[str | int, ...], alias: str) -> Iterator[Judgement]:
@@ -80,7 +77,7 @@ def _alias(source: Source, place: tuple[str | int, ...], alias: str) -> Iterator
         )
     elif family.startswith("windows"):
         return  # EKS has no GPUs for Windows
-    elif release == "latest":
+    elif moving_term({"alias": alias}):
         example = _RELEASE.get(family.lower(), (None, "v20261114"))[1]
         yield Problem(
             FLOATING_IMAGE,

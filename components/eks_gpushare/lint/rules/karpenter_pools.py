@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.karpenter_pools import (
+    NODES,
+    has_limit,
+    is_idle_limit,
+    stays,
+)
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
@@ -43,7 +49,6 @@ INPUT_LABELS: Final = (
 _RESOURCE_LIKE = ("nvidia.com/gpu", "nvidia.com/gpu.shared")
 _CHOOSING = ("karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-")
 _TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
-_LIMITED = ("cpu", "memory", "ephemeral-storage", "pods", "nodes")
 _INSTEAD = (
     "Require karpenter.k8s.aws/instance-gpu-manufacturer In [nvidia], or name types by "
     "node.kubernetes.io/instance-type."
@@ -161,8 +166,11 @@ def _limits(source: Source, spec: Any) -> Iterator[Judgement]:
     if isinstance(inner, dict):
         place = (*place, "resources")
         limits = inner
+    static = at(spec, "replicas") is not None
     for resource in mapping(limits):
-        if resource == "nodes" and at(spec, "replicas") is None:
+        if resource == "resources" or not is_idle_limit(resource, static=static):
+            continue
+        if resource == NODES:
             yield Problem(
                 IDLE_LIMIT,
                 source,
@@ -171,26 +179,22 @@ def _limits(source: Source, spec: Any) -> Iterator[Judgement]:
                 "replicas.",
                 "Limit what every node has, such as cpu, or the shares that an overlay names.",
             )
-        elif "/" not in resource and resource not in _LIMITED and not _huge(resource):
+        else:
             fix = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu"}.get(resource.lower())
             yield Problem(
                 IDLE_LIMIT,
                 source,
                 (*place, resource),
                 f"{resource} is no resource of a node, so it limits nothing.",
-                f"Write {fix}." if fix else f"Limit {', '.join(_LIMITED[:2])} or nvidia.com/gpu.",
+                f"Write {fix}." if fix else "Limit cpu, memory or nvidia.com/gpu.",
             )
 
 
-def _huge(resource: str) -> bool:
-    return resource.startswith("hugepages-") or resource == "resources"
-
-
 def _startup_taints(source: Source, spec: Any, template: FieldPath) -> Iterator[Judgement]:
-    staying = {at(each, "key") for each in items(at(spec, *template, "taints"))} - {UNKNOWN, None}
-    for index, each in enumerate(items(at(spec, *template, "startupTaints"))):
-        key = at(each, "key")
-        if key in staying:
+    staying = [_pair(taint) for taint in items(at(spec, *template, "taints"))]
+    for index, taint in enumerate(items(at(spec, *template, "startupTaints"))):
+        key, effect = _pair(taint)
+        if UNKNOWN not in (key, effect) and key is not None and stays((key, effect), staying):
             yield Problem(
                 STARTUP_TAINT,
                 source,
@@ -200,9 +204,14 @@ def _startup_taints(source: Source, spec: Any, template: FieldPath) -> Iterator[
             )
 
 
+def _pair(taint: Any) -> tuple[Any, Any]:
+    return at(taint, "key"), at(taint, "effect")
+
+
 def gpu_pool_rules(source: Source, spec: Any) -> Iterator[Judgement]:
     """What is wrong with a NodePool of types that all have GPUs."""
-    if at(spec, "replicas") is None and not at(spec, "limits"):
+    limits = at(spec, "limits")
+    if at(spec, "replicas") is None and limits is not UNKNOWN and not has_limit(_values(limits)):
         message = "Nothing limits how many GPU nodes Karpenter launches for this pool."
         fix = "Add limits, such as nvidia.com/gpu or cpu."
         yield Problem(NO_LIMIT, source, ("spec",), message, fix)
@@ -217,6 +226,10 @@ def gpu_pool_rules(source: Source, spec: Any) -> Iterator[Judgement]:
             f"With {policy} Karpenter moves running pods from one GPU node to another.",
             "Write WhenEmpty, or give budgets.",
         )
+
+
+def _values(limits: Any) -> list[Any]:
+    return list(mapping(limits).values())
 
 
 def _auto_mode(source: Source, spec: Any) -> Iterator[Judgement]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity
 
+from eks_gpushare.facts.images import Moving, moving_term
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.objects import Kind
@@ -58,18 +59,13 @@ def _of_term(term: Mapping[str, Any]) -> Any:
     """What of a term leaves the image open; nothing where it is one image."""
     if any(value is UNKNOWN for value in term.values()):
         return UNKNOWN
-    if term.get("id"):
+    moving = moving_term(term)
+    if moving is None:
         return ""
-    alias, parameter, name = (term.get(key) for key in ("alias", "ssmParameter", "name"))
-    if alias:
-        version = str(alias).partition("@")[2]
-        return "" if version not in ("", "latest") else f"the alias {alias}"
-    if parameter:
-        moving = "recommended" in str(parameter) or "latest" in str(parameter)
-        return f"the parameter {parameter}" if moving else ""
-    if name:
-        return f"the name {name}" if set(str(name)) & {"*", "?"} else ""
-    return "images chosen by tags alone"
+    if moving is Moving.TAGS:
+        return "images chosen by tags alone"
+    what = "parameter" if moving is Moving.PARAMETER else moving
+    return f"the {what} {term[moving]}"
 
 
 def _moving(subject: Subject, what: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pulumi_policy import PolicyComplianceFramework, Severity
 
+from eks_gpushare.facts.karpenter_pools import has_limit
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
 from gpushare_policies.reading.objects import Kind
@@ -34,7 +35,8 @@ def _limits(subject: Subject) -> Iterator[str | Unjudged]:
     if limits is UNKNOWN:
         yield Unjudged("limits")
         return
-    if (limits is None and subject.object.patch) or _has_one(limits):
+    values = [value for _, value in pairs(limits)]
+    if (limits is None and subject.object.patch) or has_limit(values):
         return
     if replicas is UNKNOWN:
         yield Unjudged("replicas")
@@ -44,10 +46,6 @@ def _limits(subject: Subject) -> Iterator[str | Unjudged]:
         f"Karpenter makes nodes for every pod that somebody asks for, at any cost. "
         f"{_LIMITED.of(subject.args.urn)}"
     )
-
-
-def _has_one(limits: Any) -> bool:
-    return any(value not in (None, "") for _, value in pairs(limits))
 
 
 NODE_POOL_LIMITS = Rule(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity, StackValidationArgs
 
-from eks_gpushare.catalog.quotas import bucket
+from eks_gpushare.facts.vcpus import Group, demands
 from gpushare_policies.props import each as items
 from gpushare_policies.props import peek, whole
 from gpushare_policies.reading.node_groups import nodes_of
@@ -19,7 +19,7 @@ from gpushare_policies.words import Fix
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.catalog.quotas import Quota
+    from eks_gpushare.catalog.quotas import Capacity
     from gpushare_policies.reading.node_groups import Nodes
 
 
@@ -41,8 +41,8 @@ _FIX = Fix(
 )
 
 
-def _largest(nodes: Nodes) -> Iterator[tuple[Quota, int, Nodes] | Unjudged]:
-    """The quota that a group counts on and its vCPUs at its largest size, of its largest type."""
+def _group(nodes: Nodes) -> Iterator[Group[Nodes] | Unjudged]:
+    """What quotas count of a group at its largest size."""
     _, _, most = nodes.sizes()
     known = []
     for name in nodes.types():
@@ -52,10 +52,8 @@ def _largest(nodes: Nodes) -> Iterator[tuple[Quota, int, Nodes] | Unjudged]:
             known.append(instance)
     if most is None or not known:
         return
-    instance = max(known, key=lambda each: each.vcpus)
-    quota = bucket(instance, "spot" if nodes.is_spot() else "onDemand")
-    if quota is not None:
-        yield quota, most * instance.vcpus, nodes
+    ways: tuple[Capacity] = ("spot" if nodes.is_spot() else "onDemand",)
+    yield Group(nodes, {each.name: most for each in known}, known, ways)
 
 
 def _quotas(args: StackValidationArgs) -> dict[str, int]:
@@ -72,19 +70,19 @@ def _quotas(args: StackValidationArgs) -> dict[str, int]:
 
 def _within(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     quotas = _quotas(args)
-    found = list(over_each(nodes_of(args.resources), _largest)) if quotas else []
+    found = list(over_each(nodes_of(args.resources), _group)) if quotas else []
     yield from (each for each in found if isinstance(each, Unjudged))
-    wanted = [each for each in found if not isinstance(each, Unjudged)]
-    for code in sorted({quota.code for quota, _, _ in wanted} & set(quotas)):
-        parts = [part for part in wanted if part[0].code == code]
-        total = sum(vcpus for _, vcpus, _ in parts)
-        if total > quotas[code]:
-            quota, _, largest = max(parts, key=lambda part: part[1])
+    wanted = demands(each for each in found if isinstance(each, Group))
+    for code in sorted(wanted.keys() & quotas.keys()):
+        demand = wanted[code]
+        if demand.vcpus > quotas[code]:
+            largest, _ = max(demand.parts, key=lambda part: part[1])
             urn = largest.group.urn
             message = (
-                f"At their largest the groups {', '.join(n.group.name for _, _, n in parts)} take "
-                f"{total} vCPUs of the quota {quota.name} ({code}), which is {quotas[code]}. They "
-                f"must fit, or EC2 refuses nodes when they are needed. {_FIX.of(urn)}"
+                f"At their largest the groups {', '.join(n.group.name for n, _ in demand.parts)} "
+                f"take {demand.vcpus} vCPUs of the quota {demand.name} ({code}), which is "
+                f"{quotas[code]}. They must fit, or EC2 refuses nodes when they are needed. "
+                f"{_FIX.of(urn)}"
             )
             yield message, urn
 

@@ -11,8 +11,8 @@ from gpushare_policies.words import Fix
 
 _STACK_FILE = "Set `pools.<pool>.sharing` to mps with at most 48 replicas in the stack file."
 _RAW = (
-    "Use MPS on whole GPUs with at most 48 replicas (16 before Volta), with GPU feature "
-    "discovery on."
+    "Use MPS on whole GPUs with at most 48 replicas (16 below compute capability 7.5), with "
+    "GPU feature discovery on."
 )
 
 MPS_RUNS = StackRule(

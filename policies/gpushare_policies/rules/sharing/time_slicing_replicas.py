@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
+from eks_gpushare.facts.replicas import ADVISED_SLICES, are_many_slices
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 MAXIMUM_REPLICAS = number(
     "maximumReplicas",
-    8,
+    ADVISED_SLICES,
     "Most shares of one GPU by time slicing; AWS advises 2 to 8.",
     minimum=2,
 )
@@ -44,6 +45,10 @@ _FEWER = Fix(
     _FEWER_REPLICAS,
     _FEWER_REPLICAS,
 )
+
+
+def _are_many(args: ResourceValidationArgs, replicas: int) -> bool:
+    return are_many_slices(replicas, MAXIMUM_REPLICAS.of(args))
 
 
 def _too_many(args: ResourceValidationArgs, where: str, resource: str, replicas: int) -> str:
@@ -64,7 +69,7 @@ def _documents(
         if config is None or config.sharing != "timeSlicing":
             continue
         for resource, replicas in config.replicas.items():
-            if replicas > MAXIMUM_REPLICAS.of(args):
+            if _are_many(args, replicas):
                 yield _too_many(args, f"The key {each.key} of {owner}", resource, replicas)
 
 
@@ -88,7 +93,7 @@ def _pool(args: ResourceValidationArgs) -> Iterator[str]:
     sharing = read(args.props, "sharing")
     slices = sharing if read(sharing, "mode") == "timeSlicing" else read(sharing, "timeSlicing")
     replicas = whole(read(slices, "replicas"))
-    if replicas is not None and replicas > MAXIMUM_REPLICAS.of(args):
+    if replicas is not None and _are_many(args, replicas):
         yield _too_many(args, f"The pool {args.name}", "each GPU or MIG device", replicas)
 
 
@@ -117,7 +122,7 @@ def _settings(args: ResourceValidationArgs, text: str, owner: str) -> Iterator[s
     if OUR_POOL in args.urn:
         return
     replicas = whole(at(_toml(text), *_REPLICAS))
-    if replicas is not None and replicas > MAXIMUM_REPLICAS.of(args):
+    if replicas is not None and _are_many(args, replicas):
         yield _too_many(args, owner, "each GPU or MIG device", replicas)
 
 

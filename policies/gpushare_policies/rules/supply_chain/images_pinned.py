@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import PolicyComplianceFramework, Severity
 
+from eks_gpushare.facts.images import moving_tag
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.containers import Container, on_pods, pods_of, unknown_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
@@ -14,8 +15,6 @@ from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_MOVING = frozenset(("latest", "main", "master", "nightly", "edge", "dev", "devel", "stable"))
 
 DIGEST_STACKS: Setting[tuple[str, ...]] = Setting(
     "digestStacks",
@@ -47,19 +46,15 @@ def _image(subject: Subject, container: Container) -> Iterator[str | Unjudged]:
         return
     if not image:  # of a patch, which leaves the image that is there
         return
-    name, _, digest = str(image).partition("@")
-    if digest.startswith("sha256:"):
-        return
-    args = subject.args
-    tag = name.rpartition("/")[2].partition(":")[2]
-    if not tag or tag.lower() in _MOVING:
+    args, tag = subject.args, moving_tag(str(image))
+    if tag is not None:
         which = f"the tag {tag}" if tag else "no tag"
         yield (
             f"The container {container.name} of {subject.title} runs the image {image}, with "
             f"{which}. It must be one version, or the next pod runs another program. "
             f"{_PINNED.of(args.urn)}"
         )
-    elif is_among(DIGEST_STACKS.of(args), args.urn):
+    elif "@sha256:" not in str(image) and is_among(DIGEST_STACKS.of(args), args.urn):
         yield (
             f"The container {container.name} of {subject.title} runs the image {image}, without a "
             f"digest. It must have one in this stack: a tag can be moved. {_PINNED.of(args.urn)}"

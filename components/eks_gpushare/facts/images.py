@@ -1,0 +1,58 @@
+"""Which images change by themselves: of containers, and of nodes that Karpenter starts."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOVING_TAGS: Final = frozenset(
+    ("latest", "main", "master", "nightly", "edge", "dev", "devel", "stable")
+)
+"""Tags that projects move to their newest image."""
+
+
+def moving_tag(image: str) -> str | None:
+    """The tag of an image by which it changes, `""` where it has none; None if it is one version.
+
+    Args:
+        image: As a container names it. A container runtime takes `latest` where no tag is given:
+            https://kubernetes.io/docs/concepts/containers/images/#image-names.
+    """
+    name, _, digest = image.partition("@")
+    tag = name.rpartition("/")[2].partition(":")[2]
+    if digest.startswith("sha256:") or (tag and tag.lower() not in MOVING_TAGS):
+        return None
+    return tag
+
+
+class Moving(StrEnum):
+    """By what a term of an EC2NodeClass takes other images in time."""
+
+    ALIAS = "alias"
+    PARAMETER = "ssmParameter"
+    NAME = "name"
+    TAGS = "tags"
+
+
+def moving_term(term: Mapping[str, object]) -> Moving | None:
+    """What of a term of `amiSelectorTerms` leaves the image open; None where it is one image.
+
+    Karpenter takes the newest of all images that a term matches:
+    https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms. AWS moves the parameters
+    that end in recommended or latest.
+    """
+    if term.get("id"):
+        return None
+    alias, parameter, name = (str(term.get(key) or "") for key in ("alias", "ssmParameter", "name"))
+    if alias:
+        moves = alias.partition("@")[2] in ("", "latest")
+        return Moving.ALIAS if moves else None
+    if parameter:
+        moves = "recommended" in parameter or "latest" in parameter
+        return Moving.PARAMETER if moves else None
+    if name:
+        return Moving.NAME if set(name) & {"*", "?"} else None
+    return Moving.TAGS
