@@ -124,7 +124,6 @@ RIGHT: list[dict[str, Any]] = [
     required({"key": "team", "operator": "Exists"}),
     merged(CLASS, spec__amiSelectorTerms=[{"alias": "bottlerocket@v1.57.0"}]),
     merged(CLASS, spec__amiSelectorTerms=[{"id": "ami-0123456789"}], spec__amiFamily="AL2023"),
-    merged(CLASS, spec__amiSelectorTerms=[{"id": "ami-7c1f29d64e6a8d1b0"}], spec__amiFamily="AL2023"),
     merged(POOL, spec__template__spec__startupTaints=[
         {"key": "nvidia.com/gpu", "effect": "NoExecute"}
     ]),
