@@ -180,9 +180,9 @@ def test_who_sets_no_user_is_taken_for_root() -> None:
     assert codes(POOL, DAEMON, unset, pods({GPU: 1}, name="c")) == []
     (found,) = problems(POOL, DAEMON, as_user(1000), unset)
     assert found.message == (
-        "The Deployment b runs as user 0 and the Deployment app as 1000; both share GPUs by MPS on the "
-        "node group gpu, where one of the two is served at a time. Where no runAsUser is set, the "
-        "image decides; root is assumed."
+        "The Deployment b runs as user 0 and the Deployment app as 1000; both share GPUs by MPS on "
+        "the node group gpu, where one of the two is served at a time. Where no runAsUser is set, "
+        "the image decides; root is assumed."
     )
 
 

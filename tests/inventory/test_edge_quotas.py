@@ -8,7 +8,6 @@ import pytest
 from inventory_of import GPU, PRESENT, codes, nodes, operator, plugin, problems, quota, said
 
 from eks_gpushare.inventory.edges import quotas
-from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
