@@ -261,6 +261,10 @@ def test_the_message_says_what_there_is() -> None:
             ("?GPU1127", "whether there is the ConfigMap shares"),
         ),
         (
+            (daemon(of_map("shares"), **FILE), shares(x=""), shares(UNKNOWN, any="")),
+            ("?GPU1128", "whether another has any"),
+        ),
+        (
             (daemon(of_map("shares"), **FILE), config_map("shares", UNKNOWN, "gpu")),
             ("?GPU1128", "the keys of the ConfigMap shares"),
         ),

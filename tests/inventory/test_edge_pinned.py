@@ -164,6 +164,15 @@ def test_of_files_a_pool_may_be_in_others(items: tuple[Item, ...]) -> None:
         ((nodes(taints=UNKNOWN, labels={"pool": "gpu"}), placed({"pool": "gpu"})), []),
         ((nodes(taints=[USUAL], labels=UNKNOWN), placed({"pool": "gpu"})), []),
         ((nodes(labels=UNKNOWN), POOL, placed({OURS: "c"})), []),
+        (
+            (POOL, nodes("m6i.large", name="b", labels=UNKNOWN), placed({"pool": "gpu"})),
+            ["?GPU1118"],
+        ),
+        (
+            (POOL, nodes(name="b", taints=[TEAM], labels=UNKNOWN), placed({"pool": "gpu"})),
+            ["GPU1118"],
+        ),
+        ((POOL, pods(spec={"nodeSelector": {"pool": "gpu"}, "containers": UNKNOWN})), []),
         ((SYSTEM, placed({OURS: "c"})), []),
         ((POOL, placed({"pool": "gpu"}, nodeName="here")), []),
         ((POOL, placed({"pool": "gpu"}, kind="DaemonSet")), []),

@@ -258,16 +258,20 @@ def with_extended_tolerations(spec: Any) -> Any:
 
     EKS has the admission plugin ExtendedResourceToleration on:
     https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
+    Where it may ask for more than is known, it may tolerate any.
     """
     tolerations = at(spec, "tolerations")
     if spec is UNKNOWN or tolerations is UNKNOWN:
         return spec
-    asked = dict.fromkeys(
-        name
-        for _, container in containers(spec)
-        for part in ("requests", "limits")
-        for name, _ in pairs(at(container, "resources", part))
-        if is_extended(name)
-    )
+    given = [at(spec, "initContainers"), at(spec, "containers")]
+    asked: dict[Any, None] = {}
+    for _, container in containers(spec):
+        parts = [at(container, "resources", part) for part in ("requests", "limits")]
+        given += [container, at(container, "resources"), *parts]
+        asked |= dict.fromkeys(
+            name for part in parts for name, _ in pairs(part) if is_extended(name)
+        )
+    if any(each is UNKNOWN for each in given):
+        asked[UNKNOWN] = None
     added = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in asked]
     return {**spec, "tolerations": [*items(tolerations), *added]} if spec else spec

@@ -169,7 +169,8 @@ def _judged(inventory: Inventory, item: Workload | Release, use: _Use) -> Iterat
     here = [each for each in maps if may_be_same(each.namespace, item.namespace)]
     found = find_map(inventory, item, name)
     if found is not None:
-        yield from _keys(item, use, found)
+        others = [each.data for each in here if each.name is UNKNOWN]
+        yield from _keys(item, use, found, others)
     elif any(each.name is UNKNOWN for each in here):
         yield NotSeen(MOUNT_MISSING, item.source, f"whether there is the ConfigMap {name}")
     else:
@@ -199,11 +200,18 @@ def _missing(
     )
 
 
-def _keys(item: Workload | Release, use: _Use, found: ConfigMap) -> Iterator[Judgement]:
+def _keys(
+    item: Workload | Release, use: _Use, found: ConfigMap, others: list[Any]
+) -> Iterator[Judgement]:
+    """Each key that it needs, which may also be of others whose name is not known."""
     for key, place in use.keys:
         if found.data is UNKNOWN or has_unknown([key]):
             yield NotSeen(FILE_MISSING, item.source, f"the keys of {found.source.name}")
-        elif isinstance(key, str) and key not in found.data:
+        elif not isinstance(key, str) or key in found.data:
+            continue
+        elif any(each is UNKNOWN or key in each for each in others):
+            yield NotSeen(FILE_MISSING, item.source, f"whether another has {key}")
+        else:
             known = ", ".join(name for name, _ in pairs(found.data)) or "none"
             yield Problem(
                 FILE_MISSING,

@@ -67,9 +67,8 @@ def _of(
         return
     wanted = {str(key): str(text(value)) for key, value in pairs(selector)}
     own = {key: value for key, value in wanted.items() if key in there.keys}
-    meant = [there.every[position] for position in there.by_label.having(own)]
-    if meant:
-        yield from _kept_off(inventory, workload, wanted, meant)
+    if there.by_label.having(own):
+        yield from _kept_off(inventory, workload, wanted, there)
         return
     ours = {key: value for key, value in wanted.items() if key.startswith(OWN_PREFIX)}
     nowhere = {
@@ -80,12 +79,22 @@ def _of(
 
 
 def _kept_off(
-    inventory: Inventory, workload: Workload, wanted: dict[str, str], meant: Sequence[NodeKind]
-) -> Iterator[Problem]:
+    inventory: Inventory, workload: Workload, wanted: dict[str, str], there: _There
+) -> Iterator[Judgement]:
     """By all nodes here that have the labels; of files, others may have them too."""
     spec = with_extended_tolerations(workload.spec)
+    own = {key: value for key, value in wanted.items() if key in there.keys}
+    known = there.by_label.having(own)
+    meant = [there.every[position] for position in known]
     found = [landing(spec, lasting(each.nodes.taints), each.label) for each in meant]
     if not all(each.taints for each in found):
+        return
+    maybe = frozenset.intersection(*(there.by_label.may_have(key, [own[key]]) for key in own))
+    others = [there.every[position] for position in maybe.difference(known)]
+    if any(
+        landing(spec, lasting(each.nodes.taints), each.label).lands is not False for each in others
+    ):
+        yield NotSeen(PINNED, workload.source, f"the nodes that {workload.source.name} selects")
         return
     nodes, taints = meant[0].nodes, tuple(dict.fromkeys(found[0].taints))
     where = (*workload.spec_path, "tolerations")
