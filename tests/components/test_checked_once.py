@@ -236,5 +236,4 @@ def test_a_warning_of_a_checked_stack_is_given_once(run_stack: Callable[..., Run
 
     assert [(name, text.split()[0]) for name, text in found] == [
         ("gpushare", "GPU104"),
-        ("gpushare", "GPU210"),
     ]

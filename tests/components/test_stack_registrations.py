@@ -24,13 +24,13 @@ ROOT = Path(__file__).parents[2]
 TEACHES = {
     "bottlerocket": set(),
     "cluster-autoscaler": set(),
-    "dev": {"GPU210"},  # CPU and memory per share of a small type
+    "dev": set(),
     "exclusive": set(),
     "gpu-operator": {"GPU271"},  # MIG manager and the kubelet
     "karpenter-mig": set(),
     "karpenter-time-slicing": set(),
     "mig-balanced": set(),
-    "mig-time-slicing": {"GPU210"},
+    "mig-time-slicing": set(),
     "mig-uniform": set(),
     "mps": set(),
     "multi-tenant": set(),
@@ -38,7 +38,7 @@ TEACHES = {
     "serve": set(),
     "spot-fallback": set(),
     "time-slicing": set(),
-    "time-slicing-v100": {"GPU104", "GPU210"},  # p3 is retired
+    "time-slicing-v100": {"GPU104"},  # p3 is retired
 }
 """Warnings that a stack is there to show."""
 

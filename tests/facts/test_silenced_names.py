@@ -24,9 +24,10 @@ from eks_gpushare.stack_file.check import check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of
 from eks_gpushare.stack_file.silencing import silenced
 from gpushare_policies import POLICIES
+from gpushare_policies.exemptions import LEDGER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.program.policies.violations import Judged
     from eks_gpushare.stack_file.silencing import Silenced
@@ -245,6 +246,13 @@ def two_mistakes() -> None:
             },
         },
     )
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """What is let be here is nothing to the tests after it."""
+    yield
+    LEDGER.clear()
 
 
 def of_pool(config: Mapping[str, Any]) -> Judged:

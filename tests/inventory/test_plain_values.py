@@ -11,6 +11,7 @@ from eks_gpushare.inventory.values import (
     PartlyKnown,
     at,
     every,
+    frozen,
     has_unknown,
     holds,
     items,
@@ -142,3 +143,20 @@ def test_verdicts_together(
 )
 def test_what_is_not_known_may_be_the_same(one: Any, other: Any, same: bool) -> None:
     assert may_be_same(one, other) is same
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"a": [1, {"b": None}]}, {"a": (1, {"b": None})}, True),
+        ({"a": 1}, {"a": 2}, False),
+        ({"a": 1}, {"b": 1}, False),
+        ({"a": 1}, {"a": True}, False),
+        ([1, 2], [2, 1], False),
+        ({}, [], False),
+        ({"a": 1}, partly_known({"a": 1}), False),
+        (UNKNOWN, UNKNOWN, True),
+    ],
+)
+def test_values_are_keys_of_mappings(one: Any, other: Any, same: bool) -> None:
+    assert len({frozen(one), frozen(other)}) == (1 if same else 2)

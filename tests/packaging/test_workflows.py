@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 PINNED = [*WORKFLOWS, *sorted((ROOT / "examples/ci").glob("*.yml"))]
 WRITES = {
+    ("docs", "publish"): {"pages", "id-token"},
     ("release", "attest"): {"id-token", "attestations"},
     ("release", "publish"): {"id-token"},
     ("release", "archives"): {"contents"},

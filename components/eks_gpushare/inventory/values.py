@@ -92,7 +92,7 @@ def frozen(value: Any) -> Any:
     """A value as a key of mappings: two have the same where nothing tells them apart."""
     if isinstance(value, Mapping):
         parts = tuple((key, frozen(each)) for key, each in value.items())
-        return type(value) is PartlyKnown, parts
+        return type(value), parts
     if isinstance(value, list | tuple):
         return tuple(map(frozen, value))
     return type(value), value

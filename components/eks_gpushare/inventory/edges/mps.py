@@ -138,7 +138,7 @@ def _users(here: Sequence[tuple[Workload, Offer]]) -> Iterator[Problem]:
 
 
 def _user(user: str) -> str:
-    return f"user {user}" if user.isdecimal() else f"the user of {user}"
+    return f"user {user}" if user.isascii() and user.isdecimal() else f"the user of {user}"
 
 
 def _listed(users: Sequence[str]) -> str:
