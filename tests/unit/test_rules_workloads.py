@@ -350,7 +350,7 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
     ("GPU836", stack(resources={"requests": {"memory": "15000Mi"}}), []),
     (
         "GPU837",
-        stack(SLICED, resources={"requests": {"cpu": "1"}}),
+        stack(SLICED, resources={"requests": {"cpu": "1"}}, replicas={"min": 4}),
         [
             (
                 "resources.requests.cpu",
@@ -362,7 +362,21 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
         ],
     ),
     ("GPU837", stack(SLICED, resources={"requests": {"cpu": "900m", "memory": "3Gi"}}), []),
-    ("GPU837", stack(SLICED, resources={"limits": {"cpu": "4"}}), []),
+    ("GPU837", stack(SLICED, resources={"requests": {"cpu": "1"}}, replicas={"min": 3}), []),
+    ("GPU837", stack(SLICED, resources={"limits": {"memory": "3Gi"}}, replicas={"min": 4}), []),
+    (
+        "GPU837",
+        stack(SLICED, resources={"limits": {"memory": "5Gi"}}, replicas={"min": 1, "max": 4}),
+        [
+            (
+                "resources.limits.memory",
+                (
+                    "At 5Gi of memory a pod, 3 of the 4 that the shares of a node of g5.xlarge in "
+                    "pool gpu are for fit on it."
+                ),
+            )
+        ],
+    ),
     # Budgets
     ("GPU838", stack(disruptionBudget={}), [("disruptionBudget", "Neither key is given.")]),
     (
@@ -451,8 +465,8 @@ def test_of_a_workload(code: str, given: dict[str, Any], found: list[tuple[str, 
     ("code", "given", "count"),
     [
         # What fits exactly fits.
-        ("GPU837", {"resources": {"requests": {"cpu": "560m"}}}, 0),
-        ("GPU837", {"resources": {"requests": {"cpu": "561m"}}}, 1),
+        ("GPU837", {"replicas": {"min": 9}, "resources": {"requests": {"cpu": "560m"}}}, 0),
+        ("GPU837", {"replicas": {"min": 9}, "resources": {"requests": {"cpu": "561m"}}}, 1),
         ("GPU836", {"resources": {"requests": {"cpu": "3920m"}}}, 0),
         ("GPU836", {"resources": {"requests": {"cpu": "3921m"}}}, 1),
         ("GPU836", {"resources": {"requests": {"memory": "0"}}}, 0),

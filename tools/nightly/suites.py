@@ -45,6 +45,12 @@ SUITES: Final = (
         ("EKS_GPUSHARE_TEST_CHANGES=1000",),
     ),
     Suite(
+        "facts",
+        "all fronts of a fact come to one verdict, whatever the values",
+        ("tests/facts/test_verdicts.py",),
+        ("EKS_GPUSHARE_TEST_FACTS=10000",),
+    ),
+    Suite(
         "karpenter",
         "Karpenter's own controller launches, drifts, consolidates and buys as the plans say",
         ("tests/lab/karpenter", "tests/lab/walkthroughs/test_walkthrough_karpenter.py"),

@@ -40,16 +40,15 @@ class Moving(StrEnum):
 def moving_term(term: Mapping[str, object]) -> Moving | None:
     """What of a term of `amiSelectorTerms` leaves the image open; None where it is one image.
 
-    Karpenter takes the newest of all images that a term matches:
-    https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms. AWS moves the parameters
-    that end in recommended or latest.
+    Karpenter takes the newest of all images that a term matches, and refuses an alias without a
+    release: https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms. AWS moves the
+    parameters that end in recommended or latest.
     """
     if term.get("id"):
         return None
     alias, parameter, name = (str(term.get(key) or "") for key in ("alias", "ssmParameter", "name"))
     if alias:
-        moves = alias.partition("@")[2] in ("", "latest")
-        return Moving.ALIAS if moves else None
+        return Moving.ALIAS if alias.endswith("@latest") else None
     if parameter:
         moves = "recommended" in parameter or "latest" in parameter
         return Moving.PARAMETER if moves else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 OF_EVERY_NODE: Final = ("cpu", "memory", "ephemeral-storage", "pods", "vpc.amazonaws.com/pod-eni")
 """What Karpenter counts of every node of AWS, shares apart."""
@@ -37,13 +38,26 @@ def is_idle_limit(resource: str, had: Collection[str] | None = None, *, static: 
     return "/" not in resource if had is None else resource not in had
 
 
-def stays(startup: tuple[str, str], taints: Collection[tuple[str, str]]) -> bool:
-    """Whether a startup taint is one that stays, for which Karpenter refuses the whole pool.
+class Twice(StrEnum):
+    """Where a startup taint stands too, so that Karpenter refuses the whole pool."""
+
+    STAYS = "taints"
+    AGAIN = "startupTaints"
+
+
+def twice(
+    startup: Sequence[tuple[str, str]], taints: Collection[tuple[str, str]]
+) -> Iterator[tuple[int, Twice]]:
+    """Which startup taints stand twice, by their number.
 
     Args:
-        startup: Its key and its effect: Karpenter refuses a pair that stands twice, and takes one
+        startup: Key and effect of each: Karpenter refuses a pair that stands twice, and takes one
             key with two effects, as `validateTaints` of sigs.k8s.io/karpenter has it (1.14,
             pkg/apis/v1/nodeclaim_validation.go).
-        taints: Those of the pool.
+        taints: Those of the taints that stay.
     """
-    return startup in taints
+    for index, pair in enumerate(startup):
+        if pair in taints:
+            yield index, Twice.STAYS
+        elif pair in startup[:index]:
+            yield index, Twice.AGAIN

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from eks_gpushare.facts.shares import SYSTEM_PODS
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.nodes import gpu_nodes
@@ -25,7 +26,7 @@ from eks_gpushare.lint.rules.against import (
     TOO_MANY_PODS,
     TOO_MUCH_TOGETHER,
 )
-from eks_gpushare.sharing.nodes import SYSTEM_PODS, allocatable
+from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare.sharing.workloads import pools_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.config.autoscaling import KarpenterPool
 from eks_gpushare.config.taints import AGENT_TAINTS
 from eks_gpushare.facts.index import karpenter as karpenter_facts
-from eks_gpushare.facts.karpenter_pools import stays
+from eks_gpushare.facts.karpenter_pools import Twice, twice
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.names import key_fault, value_fault
 from eks_gpushare.rules.registry import Scope, check
@@ -136,13 +136,14 @@ def static_pools(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
 @check(Scope.POOL, STARTUP_TAINT)
 def startup_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     own = pool.karpenter if pool.provisioner == "karpenter" else None
-    seen: set[tuple[str, str]] = set()
+    given = own.startup_taints if own else ()
     staying = {(taint.key, taint.effect) for taint in pool.taints}
-    for index, taint in enumerate(own.startup_taints if own else ()):
+    refused = dict(twice([(taint.key, taint.effect) for taint in given], staying))
+    for index, taint in enumerate(given):
         at = ("pools", name, "karpenter", "startupTaints", index)
         if fault := key_fault(taint.key) or value_fault(taint.value):
             yield STARTUP_TAINT.finding(at, fault, "Correct the taint.")
-        elif stays((taint.key, taint.effect), staying):
+        elif refused.get(index) is Twice.STAYS:
             yield STARTUP_TAINT.finding(
                 at,
                 f"{taint.key} is a taint of the pool too, which stays: pods would wait for ever.",
@@ -155,10 +156,9 @@ def startup_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         elif (owner := taken_by(taint.key)) is not None:
             message = f"{taint.key} is set by {owner}."
             yield STARTUP_TAINT.finding(at, message, "Use a key of your own.")
-        elif (taint.key, taint.effect) in seen:
+        elif index in refused:
             message = f"{taint.key} with {taint.effect} stands twice."
             yield STARTUP_TAINT.finding(at, message, "Remove one of the two.")
-        seen.add((taint.key, taint.effect))
     told = {taint.key for taint in own.startup_taints} if own else set()
     for index, taint in enumerate(pool.taints if pool.provisioner == "karpenter" else ()):
         if taint.key in AGENT_TAINTS and taint.key not in told:

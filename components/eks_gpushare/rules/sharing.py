@@ -12,9 +12,10 @@ from eks_gpushare.facts.index import mps as mps_facts
 from eks_gpushare.facts.index import sharing as sharing_facts
 from eks_gpushare.facts.mps import most_clients
 from eks_gpushare.facts.replicas import ADVISED_SLICES, are_many_slices
+from eks_gpushare.facts.shares import SYSTEM_PODS, are_more_than_pods, most_pods, thin
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
-from eks_gpushare.sharing.nodes import SYSTEM_PODS, allocatable
+from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare.sharing.resources import GPU, renames, replicas, shares
 
 if TYPE_CHECKING:
@@ -73,8 +74,6 @@ TOLERATION_NEEDED = Rule(
 MPS_ONE_USER = mps_facts.ONE_USER.rule("GPU280")
 
 FEWEST_REPLICAS = 2
-_CPU_PER_SHARE = 1000
-_MIB_PER_SHARE = 1024
 
 
 def _sharing(name: str, *more: str) -> FieldPath:
@@ -239,32 +238,22 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if not count:
             continue
         room = allocatable(instance_type)
-        if pool.provisioner == "karpenter":  # which keeps to what the network interfaces allow
-            room = room._replace(pods=instance_type.eni_pods or room.pods)
         given = (pool.kubelet or {}).get("maxPods")
-        if isinstance(given, int):
-            room = room._replace(pods=given)
+        pods = most_pods(instance_type, by_karpenter=pool.provisioner == "karpenter")
+        pods = given if isinstance(given, int) else pods
         who = f"{instance_type.name} advertises {count} shares"
-        if room.pods is not None and count > room.pods - SYSTEM_PODS:
+        if pods is not None and are_more_than_pods(count, pods):
             yield TOO_FEW_PODS.finding(
                 _lever(name, pool),
-                f"{who} but takes {room.pods} pods, about {SYSTEM_PODS} of them the node's own.",
-                _fewer(count // replicas(pool), room.pods - SYSTEM_PODS),
+                f"{who} but takes {pods} pods, about {SYSTEM_PODS} of them the node's own.",
+                _fewer(count // replicas(pool), pods - SYSTEM_PODS),
             )
-        cpu, memory = room.cpu_millis // count, room.memory_mib // count
-        thin = [
-            text
-            for text, short in (
-                ("a CPU", cpu < _CPU_PER_SHARE),
-                ("1 GiB of memory", memory < _MIB_PER_SHARE),
-            )
-            if short
-        ]
-        if thin:
+        if less := thin(room.cpu_millis, room.memory_mib, count):
             yield THIN_SHARES.finding(
                 _lever(name, pool),
                 f"{who}; of the node's {room.cpu_millis}m CPU and {room.memory_mib} MiB each gets "
-                f"{cpu}m and {memory} MiB, less than {' and '.join(thin)}.",
+                f"{room.cpu_millis // count}m and {room.memory_mib // count} MiB, less than "
+                f"{' and '.join(less)}.",
                 "Let pods request no more than that, set fewer replicas, or take a type with more "
                 "CPU per GPU.",
             )

@@ -11,6 +11,7 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.images import moving_tag
 from eks_gpushare.facts.index import sharing as sharing_facts
 from eks_gpushare.facts.index import workloads as workloads_facts
+from eks_gpushare.facts.shares import fit_before_shares
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
@@ -19,6 +20,7 @@ from eks_gpushare.sharing.workloads import (
     DEFAULT_NAMESPACE,
     PRIORITIES,
     is_scaled,
+    most_replicas,
     pools_of,
 )
 
@@ -249,25 +251,26 @@ def fits(ctx: Context) -> Iterator[Finding]:
 def _fit(
     at: FieldPath, workload: Workload, pool: str, instance_type: InstanceType, count: int
 ) -> Iterator[Finding]:
-    has = allocatable(instance_type)
-    given = workload.resources.requests
-    for key, text, unit, room in (
-        ("cpu", given.cpu, Fraction(1, _MILLIS), has.cpu_millis),
-        ("memory", given.memory, _MIB, has.memory_mib),
+    has, given = allocatable(instance_type), workload.resources
+    for key, room, left in (
+        ("cpu", Fraction(has.cpu_millis, _MILLIS), f"{has.cpu_millis}m"),
+        ("memory", Fraction(has.memory_mib * _MIB), f"{has.memory_mib} MiB"),
     ):
+        # Of a limit without a request Kubernetes makes the request.
+        part = "limits" if getattr(given.requests, key) is None else "requests"
+        text = getattr(getattr(given, part), key)
         amount = None if text is None else quantity(text)
         if amount is None or amount <= 0:
             continue
-        where: FieldPath = (*at, "resources", "requests", key)
-        pods = int(room * unit / amount)
-        left = f"{room}m" if key == "cpu" else f"{room} MiB"
-        if pods == 0:
+        where: FieldPath = (*at, "resources", part, key)
+        pods = fit_before_shares(room, amount, count, most_replicas(workload))
+        if amount > room:
             message = (
                 f"A pod asks for {text} of {key}, and a node of {instance_type.name} in pool "
                 f"{pool} has {left} for pods."
             )
             yield TOO_LARGE.finding(where, message, "Request less, or take a larger type.")
-        elif pods < count:
+        elif pods is not None:
             message = (
                 f"At {text} of {key} a pod, {pods} of the {count} that the shares of a node of "
                 f"{instance_type.name} in pool {pool} are for fit on it."

@@ -8,9 +8,6 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.config.pools import Nodes
 
-SYSTEM_PODS = 8
-"""Pods of DaemonSets on a GPU node: aws-node, kube-proxy, Pod Identity agent, node monitoring
-agent and its DCGM, device plugin, GPU feature discovery, NFD worker; MPS adds one."""
 _EVICTION_MIB = 100
 _KUBELET_MIB = 255
 _MIB_PER_POD = 11

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.facts.index import sharing as sharing_facts
+from eks_gpushare.facts.shares import SYSTEM_PODS, are_more_than_pods, most_pods
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -31,19 +32,19 @@ def pods_of_nodes(inventory: Inventory) -> Iterator[Judgement]:
 
 
 def _pods(offer: Offer) -> Iterator[Problem]:
-    instance_type = offer.kind.type
-    if instance_type is None or instance_type.max_pods is None or offer.resources is None:
+    nodes, instance_type = offer.kind.nodes, offer.kind.type
+    if instance_type is None or offer.resources is None:
         return
     shares = sum(count or 0 for name, count in offer.resources.items() if offer.is_shared(name))
-    most = instance_type.max_pods
-    if shares > most:
-        nodes = offer.kind.nodes
+    most = most_pods(instance_type, by_karpenter=nodes.provisioner == "karpenter")
+    if are_more_than_pods(shares, most):
         yield Problem(
             UNREACHABLE,
             nodes.source,
             (),
             f"A node of {nodes.source.name} advertises {shares} shares, and a "
-            f"{instance_type.name} runs {most} pods by default, those of the system among them.",
-            f"Lower `replicas` so that there are fewer than {most}, or let the nodes run more pods "
-            "by prefix delegation.",
+            f"{instance_type.name} runs {most} pods by default, about {SYSTEM_PODS} of them the "
+            "system's.",
+            f"Lower `replicas` so that there are {(most or 0) - SYSTEM_PODS} at most, or let the "
+            "nodes run more pods by prefix delegation.",
         )

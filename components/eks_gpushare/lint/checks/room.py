@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from eks_gpushare.facts.shares import fit_before_shares
 from eks_gpushare.inventory.landings import starting_grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -51,10 +53,9 @@ def _unreached(workload: Workload, demand: Demand, offer: Offer) -> Problem | No
         return None
     shares = min(known)
     for name, room, shown in _rooms(found):
-        asked = float(demand.amounts.get(name, 0))
-        fit = int(room / asked) if asked else shares
-        # Where not one fits, it is no question of how many shares are reached.
-        if 0 < fit < min(shares, replicas):
+        asked = demand.amounts.get(name, Fraction())
+        fit = fit_before_shares(room, asked, shares, replicas)
+        if fit is not None:
             return Problem(
                 SHARES_UNREACHED,
                 workload.source,
@@ -67,7 +68,7 @@ def _unreached(workload: Workload, demand: Demand, offer: Offer) -> Problem | No
     return None
 
 
-def _rooms(found: InstanceType) -> Iterator[tuple[str, float, str]]:
+def _rooms(found: InstanceType) -> Iterator[tuple[str, Fraction, str]]:
     has = allocatable(found)
-    yield "cpu", has.cpu_millis / _MILLIS, f"{has.cpu_millis}m"
-    yield "memory", has.memory_mib * _MIB, f"{has.memory_mib} MiB"
+    yield "cpu", Fraction(has.cpu_millis, _MILLIS), f"{has.cpu_millis}m"
+    yield "memory", Fraction(has.memory_mib * _MIB), f"{has.memory_mib} MiB"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
+from eks_gpushare.facts.shares import thin
 from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.problem import Problem
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
-
-_LEAST_MILLIS: Final = 1000
-_LEAST_MIB: Final = 1024
+    from eks_gpushare.sharing.nodes import Allocatable
 
 
 @edge(THIN_SHARES)
@@ -37,8 +36,11 @@ def shares_have_a_cpu(inventory: Inventory) -> Iterator[Judgement]:
                 continue
             known = offer.config is not None and offer.resources is not None
             replicas = _replicas(offer) if known else written
-            if replicas is not None and _is_thin(found, found.gpu_count * replicas):
-                yield _problem(offer, found, replicas, known=known)
+            if replicas is None:
+                continue
+            shares, room = found.gpu_count * replicas, allocatable(found)
+            if thin(room.cpu_millis, room.memory_mib, shares):
+                yield _problem(offer, found, shares, room, known=known)
 
 
 def _replicas(offer: Offer) -> int | None:
@@ -60,13 +62,9 @@ def replicas_written(inventory: Inventory, cluster: str) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _is_thin(found: InstanceType, shares: int) -> bool:
-    room = allocatable(found)
-    return room.cpu_millis < shares * _LEAST_MILLIS or room.memory_mib < shares * _LEAST_MIB
-
-
-def _problem(offer: Offer, found: InstanceType, replicas: int, *, known: bool) -> Problem:
-    shares, room = found.gpu_count * replicas, allocatable(found)
+def _problem(
+    offer: Offer, found: InstanceType, shares: int, room: Allocatable, *, known: bool
+) -> Problem:
     source = offer.kind.nodes.source
     what = "has" if known else "has, if the device plugin goes by the configuration here,"
     return Problem(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.facts.index import karpenter as karpenter_facts
 from eks_gpushare.facts.karpenter_pools import (
     NODES,
+    Twice,
     has_limit,
     is_idle_limit,
-    stays,
+    twice,
 )
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
@@ -48,6 +49,13 @@ INPUT_LABELS: Final = (
 """Labels of NVIDIA's that people set, and charts read; or how they begin."""
 _RESOURCE_LIKE = ("nvidia.com/gpu", "nvidia.com/gpu.shared")
 _CHOOSING = ("karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-")
+_TWICE = {
+    Twice.STAYS: (
+        "{key} is a taint of the pool too, which stays.",
+        "Remove it from one of the two, or use another key.",
+    ),
+    Twice.AGAIN: ("{key} with {effect} stands twice.", "Remove one of the two."),
+}
 _TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _INSTEAD = (
     "Require karpenter.k8s.aws/instance-gpu-manufacturer In [nvidia], or name types by "
@@ -192,16 +200,14 @@ def _limits(source: Source, spec: Any) -> Iterator[Judgement]:
 
 def _startup_taints(source: Source, spec: Any, template: FieldPath) -> Iterator[Judgement]:
     staying = [_pair(taint) for taint in items(at(spec, *template, "taints"))]
-    for index, taint in enumerate(items(at(spec, *template, "startupTaints"))):
-        key, effect = _pair(taint)
-        if UNKNOWN not in (key, effect) and key is not None and stays((key, effect), staying):
-            yield Problem(
-                STARTUP_TAINT,
-                source,
-                ("spec", *template, "startupTaints", index),
-                f"{key} is a taint of the pool too, which stays.",
-                "Remove it from one of the two, or use another key.",
-            )
+    startup = [_pair(taint) for taint in items(at(spec, *template, "startupTaints"))]
+    for index, where in twice(startup, staying):
+        key, effect = startup[index]
+        if key is None or UNKNOWN in (key, effect):
+            continue
+        message, fix = _TWICE[where]
+        place = ("spec", *template, "startupTaints", index)
+        yield Problem(STARTUP_TAINT, source, place, message.format(key=key, effect=effect), fix)
 
 
 def _pair(taint: Any) -> tuple[Any, Any]:
