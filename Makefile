@@ -59,7 +59,7 @@ test: $(DEV) $(COMPILED) $(WHEELS) ## Run the tests; some of them: make test ARG
 
 # What takes too long, or needs too much, for every change. Without SUITES all of it, in hours.
 nightly: $(DEV) $(COMPILED) $(WHEELS) ## Run what the nightly workflow runs; some of it: make nightly SUITES="mutants keda"
-	EKS_GPUSHARE_CATALOG_CACHE=$(VENV)/catalog $(PY) tools/nightly/run.py $(SUITES)
+	EKS_GPUSHARE_CATALOG_CACHE=$(VENV)/catalog $(PY) tools/nightly/run_suites.py $(SUITES)
 
 lint: $(DEV) $(COMPILED) ## Style, types and house rules
 	$(PY) -m ruff check .

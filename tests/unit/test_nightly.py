@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import run
+import run_suites
 import yaml
 from suites import SUITES, Suite
 
@@ -73,7 +73,7 @@ def test_the_workflow_runs_every_suite() -> None:
 
 
 def test_the_matrix_has_every_suite_with_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["--matrix"]) == 0
+    assert run_suites.main(["--matrix"]) == 0
 
     rows = json.loads(capsys.readouterr().out)["include"]
     assert [row["name"] for row in rows] == [suite.name for suite in SUITES]
@@ -90,7 +90,7 @@ def test_a_suite_that_lacks_something_fails_and_says_what(
     monkeypatch.delenv("ANOTHER", raising=False)
     suite = Suite("x", "nothing", ("tests",), (), ("no-such-program",), ("A_PLACE", "ANOTHER"))
 
-    assert run.run(suite) == 1
+    assert run_suites.run(suite) == 1
 
     assert capsys.readouterr().err == (
         "=== x: FAILED, not run: no `no-such-program` on PATH; "
@@ -100,7 +100,7 @@ def test_a_suite_that_lacks_something_fails_and_says_what(
 
 def test_no_suite_of_another_name(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        run.main(["keda", "kedas"])
+        run_suites.main(["keda", "kedas"])
 
     assert ended.value.code == 2
     assert "no suite kedas; there are mutants, edges, " in capsys.readouterr().err
