@@ -4,7 +4,7 @@
     python tools/nightly/run_suites.py keda charts   some of them
     python tools/nightly/run_suites.py --list        what there is, and what each needs
     python tools/nightly/run_suites.py --matrix      their names and needs as JSON, for the workflow
-    python tools/nightly/run_suites.py --charts DIR  the charts of the catalog into a folder, by helm
+    python tools/nightly/run_suites.py --charts DIR  the catalog's charts into a folder, by helm
 
 A suite whose program or file is not here fails, and so does a test of it that skips itself.
 """
