@@ -250,6 +250,14 @@ def test_a_weight_that_is_none_is_the_least() -> None:
     assert "GPU1143" in codes(pool(), RENAMED, overlay(FOUR, OF_TYPE, weight=0), wrong)
 
 
+def test_values_that_are_no_list_are_not_compared() -> None:
+    odd = {"key": TYPE, "operator": "In", "values": True}
+
+    assert "GPU1143" not in codes(
+        pool(), RENAMED, overlay(FOUR, OF_TYPE), overlay({SHARED: "5"}, odd, name="b")
+    )
+
+
 def test_gpus_that_are_not_taken_back_are_told_with_what_there_is() -> None:
     (found,) = problems(pool(), RENAMED, overlay({SHARED: "4"}, OF_TYPE))
     nothing = (

@@ -96,7 +96,7 @@ def _missed() -> str:
 
 
 def _codes(codes: Iterable[str]) -> str:
-    return ", ".join(map(_linked, codes)) or "none yet"
+    return ", ".join(map(_linked, codes)) or "none"
 
 
 def _table(head: str, rows: Iterable[tuple[str, ...]]) -> str:

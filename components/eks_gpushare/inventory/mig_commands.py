@@ -22,7 +22,8 @@ _UNSURE: Final = re.compile(
     re.MULTILINE,
 )
 """What makes it depend on the machine whether a command is run, and on which GPU."""
-_CREATE: Final = ("-cgi", "--create-gpu-instance")
+CREATE: Final = ("-cgi", "--create-gpu-instance")
+"""Flags behind which instances are named."""
 _GPU: Final = ("-i", "--id")
 _TAKES_AWAY: Final = ("-dgi", "--destroy-gpu-instance", "-dci", "--destroy-compute-instance")
 
@@ -48,7 +49,7 @@ def devices_made(script: str, gpus: int, numbers: Mapping[str, str]) -> list[dic
             continue
         if any("$" in word or "`" in word for word in words) or set(words) & set(_TAKES_AWAY):
             return None
-        wanted, where = _value(words, _CREATE), _value(words, _GPU)
+        wanted, where = _value(words, CREATE), _value(words, _GPU)
         if wanted is None:
             continue
         meant = _meant(where, gpus)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import alternatives, gpu_instance_types
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.lint.rules.claims import RETIRED_TYPE
+from eks_gpushare.lint.rules.nodes import RETIRED_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

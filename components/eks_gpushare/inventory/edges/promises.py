@@ -18,7 +18,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import meets_requirements
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import has_unknown, pairs, text
+from eks_gpushare.inventory.values import has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.resources import GPU
 
@@ -237,7 +237,7 @@ def _allowed(overlays: Iterable[Overlay]) -> dict[str, set[str]]:
     allowed: dict[str, set[str]] = {}
     for requirement in (each for overlay in overlays for each in _requirements(overlay)):
         if requirement.get("operator") == "In":
-            values = {str(value) for value in requirement.get("values") or ()}
+            values = {str(value) for value in items(requirement.get("values"))}
             key = str(requirement.get("key"))
             allowed[key] = allowed[key] & values if key in allowed else values
     return allowed

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.charts import within_values
-from eks_gpushare.lint.claims import claims
 from eks_gpushare.lint.copied import as_meant
 from eks_gpushare.lint.document import Position, Read
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
@@ -56,7 +55,7 @@ class Block(NamedTuple):
 
 
 class MarkdownReader:
-    """Reads what the commands, the YAML and the sentences of documentation say."""
+    """Reads what the commands and the YAML of documentation say; its sentences are for people."""
 
     name = "documentation"
 
@@ -69,19 +68,14 @@ class MarkdownReader:
         if (large := too_large(file, text)) is not None:
             return large
         said = Said(file)
-        prose: list[Block] = []
         for block in blocks(text):
             if block.kind == "prose":
-                prose.append(block)
                 _take_plans(block, said)
-                continue
-            prose += _comments(block)
-            if block.kind == "shell":
+            elif block.kind == "shell":
                 read_commands(block.text, said, block.line, block.column)
             else:
                 _take_data(block, said)
         said.releases = _last_of_each_chart(said)
-        said.judgements += claims(file, text, [(each.text, each.line) for each in prose])
         said.inner += [each for values in said.values for each in within_values(values)]
         return read_of(said)
 
@@ -101,13 +95,6 @@ def _take_data(block: Block, said: Said) -> None:
             said.judgements.append(
                 Problem(NO_YAML, source, (), message, "Write it as it has to be applied.")
             )
-
-
-def _comments(block: Block) -> Iterator[Block]:
-    """Lines of YAML or commands with a comment, which are prose as well."""
-    for number, line in enumerate(block.text.splitlines(), block.line):
-        if re.search(r"(?:^|\s)#\s*[A-Za-z0-9_]", line):
-            yield Block("prose", line, number)
 
 
 def _take_plans(block: Block, said: Said) -> None:

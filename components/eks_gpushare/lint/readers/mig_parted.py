@@ -9,10 +9,9 @@ from eks_gpushare.catalog.mig import mig_models
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Read
+from eks_gpushare.lint.mig_devices import PROFILE, wrong_devices
 from eks_gpushare.lint.readers.words import close_to, plain, shown
 from eks_gpushare.lint.rules import mig_parted as rules
-from eks_gpushare.sharing.mig.geometry import fits
-from eks_gpushare.sharing.mig.reasons import nearest, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +23,8 @@ if TYPE_CHECKING:
 
 _TOP: Final = "mig-configs"
 _KEYS: Final = ("device-filter", "devices", "mig-enabled", "mig-devices")
-_PROFILE: Final = re.compile(
-    r"(?:([0-9]+)c\.)?([0-9]+)g\.([0-9]+)gb((?:[+.-](?:me|gfx)(?:[.,]all)?)*)", re.IGNORECASE
-)
 _FILTER: Final = re.compile(r"0x[0-9a-f]{1,8}|[0-9]{1,10}", re.IGNORECASE)
 _NVIDIA: Final = 0x10DE
-_ELSEWHERE: Final = frozenset(("3g.95gb", "4g.95gb", "7g.189gb"))
-"""Profiles in NVIDIA's own default configuration, of boards that EC2 does not have."""
 
 
 class MigPartedReader:
@@ -189,7 +183,7 @@ class _Config:
     def _profiles(
         self, at: FieldPath, name: str, counts: Mapping[str, int], models: Sequence[MigModel]
     ) -> Iterator[Problem]:
-        wrong = [each for each in counts if not _PROFILE.fullmatch(each)]
+        wrong = [each for each in counts if not PROFILE.fullmatch(each)]
         for each in wrong:
             close = close_to(each, {p for model in models for p in model.profiles})
             message = f"{each} is no name of a MIG profile, so mig-parted refuses the file."
@@ -197,41 +191,12 @@ class _Config:
             edits = _renamed((*at, each), close if close not in counts else None)
             yield self._problem(rules.REFUSED, (*at, each), message, fix, edits)
         split = any(re.match(r"[0-9]+c\.", each) for each in counts)
-        if wrong or split or not models or not counts or not _ELSEWHERE.isdisjoint(counts):
+        if wrong or split:
             return
-        named = {_usual(each): count for each, count in counts.items()}
-        having = [model for model in models if all(each in model.profiles for each in named)]
-        if not having:
-            yield from self._of_no_gpu(at, name, counts, models)
-        elif not any(fits(model, named) for model in having):
-            model = having[0]
-            near = nearest(model, named)
-            layouts = " or ".join(
-                "{" + ", ".join(f"{p}: {n}" for p, n in each.items()) + "}" for each in near[:2]
-            )
-            message = f"{name} does not fit on a {model.name}: {why_not(model, named)}"
-            fix = f"The nearest that do are {layouts}." if layouts else "Take fewer devices."
-            yield self._problem(rules.NO_FIT, at, message, fix)
-
-    def _of_no_gpu(
-        self, at: FieldPath, name: str, counts: Mapping[str, int], models: Sequence[MigModel]
-    ) -> Iterator[Problem]:
-        known = {each for model in models for each in model.profiles}
-        which = models[0].name if len(models) == 1 else "GPU in EC2"
-        strange = [each for each in counts if _usual(each) not in known]
-        for each in strange:
-            fix = f"Its profiles are {', '.join(models[0].profiles)}."
-            if len(models) > 1:
-                size = each.split(".")[0]
-                some = sorted(p for p in known if p.startswith(f"{size}.") and p.endswith("gb"))
-                fix = f"There are {', '.join(some or sorted(known))}."
-            message = f"No {which} has the MIG profile {each}."
-            yield self._problem(rules.NO_PROFILE, (*at, each), message, fix)
-        if not strange:
-            listed = ", ".join(counts)
-            message = f"No GPU has all of {listed}, which {name} puts on one."
-            fix = "Give each kind of GPU an item of its own, with a device-filter."
-            yield self._problem(rules.NO_PROFILE, at, message, fix)
+        apart = "Give each kind of GPU an item of its own, with a device-filter."
+        for found in wrong_devices(name, counts, models, apart):
+            where = at if found.profile is None else (*at, found.profile)
+            yield self._problem(found.rule, where, found.message, found.fix)
 
     def _problem(
         self,
@@ -283,8 +248,3 @@ def _models(given: Any) -> list[MigModel]:
             return []
         found |= {model.name: model for model in known}
     return list(found.values())
-
-
-def _usual(profile: str) -> str:
-    """A profile as the catalog spells it."""
-    return profile.lower().replace(".me", "+me").replace(".gfx", "+gfx")

@@ -25,6 +25,13 @@ OWNED_LABEL = Rule(
     "select the given one no longer match.",
     "https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery",
 )
+RETIRED_TYPE = Rule(
+    "GPU1069",
+    "warning",
+    "An instance type is one that EC2 has and still offers.",
+    "Nodes of it cannot be launched in any region.",
+    "https://aws.amazon.com/ec2/previous-generation/",
+)
 
 
 def owned_labels(source: Source, labels: Any, path: FieldPath) -> Iterator[Judgement]:

@@ -8,6 +8,7 @@ from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.launch_templates import OF_OTHERS, with_template
 from eks_gpushare.lint.plain import EFFECTS, taints, whole
+from eks_gpushare.lint.retired import retired
 from eks_gpushare.lint.rules.eksctl import DEFAULT_FAMILY
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.lint.shell.kubectl import bad_taint
@@ -66,7 +67,7 @@ def _eksctl(line: Line, at: Position, said: Said) -> None:
     source = said.source(_called(called), at, places)
     managed = line.last("managed")
     family = line.last("node-ami-family")
-    said.items.append(
+    _take(
         Nodes(
             source=source,
             name=called,
@@ -79,7 +80,8 @@ def _eksctl(line: Line, at: Position, said: Said) -> None:
             ami=DEFAULT_FAMILY if family is None else family.value,
             least=_number(line.last("nodes-min") or line.last("nodes")),
             most=_number(line.last("nodes-max") or line.last("nodes")),
-        )
+        ),
+        said,
     )
 
 
@@ -95,7 +97,7 @@ def _eksdemo(line: Line, at: Position, said: Said) -> None:
     places: dict[FieldPath, Position] = {}
     if types is not None:
         places["instanceTypes",] = types.position
-    said.items.append(
+    _take(
         Nodes(
             source=said.source(_called(name), at, places),
             name=name,
@@ -104,7 +106,8 @@ def _eksdemo(line: Line, at: Position, said: Said) -> None:
             ami=UNKNOWN,  # eksdemo chooses
             least=_number(line.last("nodes")),
             most=_number(line.last("nodes")),
-        )
+        ),
+        said,
     )
 
 
@@ -145,7 +148,12 @@ def _aws(words: Sequence[Word], said: Said) -> None:
     )
     if "launch-template" in flags:  # which is in the account
         nodes = with_template(nodes, OF_OTHERS)
+    _take(nodes, said)
+
+
+def _take(nodes: Nodes, said: Said) -> None:
     said.items.append(nodes)
+    said.judgements += retired(nodes, ("instanceTypes",))
 
 
 def _pairs(words: Sequence[Word]) -> dict[str, Any]:

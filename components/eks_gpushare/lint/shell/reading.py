@@ -11,6 +11,7 @@ from eks_gpushare.lint.rules.files import NOT_READ
 from eks_gpushare.lint.shell.helm import helm_release
 from eks_gpushare.lint.shell.kubectl import kubectl
 from eks_gpushare.lint.shell.node_groups import node_group
+from eks_gpushare.lint.shell.nvidia_smi import mig_instances
 from eks_gpushare.lint.shell.said import documents_of, placed_document
 from eks_gpushare.lint.shell.words import commands
 from eks_gpushare.lint.snippets import without_placeholders
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.shell.said import Said
     from eks_gpushare.lint.shell.words import Command
 
-TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "microk8s")
-"""Commands that say something of a cluster."""
+TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "microk8s", "nvidia-smi")
+"""Commands that say something of a cluster or its nodes."""
 MAX_CHARACTERS: Final = 128 * 1024
 """Longest script or documentation that is read."""
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
@@ -53,6 +54,8 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
             kubectl(command.words, said)
         elif name in {"eksctl", "eksdemo", "aws"}:
             node_group(command.words, said)
+        elif name == "nvidia-smi":
+            mig_instances(command.words, said)
 
 
 def _take_heredoc(command: Command, said: Said) -> None:

@@ -1,0 +1,1 @@
+eksctl create nodegroup --cluster ml --name gpu --node-type p3.8xlarge --nodes 1

@@ -1,0 +1,94 @@
+"""What commands make of nodes: types that EC2 has, and MIG instances that a GPU can have."""
+
+from __future__ import annotations
+
+import pytest
+from foreign_reading import ids, placed, problems, read_text_with
+
+from eks_gpushare.lint.readers.shell import ShellReader
+
+SHELL = ShellReader()
+A100 = "eksctl create nodegroup --cluster ml --name a --node-type p4d.24xlarge\n"
+H100 = "eksdemo create nodegroup more -c ml -i p5.48xlarge\n"
+
+
+def told(text: str) -> list[str]:
+    return ids(read_text_with(SHELL, text, "setup.sh"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "eksctl create nodegroup --cluster ml --node-type {}",
+        "eksctl create cluster --name ml --instance-types g5.xlarge,{} --managed",
+        "eksdemo create nodegroup gpu -c ml -i {}",
+        (
+            "aws eks create-nodegroup --cluster-name ml --nodegroup-name gpu --instance-types {} "
+            "--ami-type AL2023_x86_64_NVIDIA"
+        ),
+    ],
+)
+def test_a_type_that_is_offered_no_more_or_that_ec2_never_had(command: str) -> None:
+    assert told(command.format("p3.8xlarge")) == ["GPU1069"]
+    assert told(command.format("g5.3xlarge")) == ["GPU1069"]
+    assert told(command.format("g5.2xlarge")) == []
+    assert told(command.format("$TYPE")) == []
+
+
+def test_it_stands_where_the_type_does() -> None:
+    text = "eksctl create nodegroup --cluster ml \\\n  --node-type p3.8xlarge"
+
+    (problem,) = problems(read_text_with(SHELL, text, "setup.sh"))
+    assert placed(problem) == (2, 15)
+    assert problem.message == "EC2 offers p3.8xlarge in no region any more."
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        (
+            "nvidia-smi mig -cgi 9g.5gb -C",
+            "GPU1031",
+            "No GPU in EC2 has the MIG profile 9g.5gb.",
+        ),
+        (
+            f"{A100}sudo nvidia-smi mig -i 0 -cgi 1g.5gb,2g.20gb",
+            "GPU1031",
+            "No A100-40GB has the MIG profile 2g.20gb.",
+        ),
+        (
+            "nvidia-smi mig --create-gpu-instance 1g.5gb,3g.40gb",
+            "GPU1031",
+            "No GPU has all of 1g.5gb, 3g.40gb, which 1g.5gb,3g.40gb puts on one.",
+        ),
+        (
+            "nvidia-smi mig -cgi 4g.20gb,4g.20gb",
+            "GPU1032",
+            (
+                "4g.20gb,4g.20gb does not fit on a A100-40GB: 4g.20gb takes memory slices "
+                "0-3, which the first one has, so the second has no place."
+            ),
+        ),
+    ],
+)
+def test_instances_that_no_gpu_can_have(text: str, code: str, message: str) -> None:
+    (problem,) = problems(read_text_with(SHELL, text, "setup.sh"))
+
+    assert (problem.rule.id, problem.message) == (code, message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{A100}nvidia-smi mig -cgi 3g.20gb,3g.20gb -C",
+        f"{A100}{H100}nvidia-smi mig -cgi 3g.40gb,3g.40gb",
+        "nvidia-smi mig -cgi 3g.40gb:0,3g.40gb:4",
+        "nvidia-smi mig -cgi 19,19,19,19,19,19,19,19",
+        "nvidia-smi mig -cgi $PROFILE",
+        "nvidia-smi mig -cci 1c.3g.20gb",
+        "nvidia-smi mig -cgi",
+        "nvidia-smi -cgi 9g.5gb",
+    ],
+)
+def test_instances_that_one_may_have(text: str) -> None:
+    assert told(text) == []
