@@ -118,7 +118,7 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
         "80%",
     ),
     ("node-class-ami-pinned", NODE_CLASS, _TERM, [{"alias": "al2023@latest"}], "al2023@latest"),
-    ("node-class-ami-pinned", NODE_CLASS, _TERM, [{"alias": "windows2022@latest"}], "@latest"),
+    ("node-class-ami-pinned", NODE_CLASS, _TERM, [{"alias": "bottlerocket@latest"}], "@latest"),
     ("node-class-ami-pinned", NODE_CLASS, _TERM, [{"name": "my-gpu-*"}], "the name my-gpu-*"),
     ("node-class-ami-pinned", NODE_CLASS, _TERM, [{"tags": {"team": "ml"}}], "tags alone"),
     ("node-class-ami-pinned", NODE_CLASS, _TERM, None, "no amiSelectorTerms"),

@@ -48,7 +48,9 @@ def moving_term(term: Mapping[str, object]) -> Moving | None:
         return None
     alias, parameter, name = (str(term.get(key) or "") for key in ("alias", "ssmParameter", "name"))
     if alias:
-        return Moving.ALIAS if alias.endswith("@latest") else None
+        # Of Windows, for which EKS has no GPUs, Karpenter takes no other release than latest.
+        moves = alias.endswith("@latest") and not alias.lower().startswith("windows")
+        return Moving.ALIAS if moves else None
     if parameter:
         moves = "recommended" in parameter or "latest" in parameter
         return Moving.PARAMETER if moves else None

@@ -273,11 +273,11 @@ def _pool_of_stack(pool: KarpenterPool) -> Collection[str]:
 
 
 def _term(random: Random) -> dict[str, Any]:
-    family = random.choice(("al2023", "bottlerocket"))
+    family = random.choice(("al2023", "al2023", "bottlerocket", "al2", "windows2022"))
     release = random.choice(MOVES if random.random() < 0.4 else ("v20261114", "v1.57.0"))
     if family == "bottlerocket" and release.startswith("v2"):
         release = "v1.57.0"
-    if family == "al2023" and release.startswith("v1."):
+    if family != "bottlerocket" and release.startswith("v1."):
         release = "v20261114"
     path = "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023/x86_64/nvidia"
     return random.choice(

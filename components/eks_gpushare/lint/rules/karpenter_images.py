@@ -66,7 +66,8 @@ def _alias(source: Source, place: tuple[str | int, ...], alias: str) -> Iterator
             f"{alias} is no alias; one is a family and a release, such as al2023@v20261114.",
             f"The families are {', '.join(_FAMILIES)}.",
         )
-    elif family.lower() == "al2":
+        return
+    if family.lower() == "al2":
         yield Problem(
             AMAZON_LINUX_2,
             source,
@@ -75,9 +76,7 @@ def _alias(source: Source, place: tuple[str | int, ...], alias: str) -> Iterator
             "Write al2023@v20261114, or the release that you have tried.",
             "warning",
         )
-    elif family.startswith("windows"):
-        return  # EKS has no GPUs for Windows
-    elif moving_term({"alias": alias}):
+    if moving_term({"alias": alias}):
         example = _RELEASE.get(family.lower(), (None, "v20261114"))[1]
         yield Problem(
             FLOATING_IMAGE,
