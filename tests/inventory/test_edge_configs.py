@@ -232,12 +232,12 @@ CHARTS = "The Release nvidia-device-plugin"
         (
             (named(), config_map("shares", {"a": "version: v1"})),
             f"{CHARTS} names the ConfigMap sharing, which is not here.",
-            "Make it in the namespace kube-system before the chart, or correct the name.",
+            "Make it in the namespace kube-system before the chart, or correct `config.name`.",
         ),
         (
             (plugin({"config": {"name": "sharing"}}, namespace=UNKNOWN),),
             f"{CHARTS} names the ConfigMap sharing, which is not here.",
-            "Make it in the namespace of the release before the chart, or correct the name.",
+            "Make it in the namespace of the release before the chart, or correct `config.name`.",
         ),
         (
             (

@@ -684,7 +684,7 @@ def test_a_configuration_of_a_part_is_named_where_it_stands(
     made = [Made(RELEASE, "r", {"chart": chart, "namespace": "gpu", "values": values})]
 
     (message,) = judged("sharing-config-exists", made)
-    assert message.endswith("refer to its name in `values.plugin.config.name`.")
+    assert message.endswith("or correct `values.plugin.config.name`.")
 
 
 def test_two_providers_of_one_cluster_are_one_cluster(judged: Callable[..., list[str]]) -> None:

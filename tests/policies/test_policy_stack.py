@@ -10,7 +10,7 @@ from gpushare_policies.rules.nodes.gpu_launch_template_volume_size import (
     GPU_LAUNCH_TEMPLATE_VOLUME_SIZE,
 )
 from gpushare_policies.rules.sharing.sharing_config_exists import SHARING_CONFIG_EXISTS
-from gpushare_policies.tokens import CONFIG_MAP, LAUNCH_TEMPLATE, NODE_GROUP, RELEASE
+from gpushare_policies.tokens import AWS_CLUSTER, CONFIG_MAP, LAUNCH_TEMPLATE, NODE_GROUP, RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,28 +49,26 @@ def config_map(resource: Callable[..., PolicyResource]) -> Callable[..., PolicyR
 
 
 @pytest.fixture
+def cluster(resource: Callable[..., PolicyResource]) -> PolicyResource:
+    return resource(AWS_CLUSTER, "one", {"name": "one"})
+
+
+@pytest.fixture
 def node_group(resource: Callable[..., PolicyResource]) -> Callable[..., PolicyResource]:
     return lambda key: resource(NODE_GROUP, "nodes", {"labels": {LABEL: key, "team": "ml"}})
 
 
-def _missing_map(where: str) -> str:
+MISSING = (
+    "The Release plugin names the ConfigMap sharing-1a2b, which is not here. Make it in the "
+    "namespace nvidia-device-plugin before the chart, or correct `values.config.name`."
+)
+
+
+def _missing_key(key: str, keys: str) -> str:
     return (
-        f"The Release plugin takes its sharing from the ConfigMap sharing-1a2b in the namespace "
-        f"nvidia-device-plugin, which is in this stack {where}. It must exist there, or the "
-        f"device plugin does not start. Make the ConfigMap in the namespace "
-        f"nvidia-device-plugin and refer to its name in `values.config.name`."
+        f"The node group nodes has the label {LABEL}={key}, and the configurations of the Release "
+        f"plugin are {keys}. Give the label one of those, or add the key to the ConfigMap."
     )
-
-
-def _missing_key(who: str, key: str, keys: str) -> str:
-    return (
-        f"{who} names the device-plugin configuration {key}, and no Release of this stack has it "
-        f"(there are: {keys}). There must be a key of that name, or the device plugin restarts "
-        f"for ever on these nodes. Add the key to the ConfigMap."
-    )
-
-
-NODES = f"The label {LABEL} of the node group nodes"
 
 
 def test_a_stack_in_which_everything_fits_passes(
@@ -93,7 +91,7 @@ def test_a_label_that_names_a_missing_key_is_refused(
     resources = [node_group("gpu"), release(), config_map("default", "a100")]
 
     assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [
-        ("nodes", _missing_key(NODES, "gpu", "a100, default"))
+        ("nodes", _missing_key("gpu", "default, a100"))
     ]
 
 
@@ -105,9 +103,7 @@ def test_a_config_map_that_is_missing_is_refused_once(
 ) -> None:
     resources = [node_group("gpu"), release(), config_map("gpu", name="other")]
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [
-        ("plugin", _missing_map("not at all"))
-    ]
+    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [("plugin", MISSING)]
 
 
 def test_a_config_map_in_another_namespace_is_refused(
@@ -119,7 +115,14 @@ def test_a_config_map_in_another_namespace_is_refused(
     resources = [node_group("gpu"), release(), config_map("gpu", namespace="kube-system")]
 
     assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [
-        ("plugin", _missing_map("only in the namespace kube-system"))
+        (
+            "plugin",
+            (
+                "The Release plugin is in the namespace nvidia-device-plugin, and the ConfigMap "
+                "sharing-1a2b in kube-system. A pod reads ConfigMaps of its own namespace only. "
+                "Make the ConfigMap in the namespace nvidia-device-plugin."
+            ),
+        )
     ]
 
 
@@ -139,18 +142,23 @@ def test_a_namespace_that_is_not_given_is_the_provider_s_or_default(
 def test_a_labelled_node_group_without_a_device_plugin_is_refused(
     node_group: Callable[..., PolicyResource],
     config_map: Callable[..., PolicyResource],
+    cluster: PolicyResource,
     stack_violations: Callable[..., list[tuple[str, str]]],
 ) -> None:
-    assert stack_violations(SHARING_CONFIG_EXISTS, [node_group("gpu"), config_map("gpu")]) == [
+    labelled = [node_group("gpu"), config_map("gpu")]
+
+    assert stack_violations(SHARING_CONFIG_EXISTS, [cluster, *labelled]) == [
         (
             "nodes",
             (
-                f"The node group nodes has the label {LABEL}=gpu, and no Release of this stack "
-                f"configures a device plugin. There must be one, or the nodes advertise whole GPUs "
-                f"or none. Add a Release of nvidia-device-plugin with `values.config.name`."
+                f"The node group nodes has the label {LABEL}=gpu, and nothing brings a device "
+                "plugin that reads it. Install the chart nvidia-device-plugin with `config.name`, "
+                "or remove the label."
             ),
         )
     ]
+    # Into a cluster that was there before, another program may have brought it.
+    assert stack_violations(SHARING_CONFIG_EXISTS, labelled) == []
 
 
 def test_a_node_group_without_the_label_needs_nothing(
@@ -172,7 +180,10 @@ def test_a_default_that_names_a_missing_key_is_refused(
     assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [
         (
             "plugin",
-            _missing_key("`values.config.default` of the Release plugin", "none", "gpu"),
+            (
+                "The default of the Release plugin is none, and its configurations are gpu. Name "
+                "one of those, or add the key to the ConfigMap."
+            ),
         )
     ]
 
@@ -187,7 +198,7 @@ def test_a_config_map_without_data_has_no_keys(
     empty = resource(CONFIG_MAP, "sharing", {"metadata": metadata})
 
     assert stack_violations(SHARING_CONFIG_EXISTS, [release(), empty, node_group("gpu")]) == [
-        ("nodes", _missing_key(NODES, "gpu", "none"))
+        ("nodes", _missing_key("gpu", "none"))
     ]
 
 
@@ -230,9 +241,10 @@ def test_the_gpu_operator_serves_a_node_group(
 def test_a_release_of_another_chart_serves_nothing(
     release: Callable[..., PolicyResource],
     node_group: Callable[..., PolicyResource],
+    cluster: PolicyResource,
     stack_violations: Callable[..., list[tuple[str, str]]],
 ) -> None:
-    resources = [release(chart="karpenter"), node_group("gpu")]
+    resources = [cluster, release(chart="karpenter"), node_group("gpu")]
 
     assert [name for name, _ in stack_violations(SHARING_CONFIG_EXISTS, resources)] == ["nodes"]
 
@@ -274,9 +286,7 @@ def test_a_config_map_of_unknown_name_elsewhere_is_not_the_one(
 ) -> None:
     strange = config_map("gpu", name=UNKNOWN_STRING_VALUE, namespace="kube-system")
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, [strange, release()]) == [
-        ("plugin", _missing_map("not at all"))
-    ]
+    assert stack_violations(SHARING_CONFIG_EXISTS, [strange, release()]) == [("plugin", MISSING)]
 
 
 @pytest.mark.parametrize(
@@ -296,7 +306,7 @@ def test_one_that_may_be_the_right_one_beside_one_elsewhere_is_not_judged(
 
     with pytest.raises(UnknownValueError) as said:
         stack_violations(SHARING_CONFIG_EXISTS, [elsewhere, maybe, release()])
-    assert "which may be sharing-1a2b" in said.value.message
+    assert "whether there is the ConfigMap sharing-1a2b" in said.value.message
 
 
 def test_a_config_map_of_unknown_namespace_is_the_one_of_its_name(
@@ -310,17 +320,20 @@ def test_a_config_map_of_unknown_namespace_is_the_one_of_its_name(
 
     assert stack_violations(SHARING_CONFIG_EXISTS, [beside, there, release()]) == []
     found = stack_violations(SHARING_CONFIG_EXISTS, [there, release(), node_group("x")])
-    assert found == [("nodes", _missing_key(NODES, "x", "gpu"))]
+    assert found == [("nodes", _missing_key("x", "gpu"))]
 
 
 @pytest.mark.parametrize(
     ("config", "what"),
     [
-        ({"name": UNKNOWN_STRING_VALUE}, "`values.config` of the Release plugin"),
-        ({"name": "a", "map": UNKNOWN_STRING_VALUE}, "`values.config` of the Release plugin"),
+        (
+            {"name": UNKNOWN_STRING_VALUE},
+            "the ConfigMap of the Release plugin; the values of the Release plugin",
+        ),
+        ({"name": "a", "map": UNKNOWN_STRING_VALUE}, "the values of the Release plugin"),
         (
             {"map": {"gpu": ""}, "default": UNKNOWN_STRING_VALUE},
-            "`values.config.default` of the Release plugin",
+            "the default of the Release plugin",
         ),
     ],
 )
@@ -347,7 +360,9 @@ def test_keys_that_are_not_known_are_said_once(
 
     with pytest.raises(UnknownValueError) as said:
         stack_violations(SHARING_CONFIG_EXISTS, [release(), hidden, node_group("gpu")])
-    assert said.value.message.startswith("could not be judged: the keys of the ConfigMap ")
+    assert said.value.message == (
+        "could not be judged: the ConfigMap sharing-1a2b of the Release plugin"
+    )
 
 
 def test_labels_that_are_not_known_matter_where_there_is_a_device_plugin(

@@ -130,6 +130,14 @@ def find_map(inventory: Inventory, user: Release | Workload, name: Maybe[str]) -
     return replace(found[0], data=data)
 
 
+def may_be_there(inventory: Inventory, user: Release | Workload) -> bool:
+    """Whether a ConfigMap that a release or pods may use has a name that is not known yet."""
+    return any(
+        found.name is UNKNOWN and may_be_same(found.namespace, user.namespace)
+        for found in inventory.of(ConfigMap, user.cluster)
+    )
+
+
 def config_for(configs: Configs, kind: NodeKind) -> PluginConfig | None:
     """What the plugin goes by on nodes; None where that is not known, or it would stop.
 

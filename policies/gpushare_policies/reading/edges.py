@@ -13,12 +13,11 @@ from gpushare_policies.rule import Unjudged, Violation
 from gpushare_policies.words import is_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from pulumi_policy import StackValidationArgs
 
     from eks_gpushare.inventory.problem import Problem
-    from eks_gpushare.inventory.registry import Edge as Look
     from gpushare_policies.rule import StackCheck
 
 _JUDGED: set[str] = set()
@@ -29,7 +28,7 @@ def judging_edges() -> frozenset[str]:
     return frozenset(_JUDGED)
 
 
-def edge_check(policy: str, *, stack_file: str = "", only_of: Look | None = None) -> StackCheck:
+def edge_check(policy: str, *, stack_file: str = "", likely: Collection[str] = ()) -> StackCheck:
     """A check that says what checks of inventories find of the facts of a policy.
 
     What is worth less than the policy is left out: of one that only advises, notes; of another one,
@@ -38,7 +37,7 @@ def edge_check(policy: str, *, stack_file: str = "", only_of: Look | None = None
     Args:
         policy: The name by which the index knows the facts.
         stack_file: How to comply in a stack file, for what this project's components make.
-        only_of: The one check that is asked, where others have problems of the same facts.
+        likely: Codes that are said even where something outside the program may mend it.
     """
     facts = facts_of(policy)
     wanted = {code for fact in facts for code in fact.names.get(Front.FILES, ())}
@@ -48,14 +47,13 @@ def edge_check(policy: str, *, stack_file: str = "", only_of: Look | None = None
         for fact in facts
         for code in fact.names.get(Front.FILES, ())
         if fact.severity_of(code) not in severities and fact.severity_of(policy) in severities
-    }
+    }.union(likely)
     _JUDGED.update(wanted)
 
     def look(args: StackValidationArgs) -> Iterator[Violation | Unjudged]:
         refuse_blanks(args)
         program = program_of(args.resources)
-        every = only_of.look(program.inventory) if only_of else program.judgements()
-        for each in every:
+        for each in program.judgements():
             if each.rule.id not in wanted:
                 continue
             if isinstance(each, NotSeen):

@@ -125,7 +125,12 @@ LABEL_UNREAD = Fact(
     "warning",
     {
         Front.FILES: ("GPU1124",),
-        Front.POLICY: ("sharing-config-takes-effect",),
+        Front.POLICY: ("sharing-config-exists",),
+    },
+    {
+        "sharing-config-exists": Differs(
+            "error", "A program has its charts: what the label names is nowhere."
+        ),
     },
 )
 

@@ -18,7 +18,13 @@ from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release, Workload
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes
 from eks_gpushare.inventory.places import value_place
-from eks_gpushare.inventory.plugin_configs import Configs, config_paths, configs_of, find_map
+from eks_gpushare.inventory.plugin_configs import (
+    Configs,
+    config_paths,
+    configs_of,
+    find_map,
+    may_be_there,
+)
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
@@ -144,6 +150,22 @@ def closure(inventory: Inventory) -> Iterator[Judgement]:
             yield from _default(configs)
             if configs.is_there or not _anywhere(inventory, plugins):
                 yield from _of_nodes(configs, served)
+        if not plugins and inventory.complete:
+            yield from _of_no_plugin(kinds)
+
+
+def _of_no_plugin(kinds: Sequence[NodeKind]) -> Iterator[Judgement]:
+    for nodes in {id(kind.nodes): kind.nodes for kind in kinds}.values():
+        given = None if nodes.labels is UNKNOWN else nodes.labels.get(CONFIG_LABEL)
+        if given and given is not UNKNOWN:
+            yield Problem(
+                LABEL_UNREAD,
+                nodes.source,
+                ("labels", CONFIG_LABEL),
+                f"{at_start(nodes.source.name)} has the label {CONFIG_LABEL}={text(given)}, and "
+                "nothing brings a device plugin that reads it.",
+                "Install the chart nvidia-device-plugin with `config.name`, or remove the label.",
+            )
 
 
 def _anywhere(inventory: Inventory, plugins: Iterable[Daemon]) -> bool:
@@ -159,7 +181,8 @@ def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
         return
     if not name or configs.documents is not UNKNOWN or find_map(inventory, release, name):
         return
-    if _in_namespace_unknown(inventory, release):
+    if may_be_there(inventory, release):
+        yield NotSeen(MAP_MISSING, release.source, f"whether there is the ConfigMap {name}")
         return
     place = value_place(release, (*config_paths(release), "name"))
     elsewhere = [each for each in inventory.of(ConfigMap, release.cluster) if each.name == name]
@@ -175,22 +198,18 @@ def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
     message = f"{at_start(release.source.name)} names the ConfigMap {name}, which is not here."
     known = release.namespace is not UNKNOWN
     space = f"the namespace {release.namespace}" if known else "the namespace of the release"
-    fix = f"Make it in {space} before the chart, or correct the name."
+    path = ".".join(map(str, place))
+    fix = f"Make it in {space} before the chart, or correct `{path}`."
     yield Problem(MAP_MISSING, release.source, place, message, fix, if_missing(inventory))
 
 
-def _in_namespace_unknown(inventory: Inventory, release: Release) -> bool:
-    """Whether a ConfigMap whose name is not known yet may be the one."""
-    return any(each.name is UNKNOWN for each in inventory.of(ConfigMap, release.cluster))
-
-
-def _default(configs: Configs) -> Iterator[Problem]:
-    key, documents = configs.default, configs.documents
-    if not configs.is_there or key is UNKNOWN or documents is UNKNOWN:
+def _default(configs: Configs) -> Iterator[Judgement]:
+    key, documents, release = configs.default, configs.documents, configs.release
+    if not configs.is_there or documents is UNKNOWN or not key or key in documents:
         return
-    if not key or key in documents:
+    if key is UNKNOWN:
+        yield NotSeen(KEY_MISSING, release.source, f"the default of {release.source.name}")
         return
-    release = configs.release
     yield Problem(
         KEY_MISSING,
         release.source,

@@ -22,7 +22,6 @@ from eks_gpushare.inventory.edges.promises import PROMISE_DIFFERS
 from eks_gpushare.inventory.edges.quotas import ABOVE_CAPACITY, QUOTA_NAME
 from eks_gpushare.inventory.edges.tenants import ISOLATED, ISOLATION_LABEL, SHARED_BY_TENANTS
 from eks_gpushare.inventory.items import (
-    ConfigMap,
     Namespace,
     Nodes,
     Overlay,
@@ -31,7 +30,12 @@ from eks_gpushare.inventory.items import (
     Workload,
 )
 from eks_gpushare.inventory.mig_states import MIG_CONFIG_LABEL, mig_managers
-from eks_gpushare.inventory.plugin_configs import config_paths, configs_of
+from eks_gpushare.inventory.plugin_configs import (
+    config_paths,
+    configs_of,
+    find_map,
+    may_be_there,
+)
 from eks_gpushare.inventory.problem import NotSeen
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
@@ -129,9 +133,9 @@ def _of_release(inventory: Inventory, release: Release) -> str:
     configs = configs_of(inventory, release)
     if configs is None or not configs.map_name:
         return ""
-    for each in inventory.of(ConfigMap, release.cluster):
-        if each.name is UNKNOWN or (each.name == configs.map_name and has_unknown(each.data)):
-            return f"the ConfigMap {configs.map_name} of {release.source.name}"
+    found = find_map(inventory, release, configs.map_name)
+    if has_unknown(found.data) if found is not None else may_be_there(inventory, release):
+        return f"the ConfigMap {configs.map_name} of {release.source.name}"
     return ""
 
 
