@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.base import known_fields
+from eks_gpushare.documents.duration import seconds
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
 from eks_gpushare.rules.registry import Scope, check
@@ -86,7 +87,6 @@ BAD_NAMESPACE = Rule(
 )
 
 _BLOCK = "clusterAutoscaler"
-_DURATIONS = re.compile(r"\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
 _MEANT = re.compile(
     r"\s*(?:PT?)?([0-9]+(?:\.[0-9]+)?)\s*"
     r"(?:(?P<ms>ms|milli[a-z]*)|(?P<s>s|sec[a-z]*)|(?P<m>m|min[a-z]*)|(?P<h>h|hr[a-z]*|hour[a-z]*)"
@@ -144,7 +144,7 @@ def scale_down(ctx: Context) -> Iterator[Finding]:
         ("scaleDownAfter", block.scale_down_after),
         ("scaleDownDelayAfterAdd", block.scale_down_delay_after_add),
     ):
-        if not _DURATIONS.fullmatch(given):
+        if seconds(given) is None or given.startswith("-"):
             yield BAD_DURATION.finding(
                 (_BLOCK, key),
                 f'"{given}" is no duration: numbers with a unit each, ms, s, m or h.',
@@ -161,11 +161,10 @@ def scale_down(ctx: Context) -> Iterator[Finding]:
 def _as_duration(given: str) -> str:
     """What may have been meant: `10m` for 10, `10 min` or `PT10M`; days have no unit."""
     found = _MEANT.fullmatch(given)
-    if found is None:
-        return "10m or 1h30m"
-    number, unit = found[1], found.lastgroup or "m"
+    number, unit = (found[1], found.lastgroup or "m") if found else ("", "")
     hours = _HOURS.get(unit)
-    return f"{Decimal(number) * hours:f}h" if hours else f"{number}{unit}"
+    meant = f"{Decimal(number) * hours:f}h" if hours else f"{number}{unit}"
+    return "10m or 1h30m" if seconds(meant) is None else meant
 
 
 @check(Scope.ENVIRONMENT, IDLE_AUTOSCALER, NOT_IN_AWS, OTHER_AUTOSCALER, IDLE_CHART)

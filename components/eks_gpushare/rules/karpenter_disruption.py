@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.cron import cron_fault
+from eks_gpushare.documents.duration import LONGEST, seconds
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import karpenter as karpenter_facts
 from eks_gpushare.findings.rule import Rule
@@ -53,11 +54,8 @@ DRIFT_STUCK = Rule(
     "https://karpenter.sh/docs/concepts/nodepools/#specreplicas",
 )
 
-_LONGEST = (2**63 - 1) // 10**9
-"""Seconds in the longest duration that Go knows, 2^63 - 1 nanoseconds."""
 _DURATION = re.compile(r"([0-9]+(s|m|h))+")
-_PART = re.compile(r"([0-9]+)(s|m|h)")
-_SECONDS = {"s": 1, "m": 60, "h": 3600}
+"""What the NodePool's definition leaves of Go's durations."""
 _BUDGET_DURATION = re.compile(r"(([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?")
 _NODES = re.compile(r"(100|[0-9]{1,2})%|[0-9]+")
 _MOST_BUDGETS = 50
@@ -78,24 +76,16 @@ def durations(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if given is None or (never and given == "Never"):
             continue
         at = ("pools", name, "karpenter", key)
-        seconds = _seconds(given)
         or_never = ", or Never." if never else "; without the key there is no end."
-        if seconds is None:
+        if not _DURATION.fullmatch(given):
             message = f'"{given}" is no duration.{_days(given)}'
             yield BAD_DURATION.finding(at, message, f"{_LIKE}{or_never}")
-        elif seconds > _LONGEST:
-            longest = f"{_LONGEST // _SECONDS['h']}h"
-            message = f"{given} is longer than the {longest} that Karpenter can count."
+        elif (found := seconds(given)) is None:
+            message = f"{given} is longer than the {LONGEST // 3600}h that Karpenter can count."
             yield BAD_DURATION.finding(at, message, f"{_LIKE}{or_never}")
-        elif seconds == 0 and key == "expireAfter":
+        elif found == 0 and key == "expireAfter":
             message = f"After {given} every node would be replaced as soon as it is there."
             yield BAD_DURATION.finding(at, message, f"{_LIKE}{or_never}")
-
-
-def _seconds(text: str) -> int | None:
-    if not text.isascii() or not _DURATION.fullmatch(text):
-        return None
-    return sum(int(count) * _SECONDS[unit] for count, unit in _PART.findall(text))
 
 
 def _days(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.catalog.arns import role_fault
 from eks_gpushare.catalog.kubelet import BOTTLEROCKET_SETTINGS, SET_ELSEWHERE, kubelet_fields
+from eks_gpushare.documents.duration import seconds
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
@@ -96,7 +97,6 @@ _UNREAD = (
 )
 _PERCENT = re.compile(r"([1-9][0-9]?|100)%")
 _MOST_AT_A_TIME = 100
-_DURATION = re.compile(r"0|-?([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+")
 _OF_EACH = {"texts": "text", "booleans": "boolean"}
 _TYPES: dict[str, tuple[type, ...]] = {
     "text": (str,),
@@ -263,7 +263,7 @@ def _is(kind: str, value: Any) -> bool:
         inner = _OF_EACH[kind]
         return isinstance(value, dict) and all(_is(inner, each) for each in value.values())
     if kind == "duration":
-        return isinstance(value, str) and _DURATION.fullmatch(value) is not None
+        return isinstance(value, str) and seconds(value) is not None
     return isinstance(value, _TYPES.get(kind, dict))
 
 

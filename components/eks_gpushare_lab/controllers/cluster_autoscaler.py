@@ -13,6 +13,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from eks_gpushare.documents.duration import seconds
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare_lab.binaries import build, versions
 from eks_gpushare_lab.errors import LabError
@@ -64,8 +65,6 @@ HERE = {
 _FASTEST_SECONDS = 1.0
 _STOP_SECONDS = 1.0
 _SERVICES = ("autoscaling", "ec2", "eks")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|h|m|s)")
 # charts/cluster-autoscaler/values.yaml of kubernetes/autoscaler, chart 9.59.0
 _DEFAULTS: dict[str, Any] = {
     "cloudProvider": "aws",
@@ -108,17 +107,8 @@ def compressed(arguments: Sequence[str]) -> Iterator[str]:
     given = dict(each.removeprefix("--").split("=", 1) for each in arguments if "=" in each)
     for flag, default in PACE.items():
         found = seconds(given.get(flag, ""))
-        wanted = (default if found is None else found) / COMPRESSED
+        wanted = (default if found is None else float(found)) / COMPRESSED
         yield f"--{flag}={max(wanted, _FASTEST_SECONDS):g}s"
-
-
-def seconds(text: str) -> float | None:
-    """A duration as Go writes it, such as 1m30s; None if it is none."""
-    if text == "0":
-        return 0.0
-    if not text or _DURATION.sub("", text):
-        return None
-    return sum(float(number) * _UNITS[unit] for number, unit in _DURATION.findall(text))
 
 
 def cloud_config(url: str, region: str) -> str:

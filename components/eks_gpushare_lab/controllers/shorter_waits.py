@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eks_gpushare.documents.duration import seconds
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError
-from eks_gpushare_lab.controllers.cluster_autoscaler import seconds
 from eks_gpushare_lab.controllers.shorter_times import VARIABLE
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def shorter_batches(environment: Mapping[str, str], by: float) -> dict[str, str]
         by: how many times faster; 1 for as it is.
     """
     longest = seconds(environment.get(_BATCH_MAX, ""))
-    idle = seconds(environment.get(_BATCH_IDLE, "")) or 0.0
+    idle = float(seconds(environment.get(_BATCH_IDLE, "")) or 0)
     if by == 1 or longest is None or longest <= LONGEST_BATCH_SECONDS:
         return {}
     made = max(LONGEST_BATCH_SECONDS, idle)  # a pause ends a batch, before its end as given

@@ -10,7 +10,6 @@ here they are as the program wrote them.
 from __future__ import annotations
 
 import contextvars
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from pulumi.runtime import Settings, configure
 from pulumi.runtime.proto import analyzer_pb2
 from pulumi_policy import EnforcementLevel
 
+from eks_gpushare.documents.duration import seconds
 from eks_gpushare.program.policies import config as policy_config
 from eks_gpushare.program.policies.shared_servicer import servicer_of
 from eks_gpushare.program.policies.violations import (
@@ -311,14 +311,5 @@ def _options(resource: Resource) -> analyzer_pb2.AnalyzerResourceOptions:
     )
     for phase, duration in given.get("customTimeouts", {}).items():
         if phase in {"create", "update", "delete"}:
-            setattr(options.customTimeouts, phase, _seconds(duration))
+            setattr(options.customTimeouts, phase, float(seconds(duration) or 0))
     return options
-
-
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-
-
-def _seconds(duration: str) -> float:
-    """A duration as Go writes it, such as ``1h30m``, in seconds."""
-    parts = re.findall(r"([0-9.]+)(h|ms|us|µs|ns|m|s)", duration)
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
