@@ -150,11 +150,11 @@ def describes(previous: ast.stmt | None, text: ast.Expr, scope: ast.AST) -> bool
 def lost_strings(source: str) -> list[str]:
     """Strings that stand alone: the half of a message that a missing parenthesis or comma lost."""
     found = []
-    for scope in ast.walk(parsed(source)):
-        for field in ("body", "orelse", "finalbody"):
-            body = getattr(scope, field, None)
-            if not isinstance(body, list):
-                continue
+    scopes: list[ast.AST] = [parsed(source)]  # no expression: those of all files take long to walk
+    for scope in scopes:
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            body = getattr(scope, field, None) or ()
+            scopes += body
             for previous, node in zip([None, *body], body, strict=False):
                 if is_text(node) and (field != "body" or not describes(previous, node, scope)):
                     found.append(f"{node.lineno}: a string that nothing uses")

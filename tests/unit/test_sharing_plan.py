@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eks_gpushare.catalog import Catalog, gpu_instance_types
+from eks_gpushare.facts.shares import SYSTEM_PODS
 from eks_gpushare.sharing.device_plugin_config import (
     config_map_data,
     document,
     render,
 )
-from eks_gpushare.sharing.nodes import SYSTEM_PODS, allocatable, sizes
+from eks_gpushare.sharing.nodes import allocatable, sizes
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment, plan_pool
 from eks_gpushare.sharing.resources import advertised
 from eks_gpushare.sharing.subnets import MOST_ZONES, cut, zone_subnets
