@@ -80,6 +80,15 @@ def test_what_a_step_runs_is_in_the_repository(file: Path) -> None:
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
+@pytest.mark.parametrize("file", [".github/workflows/release.yml", "docs/install.md"])
+def test_every_distribution_is_built(file: str) -> None:
+    projects = [*ROOT.glob("pyproject.toml"), *ROOT.glob("components/**/pyproject.toml")]
+    text = (ROOT / file).read_text(encoding="utf-8")
+    built = re.findall(r"-m build --no-isolation --outdir dist (\S+)", text)
+
+    assert sorted(built) == sorted(place(path) or "." for path in projects)
+
+
 def test_updates_are_asked_for_wherever_versions_are_pinned() -> None:
     text = (ROOT / ".github/dependabot.yml").read_text(encoding="utf-8")
     updates = yaml.safe_load(text)["updates"]
