@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+ADDON = "aws:eks/addon:Addon"
 AWS_CLUSTER = "aws:eks/cluster:Cluster"
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 ACCESS_ENTRY = "aws:eks/accessEntry:AccessEntry"

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import os
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
-from questions import QUESTIONS, Question
+from questions import QUESTIONS
+
+if TYPE_CHECKING:
+    from question import Question
 
 pytestmark = pytest.mark.sdk_internals
 

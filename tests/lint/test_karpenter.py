@@ -107,7 +107,8 @@ RIGHT: list[dict[str, Any]] = [
     merged(POOL, spec__replicas=2, spec__limits={"nodes": 4}),
     merged(POOL, spec__limits={"nvidia.com/gpu.shared": "40", "vpc.amazonaws.com/efa": 4}),
     merged(POOL, spec__disruption={
-        "consolidationPolicy": "Balanced", "consolidateAfter": "1m", "budgets": [{"nodes": "1"}]
+        "consolidationPolicy": "Balanced", "consolidateAfter": "1m",
+        "budgets": [{"nodes": "0", "reasons": ["Underutilized"]}],
     }),
     merged(POOL, spec__limits=..., spec__replicas=2),
     # Of a pool that is for anything, and does not say that it is for GPUs.
@@ -186,6 +187,9 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("GPU1077", merged(POOL, spec__template__metadata__labels={"nvidia.com/gpu.product": "A10G"})),
     ("GPU1078", merged(POOL, spec__limits=...)),
     ("GPU1079", merged(POOL, spec__disruption__consolidationPolicy="WhenEmptyOrUnderutilized")),
+    ("GPU1079", merged(POOL, spec__disruption={
+        "consolidationPolicy": "Balanced", "consolidateAfter": "1m", "budgets": [{"nodes": "1"}]
+    })),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2023@latest"}])),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "bottlerocket@latest"}])),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"name": "amazon-eks-node-al2023-*"}])),

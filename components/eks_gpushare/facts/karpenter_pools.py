@@ -6,12 +6,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 OF_EVERY_NODE: Final = ("cpu", "memory", "ephemeral-storage", "pods", "vpc.amazonaws.com/pod-eni")
 """What Karpenter counts of every node of AWS, shares apart."""
 NODES: Final = "nodes"
 """The limit of a static pool, in nodes."""
+_MOVING: Final = (None, "WhenEmptyOrUnderutilized", "Balanced")
+"""Policies by which it does; others than WhenEmpty are refused."""
 _HUGE_PAGES: Final = "hugepages-"
 """How resources begin that a node has where its kernel is told so."""
 
@@ -36,6 +38,25 @@ def is_idle_limit(resource: str, had: Collection[str] | None = None, *, static: 
     if resource in OF_EVERY_NODE or resource.startswith(_HUGE_PAGES):
         return False
     return "/" not in resource if had is None else resource not in had
+
+
+def moves_pods(policy: object, after: object, budgets: Iterable[Mapping[str, object]]) -> bool:
+    """Whether Karpenter evicts pods that run, to put them on fewer or cheaper nodes.
+
+    Args:
+        policy: `consolidationPolicy`; Karpenter takes WhenEmptyOrUnderutilized where there is none.
+        after: `consolidateAfter`.
+        budgets: Those of the pool: one that holds always and lets no node go for being little used
+            keeps pods where they are, https://karpenter.sh/docs/concepts/disruption/.
+    """
+    return policy in _MOVING and after != "Never" and not any(map(_keeps_used, budgets))
+
+
+def _keeps_used(budget: Mapping[str, object]) -> bool:
+    reasons = budget.get("reasons")
+    for_used = reasons is None or (isinstance(reasons, list | tuple) and "Underutilized" in reasons)
+    none = str(budget.get("nodes")) in ("0", "0%")
+    return none and for_used and budget.get("schedule") is None
 
 
 class Twice(StrEnum):

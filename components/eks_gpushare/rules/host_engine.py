@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.facts.index import daemons as daemons_facts
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.edges.engines import engine_of_operator
 from eks_gpushare.rules.registry import Runs, Scope, check
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.mig_manager import uses_mig_manager
@@ -66,7 +67,8 @@ def engines(ctx: Context) -> Iterator[Finding]:
     exporter = values.get("dcgmExporter")
     if not isinstance(exporter, dict):
         return
-    if _block(values, "dcgm").get("enabled") is True:
+    own = engine_of_operator(values)
+    if own == "DCGM":
         yield TWO_ENGINES.finding(
             (*_AT, "dcgm", "enabled"),
             "The operator would run a host engine beside that of the node monitoring agent.",
@@ -75,7 +77,7 @@ def engines(ctx: Context) -> Iterator[Finding]:
     if exporter.get("enabled") is False:
         return
     address = _variables(exporter).get(REMOTE_ENGINE)
-    if address is None:
+    if own == "the DCGM exporter":
         yield TWO_ENGINES.finding(
             (*_AT, "dcgmExporter", "env"),
             f"Without {REMOTE_ENGINE} the exporter starts a host engine of its own beside that of "

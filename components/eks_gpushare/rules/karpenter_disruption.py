@@ -9,6 +9,7 @@ from eks_gpushare.documents.cron import cron_fault
 from eks_gpushare.documents.duration import LONGEST, seconds
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.karpenter_pools import moves_pods
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -186,7 +187,8 @@ def consolidation(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 "This budget holds always and lets no empty node go.",
                 "Give it reasons without Empty, or a schedule and duration.",
             )
-    if own.consolidation_policy != "WhenEmpty":
+    budgets = [budget.model_dump() for budget in own.budgets or ()]
+    if moves_pods(own.consolidation_policy, own.consolidate_after, budgets):
         yield EVICTS.finding(
             (*at, "consolidationPolicy"),
             f"{own.consolidation_policy} evicts pods to put them on fewer or cheaper nodes.",

@@ -30,7 +30,8 @@ ENGINE_ADDRESS = "localhost:5555"
 REMOTE_ENGINE = "DCGM_REMOTE_HOSTENGINE_INFO"
 """Variable by which a DCGM exporter uses an engine and starts none of its own."""
 
-_ENGINE_ARCH = "amd64"  # so the chart's affinity for dcgm-server; the agent expects none elsewhere
+ENGINE_ARCH = "amd64"
+"""Where the engine is, by the affinity of dcgm-server: the agent expects none elsewhere."""
 _ANY_BUT: tuple[dict[str, str], ...] = (
     {"operator": "Exists", "effect": "NoExecute"},
     {"key": "CriticalAddonsOnly", "operator": "Exists"},
@@ -63,7 +64,7 @@ def node_monitoring_values(
 def has_agent_engine(pool: Pool, catalog: Catalog) -> bool:
     """Whether the agent's host engine runs on nodes of a pool."""
     found = (catalog.find(name) for name in pool.instance_types)
-    return any(each is not None and each.arch == _ENGINE_ARCH for each in found)
+    return any(each is not None and each.arch == ENGINE_ARCH for each in found)
 
 
 def exporter_values(pools: Mapping[str, Pool], catalog: Catalog) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.sharing.node_monitoring import REMOTE_ENGINE
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.placement import taint_text
 from eks_gpushare_lab.simulated_node.boot import CONSOLE, built_in, is_bottlerocket
@@ -35,16 +36,14 @@ from eks_gpushare_lab.simulated_node.user_data import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.install.nodes import LabNode
     from eks_gpushare_lab.session import Session
 
 _BOOT_FAILED = "FAILED"
-REMOTE_ENGINE = "DCGM_REMOTE_HOSTENGINE_INFO"
-"""Variable by which a DCGM exporter uses an engine and starts none of its own."""
 _DISABLED = "all-disabled"
 
 
@@ -118,21 +117,29 @@ def _program_findings(session: Session, node: LabNode, there: Object) -> Iterato
         yield rules.NO_DRIVER_GATE.finding(
             _at(node), f"{message}validator looks for it on the host once.", fix
         )
-    engines = by_role.get(HOST_ENGINE, []) + [
-        pod
-        for pod in by_role.get(EXPORTER, [])
-        if REMOTE_ENGINE not in environment_of(pod, EXPORTER)
-    ]
-    if len(engines) > 1:
-        names = ", ".join(sorted(pod["metadata"]["name"] for pod in engines))
-        message = f"{len(engines)} host engines of DCGM run there, in the pods {names}."
-        fix = f"Give the exporter {REMOTE_ENGINE}, so that it uses the other one."
-        yield rules.TWO_ENGINES.finding(_at(node), message, fix)
+    yield from engine_findings(_at(node), by_role)
     needs = there["metadata"]["labels"].get("kubernetes.io/arch") == "amd64" and node.declared
     if MONITOR in by_role and HOST_ENGINE not in by_role and needs:
         message = "The node monitoring agent runs there without its host engine of DCGM."
         fix = "Let both tolerate the same taints of GPU nodes."
         yield rules.NO_ENGINE.finding(_at(node), message, fix)
+
+
+def engine_findings(at: FieldPath, by_role: Mapping[str, Sequence[Object]]) -> Iterator[Finding]:
+    """What is wrong with the host engines of a node, by the pods that do what there."""
+    engines = [
+        *by_role.get(HOST_ENGINE, ()),
+        *(
+            pod
+            for pod in by_role.get(EXPORTER, ())
+            if REMOTE_ENGINE not in environment_of(pod, EXPORTER)
+        ),
+    ]
+    if len(engines) > 1:
+        names = ", ".join(sorted(pod["metadata"]["name"] for pod in engines))
+        message = f"{len(engines)} host engines of DCGM run there, in the pods {names}."
+        fix = f"Give the exporter {REMOTE_ENGINE}, so that it uses the other one."
+        yield rules.TWO_ENGINES.finding(at, message, fix)
 
 
 def _may_be_too_quick(there: Object) -> bool:

@@ -10,6 +10,7 @@ from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
+from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.checks import CHECKS
@@ -24,11 +25,11 @@ from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import Kind, KubernetesObject, objects_of
 from gpushare_policies.reading.plain import items, mappings, text
-from gpushare_policies.tokens import AWS_CLUSTER
+from gpushare_policies.tokens import ADDON, AWS_CLUSTER
 from gpushare_policies.words import name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from pulumi_policy import PolicyResource
 
@@ -117,6 +118,7 @@ class _Reader:
                 self._object(each, found, cluster)
         for number, (cluster, name) in self.class_of.items():
             self._with_class(number, cluster, name)
+        self.found += _agents(self.resources, {nodes.cluster for nodes in self.found})
         # Into a cluster that was there before, others may have put what is not here.
         complete = any(each.resource_type == AWS_CLUSTER for each in self.resources)
         return Program(Inventory(tuple(booted(self.found)), complete), tuple(self.judgements))
@@ -188,6 +190,18 @@ class _Reader:
             return
         user_data = text(at(body, "spec", "userData"))
         self.found[number] = replace(nodes, ami=_image_of(body), user_data=user_data)
+
+
+def _agents(resources: Sequence[PolicyResource], clusters: Collection[str]) -> Iterator[Release]:
+    """EKS's node monitoring agent, which says by name of which cluster it is, as nothing else does.
+
+    So it is told only where there is but one cluster.
+    """
+    for resource in resources:
+        if resource.resource_type == ADDON and len(clusters) == 1:
+            name, told = (at_top(resource.props, k) for k in ("addonName", "configurationValues"))
+            source = Source(f"the add-on {name_of(resource.urn)}", resource)
+            yield from agents(source, name, told, next(iter(clusters)))
 
 
 def _image_of(node_class: Mapping[str, Any]) -> Any:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
 from eks_gpushare.facts.index import daemons as daemons_facts
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
 from eks_gpushare.inventory.items import Release, Workload
+from eks_gpushare.inventory.node_agent import engine_tolerations
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.scheduling import landing
+from eks_gpushare.inventory.scheduling import is_tolerated, keeping_off, landing, lasting
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, switch, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.sharing.node_monitoring import AGENT, REMOTE_ENGINE
+from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH, REMOTE_ENGINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -113,10 +114,11 @@ def gives_gpus(release: Release) -> bool:
 def engines(inventory: Inventory) -> Iterator[Judgement]:
     """Exporters that start an engine each, the operator's own, and that of EKS's agent."""
     for cluster in inventory.clusters():
+        kinds = [each for each in _declared(inventory, cluster) if not each.serves_itself]
         found = [
             (each.source, what)
             for each in inventory.of(Release, cluster)
-            for what in _engines_of(each)
+            for what in _engines_of(each, kinds)
         ]
         found += [
             (each.source, "the DCGM exporter")
@@ -125,7 +127,6 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
         ]
         if len(found) < 2:  # noqa: PLR2004  (two)
             continue
-        kinds = [each for each in _declared(inventory, cluster) if not each.serves_itself]
         if not kinds and inventory.complete:
             continue
         (one, first), (other, second) = found[:2]
@@ -139,7 +140,7 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
         )
 
 
-def _engines_of(release: Release) -> Iterator[str]:
+def _engines_of(release: Release, kinds: Sequence[NodeKind]) -> Iterator[str]:
     chart = release.chart.rpartition("/")[2]
     if release.values is UNKNOWN:
         return
@@ -148,13 +149,30 @@ def _engines_of(release: Release) -> Iterator[str]:
         if not _uses_other(at(release.values, "extraEnv")) and "-r" not in arguments:
             yield "the DCGM exporter"
     elif chart_of(chart) == OPERATOR_CHART:
-        # With an engine of its own the operator's exporter uses that one.
-        if switch(at(release.values, "dcgm", "enabled")) is True:
-            yield "DCGM"
-        elif _exports(release) and not _uses_other(at(release.values, "dcgmExporter", "env")):
-            yield "the DCGM exporter"
-    elif chart.startswith(AGENT):
+        if (own := engine_of_operator(release.values)) is not None:
+            yield own
+    elif chart.startswith(AGENT) and (not kinds or any(_is_on(release, kind) for kind in kinds)):
         yield "the node monitoring agent"
+
+
+def engine_of_operator(values: Any) -> str | None:
+    """What of the GPU Operator starts an engine, by the values of its chart; None if nothing does.
+
+    With an engine of its own, the operator's exporter uses that one.
+    """
+    if switch(at(values, "dcgm", "enabled")) is True:
+        return "DCGM"
+    exporter = at(values, "dcgmExporter")
+    exports = at(exporter, "enabled") in (None, True, "true")
+    return "the DCGM exporter" if exports and not _uses_other(at(exporter, "env")) else None
+
+
+def _is_on(agent: Release, kind: NodeKind) -> bool:
+    """Whether the engine of EKS's agent runs on nodes: of one architecture, and as they taint."""
+    taints, tolerations = lasting(kind.nodes.taints), engine_tolerations(agent)
+    if taints is UNKNOWN or (kind.type is not None and kind.type.arch != ENGINE_ARCH):
+        return False
+    return all(is_tolerated(taint, tolerations) for taint in keeping_off(taints))
 
 
 def _starts_one(exporter: Daemon) -> bool:
@@ -166,10 +184,6 @@ def _starts_one(exporter: Daemon) -> bool:
         if any(str(each).startswith(("-r", "--remote-hostengine-info")) for each in given):
             return False
     return True
-
-
-def _exports(release: Release) -> bool:
-    return at(release.values, "dcgmExporter", "enabled") in (None, True, "true")
 
 
 def _uses_other(env: object) -> bool:

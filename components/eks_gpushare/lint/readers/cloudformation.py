@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.lint.document import Document
 
+_ADDON: Final = "AWS::EKS::Addon"
 _NODE_GROUP: Final = "AWS::EKS::Nodegroup"
 _TEMPLATE: Final = "AWS::EC2::LaunchTemplate"
 _GROUP: Final = "AWS::AutoScaling::AutoScalingGroup"
@@ -62,6 +64,11 @@ class CloudFormationReader:
             kind, place = at(each, "Type"), ("Resources", name)
             if kind == _TEMPLATE:
                 judgements += _judged(document, name, templates[name])
+                continue
+            if kind == _ADDON:
+                given = plain(at(each, "Properties"))
+                named, told = (at(given, key) for key in ("AddonName", "ConfigurationValues"))
+                found += agents(Source(f"the Addon {name}", document, place), named, told)
                 continue
             if kind not in (_NODE_GROUP, _GROUP):  # which may be anything
                 continue

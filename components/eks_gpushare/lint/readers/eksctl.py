@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.bottlerocket import bottlerocket_document
 from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
 from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.lint.document import Read
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.items import Release
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.lint.document import Document
@@ -50,7 +52,7 @@ class EksctlReader:
             judgements += retired(each, _place_of_types(each))
             judgements += owned_labels(each.source, each.labels, ("labels",))
             judgements += _of_boot(document, each.source.path)
-        return Read(nodes, judgements)
+        return Read([*nodes, *_agents(document)], judgements)
 
 
 def _of_boot(document: Document, place: FieldPath) -> Iterator[Judgement]:
@@ -64,6 +66,12 @@ def _of_boot(document: Document, place: FieldPath) -> Iterator[Judgement]:
         yield from bottlerocket_rules({"settings": settings}, source)
         path = ("settings", "kubernetes", "node-labels")
         yield from owned_labels(source, at({"settings": settings}, *path), path)
+
+
+def _agents(document: Document) -> Iterator[Release]:
+    for index, addon in enumerate(items(at(document.value, "addons"))):
+        name, told = at(addon, "name"), at(addon, "configurationValues")
+        yield from agents(Source(f"the add-on {name}", document, ("addons", index)), name, told)
 
 
 def _groups(document: Document) -> Iterator[Nodes]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
+from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint import terraform_groups, terraform_templates
@@ -108,6 +109,9 @@ def _nodes(
 
 def _object(document: Document, place: FieldPath, source: Source, kind: str, given: Any) -> Read:
     """What is of the cluster: charts, manifests, and resources of the Kubernetes provider."""
+    if kind == "aws_eks_addon":
+        name, told = at(given, "addon_name"), at(given, "configuration_values")
+        return Read(list(agents(source, name, told)))
     if kind == "helm_release":
         return Read([_release(source, given)])
     if kind in _CONFIG_MAPS:

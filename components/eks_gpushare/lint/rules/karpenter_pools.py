@@ -10,11 +10,12 @@ from eks_gpushare.facts.karpenter_pools import (
     Twice,
     has_limit,
     is_idle_limit,
+    moves_pods,
     twice,
 )
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.lint.instance_choice import chosen_types
 from eks_gpushare.lint.plain import items, mapping
 from eks_gpushare.sharing.labels import CONFIG_LABEL, OWNED_PREFIXES, PRESENT_LABEL
@@ -221,16 +222,18 @@ def gpu_pool_rules(source: Source, spec: Any) -> Iterator[Judgement]:
         message = "Nothing limits how many GPU nodes Karpenter launches for this pool."
         fix = "Add limits, such as nvidia.com/gpu or cpu."
         yield Problem(NO_LIMIT, source, ("spec",), message, fix)
-    policy = at(spec, "disruption", "consolidationPolicy")
-    if isinstance(policy, str) and policy in {"WhenEmptyOrUnderutilized", "Balanced"}:
-        if at(spec, "disruption", "budgets") is not None:
-            return
+    disruption = at(spec, "disruption")
+    policy, after = (at(disruption, key) for key in ("consolidationPolicy", "consolidateAfter"))
+    # Who writes none may not have come to it; of a static pool Karpenter reads none.
+    if policy is None or at(spec, "replicas") is not None or has_unknown(disruption):
+        return
+    if moves_pods(policy, after, map(mapping, items(at(disruption, "budgets")))):
         yield Problem(
             BUSY_CONSOLIDATION,
             source,
             ("spec", "disruption", "consolidationPolicy"),
             f"With {policy} Karpenter moves running pods from one GPU node to another.",
-            "Write WhenEmpty, or give budgets.",
+            "Write WhenEmpty, or a budget of no nodes for the reason Underutilized.",
         )
 
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import PolicyComplianceFramework, Severity
 
-from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.facts.karpenter_pools import moves_pods
+from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.reading.karpenter import gives_gpus
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.reading.plain import mappings
 from gpushare_policies.rule import Rule, Unjudged
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL
 from gpushare_policies.words import Fix
@@ -17,7 +18,6 @@ from gpushare_policies.words import Fix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CALM = "WhenEmpty"
 _SET_POLICY = "Set `spec.disruption.consolidationPolicy: WhenEmpty` of the NodePool."
 _CONSOLIDATION = Fix(
     "Leave `pools.<pool>.karpenter.consolidationPolicy` out of the stack file, or set it to "
@@ -31,18 +31,22 @@ def _policy(subject: Subject) -> Iterator[str | Unjudged]:
     has_gpus = gives_gpus(subject.object.body)
     if has_gpus is False:
         return
-    policy = at(subject.object.body, "spec", "disruption", "consolidationPolicy")
-    after = at(subject.object.body, "spec", "disruption", "consolidateAfter")
-    if policy == _CALM or after == "Never" or (subject.object.patch and policy is None):
+    spec = at(subject.object.body, "spec")
+    disruption = at(spec, "disruption")
+    if at(spec, "replicas") is not None:  # static, of which Karpenter reads no policy
         return
-    if has_gpus is None or UNKNOWN in (policy, after):
+    policy, after = (at(disruption, key) for key in ("consolidationPolicy", "consolidateAfter"))
+    budgets = [budget for _, budget in mappings(at(disruption, "budgets"))]
+    if (subject.object.patch and policy is None) or not moves_pods(policy, after, budgets):
+        return
+    if has_gpus is None or has_unknown(disruption):
         yield Unjudged("requirements" if has_gpus is None else "disruption")
         return
     given = f"the consolidationPolicy {policy}" if policy else "no consolidationPolicy"
     default = "" if policy else ", which means WhenEmptyOrUnderutilized"
     yield (
         f"{subject.opening} makes GPU nodes and has {given}{default}. "
-        f"It must be {_CALM}: shares look like small requests, so Karpenter moves pods together "
+        f"It must be WhenEmpty: shares look like small requests, so Karpenter moves pods together "
         f"and ends what runs on GPUs. {_CONSOLIDATION.of(subject.args.urn)}"
     )
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
 from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.node_agent import agents, engine_tolerations
 from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.scheduling import is_tolerated, keeping_off, lasting
-from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import has_unknown
+from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import at_top, program_of
-from gpushare_policies.reading.plain import text
 from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.tokens import ADDON
 from gpushare_policies.words import Fix, name_of
 
 if TYPE_CHECKING:
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.inventory import Inventory
 
-_ADDON = "aws:eks/addon:Addon"
-_AGENT = "eks-node-monitoring-agent"
-_ENGINE_ARCH = "amd64"
-"""The add-on's DCGM has no image for others.
-
-https://github.com/aws/eks-node-monitoring-agent/tree/main/charts (2026-11-22)
-"""
 _STACK_FILE = (
     "The add-on of a stack file tolerates the taints of all pools: remove what overrides its "
     "configuration, such as a transform."
@@ -46,12 +40,12 @@ _TOLERATED = Fix(_STACK_FILE, _RAW, _RAW)
 
 def _seen(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
-    agents = [each for each in args.resources if _is_agent(each)]
-    if not agents:
+    found = [each for each in args.resources if _is_agent(each)]
+    if not found:
         return
     inventory = program_of(args.resources).inventory
     own = {each.cluster for each in inventory.of(Nodes)}
-    for agent in agents:
+    for agent in found:
         tolerations = _tolerations(agent)
         if has_unknown(tolerations):
             yield Unjudged(f"the configuration of {name_of(agent.urn)}")
@@ -64,24 +58,14 @@ def _seen(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
 
 
 def _is_agent(resource: PolicyResource) -> bool:
-    return resource.resource_type == _ADDON and at_top(resource.props, "addonName") == _AGENT
+    return resource.resource_type == ADDON and at_top(resource.props, "addonName") == AGENT
 
 
 def _tolerations(agent: PolicyResource) -> Any:
     """Those of its DCGM, which has none by default; `UNKNOWN` where they cannot be read."""
-    given = text(at_top(agent.props, "configurationValues"))
-    if given in ("", UNKNOWN):
-        return UNKNOWN if given else []
-    try:
-        values = json.loads(given)
-    except ValueError:
-        import yaml  # which EKS takes too
-
-        try:
-            values = yaml.safe_load(given)
-        except yaml.YAMLError:
-            return UNKNOWN
-    return at(values, "dcgmAgent", "tolerations") or []
+    told = at_top(agent.props, "configurationValues")
+    (found,) = agents(Source(agent.name, agent), AGENT, told)
+    return engine_tolerations(found)
 
 
 def _judged(
@@ -90,7 +74,7 @@ def _judged(
     said: set[int] = set()
     for kind in gpu_nodes(inventory, cluster):
         nodes = kind.nodes
-        is_other = kind.type is None or kind.type.arch != _ENGINE_ARCH
+        is_other = kind.type is None or kind.type.arch != ENGINE_ARCH
         taints = lasting(nodes.taints)
         if id(nodes) in said or is_other or taints is UNKNOWN or nodes.provisioner == "autoMode":
             continue
@@ -112,7 +96,7 @@ GPU_FAULTS_SEEN = StackRule(
     "gpu-faults-seen",
     "EKS's node monitoring must run on every GPU node, whatever its taints.",
     check=_seen,
-    applies_to=(_ADDON, *kinds.NODES),
+    applies_to=(ADDON, *kinds.NODES),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=_TOLERATED,

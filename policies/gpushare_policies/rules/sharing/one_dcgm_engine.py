@@ -7,6 +7,7 @@ from pulumi_policy import Severity
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.rule import StackRule
+from gpushare_policies.tokens import ADDON
 from gpushare_policies.words import Fix
 
 _STACK_FILE = "Turn one of them off in the stack file."
@@ -16,7 +17,7 @@ ONE_DCGM_ENGINE = StackRule(
     "one-dcgm-engine",
     "One host engine of DCGM must run on a node.",
     check=edge_check("one-dcgm-engine", stack_file=_STACK_FILE),
-    applies_to=(*kinds.NODES, *kinds.CHARTS, "kubernetes:apps/v1:DaemonSet", "aws:eks/addon:Addon"),
+    applies_to=(*kinds.NODES, *kinds.CHARTS, "kubernetes:apps/v1:DaemonSet", ADDON),
     severity=Severity.LOW,
     fix=Fix(_STACK_FILE, _RAW, _RAW),
 )
