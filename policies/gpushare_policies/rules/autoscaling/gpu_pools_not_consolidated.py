@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import PolicyComplianceFramework, Severity
 
 from eks_gpushare.facts.karpenter_pools import moves_pods
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.reading.karpenter import gives_gpus
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
@@ -33,13 +34,16 @@ def _policy(subject: Subject) -> Iterator[str | Unjudged]:
         return
     spec = at(subject.object.body, "spec")
     disruption = at(spec, "disruption")
-    if at(spec, "replicas") is not None:  # static, of which Karpenter reads no policy
+    replicas = at(spec, "replicas")
+    if replicas not in (None, UNKNOWN):  # static, of which Karpenter reads no policy
         return
     policy, after = (at(disruption, key) for key in ("consolidationPolicy", "consolidateAfter"))
     budgets = [budget for _, budget in mappings(at(disruption, "budgets"))]
-    if (subject.object.patch and policy is None) or not moves_pods(policy, after, budgets):
+    unknown = has_unknown([replicas, disruption])
+    calm = not moves_pods(None if policy is UNKNOWN else policy, after, () if unknown else budgets)
+    if calm or (subject.object.patch and policy is None):
         return
-    if has_gpus is None or has_unknown(disruption):
+    if unknown or has_gpus is None:
         yield Unjudged("requirements" if has_gpus is None else "disruption")
         return
     given = f"the consolidationPolicy {policy}" if policy else "no consolidationPolicy"
