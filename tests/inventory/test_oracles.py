@@ -21,8 +21,6 @@ from eks_gpushare.documents.device_plugin import (
 )
 from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import NodeTaint
-from eks_gpushare.inventory.scheduling import landing
 from eks_gpushare.sharing.bottlerocket import served_by_chart
 from eks_gpushare.sharing.charts import device_plugin_values
 from eks_gpushare.sharing.device_plugin_config import config_map_data
@@ -31,7 +29,6 @@ from eks_gpushare.sharing.mig_boot import boot_script
 from eks_gpushare.sharing.mig_manager import applies
 from eks_gpushare.sharing.plan import plan_pool
 from eks_gpushare.stack_file.check import check_file
-from eks_gpushare_lab.observing.placement import mismatches, untolerated
 from eks_gpushare_lab.simulated_node.config_file import ConfigFileError, read
 
 if TYPE_CHECKING:
@@ -40,72 +37,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 SEED = 35
-KEYS, VALUES = ("nvidia.com/gpu", "team", "a"), ("true", "", "1", "2", "ml")
-EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
-OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
-
-
-def _maybe(dice: random.Random, key: str, values: tuple[str, ...]) -> dict[str, str]:
-    return {key: dice.choice(values)} if dice.random() < 0.7 else {}
-
-
-def _toleration(dice: random.Random) -> dict[str, str]:
-    key = _maybe(dice, "key", KEYS)
-    return {
-        **key,
-        # The API server refuses one without a key and with another operator.
-        **(_maybe(dice, "operator", ("Equal", "Exists")) if key else {"operator": "Exists"}),
-        **_maybe(dice, "value", VALUES),
-        **_maybe(dice, "effect", EFFECTS),
-    }
-
-
-def _expression(dice: random.Random) -> dict[str, Any]:
-    operator = dice.choice(OPERATORS)
-    found: dict[str, Any] = {"key": dice.choice(KEYS), "operator": operator}
-    if operator in ("In", "NotIn"):
-        found["values"] = dice.sample(VALUES, dice.randint(1, 3))
-    elif operator in ("Gt", "Lt"):
-        found["values"] = [dice.choice(("0", "1", "3"))]
-    return found
-
-
-def _spec(dice: random.Random) -> dict[str, Any]:
-    spec: dict[str, Any] = {"tolerations": [_toleration(dice) for _ in range(dice.randint(0, 3))]}
-    if dice.random() < 0.3:
-        spec["nodeSelector"] = {dice.choice(KEYS): dice.choice(VALUES)}
-    if dice.random() < 0.6:
-        terms = [
-            {"matchExpressions": [_expression(dice) for _ in range(dice.randint(1, 2))]}
-            for _ in range(dice.randint(1, 2))
-        ]
-        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-        spec["affinity"] = {"nodeAffinity": required}
-    return spec
-
-
-def test_pods_land_where_the_lab_says_that_they_do() -> None:
-    dice = random.Random(SEED)  # noqa: S311  (cases of a test)
-    landed = 0
-    for _ in range(1500):
-        spec = _spec(dice)
-        labels = {key: dice.choice(VALUES) for key in KEYS if dice.random() > 0.4}
-        taints = [
-            {"key": dice.choice(KEYS), "value": dice.choice(VALUES), "effect": dice.choice(EFFECTS)}
-            for _ in range(dice.randint(0, 2))
-        ]
-        node = {"metadata": {"name": "n", "labels": labels}, "spec": {"taints": taints}}
-        expected = not untolerated(spec, node) and not mismatches(spec, node)
-        ours = landing(
-            spec,
-            [NodeTaint(each["key"], each["value"], each["effect"]) for each in taints],
-            labels.get,
-        )
-        assert ours.lands is expected, (spec, node, ours)
-        landed += expected
-    assert 200 < landed < 1300
-
-
 NAMES = ("nvidia.com/gpu", "gpu", "nvidia.com/mig-1g.5gb", "", None, 5)
 REPLICAS = (2, 4, 1, 0, 2.0, 2.5, "4", True, None)
 KINDS = ("timeSlicing", "mps", "TimeSlicing", "MPS", "slicing")

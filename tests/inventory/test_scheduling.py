@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.inventory.items import NodeTaint
+from eks_gpushare.inventory.matching import is_tolerated, meets_requirements
 from eks_gpushare.inventory.scheduling import (
     Landing,
     containers,
     is_extended,
-    is_tolerated,
     keeping_off,
     landing,
     lasting,
-    meets_requirements,
     with_extended_tolerations,
 )
 from eks_gpushare.inventory.source import UNKNOWN

@@ -19,6 +19,7 @@ from eks_gpushare_lab.install.dropped_keys import dropped, looks_like_one
 from eks_gpushare_lab.install.helm_record import record_of, values_in
 from eks_gpushare_lab.install.release import ChartError, Release, known_versions
 from eks_gpushare_lab.observing import placement
+from eks_gpushare_lab.observing.amounts import quantity
 
 Values = Any
 
@@ -118,7 +119,7 @@ def test_values_are_those_of_the_newest_revision() -> None:
     ("text", "number"), [("500m", "0.5"), ("2Gi", "2147483648"), ("3", "3"), ("1k", "1000")]
 )
 def test_quantities_are_numbers(text: str, number: str) -> None:
-    assert f"{placement.quantity(text).normalize():f}" == number
+    assert f"{quantity(text).normalize():f}" == number
 
 
 def node(*taints: str, **labels: str) -> dict[str, Any]:
@@ -185,7 +186,7 @@ def test_one_matching_term_is_enough() -> None:
 
 def test_what_is_short_is_named_with_what_is_left() -> None:
     container = {"resources": {"limits": {"nvidia.com/gpu": "2", "nvidia.com/gpu.shared": "1"}}}
-    used = {"nvidia.com/gpu": placement.quantity("3")}
+    used = {"nvidia.com/gpu": quantity("3")}
 
     assert placement.shortages({"containers": [container]}, node(), used) == [
         ("nvidia.com/gpu", "1 of 4 nvidia.com/gpu free, 2 asked for"),

@@ -19,7 +19,7 @@ import yaml
 from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UnknownValueError
 
 from eks_gpushare.inventory.items import NodeTaint
-from eks_gpushare.inventory.scheduling import is_tolerated
+from eks_gpushare.inventory.matching import is_tolerated
 from gpushare_policies.reading.charts import chart_name
 from gpushare_policies.rules.sharing.gpu_stack_tolerates_taints import GPU_STACK_TOLERATES_TAINTS
 from gpushare_policies.tokens import (

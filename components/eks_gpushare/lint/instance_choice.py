@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import operator
-import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.inventory.matching import meets_expression
 from eks_gpushare.inventory.source import UNKNOWN, Unknown
 from eks_gpushare.inventory.type_labels import PREFIXES, facts_of
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.plain import items, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from eks_gpushare.inventory.source import Maybe
 
@@ -21,13 +20,7 @@ TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-ty
 """Labels whose value is the name of an instance type."""
 _GPU_KEYS = ("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory")
 _GPU_CATEGORIES = frozenset({"g", "gr", "p"})
-_NUMBER = re.compile("[0-9]+")
-_COMPARED: Mapping[str, Callable[[int, int], bool]] = {
-    "Gt": operator.gt,
-    "Gte": operator.ge,
-    "Lt": operator.lt,
-    "Lte": operator.le,
-}
+_COMPARING = ("Gt", "Gte", "Lt", "Lte")
 
 
 def chosen_types(requirements: Any) -> Maybe[tuple[str, ...]]:
@@ -77,28 +70,22 @@ def _asks_for_gpus(requirement: Any) -> bool:
 
 def _allowed(name: str, requirements: Iterable[Any]) -> bool:
     found = gpu_instance_types().get(name)
-    # Of others nothing is known.
-    return found is None or all(_fits(each, facts_of(found)) for each in requirements)
+    if found is None:  # nothing is known of it
+        return True
+    labels = {f"{prefix}{k}": of for prefix in PREFIXES for k, of in facts_of(found).items()}
+    labels["kubernetes.io/arch"] = found.arch
+
+    def label(key: str) -> Maybe[str]:
+        return labels.get(key, Unknown.UNKNOWN)
+
+    return all(
+        meets_expression(each, label) is not False or _compares_no_number(each, labels)
+        for each in requirements
+    )
 
 
-def _fits(requirement: Any, facts: dict[str, str]) -> bool:
-    key, how = at(requirement, "key"), at(requirement, "operator")
-    if key == "kubernetes.io/arch":
-        have: str | None = facts["arch"]
-    elif isinstance(key, str) and key.startswith(PREFIXES):
-        have = facts.get(key.partition("instance-")[2])
-    else:
-        return True
-    given = at(requirement, "values")
-    values = [text(value) for value in items(given)]
-    if have is None or given is UNKNOWN or UNKNOWN in values:
-        return True
-    if how == "In":
-        return have in values
-    if how == "NotIn":
-        return have not in values
-    number = str(values[0]) if values else ""
-    compare = _COMPARED.get(how) if isinstance(how, str) else None
-    if compare is None or not (_NUMBER.fullmatch(have) and _NUMBER.fullmatch(number)):
-        return True
-    return compare(int(have), int(number))
+def _compares_no_number(requirement: Any, labels: Mapping[str, str]) -> bool:
+    """Karpenter refuses such a requirement, and what is meant by it nobody knows."""
+    key, how, values = (at(requirement, part) for part in ("key", "operator", "values"))
+    both = [labels.get(str(key), ""), *map(str, items(values))]
+    return how in _COMPARING and (len(both) != 2 or not all(map(str.isdecimal, both)))  # noqa: PLR2004

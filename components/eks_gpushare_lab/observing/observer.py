@@ -7,7 +7,8 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare_lab.observing.placement import mismatches, quantity, untolerated
+from eks_gpushare_lab.observing.amounts import quantity
+from eks_gpushare_lab.observing.placement import mismatches, untolerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable

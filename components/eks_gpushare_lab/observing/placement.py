@@ -1,44 +1,42 @@
 """Why a pod does not fit a node, in words: the scheduler of 1.35 counts nodes and names no taint.
 
-The rules are those of Kubernetes' scheduler for taints, node selectors, required node affinity and
-requests (https://kubernetes.io/docs/concepts/scheduling-eviction/). The real scheduler decides;
-this only explains what it decided.
+The rules are those of Kubernetes' scheduler (`inventory.scheduling`), and requests are added up as
+it does. The real scheduler decides; this only explains what it decided.
 """
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.inventory.items import NodeTaint
+from eks_gpushare.inventory.matching import (
+    KEEPS_OFF,
+    is_tolerated,
+    meets_expression,
+    required_terms,
+)
+from eks_gpushare_lab.observing.amounts import quantity
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from eks_gpushare_lab.client import Object
 
-_KEEPS_OFF = ("NoSchedule", "NoExecute")
-_QUANTITY = re.compile(r"([0-9.]+)([a-zA-Z]*)")
-_UNITS = {
-    "": Decimal(1),
-    "m": Decimal("0.001"),
-    **{unit: Decimal(1000) ** power for power, unit in enumerate("kMGTPE", 1)},
-    **{f"{unit}i": Decimal(1024) ** power for power, unit in enumerate("KMGTPE", 1)},
-}
 
-
-def taint_text(taint: Mapping[str, str]) -> str:
-    """A taint as kubectl writes it: nvidia.com/gpu=true:NoSchedule."""
-    value = f"={taint['value']}" if taint.get("value") else ""
-    return f"{taint['key']}{value}:{taint['effect']}"
+def taints_of(node: Object) -> list[NodeTaint]:
+    """The taints of a node."""
+    given = node["spec"].get("taints") or ()
+    return [NodeTaint(each["key"], each.get("value", ""), each["effect"]) for each in given]
 
 
 def untolerated(spec: Object, node: Object) -> list[str]:
     """Taints of a node that keep a pod off it."""
-    tolerations = spec.get("tolerations") or ()
+    tolerations = spec.get("tolerations")
     return [
-        taint_text(taint)
-        for taint in node["spec"].get("taints") or ()
-        if taint["effect"] in _KEEPS_OFF and not any(_tolerates(t, taint) for t in tolerations)
+        str(taint)
+        for taint in taints_of(node)
+        if taint.effect in KEEPS_OFF and not is_tolerated(taint, tolerations)
     ]
 
 
@@ -50,12 +48,9 @@ def mismatches(spec: Object, node: Object) -> list[str]:
         for key, value in (spec.get("nodeSelector") or {}).items()
         if labels.get(key) != value
     ]
-    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if required:
-        terms = [list(_unmet(term, labels, node)) for term in required["nodeSelectorTerms"]]
-        if all(terms):
-            found.append("affinity wants " + " or ".join(" and ".join(term) for term in terms))
+    terms = [list(_unmet(term, labels, node)) for term in required_terms(spec) or ()]
+    if all(terms) and terms:
+        found.append("affinity wants " + " or ".join(" and ".join(term) for term in terms))
     return found
 
 
@@ -95,14 +90,6 @@ def shortages(spec: Object, node: Object, used: Mapping[str, Decimal]) -> list[t
     return found
 
 
-def quantity(given: str | float) -> Decimal:
-    """A Kubernetes quantity as a number: 500m is 0.5, 2Gi is 2147483648."""
-    found = _QUANTITY.fullmatch(str(given))
-    if found is None or found.group(2) not in _UNITS:
-        return Decimal(str(given))
-    return Decimal(found.group(1)) * _UNITS[found.group(2)]
-
-
 def _number(amount: Decimal) -> str:
     return f"{amount.normalize():f}"
 
@@ -113,45 +100,17 @@ def _requests(container: Mapping[str, Any]) -> dict[str, Decimal]:
     return {name: quantity(amount) for name, amount in asked.items()}
 
 
-def _tolerates(toleration: Mapping[str, str], taint: Mapping[str, str]) -> bool:
-    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
-        return False
-    if toleration.get("operator", "Equal") == "Exists":
-        return not toleration.get("key") or toleration["key"] == taint["key"]
-    same_value = toleration.get("value", "") == taint.get("value", "")
-    return toleration.get("key") == taint["key"] and same_value
-
-
 def _unmet(term: Mapping[str, Any], labels: Mapping[str, str], node: Object) -> Iterator[str]:
-    for each in term.get("matchExpressions") or ():
-        if not _matches(each, labels):
+    expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
+    if not expressions and not fields:
+        yield "no node, by an empty term"
+    for each in expressions:
+        if not meets_expression(each, labels.get):
             yield f"{_wanted(each)} (the node {_has(labels, each['key'])})"
     names = {"metadata.name": node["metadata"]["name"]}
-    for each in term.get("matchFields") or ():
-        if not _matches(each, names):
+    for each in fields:
+        if not meets_expression(each, names.get):
             yield _wanted(each)
-
-
-def _matches(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = expression["key"], expression.get("values") or ()
-    there = labels.get(key)
-    match expression["operator"]:
-        case "In":
-            return there in values
-        case "NotIn":
-            return there not in values
-        case "Exists":
-            return there is not None
-        case "DoesNotExist":
-            return there is None
-        case operator:
-            return _compares(operator, there, values)
-
-
-def _compares(operator: str, there: str | None, values: Sequence[str]) -> bool:
-    if there is None or not re.fullmatch("[+-]?[0-9]+", there) or not values:
-        return False
-    return int(there) > int(values[0]) if operator == "Gt" else int(there) < int(values[0])
 
 
 def _wanted(expression: Mapping[str, Any]) -> str:

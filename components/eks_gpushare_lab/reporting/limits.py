@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from eks_gpushare_lab.observing.amounts import quantity
 from eks_gpushare_lab.observing.autoscalers import KARPENTER as KARPENTER_SAYS
 from eks_gpushare_lab.observing.declared_pools import KARPENTER
-from eks_gpushare_lab.observing.placement import quantity
 from eks_gpushare_lab.observing.scaling import room_of
 from eks_gpushare_lab.reporting.promises import promise_of
 

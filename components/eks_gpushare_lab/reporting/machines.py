@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.sharing.node_monitoring import REMOTE_ENGINE
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.observing.placement import taint_text
+from eks_gpushare_lab.observing.placement import taints_of
 from eks_gpushare_lab.simulated_node.boot import CONSOLE, built_in, is_bottlerocket
 from eks_gpushare_lab.simulated_node.gpus import annotation
 from eks_gpushare_lab.simulated_node.mig_boot import tells_kubelet
@@ -90,7 +90,7 @@ def broken_machine(session: Session, there: Object) -> tuple[str, str] | None:
 def _boot_findings(node: LabNode, there: Object) -> Iterator[Finding]:
     said = annotation(there, CONSOLE)
     if said.startswith(_BOOT_FAILED):
-        taints = ", ".join(map(taint_text, there["spec"].get("taints") or ()))
+        taints = ", ".join(map(str, taints_of(there)))
         message = f"Its boot says {said}. It joined with no instances and the taints {taints}."
         fix = "Let the layout fit the instance type of the pool; `eks-gpushare mig check` tells."
         yield rules.MIG_BOOT_FAILED.finding(_at(node), message, fix)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.inventory.matching import meets_requirements
+from eks_gpushare.inventory.source import Unknown
 from eks_gpushare_lab import rules
+from eks_gpushare_lab.observing.amounts import quantity
 from eks_gpushare_lab.observing.autoscalers import condition_of
 from eks_gpushare_lab.observing.declared_pools import KARPENTER, NODE_POOL
 from eks_gpushare_lab.observing.node_history import GPU_PREFIX, INSTANCE_TYPE
-from eks_gpushare_lab.observing.placement import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
@@ -78,16 +80,5 @@ def _is_dropped(overlay: Object) -> bool:
 
 def _applies(overlay: Object, labels: Mapping[str, str]) -> bool:
     """Whether an overlay is for instances with these labels; keys beside them are left open."""
-    return all(
-        _met(each["operator"], each.get("values") or (), labels[each["key"]])
-        for each in overlay["spec"].get("requirements") or ()
-        if each["key"] in labels
-    )
-
-
-def _met(operator: str, values: Sequence[str], value: str) -> bool:
-    if operator == "In":
-        return value in values
-    if operator == "NotIn":
-        return value not in values
-    return operator != "DoesNotExist"
+    given = overlay["spec"].get("requirements")
+    return meets_requirements(given, lambda key: labels.get(key, Unknown.UNKNOWN)) is not False

@@ -9,11 +9,12 @@ from eks_gpushare.facts.index import daemons as daemons_facts
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
 from eks_gpushare.inventory.items import Release, Workload
+from eks_gpushare.inventory.matching import is_tolerated
 from eks_gpushare.inventory.node_agent import engine_tolerations
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.scheduling import is_tolerated, keeping_off, landing, lasting
+from eks_gpushare.inventory.scheduling import keeping_off, landing, lasting
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, switch, text
 from eks_gpushare.inventory.wording import at_start

@@ -14,9 +14,9 @@ from eks_gpushare.facts.index import autoscaling as autoscaling_facts
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.items import Overlay
 from eks_gpushare.inventory.label_index import LabelIndex
+from eks_gpushare.inventory.matching import meets_requirements
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.scheduling import meets_requirements
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from eks_gpushare.documents.pod import in_order
+from eks_gpushare.inventory.items import NodeTaint
+from eks_gpushare.inventory.matching import KEEPS_OFF, is_tolerated
 from eks_gpushare.program.edits.compared import same_order
 
 if TYPE_CHECKING:
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
 Pool: TypeAlias = "Mapping[str, Any]"
 """A pool as `preview --json` shows it."""
 Change: TypeAlias = Literal["added", "removed", "changed"]
-
-_KEEPS_OUT = ("NoSchedule", "NoExecute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +128,8 @@ def _resources(pool: Pool) -> list[str]:
 
 def _tolerated(wanted: Mapping[str, str], given: list[Mapping[str, str]]) -> bool:
     """Whether a pod with the given tolerations goes where the wanted one is needed."""
-    if wanted.get("effect") not in _KEEPS_OUT:
-        return True
-    return any(
-        each.get("key") == wanted.get("key")
-        and each.get("effect") == wanted.get("effect")
-        and (each.get("operator") == "Exists" or each.get("value", "") == wanted.get("value", ""))
-        for each in given
-    )
+    taint = NodeTaint(wanted["key"], wanted.get("value", ""), wanted.get("effect", ""))
+    return taint.effect not in KEEPS_OFF or is_tolerated(taint, given) is True
 
 
 def _tolerations(given: list[Mapping[str, Any]]) -> str:

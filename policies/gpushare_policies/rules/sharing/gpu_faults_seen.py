@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
 from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.matching import is_tolerated
 from eks_gpushare.inventory.node_agent import agents, engine_tolerations
 from eks_gpushare.inventory.nodes import gpu_nodes
-from eks_gpushare.inventory.scheduling import is_tolerated, keeping_off, lasting
+from eks_gpushare.inventory.scheduling import keeping_off, lasting
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import has_unknown
 from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH

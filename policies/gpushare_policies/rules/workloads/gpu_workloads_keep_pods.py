@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
 from eks_gpushare.inventory.by_value import ByValue
-from eks_gpushare.inventory.scheduling import meets_requirements
+from eks_gpushare.inventory.matching import meets_requirements
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, every, has_unknown, items, pairs, some, text
 from eks_gpushare.inventory.wording import at_start

@@ -1,0 +1,146 @@
+"""Whether taints are tolerated and labels are as wanted, as Kubernetes' scheduler matches them.
+
+Answers are yes, no, or None where it hangs on what is not known.
+
+Source: `core/v1/toleration.go` of k8s.io/api, `scheduling/corev1/nodeaffinity` of
+k8s.io/component-helpers and `pkg/labels/selector.go` of k8s.io/apimachinery, 0.35.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, every, items, some, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eks_gpushare.inventory.items import NodeTaint
+    from eks_gpushare.inventory.source import Maybe
+
+    # A label of a node by its key; None where it has none.
+    Labels = Callable[[str], Maybe[str | None]]
+
+KEEPS_OFF = ("NoSchedule", "NoExecute")
+"""Effects of taints for which pods wait; another only makes a node the last choice."""
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+_PARSED = re.compile(r"[+-]?[0-9]{1,30}")
+"""What Go's `strconv.ParseInt` reads, if it is a number of 64 bits."""
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def is_tolerated(taint: NodeTaint, tolerations: Any) -> bool | None:
+    """Whether one of a pod's tolerations is for a taint."""
+    if tolerations is UNKNOWN:
+        return None
+    return some(_tolerates(each, taint) for each in items(tolerations))
+
+
+def _tolerates(toleration: Any, taint: NodeTaint) -> bool | None:
+    key, operator, value, effect = (
+        text(at(toleration, part)) for part in ("key", "operator", "value", "effect")
+    )
+    return every(
+        (
+            _is_or_empty(effect, taint.effect),
+            _is_or_empty(key, taint.key),
+            None if operator is UNKNOWN else _value_fits(operator, value, taint.value),
+        )
+    )
+
+
+def _is_or_empty(given: Any, wanted: str) -> bool | None:
+    return None if given is UNKNOWN else given in ("", wanted)
+
+
+def _value_fits(operator: str, given: Any, of_taint: str) -> bool | None:
+    if operator == "Exists":
+        return True
+    if given is UNKNOWN:
+        return None
+    if operator in ("", "Equal"):
+        return bool(given == of_taint)
+    if operator in ("Lt", "Gt") and _INTEGER.fullmatch(given) and _INTEGER.fullmatch(of_taint):
+        low, high = (of_taint, given) if operator == "Lt" else (given, of_taint)
+        # Alpha in 1.35, so EKS has it not: the API server refuses the pod, or takes it some day.
+        return None if int(low) < int(high) else False
+    return False
+
+
+def required_terms(spec: Any) -> Any:
+    """The terms of which a node has to meet one, by a pod's node affinity; None without one."""
+    required = at(spec, "affinity", "nodeAffinity", _REQUIRED)
+    return None if required is None else at(required, "nodeSelectorTerms") or ()
+
+
+def meets_term(term: Any, labels: Labels) -> bool | None:
+    """Whether a node meets a term of a pod's node affinity."""
+    if term is UNKNOWN:
+        return None
+    expressions, fields = (at(term, part) for part in ("matchExpressions", "matchFields"))
+    if not expressions and not fields:  # such a term is for no node
+        return False
+    if UNKNOWN in (expressions, fields):
+        return None
+    found = [meets_expression(each, labels) for each in items(expressions)]
+    # A field is the node's name, which nobody has given yet.
+    return every([*found, *([None] if items(fields) else [])])
+
+
+def meets_requirements(requirements: Any, labels: Labels) -> bool | None:
+    """Whether a node meets all of some requirements, as of a NodePool or an overlay."""
+    if requirements is UNKNOWN:
+        return None
+    return every(meets_expression(each, labels) for each in items(requirements))
+
+
+def meets_expression(expression: Any, labels: Labels) -> bool | None:
+    """Whether a node meets one of them.
+
+    Args:
+        expression: With `key`, `operator` and `values`.
+        labels: What the node has, by key.
+    """
+    key, operator = (text(at(expression, part)) for part in ("key", "operator"))
+    if UNKNOWN in (key, operator):
+        return None
+    values = at(expression, "values")
+    if values is UNKNOWN:
+        return None
+    return _has(labels(key), operator, [text(each) for each in items(values)])
+
+
+def _has(label: Maybe[str | None], operator: str, values: Sequence[Any]) -> bool | None:
+    if label is UNKNOWN:
+        return None
+    match operator:
+        case "Exists" | "DoesNotExist":
+            return (label is not None) is (operator == "Exists")
+        case "In" | "NotIn":
+            among = some(None if value is UNKNOWN else value == label for value in values)
+            found = False if label is None else among
+            return found if operator == "In" or found is None else not found
+        case "Gt" | "Lt" | "Gte" | "Lte":  # the last two are Karpenter's
+            return _compares(label, operator, values)
+        case _:
+            return None  # refused by the API server, which is for others to say
+
+
+def _compares(label: str | None, operator: str, values: Sequence[Any]) -> bool | None:
+    if label is None:
+        return False
+    if UNKNOWN in values:
+        return None
+    wanted, has = _number(values[0]) if len(values) == 1 else None, _number(label)
+    if wanted is None or has is None:
+        return False
+    if has == wanted:
+        return operator.endswith("e")
+    return operator.startswith("G") is (has > wanted)
+
+
+def _number(given: str) -> int | None:
+    found = int(given) if _PARSED.fullmatch(given) else None
+    return found if found is not None and -(2**63) <= found < 2**63 else None
