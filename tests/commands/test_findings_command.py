@@ -63,5 +63,58 @@ def test_json_names_the_commands_that_report_it(run: Run) -> None:
     (found,) = ran.json["findings"]
 
     assert ran.code == 0
-    assert found.keys() == {*("code", "severity", "rule", "why", "reportedBy", "saidBy", "source")}
+    assert found.keys() == {
+        *("code", "severity", "rule", "why", "reportedBy", "saidBy", "source", "also")
+    }
+    assert found["also"] == []
     assert (found["reportedBy"], found["saidBy"]) == ("check, preview", "check, preview")
+
+
+def test_all_names_of_a_fact_are_told_by_any_of_them(run: Run) -> None:
+    ran = run("findings", "gpu280", "MPS-one-user")
+    fact = (
+        "  Pods that share GPUs by MPS run as one user.\n"
+        "  The MPS control daemon serves one user ID at a time: clients of another wait until all "
+        "of the\n  first are done, which servers never are. NVIDIA's plugin does not start it for "
+        "several.\n"
+        "  https://manpages.ubuntu.com/manpages/jammy/man1/nvidia-cuda-mps-control.1.html\n"
+    )
+    of_lab = (
+        "  also GPU953, error, reported by lab run: The lab has seen pods wait for their turn for "
+        "ever.\n"
+    )
+
+    assert ran.code == 0
+    assert ran.out.startswith(
+        f"GPU280, info, reported by check, preview\n{fact}"
+        "  info here: A stack file has no pods: it is said beforehand.\n"
+        f"  also GPU1170, warning, reported by lint\n{of_lab}"
+        "  also mps-one-user, warning, reported by policy\n"
+        f"\nmps-one-user, warning, reported by policy\n{fact}"
+        "  also GPU280, info, reported by check, preview: A stack file has no pods: it is said "
+        f"beforehand.\n  also GPU1170, warning, reported by lint\n{of_lab}"
+    )
+    assert (
+        "\n\nmps-one-user, warning, reported by policy\n  Pods that share GPUs by MPS leave"
+        in ran.out
+    )
+
+
+def test_json_has_the_names_too(run: Run) -> None:
+    (found,) = run("findings", "--json", "public-endpoint-not-open").json["findings"]
+
+    assert (found["code"], found["reportedBy"]) == ("public-endpoint-not-open", "policy")
+    assert [(each["name"], each["severity"], each["reportedBy"]) for each in found["also"]] == [
+        ("GPU608", "error", "check, preview"),
+        ("GPU1087", "error", "lint"),
+    ]
+
+
+def test_a_misspelt_policy_is_told_what_it_is_near(run: Run) -> None:
+    ran = run("findings", "public-endpoint-not-opn", "GPU9999")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "eks-gpushare: there is no finding public-endpoint-not-opn, GPU9999; did you mean "
+        "public-endpoint-not-open? `eks-gpushare findings` lists all\n"
+    )

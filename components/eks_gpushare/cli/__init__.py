@@ -34,7 +34,7 @@ _VERBS = {
     "iam": "print the least IAM policy that deploys a stack",
     "mig": "list the MIG layouts that fit on a GPU, or say why one does not",
     "schema": "print the JSON Schema of the environment",
-    "findings": "explain findings by their codes, or list all there are",
+    "findings": "explain findings by their codes or policies, or list all there are",
     "completion": "print what completes the command in a shell",
 }
 

@@ -84,11 +84,9 @@ def _regions(**_: Any) -> list[str]:
 
 
 def _codes(**_: Any) -> list[str]:
-    from eks_gpushare.cli.verbs import added_verbs
-    from eks_gpushare.rules import all_rules
+    from eks_gpushare.cli.findings import known_names
 
-    added = [rule.id for verb in added_verbs() for rule in verb.RULES]
-    return [*(rule.id for rule in all_rules()), *added]
+    return list(known_names())
 
 
 def _one_of(words: Sequence[str]) -> Completer:
@@ -98,7 +96,7 @@ def _one_of(words: Sequence[str]) -> Completer:
 _YAML = FilesCompleter(["yaml", "yml"])
 _DIRECTORIES = DirectoriesCompleter()
 _BY_METAVAR: dict[str, Completer] = {
-    "CODE": _codes,
+    "CODE|POLICY": _codes,
     "DIR": _DIRECTORIES,
     "LAYOUT": _layouts,
     "MANAGER": _one_of(("devicePlugin", "gpuOperator")),

@@ -1,10 +1,10 @@
-"""`eks-gpushare findings [CODE...]`: explains findings by their codes, or lists all there are."""
+"""`eks-gpushare findings [CODE|POLICY...]`: explains findings by any name, or lists all codes."""
 
 from __future__ import annotations
 
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.cli import FINE, WRONG_USAGE
 from eks_gpushare.cli.streams import print_json
@@ -13,46 +13,109 @@ from eks_gpushare.findings.text import line_width
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from eks_gpushare.findings.finding import Severity
     from eks_gpushare.findings.rule import Rule
+
+_POLICY = "policy"
+"""What reports a policy of the pack."""
+
+
+class Known(NamedTuple):
+    """What is known of a name."""
+
+    reported_by: str
+    rules: tuple[Rule, ...]
+    """Of a code its one kind of finding, of a policy a kind for each fact that it says."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `findings`."""
     parser.add_argument(
-        "codes", nargs="*", metavar="CODE", help="such as GPU201 (default: all that there are)"
+        "codes",
+        nargs="*",
+        metavar="CODE|POLICY",
+        help="such as GPU201, or the name of a policy that says what a code does "
+        "(default: all codes that there are)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Explain kinds of findings, or list all."""
-    from eks_gpushare.lint.all_rules import lint_rules
-    from eks_gpushare.rules import all_rules, defect_rules, edit_rules
-
-    known = {rule.id: ("check, preview", rule) for rule in (*all_rules(), *defect_rules())}
-    known |= {rule.id: ("preview --before", rule) for rule in edit_rules()}
-    known |= {rule.id: ("lint", rule) for rule in lint_rules()}
-    for verb in added_verbs():
-        known |= {rule.id: (verb.REPORTED_BY, rule) for rule in verb.RULES}
-    wanted = [each.upper() for each in options.codes] or sorted(known)
+    known = known_names()
+    by_fold = {name.casefold(): name for name in known}
+    wanted = [by_fold.get(each.casefold(), each) for each in options.codes]
     unknown = [each for each in wanted if each not in known]
     if unknown:
-        listed = "`eks-gpushare findings` lists all"
-        print(f"eks-gpushare: there is no finding {', '.join(unknown)}; {listed}", file=sys.stderr)
+        print(f"eks-gpushare: there is no finding {_misspelt(unknown, known)}", file=sys.stderr)
         return WRONG_USAGE
-    chosen = {name: known[name] for name in wanted}
+    chosen = {name: known[name] for name in wanted or sorted(known)}
+    if not options.codes:
+        chosen = {name: each for name, each in chosen.items() if each.reported_by != _POLICY}
+    every = [(each.reported_by, rule) for each in chosen.values() for rule in each.rules]
     if options.json:
-        found = [_as_json(reported_by, rule) for reported_by, rule in chosen.values()]
-        print_json({"findings": found})
+        print_json({"findings": [_as_json(by, rule, known) for by, rule in every]})
     elif options.codes:
-        print("\n\n".join(_explained(reported_by, rule) for reported_by, rule in chosen.values()))
+        print("\n\n".join(_explained(by, rule, known) for by, rule in every))
     else:
-        _print_all(chosen)
+        _print_all(every)
     return FINE
 
 
-def _as_json(reported_by: str, rule: Rule) -> dict[str, str]:
+def known_names() -> dict[str, Known]:
+    """All codes, and the policies that say what a code does."""
+    from eks_gpushare.facts.fact import Front
+    from eks_gpushare.facts.index import every_fact
+    from eks_gpushare.lint.all_rules import lint_rules
+    from eks_gpushare.rules import all_rules, defect_rules, edit_rules
+
+    found = [("check, preview", rule) for rule in (*all_rules(), *defect_rules())]
+    found += [("preview --before", rule) for rule in edit_rules()]
+    found += [("lint", rule) for rule in lint_rules()]
+    found += [(verb.REPORTED_BY, rule) for verb in added_verbs() for rule in verb.RULES]
+    known = {rule.id: Known(reported_by, (rule,)) for reported_by, rule in found}
+    for fact in every_fact():
+        for name in fact.names.get(Front.POLICY, ()):
+            before = known[name].rules if name in known else ()
+            known[name] = Known(_POLICY, (*before, fact.rule(name)))
+    return known
+
+
+def _misspelt(unknown: list[str], known: Mapping[str, Known]) -> str:
+    from eks_gpushare.validation.shape import similar
+
+    # Of a number there is none that is nearer than others.
+    words = [each for each in unknown if not each.upper().startswith("GPU")]
+    meant = dict.fromkeys(near for each in words if (near := similar(each, known)))
+    near = f"; did you mean {' or '.join(meant)}?" if meant else ";"
+    return f"{', '.join(unknown)}{near} `eks-gpushare findings` lists all"
+
+
+class _Name(NamedTuple):
+    """A name of a fact."""
+
+    name: str
+    severity: Severity
+    reported_by: str
+    """Empty where the package that does is not installed."""
+    because: str
+    """Why the severity is not that of the fact."""
+
+
+def _names(rule: Rule, known: Mapping[str, Known]) -> Iterator[_Name]:
+    """All names of what a rule says, its own among them; none where no other check says it."""
+    from eks_gpushare.facts.index import facts_of
+
+    for fact in facts_of(rule.id):
+        if fact.title == rule.title:
+            for name in (name for names in fact.names.values() for name in names):
+                differs = fact.differs.get(name)
+                by = known[name].reported_by if name in known else ""
+                yield _Name(name, fact.severity_of(name), by, differs.because if differs else "")
+
+
+def _as_json(reported_by: str, rule: Rule, known: Mapping[str, Known]) -> dict[str, object]:
     return {
         "code": rule.id,
         "severity": rule.severity,
@@ -61,22 +124,47 @@ def _as_json(reported_by: str, rule: Rule) -> dict[str, str]:
         "reportedBy": reported_by,
         "saidBy": reported_by,  # deprecated, see CHANGELOG
         "source": rule.source,
+        "also": [
+            {
+                "name": each.name,
+                "severity": each.severity,
+                "reportedBy": each.reported_by,
+                "because": each.because,
+            }
+            for each in _names(rule, known)
+            if each.name != rule.id
+        ],
     }
 
 
-def _explained(reported_by: str, rule: Rule) -> str:
+def _explained(reported_by: str, rule: Rule, known: Mapping[str, Known]) -> str:
     width = line_width(sys.stdout)
     head = f"{rule.id}, {rule.severity}, reported by {reported_by}"
-    indented = (
+    also = [_also(each, rule) for each in _names(rule, known)]
+    indented = [
         textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")
         for text in (rule.title, rule.why)
-    )
-    return "\n".join([head, *indented, f"  {rule.source}"])
+    ]
+    indented.append(f"  {rule.source}")
+    indented += [
+        textwrap.fill(text, width, initial_indent="  ", subsequent_indent="    ")
+        for text in also
+        if text
+    ]
+    return "\n".join([head, *indented])
 
 
-def _print_all(codes: Mapping[str, tuple[str, Rule]]) -> None:
+def _also(name: _Name, rule: Rule) -> str:
+    because = f": {name.because}" if name.because else ""
+    if name.name == rule.id:
+        return f"{name.severity} here{because}" if because else ""
+    by = f"reported by {name.reported_by}" if name.reported_by else "of a package that is not here"
+    return f"also {name.name}, {name.severity}, {by}{because}"
+
+
+def _print_all(codes: list[tuple[str, Rule]]) -> None:
     last = ""
-    for reported_by, rule in codes.values():
+    for reported_by, rule in codes:
         if reported_by != last:
             print(f"{chr(10) if last else ''}Reported by {reported_by}")
             last = reported_by

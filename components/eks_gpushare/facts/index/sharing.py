@@ -16,6 +16,7 @@ PODS_FOR_SHARES = Fact(
     },
 )
 
+# No policy says it: pods may ask for as little as there is, and a policy has no notes.
 THIN_SHARE = Fact(
     "A share comes with a CPU and some memory of the node.",
     "CPU or memory runs out before the shares do, so the last shares are paid for and not used.",
@@ -24,7 +25,6 @@ THIN_SHARE = Fact(
     {
         Front.STACK: ("GPU210",),
         Front.FILES: ("GPU1208",),
-        Front.POLICY: ("shares-within-reach",),
     },
 )
 

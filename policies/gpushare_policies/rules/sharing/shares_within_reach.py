@@ -17,7 +17,6 @@ _RAW = "Lower `replicas`, or choose a larger instance type."
 SHARES_WITHIN_REACH = StackRule(
     "shares-within-reach",
     "A node must not have more shares of GPUs than it can run pods, or has CPU and memory for.",
-    # Of thin shares alone lint has a note: pods may ask for as little as there is.
     check=edge_check("shares-within-reach", stack_file=_STACK_FILE),
     applies_to=(*kinds.NODES, *kinds.CHARTS, *kinds.WORKLOADS),
     severity=Severity.LOW,
