@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.fact import Fact, Front
+from eks_gpushare.facts.fact import Differs, Fact, Front
 
 IMAGE_PINNED = Fact(
     "The image of a Karpenter pool is pinned.",
@@ -144,7 +144,12 @@ AUTO_MODE = Fact(
     "error",
     {
         Front.FILES: ("GPU1059",),
-        Front.POLICY: ("karpenter-objects-valid",),
+        Front.POLICY: ("karpenter-objects-valid", "auto-mode-shares-no-gpu"),
+    },
+    {
+        "auto-mode-shares-no-gpu": Differs(
+            "warning", "Of a whole cluster, of which another program may make other nodes."
+        ),
     },
 )
 

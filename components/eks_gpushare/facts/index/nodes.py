@@ -118,3 +118,18 @@ MIXED = Fact(
         Front.POLICY: ("gpu-node-types-alike",),
     },
 )
+
+EFA_ZONE = Fact(
+    "Nodes with EFA are in one zone.",
+    "EFA traffic does not leave its zone: nodes of two zones speak TCP to each other, at a "
+    "fraction of the speed, or fail to find each other.",
+    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html",
+    "warning",
+    {
+        Front.STACK: ("GPU627",),
+        Front.POLICY: ("efa-in-one-zone",),
+    },
+    {
+        "efa-in-one-zone": ADOPTED,
+    },
+)

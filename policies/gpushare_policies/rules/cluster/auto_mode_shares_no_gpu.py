@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pulumi_policy import EnforcementLevel, PolicyResource, Severity, StackValidationArgs
+from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.props import is_true, peek
 from gpushare_policies.reading.node_groups import GROUPS, settled
@@ -65,7 +65,6 @@ AUTO_MODE_SHARES_NO_GPU = StackRule(
     "GPUs must not be shared on nodes of EKS Auto Mode, which cannot.",
     check=_auto,
     applies_to=(AWS_CLUSTER, RELEASE, CHART_V4, NODE_GROUP, SCALING_GROUP),
-    level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=_FIX,
 )

@@ -1,0 +1,113 @@
+"""The index of facts: what several fronts say has one title, one reason and one severity."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import pytest
+from pulumi_policy import EnforcementLevel
+
+from eks_gpushare.facts.fact import Fact, Front
+from eks_gpushare.facts.index import every_fact, facts_of, names_of
+from eks_gpushare.findings.rule import rules_in
+from eks_gpushare.lint.all_rules import lint_rules
+from eks_gpushare.rules import all_rules
+from eks_gpushare_lab import rules as lab
+from gpushare_policies import POLICIES
+
+if TYPE_CHECKING:
+    from eks_gpushare.findings.rule import Rule
+
+pytestmark = pytest.mark.sdk_internals
+
+SAID = {
+    Front.STACK: {rule.id: rule for rule in all_rules()},
+    Front.FILES: {rule.id: rule for rule in lint_rules()},
+    Front.LAB: {rule.id: rule for rule in rules_in(lab)},
+}
+LEVELS = {rule.name: rule.enforcement_level for rule in POLICIES}
+LEAST = 0.75
+"""How alike titles are that may say the same."""
+APART = {
+    "GPU101 GPU1069": "unknown to the catalog, or retired by AWS",
+    "GPU1006 GPU304": "what tolerates, or what is tolerated",
+    "GPU1021 GPU914": "the plugin stops at it, or nothing reads it",
+    "GPU1056 GPU830": "of nodes, or of containers",
+    "GPU1150 GPU923": "of quotas, or of pods",
+    "GPU1202 GPU836": "on none of the types, or not on all of them",
+    "GPU841 GPU967": "for warm room, or for pods",
+}
+"""Codes of titles that are alike, with what tells them apart."""
+
+
+def named(fact: Fact) -> list[tuple[Front, str]]:
+    return [(front, name) for front, names in fact.names.items() for name in names]
+
+
+@pytest.mark.parametrize("fact", every_fact(), ids=lambda fact: fact.title)
+def test_a_fact_is_said_by_several_in_one_way(fact: Fact) -> None:
+    assert len(named(fact)) > 1
+    for front, name in named(fact):
+        if front is Front.POLICY:
+            assert name in LEVELS
+            continue
+        rule = SAID[front][name]
+        assert (rule.title, rule.why, rule.source) == (fact.title, fact.why, fact.source)
+        assert rule.severity == fact.severity_of(name), name
+
+
+@pytest.mark.parametrize("fact", every_fact(), ids=lambda fact: fact.title)
+def test_another_severity_has_a_reason(fact: Fact) -> None:
+    names = {name for _, name in named(fact)}
+    for name, differing in fact.differs.items():
+        assert name in names
+        assert differing.severity != fact.severity, f"{name} does not differ"
+        assert re.fullmatch(r"[A-Z].{15,}\.", differing.because), name
+
+
+def test_the_level_of_a_policy_is_what_its_facts_are_worth() -> None:
+    for name, level in LEVELS.items():
+        if not facts_of(name):
+            continue
+        worth = {fact.severity_of(name) for fact in facts_of(name)}
+        mandatory = level is EnforcementLevel.MANDATORY
+        assert mandatory is ("error" in worth), f"{name} is {level}, and its facts {worth}"
+
+
+def test_a_code_says_one_fact() -> None:
+    for front, rules in SAID.items():
+        for code in rules:
+            found = [fact for fact in facts_of(code) if code in fact.names.get(front, ())]
+            assert len(found) == len(facts_of(code)) <= 1, code
+
+
+def test_names_mean_each_other() -> None:
+    for fact in every_fact():
+        for _, name in named(fact):
+            assert {each for _, each in named(fact)} <= names_of(name)
+
+
+def _are_alike(one: Rule, other: Rule) -> bool:
+    matcher = difflib.SequenceMatcher(None, one.title, other.title)
+    quick = matcher.real_quick_ratio() >= LEAST and matcher.quick_ratio() >= LEAST
+    return (quick and matcher.ratio() >= LEAST) or one.why == other.why
+
+
+def _twins() -> set[frozenset[str]]:
+    """Rules of two fronts that read as one fact and are not names of one."""
+    found: set[frozenset[str]] = set()
+    for (_, first), (_, second) in combinations(SAID.items(), 2):
+        for one in first.values():
+            for other in second.values():
+                if other.id not in names_of(one.id) and _are_alike(one, other):
+                    found.add(frozenset((one.id, other.id)))
+    return found
+
+
+def test_who_says_what_another_says_names_the_fact() -> None:
+    found = {" ".join(sorted(codes)) for codes in _twins()}
+
+    assert found == {*APART}, "put the fact into eks_gpushare/facts/index, or the pair into APART"
