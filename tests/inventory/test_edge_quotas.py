@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from inventory_of import GPU, PRESENT, codes, nodes, operator, plugin, problems, quota, said
 
+from eks_gpushare.facts.vcpus import Group, demands
 from eks_gpushare.inventory.edges import quotas
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.problem import NotSeen
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
@@ -195,3 +198,43 @@ def test_limits_of_several_types_are_of_the_least() -> None:
 
     assert said(quotas.quotas, both, plugin(), quota({GPU: 4})) == []
     assert [code for code, _ in said(quotas.quotas, both, plugin(), quota({GPU: 5}))] == ["GPU1151"]
+
+
+@pytest.mark.parametrize(
+    ("items", "taken"),
+    [
+        ((nodes("g5.xlarge", most=3),), {"L-DB2E81BA": 12}),
+        ((nodes("g5.xlarge", "g5.48xlarge", most=2),), {"L-DB2E81BA": 384}),
+        ((nodes("g5.xlarge", most=3, bought_as=("spot",)),), {"L-3819A6DF": 12}),
+        (
+            (nodes("g5.xlarge", most=3), nodes("m5.large", name="b", most=1)),
+            {"L-DB2E81BA": 12, "L-1216C47A": 2},
+        ),
+        ((karpenter(cpu="10"),), {"L-DB2E81BA": 8}),
+        ((karpenter(cpu="64", **{GPU: 2}),), {"L-DB2E81BA": 8}),
+        ((karpenter(memory="1Ti"),), {}),
+        ((nodes("g5.xlarge", most=3, provisioner="byHand"),), {}),
+    ],
+)
+def test_what_nodes_take_of_the_quotas_of_an_account(
+    items: tuple[Item, ...], taken: dict[str, int]
+) -> None:
+    found = demands(each for each in quotas.vcpus(Inventory(items)) if isinstance(each, Group))
+
+    assert {code: demand.vcpus for code, demand in found.items()} == taken
+
+
+@pytest.mark.parametrize(
+    ("unknown", "what"),
+    [
+        ({"instance_types": UNKNOWN}, "the types of the node group gpu"),
+        ({"most": UNKNOWN}, "the number of the node group gpu"),
+        ({"bought_as": UNKNOWN}, "the number of the node group gpu"),
+        ({"instance_types": ("g99.large",)}, "the vCPUs of g99.large of the node group gpu"),
+    ],
+)
+def test_what_is_not_known_of_it_is_said(unknown: dict[str, Any], what: str) -> None:
+    (found,) = quotas.vcpus(Inventory((nodes(**{"most": 2, **unknown}),)))
+
+    assert isinstance(found, NotSeen)
+    assert found.what == what

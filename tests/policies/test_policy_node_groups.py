@@ -769,7 +769,7 @@ def test_a_type_without_a_price_is_said(
         said("vcpus-within-quota", groups, {"quotas": {"L-DB2E81BA": 64.0}})
 
     assert price.value.message.endswith(": the price of g99.xlarge of new in us-east-1")
-    assert vcpus.value.message.endswith(": the vCPUs of g99.xlarge of new")
+    assert vcpus.value.message.endswith(": the vCPUs of g99.xlarge of the node group new")
 
 
 def test_the_type_of_the_template_and_the_zone_of_the_subnets_set_the_price(

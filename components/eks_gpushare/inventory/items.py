@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eks_gpushare.catalog.quotas import Capacity
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.source import Maybe, Source
 
@@ -78,6 +79,8 @@ class Nodes(Named):
     """Most nodes."""
     limits: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """What a NodePool limits, by resource."""
+    bought_as: Maybe[tuple[Capacity, ...]] = ("onDemand",)
+    """The ways in which EC2 may be asked for them."""
     only_by_boot: frozenset[str] = frozenset()
     """Labels, and taints as text, that the user data alone gives the nodes, so that who launches
     them is not told."""

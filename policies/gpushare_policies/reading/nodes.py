@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
@@ -83,6 +84,7 @@ def _managed(resource: PolicyResource, cluster: str) -> Nodes:
         promised=_promised(_get(props, "tags")),
         ami=ami,
         user_data=_user_data(template),
+        bought_as=bought_as(_get(props, "capacityType")),
         least=count(at(scaling, "minSize")),
         most=count(at(scaling, "maxSize")),
         cluster=cluster,

@@ -63,9 +63,14 @@ _OPTIONS = PolicyResourceOptions(
 
 def stack(fragment: Mapping[str, Any]) -> set[str]:
     """The codes of `check`, of the environment with a fragment merged over it."""
+    return set(told(fragment))
+
+
+def told(fragment: Mapping[str, Any]) -> dict[str, str]:
+    """The same with the last message of each."""
     _, found = check_given(merge_values(STACK_FILE, fragment), (), region="us-west-2", today=TODAY)
     assert CHECK_FAILED.id not in {each.code for each in found}, [each.message for each in found]
-    return {each.code for each in found}
+    return {each.code: each.message for each in found}
 
 
 def files(*values: Mapping[str, Any]) -> set[str]:
@@ -99,7 +104,11 @@ def _codes(judgements: Iterable[Judgement]) -> set[str]:
 _POLICIES = {rule.name: rule for rule in POLICIES}
 
 
-def policy(name: str, *resources: tuple[str, Mapping[str, Any]]) -> set[str]:
+def policy(
+    name: str,
+    *resources: tuple[str, Mapping[str, Any]],
+    config: Mapping[str, Any] | None = None,
+) -> set[str]:
     """The name of a policy if resources of a program, by type and properties, violate it."""
     found: set[str] = set()
 
@@ -128,5 +137,5 @@ def policy(name: str, *resources: tuple[str, Mapping[str, Any]]) -> set[str]:
             args = (each.resource_type, each.props, each.urn, each.name, _OPTIONS, None, None)
             rule.validate(ResourceValidationArgs(*args), report)
     else:
-        rule.validate(StackValidationArgs(made, None), report)
+        rule.validate(StackValidationArgs(made, config), report)
     return found

@@ -7,23 +7,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import quotas as quotas_facts
+from eks_gpushare.facts.vcpus import Group
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
-from eks_gpushare.inventory.items import Quota
+from eks_gpushare.inventory.items import Nodes, Quota
+from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import pairs, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from eks_gpushare.catalog import InstanceType
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
 QUOTA_NAME = quotas_facts.QUOTA_NAME.rule("GPU1150")
 ABOVE_CAPACITY = quotas_facts.ABOVE_CAPACITY.rule("GPU1151")
 PROMISED_TWICE = quotas_facts.PROMISED_TWICE.rule("GPU1152")
+VCPUS = quotas_facts.VCPUS.rule("GPU801")
 _QUEUE = "ClusterQueue"
 
 
@@ -114,6 +119,43 @@ def _together(
         )
 
 
+def vcpus(inventory: Inventory) -> Iterator[Group[Nodes] | NotSeen]:
+    """What EC2's quotas count of each declaration of nodes at its largest."""
+    for nodes in inventory.of(Nodes):
+        if nodes.provisioner in ("byHand", "autoMode"):
+            continue
+        title, types, ways = nodes.source.name, nodes.instance_types, nodes.bought_as
+        if types is UNKNOWN or ways is UNKNOWN or UNKNOWN in (nodes.most, nodes.limits):
+            what = "types" if types is UNKNOWN else "number"
+            yield NotSeen(VCPUS, nodes.source, f"the {what} of {title}")
+            continue
+        known = {name: CATALOG.find(str(name)) for name in types}
+        for name, found in known.items():
+            if found is None:
+                yield NotSeen(VCPUS, nodes.source, f"the vCPUs of {name} of {title}")
+        most = {
+            found.name: count
+            for found in known.values()
+            if found is not None and (count := _most_of(nodes, found)) is not None
+        }
+        if most:
+            there = [found for found in known.values() if found is not None and found.name in most]
+            yield Group(nodes, most, there, ways)
+
+
+def _most_of(nodes: Nodes, instance_type: InstanceType) -> int | None:
+    """Most nodes of a type: as declared, or as many as the limits of a NodePool have room for."""
+    if isinstance(nodes.most, int):
+        return nodes.most
+    sizes = {"nodes": 1, "cpu": instance_type.vcpus, GPU: instance_type.gpu_count}
+    room = [
+        count // sizes[key]
+        for key, given in pairs(nodes.limits)
+        if sizes.get(key) and (count := _count(given)) is not None
+    ]
+    return min(room, default=None)
+
+
 def _has(each: Quota, name: str) -> bool:
     return each.hard is not UNKNOWN and name in each.hard
 
@@ -169,4 +211,4 @@ def _size(key: str, offer: Offer) -> int | None:
         return None
     if key == "cpu":
         return instance_type.vcpus
-    return instance_type.gpu_count if key == "nvidia.com/gpu" else None
+    return instance_type.gpu_count if key == GPU else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
@@ -164,6 +165,7 @@ def _node_group(source: Source, name: str, given: Any) -> Nodes:
         source=source,
         name=text(at(given, "NodegroupName")) or name,
         provisioner="managed",
+        bought_as=bought_as(at(given, "CapacityType")),
         instance_types=_types(at(given, "InstanceTypes")),
         labels=labels(at(given, "Labels")),
         taints=taints([_lower(each) for each in items(at(given, "Taints"))])

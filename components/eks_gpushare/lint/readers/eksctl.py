@@ -101,6 +101,7 @@ def _nodes(document: Document, kind: str, index: int, group: dict[str, Any]) -> 
         },
         ami=text(at(group, "ami")) or text(at(group, "amiFamily")) or DEFAULT_FAMILY,
         user_data=_user_data(group),
+        bought_as=("spot",) if at(group, "spot") is True else ("onDemand",),
         least=least if least is not None else wanted,
         most=most if most is not None else wanted,
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Nodes, Overlay
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.instance_choice import chosen_types
 from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
@@ -19,12 +19,18 @@ from eks_gpushare.lint.rules.karpenter_versions import karpenter_group, removed_
 from eks_gpushare.lint.rules.nodes import owned_labels
 
 if TYPE_CHECKING:
+    from eks_gpushare.catalog.quotas import Capacity
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.lint.document import Document
 
+_WAYS: Final[dict[str, Capacity]] = {
+    "on-demand": "onDemand",
+    "spot": "spot",
+    "reserved": "reserved",
+}
 _USER_DATA: FieldPath = ("spec", "userData")
 _TEMPLATE: FieldPath = ("template", "spec")
 _OF_NODES = ("NodePool", "NodeClaim", "Provisioner", "Machine", "NodeTemplate")
@@ -98,7 +104,19 @@ def _nodes(source: Source, name: Maybe[str], value: Any, template: FieldPath) ->
         least=replicas if isinstance(replicas, int) else 0,
         most=replicas if isinstance(replicas, int) else None,
         limits=UNKNOWN if limits is UNKNOWN else mapping(limits),
+        bought_as=_ways(requirements),
     )
+
+
+def _ways(requirements: Any) -> Maybe[tuple[Capacity, ...]]:
+    """What Karpenter asks EC2 for: on demand unless a requirement names others."""
+    for each in items(requirements):
+        if at(each, "key") == "karpenter.sh/capacity-type" and at(each, "operator") == "In":
+            values = at(each, "values")
+            if has_unknown(values):
+                return UNKNOWN
+            return tuple(_WAYS[way] for way in items(values) if way in _WAYS) or ("onDemand",)
+    return UNKNOWN if requirements is UNKNOWN else ("onDemand",)
 
 
 def _types(spec: Any, requirements: Any) -> Maybe[tuple[str, ...]]:

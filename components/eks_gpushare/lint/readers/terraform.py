@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
@@ -202,6 +203,7 @@ def _node_group(source: Source, given: Any) -> Nodes:
         instance_types=known,
         labels=labels(at(given, "labels")),
         taints=taints(at(given, "taint")),
+        bought_as=bought_as(at(given, "capacity_type")),
         promised={
             key.removeprefix(_TEMPLATE_TAG): text(count)
             for key, count in tags.items()

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.facts.vcpus import Group, demands
+from eks_gpushare.inventory.edges.quotas import vcpus
+from eks_gpushare.inventory.problem import NotSeen
 from gpushare_policies.props import each as items
 from gpushare_policies.props import peek, whole
-from gpushare_policies.reading.node_groups import nodes_of
-from gpushare_policies.reading.types import instance_type
-from gpushare_policies.reading.unknowns import over_each
+from gpushare_policies.reading import kinds
+from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.rule import Setting, StackRule, Unjudged
-from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP, SERVICE_QUOTA
-from gpushare_policies.words import Fix
+from gpushare_policies.tokens import LAUNCH_TEMPLATE, SERVICE_QUOTA
+from gpushare_policies.words import Fix, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from eks_gpushare.catalog.quotas import Capacity
-    from gpushare_policies.reading.node_groups import Nodes
 
 
 def _parse(value: Any) -> Mapping[str, int]:
@@ -41,21 +39,6 @@ _FIX = Fix(
 )
 
 
-def _group(nodes: Nodes) -> Iterator[Group[Nodes] | Unjudged]:
-    """What quotas count of a group at its largest size."""
-    _, _, most = nodes.sizes()
-    known = []
-    for name in nodes.types():
-        if (instance := instance_type(name)) is None:
-            yield Unjudged(f"the vCPUs of {name} of {nodes.group.name}")
-        else:
-            known.append(instance)
-    if most is None or not known:
-        return
-    ways: tuple[Capacity] = ("spot" if nodes.is_spot() else "onDemand",)
-    yield Group(nodes, {each.name: most for each in known}, known, ways)
-
-
 def _quotas(args: StackValidationArgs) -> dict[str, int]:
     quotas: dict[str, int] = {}
     for resource in args.resources:
@@ -70,28 +53,28 @@ def _quotas(args: StackValidationArgs) -> dict[str, int]:
 
 def _within(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     quotas = _quotas(args)
-    found = list(over_each(nodes_of(args.resources), _group)) if quotas else []
-    yield from (each for each in found if isinstance(each, Unjudged))
-    wanted = demands(each for each in found if isinstance(each, Group))
+    found = list(vcpus(program_of(args.resources).inventory)) if quotas else []
+    yield from (Unjudged(said.what) for said in found if isinstance(said, NotSeen))
+    wanted = demands(group for group in found if isinstance(group, Group))
     for code in sorted(wanted.keys() & quotas.keys()):
         demand = wanted[code]
         if demand.vcpus > quotas[code]:
-            largest, _ = max(demand.parts, key=lambda part: part[1])
-            urn = largest.group.urn
+            urns = {urn_of(nodes.source): count for nodes, count in demand.parts}
+            largest = max(urns, key=lambda urn: urns[urn])
             message = (
-                f"At their largest the groups {', '.join(n.group.name for n, _ in demand.parts)} "
+                f"At their largest the groups {', '.join(map(name_of, urns))} "
                 f"take {demand.vcpus} vCPUs of the quota {demand.name} ({code}), which is "
                 f"{quotas[code]}. They must fit, or EC2 refuses nodes when they are needed. "
-                f"{_FIX.of(urn)}"
+                f"{_FIX.of(largest)}"
             )
-            yield message, urn
+            yield message, largest
 
 
 VCPUS_WITHIN_QUOTA = StackRule(
     "vcpus-within-quota",
     "All groups of nodes must fit into the account's vCPU quotas at their largest.",
     check=_within,
-    applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE, SERVICE_QUOTA),
+    applies_to=(*kinds.NODES, LAUNCH_TEMPLATE, SERVICE_QUOTA),
     unseen="what else runs in the account, and the quota itself unless somebody names it.",
     severity=Severity.MEDIUM,
     fix=_FIX,
