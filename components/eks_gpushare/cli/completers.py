@@ -84,7 +84,7 @@ def _regions(**_: Any) -> list[str]:
 
 
 def _codes(**_: Any) -> list[str]:
-    from eks_gpushare.cli.findings import known_names
+    from eks_gpushare.cli.known_names import known_names
 
     return list(known_names())
 

@@ -7,8 +7,8 @@ import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.cli import FINE, WRONG_USAGE
+from eks_gpushare.cli.known_names import POLICY, Known, known_names
 from eks_gpushare.cli.streams import print_json
-from eks_gpushare.cli.verbs import added_verbs
 from eks_gpushare.findings.text import line_width
 
 if TYPE_CHECKING:
@@ -17,17 +17,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.findings.rule import Rule
-
-_POLICY = "policy"
-"""What reports a policy of the pack."""
-
-
-class Known(NamedTuple):
-    """What is known of a name."""
-
-    reported_by: str
-    rules: tuple[Rule, ...]
-    """Of a code its one kind of finding, of a policy a kind for each fact that it says."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         return WRONG_USAGE
     chosen = {name: known[name] for name in wanted or sorted(known)}
     if not options.codes:
-        chosen = {name: each for name, each in chosen.items() if each.reported_by != _POLICY}
+        chosen = {name: each for name, each in chosen.items() if each.reported_by != POLICY}
     every = [(each.reported_by, rule) for each in chosen.values() for rule in each.rules]
     if options.json:
         print_json({"findings": [_as_json(by, rule, known) for by, rule in every]})
@@ -61,25 +50,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print_all(every)
     return FINE
-
-
-def known_names() -> dict[str, Known]:
-    """All codes, and the policies that say what a code does."""
-    from eks_gpushare.facts.fact import Front
-    from eks_gpushare.facts.index import every_fact
-    from eks_gpushare.lint.all_rules import lint_rules
-    from eks_gpushare.rules import all_rules, defect_rules, edit_rules
-
-    found = [("check, preview", rule) for rule in (*all_rules(), *defect_rules())]
-    found += [("preview --before", rule) for rule in edit_rules()]
-    found += [("lint", rule) for rule in lint_rules()]
-    found += [(verb.REPORTED_BY, rule) for verb in added_verbs() for rule in verb.RULES]
-    known = {rule.id: Known(reported_by, (rule,)) for reported_by, rule in found}
-    for fact in every_fact():
-        for name in fact.names.get(Front.POLICY, ()):
-            before = known[name].rules if name in known else ()
-            known[name] = Known(_POLICY, (*before, fact.rule(name)))
-    return known
 
 
 def _misspelt(unknown: list[str], known: Mapping[str, Known]) -> str:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 QUOTA_NAME = quotas_facts.QUOTA_NAME.rule("GPU1150")
 ABOVE_CAPACITY = quotas_facts.ABOVE_CAPACITY.rule("GPU1151")
 PROMISED_TWICE = quotas_facts.PROMISED_TWICE.rule("GPU1152")
-VCPUS = quotas_facts.VCPUS.rule("GPU801")
 _QUEUE = "ClusterQueue"
 
 
@@ -121,18 +120,19 @@ def _together(
 
 def vcpus(inventory: Inventory) -> Iterator[Group[Nodes] | NotSeen]:
     """What EC2's quotas count of each declaration of nodes at its largest."""
+    rule = quotas_facts.VCPUS.rule("GPU801")
     for nodes in inventory.of(Nodes):
         if nodes.provisioner in ("byHand", "autoMode"):
             continue
         title, types, ways = nodes.source.name, nodes.instance_types, nodes.bought_as
         if types is UNKNOWN or ways is UNKNOWN or UNKNOWN in (nodes.most, nodes.limits):
             what = "types" if types is UNKNOWN else "number"
-            yield NotSeen(VCPUS, nodes.source, f"the {what} of {title}")
+            yield NotSeen(rule, nodes.source, f"the {what} of {title}")
             continue
         known = {name: CATALOG.find(str(name)) for name in types}
         for name, found in known.items():
             if found is None:
-                yield NotSeen(VCPUS, nodes.source, f"the vCPUs of {name} of {title}")
+                yield NotSeen(rule, nodes.source, f"the vCPUs of {name} of {title}")
         most = {
             found.name: count
             for found in known.values()
