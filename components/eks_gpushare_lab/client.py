@@ -58,7 +58,7 @@ class UnknownKindError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiAnswer:
     """An object as the API server has it now, and what it warned of."""
 
     object: Object
@@ -68,7 +68,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class ApiResource:
     """Where the objects of a kind are."""
 
     base: str
@@ -110,7 +110,7 @@ class Client:
             retries=Retry(0),
             timeout=Timeout(_SECONDS),
         )
-        self._kinds: dict[tuple[str, str], Resource] = {}
+        self._kinds: dict[tuple[str, str], ApiResource] = {}
         self._discovering = threading.Lock()
 
     def request(
@@ -122,7 +122,7 @@ class Client:
         body: object = None,
         content_type: str = "application/json",
         accept: str = "application/json",
-    ) -> Answer:
+    ) -> ApiAnswer:
         """Send a request and return the object that comes back.
 
         Raises:
@@ -133,9 +133,9 @@ class Client:
         data = response.data
         _raise_refusal(response.status, data)
         warnings = response.headers.getlist("Warning")
-        return Answer(json.loads(data), tuple(filter(None, map(_warning, warnings))))
+        return ApiAnswer(json.loads(data), tuple(filter(None, map(_warning, warnings))))
 
-    def resource(self, api_version: str, kind: str) -> Resource:
+    def resource(self, api_version: str, kind: str) -> ApiResource:
         """Where the objects of a kind are.
 
         Raises:
@@ -150,7 +150,7 @@ class Client:
             raise UnknownKindError(f"the API server knows no kind {kind} in {api_version}")
         return found
 
-    def kinds(self) -> Sequence[Resource]:
+    def kinds(self) -> Sequence[ApiResource]:
         """Every kind that the API server serves, each in one version."""
         with self._discovering:
             self._kinds = self._discover()
@@ -171,7 +171,7 @@ class Client:
         answer = self.request("GET", path, query=query).object
         return answer["items"], answer["metadata"]["resourceVersion"]
 
-    def apply(self, given: Object, *, default_namespace: str = "default") -> Answer:
+    def apply(self, given: Object, *, default_namespace: str = "default") -> ApiAnswer:
         """Apply an object server-side, as strictly as the API server can look at it.
 
         An object with `generateName` alone is created.
@@ -183,12 +183,12 @@ class Client:
         query = {**strict, "force": "true"}
         return self.request("PATCH", path, query=query, body=given, content_type=_APPLY)
 
-    def create(self, given: Object) -> Answer:
+    def create(self, given: Object) -> ApiAnswer:
         """Create an object with its status, where the kind takes one at creation."""
         path = self.path_of({**given, "metadata": {**given["metadata"], "name": ""}})
         return self.request("POST", path, query={"fieldManager": FIELD_MANAGER}, body=given)
 
-    def patch(self, path: str, change: object) -> Answer:
+    def patch(self, path: str, change: object) -> ApiAnswer:
         """Merge a change into an object; `path` may end in /status or /scale."""
         query = {"fieldManager": FIELD_MANAGER}
         return self.request("PATCH", path, query=query, body=change, content_type=_MERGE)
@@ -254,8 +254,8 @@ class Client:
         except urllib3.exceptions.HTTPError as error:
             raise OSError(f"the API server at {self._url} does not answer: {error}") from error
 
-    def _discover(self) -> dict[tuple[str, str], Resource]:
-        found: dict[tuple[str, str], Resource] = {}
+    def _discover(self) -> dict[tuple[str, str], ApiResource]:
+        found: dict[tuple[str, str], ApiResource] = {}
         for root in ("/api", "/apis"):
             listed = self.request("GET", root, accept=_DISCOVERY).object
             for group in listed["items"]:
@@ -263,7 +263,7 @@ class Client:
                 for version in group["versions"]:
                     label = f"{name}/{version['version']}" if name else version["version"]
                     for each in version.get("resources", ()):
-                        kind = Resource(
+                        kind = ApiResource(
                             f"{root}/{label}", each["resource"], each["scope"] == "Namespaced"
                         )
                         found[label, each["responseKind"]["kind"]] = kind

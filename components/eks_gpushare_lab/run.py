@@ -26,7 +26,7 @@ from eks_gpushare_lab.install import manifests
 from eks_gpushare_lab.install.desired_cluster import desired_cluster
 from eks_gpushare_lab.observing.workloads import SCALABLE
 from eks_gpushare_lab.reporting.idle import until_idle
-from eks_gpushare_lab.reporting.report import Report, Step, report_of
+from eks_gpushare_lab.reporting.report import RunReport, ScalingStep, report_of
 from eks_gpushare_lab.reporting.scaling import pool_reports
 from eks_gpushare_lab.session import STEADY_SECONDS, NoWorkloadError, Session
 from eks_gpushare_lab.simulated_node.load import GPU_DEMAND
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         sys.stderr.write(f"eks-gpushare: {error}\n")
         return WRONG_USAGE
     if previewed.recording is None or not previewed.ok:
-        report = Report(findings=tuple(_why_stopped(previewed)))
+        report = RunReport(findings=tuple(_why_stopped(previewed)))
     else:
         with control_plane() as lab:
             try:
@@ -129,16 +129,16 @@ def _on(
     given: Sequence[Manifest],
     options: argparse.Namespace,
     with_tools: Tools | None,
-) -> Report:
+) -> RunReport:
     """Run on a lab that is ready."""
     if previewed.recording is None:
-        return Report()
+        return RunReport()
     desired = desired_cluster(previewed.recording, previewed.project.program)
     engine = None
     if with_tools is not None:
         text, desired, found = derived(previewed, desired, lab)
         if found:
-            return Report(findings=tuple(found))
+            return RunReport(findings=tuple(found))
         engine = Engine(with_tools, previewed.project, text, lab.directory)
     client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
     applied = [each.object for each in given]
@@ -167,9 +167,9 @@ def _run_engine(
     engine: Engine,
     given: Sequence[Manifest],
     options: argparse.Namespace,
-) -> Report:
+) -> RunReport:
     found: list[Finding] = []
-    steps: Sequence[Step] = ()
+    steps: Sequence[ScalingStep] = ()
     expected = dict(_pairs(options, "expect"))
     with _live_table(session, options) as (show, tell):
         session.install(desired, lambda: engine.up(show, tell))
@@ -194,18 +194,18 @@ def _seen(
     expected: Mapping[str, int],
     found: Sequence[Finding],
     options: argparse.Namespace,
-) -> Report:
+) -> RunReport:
     return report_of(session, expected, found, dict(_pairs(options, "expect_nodes")))
 
 
 def _idle(
     session: Session,
-    report: Report,
+    report: RunReport,
     options: argparse.Namespace,
     show: Callable[[], object],
     tell: Callable[[str], object],
     controllers: Running | None = None,
-) -> Report:
+) -> RunReport:
     """Wait for idle pools, if that was asked for; the rest of the report is from before."""
     if not getattr(options, "until_idle", False):
         return report
@@ -228,7 +228,7 @@ def _use(
     options: argparse.Namespace,
     show: Callable[[], object],
     controllers: Running | None = None,
-) -> tuple[list[Finding], Sequence[Step]]:
+) -> tuple[list[Finding], Sequence[ScalingStep]]:
     """Apply and scale what the command line says, each time until nothing moves."""
     seconds = options.until_steady or STEADY_SECONDS
     found: list[Finding] = []
@@ -248,7 +248,7 @@ def _use(
             except NoWorkloadError as error:
                 found.append(_not_there(name, str(error)))
         session.settle(seconds, show=show)
-        steps.append(Step(step, _running(session, step), session.scaling.nodes_now()))
+        steps.append(ScalingStep(step, _running(session, step), session.scaling.nodes_now()))
     return found, steps
 
 
@@ -315,7 +315,7 @@ def _live_table(
         yield show, lambda text: console.print(text, highlight=False, markup=False)
 
 
-def _print(report: Report, options: argparse.Namespace) -> None:
+def _print(report: RunReport, options: argparse.Namespace) -> None:
     if options.json:
         print_json(report.as_json())
         return
@@ -337,7 +337,7 @@ def _expected_twice(given: Sequence[tuple[str, int]]) -> str:
 def _refuse(unreadable: Sequence[Finding], options: argparse.Namespace) -> int:
     """Say what of the command line's files cannot be read."""
     if options.json:
-        _print(Report(findings=tuple(unreadable)), options)
+        _print(RunReport(findings=tuple(unreadable)), options)
     else:
         for each in unreadable:
             sys.stderr.write(f"eks-gpushare: {each.message.removesuffix('.')}\n")

@@ -19,7 +19,7 @@ from eks_gpushare_lab.observing.observer import (
     RUNNING,
     STARTING,
     Observer,
-    Workload,
+    PodOwner,
     workload_of,
 )
 from eks_gpushare_lab.observing.obstacles import on_its_node, references, waits_for_devices
@@ -90,13 +90,13 @@ class Session:
         """The API server."""
         self.watches = Watches(client)
         """What is there."""
-        self.applied: dict[Workload, int | None] = {}
+        self.applied: dict[PodOwner, int | None] = {}
         """Workloads that were applied, with the pods they want; None where that is not known."""
         self.steady = True
         """Whether the last wait ended because nothing moved."""
-        self._coming: set[Workload] = set()
-        self._trials: dict[Workload, str] = {}
-        self._of_stack: dict[Workload, int | None] = {}
+        self._coming: set[PodOwner] = set()
+        self._trials: dict[PodOwner, str] = {}
+        self._of_stack: dict[PodOwner, int | None] = {}
         self._installer = Installer(client)
         self._simulated = SimulatedNodes(client, self.watches)
         self.by_use = ByUse(client, lab, self.watches, self._simulated.configuration)
@@ -189,7 +189,7 @@ class Session:
         self.applied[workload] = replicas
         self.touch()
 
-    def find(self, name: str, kinds: Sequence[str] | dict[str, str] | None = None) -> Workload:
+    def find(self, name: str, kinds: Sequence[str] | dict[str, str] | None = None) -> PodOwner:
         """The workload of a name: NAME, NAMESPACE/NAME, KIND/NAME or KIND/NAMESPACE/NAME.
 
         Raises:
@@ -204,7 +204,7 @@ class Session:
         what = "Several workloads are" if found else "No workload is"
         raise NoWorkloadError(f"{what} called {name}; there are {there}.")
 
-    def workloads(self) -> list[Workload]:
+    def workloads(self) -> list[PodOwner]:
         """What was applied, then all that KEDA scales or that has pods, but DaemonSets."""
         alive = {each for each, counts in self.observer.counts.items() if +counts}
         others = [e for e in sorted(alive | self.by_use.targets) if e.kind != "DaemonSet"]
@@ -302,7 +302,7 @@ class Session:
         """Start a Job of a CronJob, whatever its schedule says."""
         job = trial_of(cron_job)
         namespace = job["metadata"]["namespace"]
-        workload = Workload(namespace, "CronJob", cron_job["metadata"]["name"])
+        workload = PodOwner(namespace, "CronJob", cron_job["metadata"]["name"])
         try:
             there = self.client.request("POST", JOB.format(namespace, "").rstrip("/"), body=job)
         except ApiError as error:
@@ -320,12 +320,12 @@ class Session:
         )
         return any(more) or self.observer.daemon_sets_are_late()
 
-    def _wanted_pods(self) -> dict[Workload, int]:
+    def _wanted_pods(self) -> dict[PodOwner, int]:
         """Workloads of the stack and of the manifests with the pods they want, if that is known."""
         every = {**self._of_stack, **self.applied, **dict.fromkeys(self.by_use.targets)}
         return {workload: wanted for workload, wanted in every.items() if wanted is not None}
 
-    def _pods_of(self, workload: Workload) -> int:
+    def _pods_of(self, workload: PodOwner) -> int:
         """Pods that are there and have not ended."""
         counts = self.observer.counts.get(workload, Counter())
         return counts[RUNNING] + counts[PENDING] + counts[STARTING]
@@ -342,14 +342,14 @@ class Session:
         jobs = [each for each in self.applied if each.kind in JOBS]
         return all(self._is_at_rest(each) or self.refused(each) for each in jobs)
 
-    def _gets_no_more(self, workload: Workload) -> bool:
+    def _gets_no_more(self, workload: PodOwner) -> bool:
         """Whether nobody makes another pod of a workload, though it has fewer than it wants."""
         if workload.kind == "Pod":  # it has ended, or was evicted for a more important one
             return self.observer.has_seen(workload)
         # A StatefulSet makes the next when the one before runs.
         return workload.kind == "StatefulSet" and self.observer.waiting(workload) > 0
 
-    def _is_at_rest(self, workload: Workload) -> bool:
+    def _is_at_rest(self, workload: PodOwner) -> bool:
         """Whether a Job has as many pods as it wants now; one whose pods fail waits for longer."""
         there = self.job_of(workload)
         if there is None or there["spec"].get("suspend") or is_over(there):
@@ -359,12 +359,12 @@ class Session:
         left = at_once(there, self.observer.ended(workload))
         return self._pods_of(workload) >= left
 
-    def job_of(self, workload: Workload) -> Object | None:
+    def job_of(self, workload: PodOwner) -> Object | None:
         """The Job of a workload, or that by which a CronJob is tried; None if there is none."""
         name = workload.name if workload.kind == "Job" else self._trials.get(workload)
         return self.client.get(JOB.format(workload.namespace, name)) if name else None
 
-    def refused(self, workload: Workload) -> list[Object]:
+    def refused(self, workload: PodOwner) -> list[Object]:
         """Events that tell of pods of a workload which could not be created."""
         return [
             event
@@ -372,7 +372,7 @@ class Session:
             if is_about(event["involvedObject"], workload, self._trials.get(workload))
         ]
 
-    def replicas(self, workload: Workload) -> int | None:
+    def replicas(self, workload: PodOwner) -> int | None:
         """Pods that a workload wants now; None where that is not known."""
         if workload.kind == "DaemonSet":
             there = self.client.get(DAEMON_SET.format(workload.namespace, workload.name))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tests.components.conftest import Run
 
-    from eks_gpushare.program.edits import Edit
+    from eks_gpushare.program.edits import Consequence
 
 POOL: dict[str, Any] = {
     "provisioner": "karpenter",
@@ -92,7 +92,9 @@ def pool(record: Callable[..., Run]) -> Callable[[dict[str, Any]], Run]:
     return of
 
 
-def of_nodes(found: list[Edit], name: str = "demo-gpu") -> list[tuple[str, tuple[str, ...], str]]:
+def of_nodes(
+    found: list[Consequence], name: str = "demo-gpu"
+) -> list[tuple[str, tuple[str, ...], str]]:
     return [
         (each.effect, each.because, each.message.partition(": ")[2].partition(" (")[0].rstrip("."))
         for each in found

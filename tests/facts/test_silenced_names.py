@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.program.policies.violations import Judged
-    from eks_gpushare.stack_file.silencing import Silenced
+    from eks_gpushare.stack_file.silencing import SilencedReport
 
 pytestmark = pytest.mark.sdk_internals
 
@@ -72,7 +72,7 @@ config:
 ONE = "replicas: 10}"
 
 
-def checked(text: str) -> Silenced:
+def checked(text: str) -> SilencedReport:
     return silenced(check_stack_file(stack_file_of(text, "Pulumi.dev.yaml"), today=TODAY), TODAY)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-from eks_gpushare_lab.observing.autoscalers import Autoscalers, Word
+from eks_gpushare_lab.observing.autoscalers import AutoscalerEvent, Autoscalers
 from eks_gpushare_lab.observing.declared_pools import DeclaredPool
 from eks_gpushare_lab.observing.scaling import Scaling
 from eks_gpushare_lab.observing.watches import Watches
@@ -27,7 +27,7 @@ class Told(Autoscalers):
         super().__init__(cast("Client", None), watches)
         self.there = True
         self.given: dict[str, list[Object]] = {"claims": [], "pools": [], "overlays": []}
-        self.said: list[Word] = []
+        self.said: list[AutoscalerEvent] = []
         self.published: dict[str, Any] = {}
 
     @property
@@ -46,7 +46,7 @@ class Told(Autoscalers):
     def overlays(self) -> list[Object]:
         return list(self.given["overlays"])
 
-    def words(self) -> list[Word]:
+    def words(self) -> list[AutoscalerEvent]:
         return self.said
 
     def status(self) -> Mapping[str, Any]:
@@ -125,7 +125,7 @@ class Lab:
 
     def says(self, who: str, reason: str, text: str, pod: str = "waits-0") -> None:
         order = len(self.told.said)
-        self.told.said.append(Word(who, reason, text, "Pod", pod, "default", order))
+        self.told.said.append(AutoscalerEvent(who, reason, text, "Pod", pod, "default", order))
 
     def codes(self) -> list[str]:
         self.scaling.take_stock()

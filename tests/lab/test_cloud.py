@@ -12,7 +12,7 @@ import pytest
 import urllib3
 from botocore.exceptions import ClientError
 
-from eks_gpushare_lab.cloud.account import Account, Reservation, SecurityGroup, Subnet
+from eks_gpushare_lab.cloud.account import Account, CapacityReservation, SecurityGroup, Subnet
 from eks_gpushare_lab.cloud.emulation import Cloud
 from eks_gpushare_lab.cloud.settings import CloudSettings, Shortage
 from eks_gpushare_lab.control_plane import certificates
@@ -61,8 +61,10 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
         patterns=(json.dumps({"source": ["aws.ec2"], "detail-type": [INTERRUPTION]}),),
         node_groups=(LARGE,),
         reservations=(
-            Reservation(KEPT, "g5.xlarge", f"{REGION}a"),
-            Reservation(BLOCK, "p5.48xlarge", f"{REGION}b", 1, is_block=True, tags={"of": "ml"}),
+            CapacityReservation(KEPT, "g5.xlarge", f"{REGION}a"),
+            CapacityReservation(
+                BLOCK, "p5.48xlarge", f"{REGION}b", 1, is_block=True, tags={"of": "ml"}
+            ),
         ),
     )
     lab = Lab(folder, "ready", 0, port=1)

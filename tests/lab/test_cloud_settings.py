@@ -14,7 +14,7 @@ import yaml
 from eks_gpushare_lab.binaries import versions
 from eks_gpushare_lab.cloud.settings import CloudSettings, SettingError, Shortage
 from eks_gpushare_lab.controllers.karpenter import environment_of
-from eks_gpushare_lab.install.release import Release
+from eks_gpushare_lab.install.release import DeclaredRelease
 
 
 def test_options_change_settings() -> None:
@@ -55,8 +55,8 @@ def test_a_shortage_covers_what_it_names(text: str, covered: set[str]) -> None:
     assert {each for each in launches if shortage.covers(*each.split())} == covered
 
 
-def release(**settings: object) -> Release:
-    return Release("karpenter", "karpenter", "karpenter", "1.14.1", {"settings": settings})
+def release(**settings: object) -> DeclaredRelease:
+    return DeclaredRelease("karpenter", "karpenter", "karpenter", "1.14.1", {"settings": settings})
 
 
 def test_the_controller_is_told_what_the_chart_would_tell_it() -> None:
@@ -86,7 +86,7 @@ def test_what_is_empty_or_false_is_not_told() -> None:
 def test_the_variables_of_the_values_come_last() -> None:
     extra = [{"name": "BATCH_IDLE_DURATION", "value": "3s"}, {"name": "A", "valueFrom": {}}]
     values = {"controller": {"env": extra}, "logLevel": "debug"}
-    found = environment_of(Release("karpenter", "karpenter", "karpenter", "1.14.1", values))
+    found = environment_of(DeclaredRelease("karpenter", "karpenter", "karpenter", "1.14.1", values))
     assert found["BATCH_IDLE_DURATION"] == "3s"
     assert found["LOG_LEVEL"] == "debug"
     assert "A" not in found
@@ -121,7 +121,7 @@ def test_the_chart_itself_renders_the_same(settings: dict[str, Any], tmp_path: P
     rendered = subprocess.run(shown, capture_output=True, text=True, check=True).stdout
     (container,) = yaml.safe_load(rendered)["spec"]["template"]["spec"]["containers"]
     told = {each["name"]: each["value"] for each in container["env"] if "value" in each}
-    ours = environment_of(Release("karpenter", "karpenter", "karpenter", "1.14.1", values))
+    ours = environment_of(DeclaredRelease("karpenter", "karpenter", "karpenter", "1.14.1", values))
     gates = {told.pop("FEATURE_GATES"), ours.pop("FEATURE_GATES")}
     assert len({frozenset(each.split(",")) for each in gates}) == 1
     of_the_pod = {"KUBERNETES_MIN_VERSION", "METRICS_PORT", "HEALTH_PROBE_PORT"}

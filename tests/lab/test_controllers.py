@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from eks_gpushare_lab.controllers.running import KARPENTER, Running, release_of
 from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.desired_cluster import DesiredCluster
-from eks_gpushare_lab.install.release import Release
+from eks_gpushare_lab.install.release import DeclaredRelease
 
 if TYPE_CHECKING:
     from eks_gpushare_lab.cloud.emulation import Cloud
@@ -54,7 +54,8 @@ def test_nothing_is_told_where_all_join_or_nothing_runs() -> None:
 
 def test_a_controller_is_of_a_release_and_nothing_of_its_chart_is_missing() -> None:
     releases = [
-        Release("a", "default", name, "1.14.1", {}) for name in ("karpenter-crd", "karpenter")
+        DeclaredRelease("a", "default", name, "1.14.1", {})
+        for name in ("karpenter-crd", "karpenter")
     ]
     assert release_of(releases, KARPENTER) is releases[1]
     assert release_of(releases[:1], KARPENTER) is None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.program.preview import locate, preview
-from eks_gpushare_lab.cloud.account import Account, Reservation
+from eks_gpushare_lab.cloud.account import Account, CapacityReservation
 from eks_gpushare_lab.cloud.control import interruption
 from eks_gpushare_lab.cloud.declared import account_of
 from eks_gpushare_lab.install.desired_cluster import desired_cluster
@@ -105,7 +105,7 @@ def test_a_reservation_is_of_the_type_and_in_the_zone_of_its_pool(recording: Rec
     terms = [{"id": "cr-1"}, {"tags": {"of": "ml"}}]
     own = node_class(capacityReservationSelectorTerms=terms)
     placed = node_pool("own", types=["g6.xlarge"], zones=["eu-central-1b", "eu-central-1a"])
-    expected = Reservation("cr-1", "g6.xlarge", "eu-central-1b")
+    expected = CapacityReservation("cr-1", "g6.xlarge", "eu-central-1b")
     assert account(recording, own, placed).reservations == (expected,)
     anywhere = account(recording, own, node_pool("own", types=["g6.xlarge"]))
     (found,) = anywhere.reservations
@@ -122,7 +122,7 @@ def test_what_a_pool_calls_a_capacity_block_is_one(tmp_path: Path) -> None:
     recording = recorded_of(STACK.replace("instanceTypes: [g5.xlarge]", pool), tmp_path)
     found = account(recording, *desired_cluster(recording).objects).reservations
     expected = ("cr-0123456789abcdef0", "p5.48xlarge", "eu-central-1a")
-    assert found == (Reservation(*expected, is_block=True),)
+    assert found == (CapacityReservation(*expected, is_block=True),)
 
 
 def test_what_was_there_before_is_made_up(recording: Recording) -> None:

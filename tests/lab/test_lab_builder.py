@@ -12,7 +12,7 @@ import pytest
 
 from eks_gpushare_lab.binaries import build, versions
 from eks_gpushare_lab.binaries.toolchain import find_go
-from eks_gpushare_lab.binaries.versions import Command, Tool
+from eks_gpushare_lab.binaries.versions import GoCommand, Tool
 from eks_gpushare_lab.errors import LabError, NoGoError
 from eks_gpushare_lab.host import folders
 
@@ -88,7 +88,7 @@ def make_tool(folder: Path, main: str = MAIN, requires: str = "") -> Tool:
     (folder / "go.mod").write_text(f"module example.com/tiny\n\ngo 1.21\n{requires}")
     (folder / "go.sum").write_text("")
     (folder / "main.go").write_text(main)
-    command = Command("tiny", "example.com/tiny", "tiny v1.2.3")
+    command = GoCommand("tiny", "example.com/tiny", "tiny v1.2.3")
     return Tool(
         "tiny", "v1.2.3", folder, "example.com/tiny", (command,), stamps=("main.version=v1.2.3",)
     )
@@ -229,8 +229,8 @@ BUILD = textwrap.dedent("""
     import sys
     from pathlib import Path
     from eks_gpushare_lab.binaries import build
-    from eks_gpushare_lab.binaries.versions import Command, Tool
-    command = Command("tiny", "example.com/tiny", "tiny v1.2.3")
+    from eks_gpushare_lab.binaries.versions import GoCommand, Tool
+    command = GoCommand("tiny", "example.com/tiny", "tiny v1.2.3")
     tool = Tool("tiny", "v1.2.3", Path(sys.argv[1]), "example.com/tiny", (command,),
                 stamps=("main.version=v1.2.3",))
     print(build.programs([tool]).paths["tiny"])

@@ -14,15 +14,15 @@ from eks_gpushare_lab.controllers.scaled_objects import is_by_gpu, patience, tar
 from eks_gpushare_lab.controllers.shorter_times import VARIABLE, faster
 from eks_gpushare_lab.errors import LabError
 from eks_gpushare_lab.install.charts import render
-from eks_gpushare_lab.install.release import Release
-from eks_gpushare_lab.observing.observer import Workload
+from eks_gpushare_lab.install.release import DeclaredRelease
+from eks_gpushare_lab.observing.observer import PodOwner
 from eks_gpushare_lab.simulated_node.allocation import Device, Holding
 from eks_gpushare_lab.simulated_node.dcgm_exporter import Options, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KEDA = Release("keda", "keda", "keda", "2.20.2", {})
+KEDA = DeclaredRelease("keda", "keda", "keda", "2.20.2", {})
 
 
 def scaled(query: str = "vector(1)", **spec: Any) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def test_which_objects_need_keda(given: Mapping[str, Any], *, expected: bool) ->
 
 def test_a_release_of_its_chart_needs_it_too() -> None:
     assert keda.wanted([], [KEDA])
-    assert not keda.wanted([], [Release("p", "p", "prometheus", "1", {})])
+    assert not keda.wanted([], [DeclaredRelease("p", "p", "prometheus", "1", {})])
 
 
 def test_its_chart_has_no_pods_in_the_lab() -> None:
@@ -62,8 +62,8 @@ def test_its_chart_has_no_pods_in_the_lab() -> None:
 def test_a_target_is_a_deployment_unless_it_says_otherwise() -> None:
     stateful = scaled(scaleTargetRef={"kind": "StatefulSet", "name": "db"})
 
-    assert target_of(scaled()) == Workload("team", "Deployment", "web")
-    assert target_of(stateful) == Workload("team", "StatefulSet", "db")
+    assert target_of(scaled()) == PodOwner("team", "Deployment", "web")
+    assert target_of(stateful) == PodOwner("team", "StatefulSet", "db")
 
 
 def test_what_scales_by_gpus() -> None:

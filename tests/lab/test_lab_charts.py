@@ -25,7 +25,7 @@ from eks_gpushare_lab.install.charts import operands, render, unknown
 from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 from eks_gpushare_lab.install.installer import Installer
 from eks_gpushare_lab.install.release import (
-    Release,
+    DeclaredRelease,
     UnknownChartError,
     chart_at,
     facts_of,
@@ -105,9 +105,9 @@ READ = (
 """What of the environment the simulated node reads, or people would look for."""
 
 
-def release(chart: str, case: str = "default", version: str | None = None) -> Release:
+def release(chart: str, case: str = "default", version: str | None = None) -> DeclaredRelease:
     given = known_versions(chart)[-1] if version is None else version
-    return Release("mine", "gpu", chart, given, CASES[chart][case])
+    return DeclaredRelease("mine", "gpu", chart, given, CASES[chart][case])
 
 
 def text(content: object) -> str:
@@ -278,7 +278,7 @@ def test_a_release_without_a_version_is_told_so() -> None:
 
 
 def test_a_chart_that_is_none_of_nvidias_is_a_warning() -> None:
-    found = unknown(Release("web", "web", "ingress-nginx", "4.0.0", {}))
+    found = unknown(DeclaredRelease("web", "web", "ingress-nginx", "4.0.0", {}))
 
     assert told(found) == (
         "GPU904",

@@ -51,7 +51,7 @@ def make_entry(folder: Path, days: float = 0) -> Path:
     return folder
 
 
-def names(entries: tuple[cleaning.Entry, ...]) -> list[str]:
+def names(entries: tuple[cleaning.CacheEntry, ...]) -> list[str]:
     return [each.name for each in entries]
 
 

@@ -23,7 +23,7 @@ from eks_gpushare_lab.controllers import cluster_autoscaler
 from eks_gpushare_lab.controllers.running import scaled_groups
 from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.desired_cluster import DesiredCluster, NodePool
-from eks_gpushare_lab.install.release import Release
+from eks_gpushare_lab.install.release import DeclaredRelease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,8 +92,8 @@ POOL = NodePool(
 )
 
 
-def release(values: dict[str, Any]) -> Release:
-    return Release("ca", "autoscaling", "cluster-autoscaler", "9.59.0", values)
+def release(values: dict[str, Any]) -> DeclaredRelease:
+    return DeclaredRelease("ca", "autoscaling", "cluster-autoscaler", "9.59.0", values)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -141,23 +141,6 @@ def test_every_flag_of_the_lab_is_one_of_the_program() -> None:
 
     assert [flag for flag in cluster_autoscaler.PACE if f"--{flag} duration" not in known] == []
     assert [flag for flag in cluster_autoscaler.HERE if f"--{flag} " not in known] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("10s", 10.0),
-        ("1m30s", 90.0),
-        ("1.5h", 5400.0),
-        ("250ms", 0.25),
-        ("0", 0.0),
-        ("", None),
-        ("10", None),
-        ("ten", None),
-    ],
-)
-def test_durations_are_read_as_go_writes_them(text: str, seconds: float | None) -> None:
-    assert cluster_autoscaler.seconds(text) == seconds
 
 
 def test_a_minute_of_its_delays_is_a_second_here() -> None:

@@ -12,21 +12,21 @@ import pytest
 
 from eks_gpushare.findings.rule import rules_in
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.client import Resource
+from eks_gpushare_lab.client import ApiResource
 from eks_gpushare_lab.install import manifests
 from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.dropped_keys import dropped, looks_like_one
 from eks_gpushare_lab.install.helm_record import record_of, values_in
-from eks_gpushare_lab.install.release import ChartError, Release, known_versions
+from eks_gpushare_lab.install.release import ChartError, DeclaredRelease, known_versions
 from eks_gpushare_lab.observing import placement
 from eks_gpushare_lab.observing.amounts import quantity
 
 Values = Any
 
 
-def release(**values: Values) -> Release:
+def release(**values: Values) -> DeclaredRelease:
     (version,) = known_versions("nvidia-device-plugin")
-    return Release("nvdp", "gpu", "nvidia-device-plugin", version, values)
+    return DeclaredRelease("nvdp", "gpu", "nvidia-device-plugin", version, values)
 
 
 def made(**values: Values) -> dict[str, dict[str, Any]]:
@@ -274,9 +274,9 @@ def test_the_documentation_lists_every_finding_of_the_lab() -> None:
 
 
 def test_a_name_cannot_lead_to_another_path() -> None:
-    pods = Resource("/api/v1", "pods", namespaced=True)
+    pods = ApiResource("/api/v1", "pods", namespaced=True)
 
     assert pods.path("a/../b", "c?d#e") == "/api/v1/namespaces/a%2F..%2Fb/pods/c%3Fd%23e"
-    assert Resource("/apis/x/v1", "roles", namespaced=False).path("", "system:node") == (
+    assert ApiResource("/apis/x/v1", "roles", namespaced=False).path("", "system:node") == (
         "/apis/x/v1/roles/system:node"
     )

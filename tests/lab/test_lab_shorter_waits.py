@@ -6,7 +6,7 @@ import pytest
 
 from eks_gpushare_lab.controllers.karpenter import environment_of
 from eks_gpushare_lab.controllers.shorter_waits import Shorter, said_of, shorter, shorter_batches
-from eks_gpushare_lab.install.release import Release
+from eks_gpushare_lab.install.release import DeclaredRelease
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_how_long_a_node_has_to_be_empty(given: str, here: str) -> None:
 )
 def test_how_long_a_node_is_kept_in_mind(longest: str, pause: str, here: str | None) -> None:
     values = {"settings": {"batchMaxDuration": longest, "batchIdleDuration": pause}}
-    given = environment_of(Release("karpenter", "karpenter", "karpenter", "1.14.1", values))
+    given = environment_of(DeclaredRelease("karpenter", "karpenter", "karpenter", "1.14.1", values))
 
     assert shorter_batches(given, 30).get("BATCH_MAX_DURATION") == here
     assert set(shorter_batches(given, 30)) <= {"BATCH_MAX_DURATION"}

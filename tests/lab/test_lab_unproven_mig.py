@@ -13,7 +13,7 @@ from rich.console import Console
 from eks_gpushare.catalog.mig import mig_models
 from eks_gpushare_lab.install.nodes import LabNode
 from eks_gpushare_lab.reporting import tables
-from eks_gpushare_lab.reporting.report import Report
+from eks_gpushare_lab.reporting.report import RunReport
 from eks_gpushare_lab.reporting.unproven_mig import unproven_mig
 from eks_gpushare_lab.simulated_node.gpus import STATE
 
@@ -93,7 +93,7 @@ def test_a_board_has_one_line_for_all_its_pools_and_nodes() -> None:
 
 
 def test_the_report_has_it_as_text_and_as_json() -> None:
-    report = Report(unproven=unproven_mig(session(("a", B300, MIXED, CUT))))
+    report = RunReport(unproven=unproven_mig(session(("a", B300, MIXED, CUT))))
     written = io.StringIO()
     tables.print_report(Console(file=written, width=80), report)
 
@@ -111,4 +111,4 @@ def test_the_report_has_it_as_text_and_as_json() -> None:
 
 
 def test_a_report_without_such_a_board_says_so_in_json() -> None:
-    assert Report().as_json()["unprovenMig"] == []
+    assert RunReport().as_json()["unprovenMig"] == []

@@ -14,19 +14,19 @@ from eks_gpushare_lab.simulated_node.dcgm_exporter import (
     FREE,
     USED,
     UTILISATION,
-    Machine,
+    ExporterMachine,
     Options,
     exposition,
     options_of,
 )
-from eks_gpushare_lab.simulated_node.gpus import Gpu, Instance, whole
+from eks_gpushare_lab.simulated_node.gpus import MigInstance, SimulatedGpu, whole
 from eks_gpushare_lab.simulated_node.hardware import hardware_of
 
 GPU, SHARED, SMALL = "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb"
 SEES_ALL = Options(virtual=True, resources=(SHARED,), host_pid=True)
 FOUR = Configuration(strategy="time-slicing", resources=(Replicated(GPU, 4),))
 MIXED = Configuration(mig_strategy="mixed")
-SEVEN = Gpu(mig=True, instances=tuple(Instance("1g.5gb", n) for n in range(7)))
+SEVEN = SimulatedGpu(mig=True, instances=tuple(MigInstance("1g.5gb", n) for n in range(7)))
 
 
 def pod(name: str, resource: str = GPU, count: int = 1, phase: str = "Running") -> dict[str, Any]:
@@ -42,7 +42,7 @@ def told(
     options: Options = SEES_ALL,
     *,
     kind: str = "g4dn.xlarge",
-    gpus: tuple[Gpu, ...] | None = None,
+    gpus: tuple[SimulatedGpu, ...] | None = None,
     resource: str = GPU,
     memory: float = 0,
 ) -> dict[str, dict[str, float]]:
@@ -53,7 +53,7 @@ def told(
     pods = [pod(name, resource) for name in loads]
     manager = DeviceManager()
     manager.update(devices(gpus, configuration), pods)
-    machine = Machine(
+    machine = ExporterMachine(
         "node-0",
         hardware,
         gpus,
@@ -137,7 +137,7 @@ def test_a_split_gpu_has_no_utilisation() -> None:
 
 def test_pods_that_take_turns_on_an_instance_have_its_value() -> None:
     turns = Configuration("mixed", "time-slicing", (Replicated(SMALL, 2),))
-    gpus = (Gpu(mig=True, instances=(Instance("1g.5gb", 0),)),)
+    gpus = (SimulatedGpu(mig=True, instances=(MigInstance("1g.5gb", 0),)),)
     found = told(turns, {"a": 90, "b": 0}, kind="p4d.24xlarge", gpus=gpus, resource=SMALL)
 
     assert found[ENGINE] == {"a": 0.9, "b": 0.9}
@@ -153,7 +153,7 @@ def test_labels_are_those_of_the_exporter() -> None:
     pods = [pod("a")]
     manager = DeviceManager()
     manager.update(devices(whole(1), FOUR), pods)
-    machine = Machine(
+    machine = ExporterMachine(
         "node-0", hardware, whole(1), manager.holdings, {"uid-a": pods[0]}, lambda _: 7.0
     )
     found = {

@@ -7,7 +7,14 @@ import pytest
 from eks_gpushare_lab.simulated_node import discovery, mig_parted
 from eks_gpushare_lab.simulated_node.advertising import DevicesError, advertised
 from eks_gpushare_lab.simulated_node.config_file import Configuration, Replicated
-from eks_gpushare_lab.simulated_node.gpus import STATE, Gpu, Instance, encode, of_node, whole
+from eks_gpushare_lab.simulated_node.gpus import (
+    STATE,
+    MigInstance,
+    SimulatedGpu,
+    encode,
+    of_node,
+    whole,
+)
 from eks_gpushare_lab.simulated_node.hardware import Hardware, hardware_of
 from eks_gpushare_lab.simulated_node.mig_driver import PartitionError, arrange, create
 from eks_gpushare_lab.simulated_node.mig_parted import ApplyError, SpecError
@@ -22,9 +29,11 @@ def machine(kind: str = "p4d.24xlarge") -> Hardware:
     return found
 
 
-def partitioned(*profiles: str) -> Gpu:
+def partitioned(*profiles: str) -> SimulatedGpu:
     """A GPU with instances; where they lie does not matter to whom it is given."""
-    return Gpu(mig=True, instances=tuple(Instance(name, n) for n, name in enumerate(profiles)))
+    return SimulatedGpu(
+        mig=True, instances=tuple(MigInstance(name, n) for n, name in enumerate(profiles))
+    )
 
 
 # What `nvidia-smi mig -cgi` makes of profiles, by NVIDIA's MIG user guide.
@@ -92,7 +101,7 @@ def test_counts_are_laid_without_regard_to_their_order() -> None:
 
 
 def test_what_a_gpu_is_cut_into_outlives_the_agent() -> None:
-    gpus = (Gpu(), Gpu(mig=True), partitioned("3g.20gb", "2g.10gb"))
+    gpus = (SimulatedGpu(), SimulatedGpu(mig=True), partitioned("3g.20gb", "2g.10gb"))
     node = {"metadata": {"annotations": {STATE: encode(gpus)}}}
 
     assert of_node(node, 3) == gpus
@@ -104,16 +113,20 @@ def test_what_a_gpu_is_cut_into_outlives_the_agent() -> None:
 @pytest.mark.parametrize(
     ("strategy", "gpus", "counts"),
     [
-        ("none", (partitioned("1g.5gb"), Gpu()), {GPU: 2}),
-        ("single", (Gpu(), Gpu()), {GPU: 2}),
+        ("none", (partitioned("1g.5gb"), SimulatedGpu()), {GPU: 2}),
+        ("single", (SimulatedGpu(), SimulatedGpu()), {GPU: 2}),
         ("single", (partitioned("1g.5gb", "1g.5gb"), partitioned("1g.5gb")), {GPU: 3}),
-        ("mixed", (Gpu(), partitioned("1g.5gb", "1g.5gb")), {GPU: 1, "nvidia.com/mig-1g.5gb": 2}),
+        (
+            "mixed",
+            (SimulatedGpu(), partitioned("1g.5gb", "1g.5gb")),
+            {GPU: 1, "nvidia.com/mig-1g.5gb": 2},
+        ),
         ("mixed", (partitioned("1g.5gb+me"),), {"nvidia.com/mig-1g.5gb.me": 1}),
-        ("mixed", (Gpu(mig=True),), {}),
+        ("mixed", (SimulatedGpu(mig=True),), {}),
     ],
 )
 def test_devices_follow_the_mig_strategy(
-    strategy: str, gpus: tuple[Gpu, ...], counts: dict[str, int]
+    strategy: str, gpus: tuple[SimulatedGpu, ...], counts: dict[str, int]
 ) -> None:
     assert advertised(gpus, Configuration(strategy)) == counts
 
@@ -122,15 +135,15 @@ def test_devices_follow_the_mig_strategy(
     ("gpus", "message"),
     [
         (
-            (partitioned("1g.5gb"), Gpu()),
+            (partitioned("1g.5gb"), SimulatedGpu()),
             "all devices on the node must be configured with the same migEnabled value",
         ),
         ((partitioned("1g.5gb", "2g.10gb"),), "more than one MIG device type present on node"),
-        ((partitioned("1g.5gb"), Gpu(mig=True)), "device 1 has no MIG devices configured"),
+        ((partitioned("1g.5gb"), SimulatedGpu(mig=True)), "device 1 has no MIG devices configured"),
     ],
 )
 def test_the_single_strategy_wants_one_profile_everywhere(
-    gpus: tuple[Gpu, ...], message: str
+    gpus: tuple[SimulatedGpu, ...], message: str
 ) -> None:
     with pytest.raises(DevicesError) as raised:
         advertised(gpus, Configuration("single"))
@@ -157,7 +170,7 @@ def slicing(name: str, *, renamed: bool = False) -> Configuration:
 def test_instances_are_shared_by_their_resource(
     configuration: Configuration, counts: dict[str, int]
 ) -> None:
-    assert advertised((Gpu(), partitioned("1g.5gb", "1g.5gb")), configuration) == counts
+    assert advertised((SimulatedGpu(), partitioned("1g.5gb", "1g.5gb")), configuration) == counts
 
 
 def test_mps_does_not_serve_instances() -> None:
@@ -167,12 +180,12 @@ def test_mps_does_not_serve_instances() -> None:
         advertised((partitioned("1g.5gb"),), mps)
 
 
-def labels(strategy: str, *gpus: Gpu) -> dict[str, str]:
+def labels(strategy: str, *gpus: SimulatedGpu) -> dict[str, str]:
     return discovery.labels(machine(), gpus, Configuration(strategy))
 
 
 def test_instances_of_the_mixed_strategy_have_labels_of_their_own() -> None:
-    found = labels("mixed", partitioned("1g.5gb", "1g.5gb"), Gpu())
+    found = labels("mixed", partitioned("1g.5gb", "1g.5gb"), SimulatedGpu())
 
     assert {key: value for key, value in found.items() if "mig-" in key} == {
         "nvidia.com/mig-1g.5gb.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb",
@@ -195,7 +208,7 @@ def test_the_single_strategy_describes_instances_as_gpus() -> None:
 
 
 def test_gpus_that_the_single_strategy_cannot_have_are_labelled_invalid() -> None:
-    found = labels("single", partitioned("1g.5gb"), Gpu())
+    found = labels("single", partitioned("1g.5gb"), SimulatedGpu())
 
     assert found["nvidia.com/gpu.product"] == "NVIDIA-A100-SXM4-40GB-MIG-INVALID"
     assert (found["nvidia.com/gpu.count"], found["nvidia.com/gpu.replicas"]) == ("0", "0")
@@ -213,7 +226,7 @@ def test_discovery_stops_where_mps_meets_mig() -> None:
 def test_labels_of_profiles_that_went_go_too() -> None:
     there = {"nvidia.com/mig-2g.10gb.count": "1", "nvidia.com/mig.strategy": "mixed", "team": "a"}
 
-    assert discovery.stale(there, labels("none", Gpu())) == [
+    assert discovery.stale(there, labels("none", SimulatedGpu())) == [
         "nvidia.com/mig-2g.10gb.count",
         "nvidia.com/mig.strategy",
     ]
@@ -248,7 +261,7 @@ mig-configs:
 """
 
 
-def applied(name: str, gpus: tuple[Gpu, ...] | None = None) -> list[dict[str, int]]:
+def applied(name: str, gpus: tuple[SimulatedGpu, ...] | None = None) -> list[dict[str, int]]:
     hardware, items = machine(), mig_parted.selected(mig_parted.read(EXAMPLE), name)
     there = mig_parted.with_modes(items, gpus or whole(hardware.count), hardware)
     made = mig_parted.with_instances(items, there, hardware)
@@ -321,7 +334,7 @@ def test_a_configuration_that_is_not_there_is_named() -> None:
 
 
 def test_instances_that_do_not_fit_are_refused() -> None:
-    items = (mig_parted.Item(None, enabled=True, counts={"3g.20gb": 2, "1g.5gb": 1}),)
+    items = (mig_parted.AppliedItem(None, enabled=True, counts={"3g.20gb": 2, "1g.5gb": 1}),)
     there = mig_parted.with_modes(items, whole(8), machine())
 
     with pytest.raises(ApplyError, match=r"GPU 0: 3g\.20gb x 2, 1g\.5gb x 1: Failed to create"):
@@ -329,13 +342,13 @@ def test_instances_that_do_not_fit_are_refused() -> None:
 
 
 def test_gpus_without_mig_are_passed_over_where_all_are_meant() -> None:
-    items = (mig_parted.Item(None, enabled=True, counts={"1g.5gb": 1}),)
+    items = (mig_parted.AppliedItem(None, enabled=True, counts={"1g.5gb": 1}),)
 
     assert mig_parted.with_modes(items, whole(1), machine("g5.xlarge")) == whole(1)
 
 
 def test_a_gpu_without_mig_is_refused_where_it_is_named() -> None:
-    items = (mig_parted.Item((0,), enabled=True, counts={"1g.5gb": 1}),)
+    items = (mig_parted.AppliedItem((0,), enabled=True, counts={"1g.5gb": 1}),)
 
     with pytest.raises(ApplyError, match="non MIG-capable GPU"):
         mig_parted.with_modes(items, whole(1), machine("g5.xlarge"))

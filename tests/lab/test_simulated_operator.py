@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from eks_gpushare_lab.install.charts import render
-from eks_gpushare_lab.install.release import ChartError, Release, known_versions
+from eks_gpushare_lab.install.release import ChartError, DeclaredRelease, known_versions
 from eks_gpushare_lab.simulated_node import gpus, operator
-from eks_gpushare_lab.simulated_node.gpus import Gpu, whole
+from eks_gpushare_lab.simulated_node.gpus import SimulatedGpu, whole
 from eks_gpushare_lab.simulated_node.hardware import Hardware, hardware_of
 from eks_gpushare_lab.simulated_node.mig_manager import MigManager
 from eks_gpushare_lab.simulated_node.node import SimulatedNode
@@ -98,7 +98,7 @@ def test_the_default_mig_config_becomes_a_label(policy: Policy, label: str | Non
 
 def objects(**values: Values) -> dict[str, dict[str, Any]]:
     (version,) = known_versions("gpu-operator")
-    release = Release("gpu-operator", "gpu-operator", "gpu-operator", version, values)
+    release = DeclaredRelease("gpu-operator", "gpu-operator", "gpu-operator", version, values)
     return {each["metadata"]["name"]: each for each in render(release)}
 
 
@@ -254,7 +254,7 @@ def run(
     name: str,
     *pods: dict[str, Any],
     files: dict[str, str] | None = None,
-    there: tuple[Gpu, ...] = whole(8),
+    there: tuple[SimulatedGpu, ...] = whole(8),
     kind: str = "p4d.24xlarge",
 ) -> str | None:
     """What the label says at the end."""
@@ -330,7 +330,7 @@ def test_ampere_needs_a_reboot_to_change_its_mode() -> None:
 def test_ampere_needs_no_reboot_to_be_cut_otherwise() -> None:
     mine = manager(reboot=False)
 
-    assert run(mine, "sevenths", there=(Gpu(mig=True),) * 8) == "success"
+    assert run(mine, "sevenths", there=(SimulatedGpu(mig=True),) * 8) == "success"
 
 
 def test_hopper_needs_no_reboot() -> None:

@@ -16,7 +16,7 @@ from eks_gpushare.program.fakes.fakes import Fakes
 from eks_gpushare.program.language_host.schemas import Schemas, told
 from eks_gpushare.program.language_host.serving import served
 from eks_gpushare.program.recording import Recording
-from eks_gpushare.program.running.engine import Engine
+from eks_gpushare.program.running.engine import EngineServicer
 from eks_gpushare.program.running.monitor import Monitor
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def schemas(tmp_path: Path) -> Schemas:
 @pytest.fixture
 def ask(schemas: Schemas) -> Iterator[Ask]:
     recording = Recording("demo", "dev")
-    monitor, engine = Monitor(recording, Fakes()), Engine(recording)
+    monitor, engine = Monitor(recording, Fakes()), EngineServicer(recording)
     with served(monitor, engine, schemas.add_to) as address, grpc.insecure_channel(address) as to:
         method = to.unary_unary(
             "/codegen.Loader/GetSchema",

@@ -17,7 +17,7 @@ from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.files import GivenFile
 from eks_gpushare.lint.readers.terraform import TerraformReader
-from eks_gpushare.lint.terraform_configuration import Configuration
+from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import TAG, from_zero, with_tags
 from eks_gpushare.lint.terraform_templates import Templates
 from eks_gpushare.lint.texts import read_texts
@@ -185,7 +185,7 @@ def test_what_aws_fills_in_is_taken_away_where_nobody_wrote_it(
     tree = {"configuration": {"root_module": {"resources": [resource]}}}
     values = {"block": given, "name": "gpu"}
 
-    found = Configuration(tree).without_computed(f"{ADDRESS}[0]", values, "block", "a")
+    found = TerraformConfiguration(tree).without_computed(f"{ADDRESS}[0]", values, "block", "a")
     assert found == (values if kept is None else {**values, "block": kept})
 
 
@@ -515,7 +515,7 @@ def test_tags_of_what_are_no_nodes_are_nothing() -> None:
     told = ("aws_autoscaling_group_tag.gpu", TAG, {"tag": [tag(RESOURCE, "4")]})
     refers = {"autoscaling_group_name": {"references": ["aws_eks_node_group.gpu"]}}
     resources = [{"address": told[0], "expressions": refers}]
-    written = Configuration({"configuration": {"root_module": {"resources": resources}}})
+    written = TerraformConfiguration({"configuration": {"root_module": {"resources": resources}}})
 
     assert list(with_tags([release], [told], written)) == [release]
 
@@ -558,7 +558,7 @@ def test_the_launch_configuration_that_is_meant(
     }
     root: Any = {"resources": [resource]}
     root = {"module_calls": {"m": {"module": root}}} if module else root
-    templates = Templates(Configuration({"configuration": {"root_module": root}}))
+    templates = Templates(TerraformConfiguration({"configuration": {"root_module": root}}))
     templates.add_older(f"module.other.{OLDER}.b", {"name": None, "instance_type": "other"})
     for key, named in older.items():
         given = {"name": named, "instance_type": f"type-{key}"}

@@ -13,7 +13,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.launch_templates import OF_OTHERS
 from eks_gpushare.lint.readers.terraform import TerraformReader
-from eks_gpushare.lint.terraform_configuration import Configuration
+from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_objects import object_of
 from eks_gpushare.lint.terraform_templates import Templates
 from eks_gpushare.lint.texts import read_texts
@@ -183,7 +183,7 @@ def test_an_object_has_the_keys_of_kubernetes() -> None:
 
 @pytest.mark.parametrize("block", [[{"id": UNKNOWN}], [{"id": ""}], [{"name": UNKNOWN}], UNKNOWN])
 def test_templates_whose_ids_are_not_known_are_not_the_same(block: Any) -> None:
-    templates = Templates(Configuration({}))
+    templates = Templates(TerraformConfiguration({}))
     for name in "ab":
         templates.add(f"{TEMPLATE}.{name}", {"id": UNKNOWN, "name": UNKNOWN})
 
@@ -195,7 +195,7 @@ def test_what_is_no_reference_to_a_template_names_none(reference: str) -> None:
     block = {"id": {"references": [reference]}}
     where = {"address": f"{GROUP}.it", "expressions": {"launch_template": [block]}}
     plan = {"configuration": {"root_module": {"resources": [where]}}}
-    templates = Templates(Configuration(plan))
+    templates = Templates(TerraformConfiguration(plan))
     for name in "ab":
         templates.add(f"{TEMPLATE}.{name}", {})
 
@@ -216,7 +216,7 @@ def older(*references: str, name: Any = UNKNOWN, above: str = "") -> Any:
     root = {"resources": [where], "module_calls": {"m": {"module": module}}}
     if above:
         module["resources"] = [where]
-    templates = Templates(Configuration({"configuration": {"root_module": root}}))
+    templates = Templates(TerraformConfiguration({"configuration": {"root_module": root}}))
     for address in (f"{OLDER}.a", f"{OLDER}.b[0]", f"module.m.{OLDER}.a"):
         templates.add_older(address, {"name": UNKNOWN, "image_id": address})
     templates.add_older(f"{OLDER}.named", {"name": "named", "image_id": "of-a-name"})
@@ -271,7 +271,7 @@ def test_what_aws_fills_in_is_not_written(written: Any, given: Any, known: Any) 
     plan = {"configuration": {"root_module": {"resources": [where]}}}
     values = {"name": "x", "b": given}
 
-    found = Configuration(plan).without_computed(CLUSTER, values, "b", "c")
+    found = TerraformConfiguration(plan).without_computed(CLUSTER, values, "b", "c")
     assert found == {"name": "x", "b": known}
 
 

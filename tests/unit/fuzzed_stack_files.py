@@ -27,7 +27,7 @@ import yaml
 from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.project import ENVIRONMENT_KEY, PROJECT
 from eks_gpushare.findings.defects import CHECK_FAILED
-from eks_gpushare.stack_file.check import Report, check_stack_file
+from eks_gpushare.stack_file.check import StackReport, check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _places(given: Any) -> Iterator[tuple[Any, Any]]:
             yield from _places(inner)
 
 
-def checked(text: str | bytes) -> Report:
+def checked(text: str | bytes) -> StackReport:
     """What is found in such a file.
 
     Raises:

@@ -121,11 +121,11 @@ def test_no_release_is_known_for_an_unknown_version(family: str) -> None:
     assert ami_release(family, "1.37") is None
 
 
-CHARTS = [value for value in vars(versions).values() if isinstance(value, versions.Chart)]
+CHARTS = [value for value in vars(versions).values() if isinstance(value, versions.HelmChart)]
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
-def test_charts_have_versions_without_ranges(chart: versions.Chart) -> None:
+def test_charts_have_versions_without_ranges(chart: versions.HelmChart) -> None:
     assert re.fullmatch(r"v?\d+\.\d+\.\d+", chart.version)
 
 

@@ -151,7 +151,7 @@ def test_the_table_is_what_the_tool_makes_of_the_charts(tmp_path: Path) -> None:
     [*CHARTS.values(), versions.NODE_FEATURE_DISCOVERY],
     ids=lambda chart: chart.name,
 )
-def test_the_table_is_for_the_versions_that_are_installed(chart: versions.Chart) -> None:
+def test_the_table_is_for_the_versions_that_are_installed(chart: versions.HelmChart) -> None:
     known = chart_keys(chart.name)
 
     assert known is not None

@@ -16,7 +16,7 @@ from eks_gpushare.stack_file.silencing import silenced
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eks_gpushare.stack_file.silencing import Silenced
+    from eks_gpushare.stack_file.silencing import SilencedReport
 
 TODAY = date(2026, 11, 22)
 UNTIL = "until 2027-01-31 because the team knows it"
@@ -36,7 +36,7 @@ config:
 NOTE = "GPU206"
 
 
-def of(text: str, day: date = TODAY) -> Silenced:
+def of(text: str, day: date = TODAY) -> SilencedReport:
     return silenced(check_stack_file(stack_file_of(text, "Pulumi.dev.yaml"), today=day), day)
 
 
@@ -44,7 +44,7 @@ def stack(comment: str = "") -> str:
     return STACK % (f"  # eks-gpushare: ignore {comment}" if comment else "")
 
 
-def codes(found: Silenced) -> list[str]:
+def codes(found: SilencedReport) -> list[str]:
     return [each.code for each in found.report.findings]
 
 

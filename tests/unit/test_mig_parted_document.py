@@ -10,7 +10,7 @@ import yaml
 
 from eks_gpushare.catalog import Catalog, gpu_instance_types, mig_models, why_no_mig
 from eks_gpushare.config.pools import Pool
-from eks_gpushare.documents.mig_parted import Item, mig_parted_document, mig_parted_text
+from eks_gpushare.documents.mig_parted import MigPartedItem, mig_parted_document, mig_parted_text
 from eks_gpushare.sharing.mig_manager import mig_parted_data
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def test_mig_off_is_always_there() -> None:
 
 
 def test_an_item_for_all_gpus_of_a_board() -> None:
-    item = Item({"3g.20gb": 1, "1g.5gb": 2}, device_ids=("0x20b0", "0x20F1"))
+    item = MigPartedItem({"3g.20gb": 1, "1g.5gb": 2}, device_ids=("0x20b0", "0x20F1"))
 
     assert mig_parted_document({"x": [item]})["mig-configs"]["x"] == [
         {
@@ -135,7 +135,7 @@ def test_an_item_for_all_gpus_of_a_board() -> None:
 
 
 def test_gpus_that_stay_whole_have_no_devices() -> None:
-    items = [Item({"1g.5gb": 7}, (0, 1)), Item({}, (2, 3))]
+    items = [MigPartedItem({"1g.5gb": 7}, (0, 1)), MigPartedItem({}, (2, 3))]
 
     assert mig_parted_document({"x": items})["mig-configs"]["x"] == [
         {"devices": [0, 1], "mig-enabled": True, "mig-devices": {"1g.5gb": 7}},
@@ -144,8 +144,12 @@ def test_gpus_that_stay_whole_have_no_devices() -> None:
 
 
 def test_the_order_of_configurations_and_profiles_changes_nothing() -> None:
-    one = mig_parted_text({"a": [Item({"1g.5gb": 2, "2g.10gb": 1})], "b": [Item({})]})
-    other = mig_parted_text({"b": [Item({})], "a": [Item({"2g.10gb": 1, "1g.5gb": 2})]})
+    one = mig_parted_text(
+        {"a": [MigPartedItem({"1g.5gb": 2, "2g.10gb": 1})], "b": [MigPartedItem({})]}
+    )
+    other = mig_parted_text(
+        {"b": [MigPartedItem({})], "a": [MigPartedItem({"2g.10gb": 1, "1g.5gb": 2})]}
+    )
 
     assert one == other
 
@@ -153,7 +157,7 @@ def test_the_order_of_configurations_and_profiles_changes_nothing() -> None:
 @pytest.mark.parametrize("device_id", ["A100", "0x20B010DE", "20B0", "0x20G0", ""])
 def test_an_id_that_would_match_no_gpu_is_refused(device_id: str) -> None:
     with pytest.raises(ValueError, match="is not a PCI device id such as 0x20B0"):
-        mig_parted_document({"x": [Item({"1g.5gb": 7}, device_ids=(device_id,))]})
+        mig_parted_document({"x": [MigPartedItem({"1g.5gb": 7}, device_ids=(device_id,))]})
 
 
 def test_a_configuration_without_items_is_refused() -> None:

@@ -18,7 +18,7 @@ from pulumi.runtime.proto import engine_pb2_grpc, language_pb2, resource_pb2_grp
 from eks_gpushare.program.fakes.fakes import default_fakes
 from eks_gpushare.program.recording import Recording
 from eks_gpushare.program.run import Program, run_program
-from eks_gpushare.program.running.engine import Engine
+from eks_gpushare.program.running.engine import EngineServicer
 from eks_gpushare.program.running.monitor import Monitor
 
 pytestmark = pytest.mark.sdk_internals
@@ -68,7 +68,7 @@ def record_over_grpc(main: Program, *, preview: bool) -> tuple[Recording, str]:
     server = grpc.server(ThreadPoolExecutor(4))
     monitor = Monitor(recording, default_fakes(), CONFIG)
     resource_pb2_grpc.add_ResourceMonitorServicer_to_server(monitor, server)
-    engine_pb2_grpc.add_EngineServicer_to_server(Engine(recording), server)
+    engine_pb2_grpc.add_EngineServicer_to_server(EngineServicer(recording), server)
     address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()
     request = language_pb2.RunRequest(

@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eks_gpushare.stack_file.check import Report, check_file, check_stack_file
+from eks_gpushare.stack_file.check import StackReport, check_file, check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ config:
 """
 
 
-def checked(text: str | bytes) -> Report:
+def checked(text: str | bytes) -> StackReport:
     return check_stack_file(stack_file_of(text, "Pulumi.dev.yaml"))
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eks_gpushare.stack_file.scalars import as_program_number
-from eks_gpushare.stack_file.yaml import MAX_BYTES, Document, YamlProblem, read
+from eks_gpushare.stack_file.yaml import MAX_BYTES, StackDocument, YamlProblem, read
 
 ORACLE = Path(__file__).parents[1] / "golden" / "go-yaml"
 
@@ -60,7 +60,7 @@ def _cases(name: str) -> list[Any]:
     ]
 
 
-def _kinds(document: Document) -> set[str]:
+def _kinds(document: StackDocument) -> set[str]:
     return {problem.kind for problem in document.problems}
 
 
@@ -117,7 +117,7 @@ def test_a_document_reaches_the_program_as_with_the_engine(case: dict[str, Any])
         }
 
 
-def _program_config(document: Document) -> dict[str, str]:
+def _program_config(document: StackDocument) -> dict[str, str]:
     """The configuration of project `p` as texts by key, as a program receives it."""
     top = document.value
     config = top.get("config") if isinstance(top, dict) else None
@@ -446,8 +446,8 @@ def test_the_first_of_two_equal_keys_counts() -> None:
 
 
 def test_an_empty_text_is_readable_and_has_no_value() -> None:
-    assert read("", "stacks/Pulumi.dev.yaml") == Document("stacks/Pulumi.dev.yaml", None)
-    assert read("# only a comment\n") == Document("<text>", None)
+    assert read("", "stacks/Pulumi.dev.yaml") == StackDocument("stacks/Pulumi.dev.yaml", None)
+    assert read("# only a comment\n") == StackDocument("<text>", None)
 
 
 def test_a_text_of_a_thousand_pools_is_read() -> None:

@@ -23,7 +23,7 @@ from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.rules.edits import check_edit
-from eks_gpushare.stack_file.check import Report, check_stack_file
+from eks_gpushare.stack_file.check import StackReport, check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of
 from eks_gpushare.stack_file.yaml import read
 
@@ -46,7 +46,7 @@ class Side:
     """As it stands in the file of the example: a fragment, or a whole stack file."""
     whole: bool
     """Whether it is a whole stack file."""
-    report: Report
+    report: StackReport
     """What is found in the stack file that it makes."""
 
 
@@ -163,7 +163,7 @@ def shown(environment: dict[str, Any], region: str = REGION) -> str:
     )
 
 
-def checked(text: str, today: date = TODAY) -> Report:
+def checked(text: str, today: date = TODAY) -> StackReport:
     """What is found in a stack file on a day, by default that of the examples."""
     return check_stack_file(
         stack_file_of(text, "Pulumi.example.yaml"), today=today, program=lambda: FOLDER

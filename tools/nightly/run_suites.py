@@ -90,7 +90,7 @@ def missing(suite: Suite) -> Iterator[str]:
 def fetch_charts(folder: Path) -> int:
     """The charts that tests render, at the versions of the catalog, one below another's name."""
     for chart in vars(versions).values():
-        if isinstance(chart, versions.Chart):
+        if isinstance(chart, versions.HelmChart):
             at = [chart.repository] if chart.repository.startswith("oci://") else []
             named = at or [chart.name, "--repo", chart.repository]
             command = ["helm", "pull", *named, "--version", chart.version]

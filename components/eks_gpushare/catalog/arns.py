@@ -33,7 +33,7 @@ _OF_SERVICES = "aws-service-role/"
 _OF_AWS = "aws/"
 
 
-class Workspace(NamedTuple):
+class PrometheusWorkspace(NamedTuple):
     """A workspace of Amazon Managed Service for Prometheus.
 
     Attributes:
@@ -46,7 +46,7 @@ class Workspace(NamedTuple):
     address: str
 
 
-def workspace_of(arn: str) -> Workspace | None:
+def workspace_of(arn: str) -> PrometheusWorkspace | None:
     """The workspace that an ARN names, None of what is no ARN of one.
 
     IDs as `WorkspaceId` of amp in botocore 1.44.5, addresses as in
@@ -57,7 +57,7 @@ def workspace_of(arn: str) -> Workspace | None:
         return None
     suffix = "amazonaws.com.cn" if matched["partition"] == "aws-cn" else "amazonaws.com"
     host = f"aps-workspaces.{matched['region']}.{suffix}"
-    return Workspace(matched["region"], f"https://{host}/workspaces/{matched['id']}")
+    return PrometheusWorkspace(matched["region"], f"https://{host}/workspaces/{matched['id']}")
 
 
 def role_fault(arn: str) -> str | None:

@@ -22,7 +22,7 @@ Release = tuple[int, int, int]
 """A release of the operating system, such as (1, 65, 0)."""
 
 
-class Setting(NamedTuple):
+class BottlerocketSetting(NamedTuple):
     """A setting, or a value of one, that not every release has.
 
     Attributes:
@@ -50,7 +50,7 @@ class MigGpu(NamedTuple):
 
     key: str
     instances: Mapping[str, int]
-    later: Mapping[str, Setting]
+    later: Mapping[str, BottlerocketSetting]
 
     @property
     def whole(self) -> str:
@@ -58,14 +58,14 @@ class MigGpu(NamedTuple):
         return list(self.instances)[-1]
 
 
-TIME_SLICING = Setting(
+TIME_SLICING = BottlerocketSetting(
     'device-sharing-strategy = "time-slicing"',
     (1, 25, 0),
     f"{_REPOSITORIES}/bottlerocket/blob/develop/CHANGELOG.md#v1250-2024-10-15",
 )
-MIG = Setting('device-partitioning-strategy = "mig"', (1, 34, 0), _SETTINGS)
-MPS = Setting('device-sharing-strategy = "mps"', (1, 54, 0), _SETTINGS)
-SWITCH = Setting(
+MIG = BottlerocketSetting('device-partitioning-strategy = "mig"', (1, 34, 0), _SETTINGS)
+MPS = BottlerocketSetting('device-sharing-strategy = "mps"', (1, 54, 0), _SETTINGS)
+SWITCH = BottlerocketSetting(
     "enabled",
     (1, 63, 0),
     "https://docs.aws.amazon.com/eks/latest/userguide/device-management-nvidia-time-slicing.html",
@@ -102,7 +102,7 @@ MPS_FOR_ALL_USERS: Release = (1, 61, 0)
 # Kernel kit 2.5.0 (pull request 136), "Add MIG profiles for NVIDIA A100 and B200 GPUs".
 # Bottlerocket 1.39 has kernel kit 2.3, 1.40 has 2.5.1. Which of the two boards lacked it is not
 # told, so both are held to it.
-_FOUR_ON_A100 = Setting(
+_FOUR_ON_A100 = BottlerocketSetting(
     "the A100 profile with four instances",
     (1, 40, 0),
     f"{_REPOSITORIES}/bottlerocket-kernel-kit/pull/136",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Capacity = Literal["onDemand", "spot", "reserved", "capacityBlock"]
 
 
-class Quota(NamedTuple):
+class ServiceQuota(NamedTuple):
     """One vCPU quota of the service code `ec2`.
 
     Attributes:
@@ -29,7 +29,7 @@ class Quota(NamedTuple):
     name: str
 
 
-def bucket(instance: InstanceType, capacity: Capacity) -> Quota | None:
+def bucket(instance: InstanceType, capacity: Capacity) -> ServiceQuota | None:
     """The vCPU quota that a node of `instance` counts on, None where none is known.
 
     Reservations are On-Demand capacity and count on that quota. Capacity Blocks have quotas of
@@ -43,7 +43,9 @@ def bucket(instance: InstanceType, capacity: Capacity) -> Quota | None:
         code = _STANDARD[market]
     if code is None:
         return None
-    return Quota(code=code, name=_NAMES.get(code, "a quota of this stack's own catalog entry"))
+    return ServiceQuota(
+        code=code, name=_NAMES.get(code, "a quota of this stack's own catalog entry")
+    )
 
 
 # The A, C, D, H, I, M, R, T and Z families. "dl", "hpc", "inf", "mac" and "trn" begin alike but

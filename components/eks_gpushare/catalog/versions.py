@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Confidence = Literal["documented", "reported"]
 
 
-class Chart(NamedTuple):
+class HelmChart(NamedTuple):
     """A Helm chart.
 
     Attributes:
@@ -56,7 +56,7 @@ class Image(NamedTuple):
         return f"{self.repository}:{self.tag}@{self.digest}"
 
 
-class Addon(NamedTuple):
+class AddonVersion(NamedTuple):
     """The version of an EKS add-on for one Kubernetes minor version.
 
     Attributes:
@@ -76,28 +76,28 @@ class Addon(NamedTuple):
     date: str
 
 
-DEVICE_PLUGIN = Chart(
+DEVICE_PLUGIN = HelmChart(
     name="nvidia-device-plugin",
     version="0.20.0",
     repository="https://nvidia.github.io/k8s-device-plugin",
     source="NVIDIA/k8s-device-plugin, Chart.yaml in deployments/helm; read 2026-11-21",
 )
 
-NODE_FEATURE_DISCOVERY = Chart(
+NODE_FEATURE_DISCOVERY = HelmChart(
     name="node-feature-discovery",
     version="0.19.0",
     repository="oci://registry.k8s.io/nfd/charts/node-feature-discovery",
     source="Chart.yaml of nvidia-device-plugin, which brings it along; read 2026-11-21",
 )
 
-GPU_OPERATOR = Chart(
+GPU_OPERATOR = HelmChart(
     name="gpu-operator",
     version="v26.7.0",
     repository="https://helm.ngc.nvidia.com/nvidia",
     source="NVIDIA/gpu-operator, deployments/gpu-operator; read 2026-11-21",
 )
 
-EFA_DEVICE_PLUGIN = Chart(
+EFA_DEVICE_PLUGIN = HelmChart(
     name="aws-efa-k8s-device-plugin",
     version="v0.5.30",
     repository="https://aws.github.io/eks-charts",
@@ -105,7 +105,7 @@ EFA_DEVICE_PLUGIN = Chart(
     "2026-08-03; read 2026-11-22",
 )
 
-KARPENTER = Chart(
+KARPENTER = HelmChart(
     name="karpenter",
     version="1.14.1",
     repository="oci://public.ecr.aws/karpenter/karpenter",
@@ -113,7 +113,7 @@ KARPENTER = Chart(
     "read 2026-11-22",
 )
 
-KARPENTER_CRDS = Chart(
+KARPENTER_CRDS = HelmChart(
     name="karpenter-crd",
     version="1.14.1",
     repository="oci://public.ecr.aws/karpenter/karpenter-crd",
@@ -123,7 +123,7 @@ KARPENTER_CRDS = Chart(
 """Karpenter's custom resource definitions. Helm updates none that lie in a chart's crds folder, so
 they have a chart of their own: https://karpenter.sh/docs/upgrading/upgrade-guide/#crd-upgrades."""
 
-CLUSTER_AUTOSCALER = Chart(
+CLUSTER_AUTOSCALER = HelmChart(
     name="cluster-autoscaler",
     version="9.59.0",
     repository="https://kubernetes.github.io/autoscaler",
@@ -134,7 +134,7 @@ CLUSTER_AUTOSCALER = Chart(
 CLUSTER_AUTOSCALER_IMAGE = "registry.k8s.io/autoscaling/cluster-autoscaler"
 """Where its image is pulled from, whatever the version."""
 
-KEDA = Chart(
+KEDA = HelmChart(
     name="keda",
     version="2.20.2",
     repository="https://kedacore.github.io/charts",
@@ -189,7 +189,7 @@ def _source(repository: str, tag: str, path: str) -> str:
 
 
 @cache
-def addon_versions(kubernetes_version: str) -> Mapping[str, Addon]:
+def addon_versions(kubernetes_version: str) -> Mapping[str, AddonVersion]:
     """The add-ons for a Kubernetes minor version such as "1.35", by add-on name.
 
     Empty for a version that this table does not have: then EKS chooses.
@@ -250,10 +250,10 @@ _UPGRADE_LOG = (
 )
 
 
-def _core(kube_proxy: str, coredns: str) -> tuple[Addon, ...]:
+def _core(kube_proxy: str, coredns: str) -> tuple[AddonVersion, ...]:
     return (
-        Addon("kube-proxy", kube_proxy, "reported", _UPGRADE_LOG, "2026-09-24"),
-        Addon("coredns", coredns, "reported", _UPGRADE_LOG, "2026-09-24"),
+        AddonVersion("kube-proxy", kube_proxy, "reported", _UPGRADE_LOG, "2026-09-24"),
+        AddonVersion("coredns", coredns, "reported", _UPGRADE_LOG, "2026-09-24"),
     )
 
 
@@ -269,8 +269,8 @@ _ADDONS = {
 # was found by its full version, build number and all. They do not follow the Kubernetes version:
 # each was seen on 1.33 to 1.36, the node monitoring agent on 1.36 only.
 _ADDONS_OF_ALL = (
-    Addon("vpc-cni", "v1.22.4-eksbuild.3", "reported", _UPGRADE_LOG, "2026-09-24"),
-    Addon(
+    AddonVersion("vpc-cni", "v1.22.4-eksbuild.3", "reported", _UPGRADE_LOG, "2026-09-24"),
+    AddonVersion(
         "eks-pod-identity-agent",
         "v1.3.10-eksbuild.3",
         "reported",
@@ -278,12 +278,14 @@ _ADDONS_OF_ALL = (
         "1.35 and 1.36 in at least two other ones by 2026-11-22",
         "2026-09-16",
     ),
-    Addon(
+    AddonVersion(
         "eks-node-monitoring-agent",
         "v1.7.0-eksbuild.1",
         "reported",
         "aws/eks-node-monitoring-agent, issue 241; it has the host engine of DCGM 4.6, and G7",
         "2026-08-24",
     ),
-    Addon("aws-ebs-csi-driver", "v1.66.0-eksbuild.1", "reported", _UPGRADE_LOG, "2026-09-24"),
+    AddonVersion(
+        "aws-ebs-csi-driver", "v1.66.0-eksbuild.1", "reported", _UPGRADE_LOG, "2026-09-24"
+    ),
 )

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.reports.report import Report as Found
-    from eks_gpushare.stack_file.check import Report
-    from eks_gpushare.stack_file.silencing import Silenced
+    from eks_gpushare.reports.report import Report
+    from eks_gpushare.stack_file.check import StackReport
+    from eks_gpushare.stack_file.silencing import SilencedReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     return FINE if all(each.report.ok for each in reports) else FOUND
 
 
-def _report(reports: Sequence[Silenced], *, quiet: bool) -> Found:
+def _report(reports: Sequence[SilencedReport], *, quiet: bool) -> Report:
     from eks_gpushare.findings.silenced import FAULTY_SILENCE, FOR_NOTHING, OVER
     from eks_gpushare.reports.findings import Located, report_of
     from eks_gpushare.rules import all_rules, defect_rules
@@ -86,16 +86,16 @@ def _report(reports: Sequence[Silenced], *, quiet: bool) -> Found:
     return report_of("check", files, found, rules, silenced=away, ended=readable)
 
 
-def _shown(report: Report, *, quiet: bool) -> list[Finding]:
+def _shown(report: StackReport, *, quiet: bool) -> list[Finding]:
     return [f for f in report.findings if not quiet or f.severity != "info"]
 
 
-def _print_all(reports: Sequence[Silenced], *, quiet: bool) -> None:
+def _print_all(reports: Sequence[SilencedReport], *, quiet: bool) -> None:
     for report in reports:
         _print(report, quiet=quiet)
 
 
-def _print(silenced: Silenced, *, quiet: bool) -> None:
+def _print(silenced: SilencedReport, *, quiet: bool) -> None:
     report = silenced.report
     shown = _shown(report, quiet=quiet)
     verdict = "ok" if report.ok else "refused"

@@ -23,7 +23,7 @@ _VENDOR = "10DE"
 _DEVICE_ID = re.compile(r"0x[0-9A-Fa-f]{4}")
 
 
-class Item(NamedTuple):
+class MigPartedItem(NamedTuple):
     """What some GPUs of a node are to be.
 
     The items of a configuration are applied in order; of two that match a GPU, the later wins.
@@ -37,7 +37,7 @@ class Item(NamedTuple):
     """PCI device ids of the boards that are meant, such as `0x20B0`. Empty is any."""
 
 
-def mig_parted_document(configs: Mapping[str, Sequence[Item]]) -> dict[str, Any]:
+def mig_parted_document(configs: Mapping[str, Sequence[MigPartedItem]]) -> dict[str, Any]:
     """The document with the given configurations and `all-disabled`.
 
     Args:
@@ -46,27 +46,27 @@ def mig_parted_document(configs: Mapping[str, Sequence[Item]]) -> dict[str, Any]
     Raises:
         ValueError: For a configuration without items, or an id that is not a PCI device id.
     """
-    named = {**configs, ALL_DISABLED: (Item({}),)}
+    named = {**configs, ALL_DISABLED: (MigPartedItem({}),)}
     return {
         "version": VERSION,
         "mig-configs": {name: _items(name, named[name]) for name in sorted(named)},
     }
 
 
-def mig_parted_text(configs: Mapping[str, Sequence[Item]]) -> str:
+def mig_parted_text(configs: Mapping[str, Sequence[MigPartedItem]]) -> str:
     """The same as YAML, the same text for the same content."""
     import yaml
 
     return str(yaml.safe_dump(mig_parted_document(configs), sort_keys=False))
 
 
-def _items(name: str, items: Sequence[Item]) -> list[dict[str, Any]]:
+def _items(name: str, items: Sequence[MigPartedItem]) -> list[dict[str, Any]]:
     if not items:
         raise ValueError(f"{name} has no items, which mig-parted refuses.")
     return [_item(item) for item in items]
 
 
-def _item(item: Item) -> dict[str, Any]:
+def _item(item: MigPartedItem) -> dict[str, Any]:
     gpus = "all" if item.gpus is None else list(item.gpus)
     made: dict[str, Any] = {"devices": gpus, "mig-enabled": bool(item.devices)}
     if item.device_ids:

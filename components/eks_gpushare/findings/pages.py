@@ -8,7 +8,7 @@ SITE: Final = "https://eks-gpushare.github.io/eks-gpushare"
 """The documentation as it is published, with each commit to the main branch."""
 
 
-class Subject(NamedTuple):
+class SubjectPage(NamedTuple):
     """What the findings of one page are about."""
 
     slug: str
@@ -18,34 +18,36 @@ class Subject(NamedTuple):
 
 
 SUBJECTS: Final = (
-    Subject("stack-files", "Stack files as files", ("00", "01")),
-    Subject("instance-types", "Instance types", ("1",)),
-    Subject("sharing", "Sharing", ("20", "21", "28")),
-    Subject("mig", "MIG", ("22", "23", "24")),
-    Subject("bottlerocket", "Bottlerocket and MIG manager", ("25", "26", "27")),
-    Subject("names", "Names, labels, taints and tags", ("30", "31")),
-    Subject("accounts", "Accounts, partitions and networks", ("32", "33")),
-    Subject("capacity", "Nodes: how many, how bought, where", ("40", "41", "44")),
-    Subject("node-settings", "Settings of nodes", ("42", "43", "46", "47")),
-    Subject("images", "Machine images and disks", ("5",)),
-    Subject("clusters", "Clusters and networks", ("6",)),
-    Subject("charts", "Charts", ("70", "71", "72", "73")),
-    Subject("karpenter", "Karpenter", ("74", "75", "76", "77")),
-    Subject("cluster-autoscaler", "Cluster Autoscaler", ("78", "79")),
-    Subject("edits", "Quotas, costs and edits", ("80", "81")),
-    Subject("workloads", "Workloads, warm room and KEDA", ("82", "83", "84", "85")),
-    Subject("objects", "Files and single objects", ("100", "101")),
-    Subject("device-plugin", "Configurations of the device plugin", ("102",)),
-    Subject("mig-files", "MIG layouts and values of charts", ("103", "104")),
-    Subject("node-declarations", "Karpenter, eksctl, Terraform and other formats", ("105", "106")),
-    Subject("provisioning", "Node groups, plans and settings of nodes", ("107", "108", "109")),
-    Subject("daemons", "What runs on every GPU node", ("110", "118")),
-    Subject("pods", "Pods and the nodes for them", ("111", "119")),
-    Subject("configurations", "Configurations, layouts and who reads them", ("112", "113")),
-    Subject("promises", "What autoscalers and claims are told", ("114",)),
-    Subject("tenants", "Quotas, tenants and MPS", ("115", "116", "117")),
-    Subject("against-a-stack", "Workloads against a stack", ("120",)),
-    Subject("security", "How safe nodes start", ("121", "122")),
+    SubjectPage("stack-files", "Stack files as files", ("00", "01")),
+    SubjectPage("instance-types", "Instance types", ("1",)),
+    SubjectPage("sharing", "Sharing", ("20", "21", "28")),
+    SubjectPage("mig", "MIG", ("22", "23", "24")),
+    SubjectPage("bottlerocket", "Bottlerocket and MIG manager", ("25", "26", "27")),
+    SubjectPage("names", "Names, labels, taints and tags", ("30", "31")),
+    SubjectPage("accounts", "Accounts, partitions and networks", ("32", "33")),
+    SubjectPage("capacity", "Nodes: how many, how bought, where", ("40", "41", "44")),
+    SubjectPage("node-settings", "Settings of nodes", ("42", "43", "46", "47")),
+    SubjectPage("images", "Machine images and disks", ("5",)),
+    SubjectPage("clusters", "Clusters and networks", ("6",)),
+    SubjectPage("charts", "Charts", ("70", "71", "72", "73")),
+    SubjectPage("karpenter", "Karpenter", ("74", "75", "76", "77")),
+    SubjectPage("cluster-autoscaler", "Cluster Autoscaler", ("78", "79")),
+    SubjectPage("edits", "Quotas, costs and edits", ("80", "81")),
+    SubjectPage("workloads", "Workloads, warm room and KEDA", ("82", "83", "84", "85")),
+    SubjectPage("objects", "Files and single objects", ("100", "101")),
+    SubjectPage("device-plugin", "Configurations of the device plugin", ("102",)),
+    SubjectPage("mig-files", "MIG layouts and values of charts", ("103", "104")),
+    SubjectPage(
+        "node-declarations", "Karpenter, eksctl, Terraform and other formats", ("105", "106")
+    ),
+    SubjectPage("provisioning", "Node groups, plans and settings of nodes", ("107", "108", "109")),
+    SubjectPage("daemons", "What runs on every GPU node", ("110", "118")),
+    SubjectPage("pods", "Pods and the nodes for them", ("111", "119")),
+    SubjectPage("configurations", "Configurations, layouts and who reads them", ("112", "113")),
+    SubjectPage("promises", "What autoscalers and claims are told", ("114",)),
+    SubjectPage("tenants", "Quotas, tenants and MPS", ("115", "116", "117")),
+    SubjectPage("against-a-stack", "Workloads against a stack", ("120",)),
+    SubjectPage("security", "How safe nodes start", ("121", "122")),
 )
 """Every code stays on its page: which it is depends on the number alone."""
 _DIGITS_OF_FILES: Final = 4
@@ -53,7 +55,7 @@ _DIGITS_OF_FILES: Final = 4
 _LAB: Final = "lab.html#findings-of-the-lab"
 
 
-def subject_of(code: str) -> Subject | None:
+def subject_of(code: str) -> SubjectPage | None:
     """The subject of a code; None of those of the lab, which its own page has."""
     number = code.removeprefix("GPU")
     of_files = len(number) == _DIGITS_OF_FILES

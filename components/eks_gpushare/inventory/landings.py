@@ -28,7 +28,7 @@ _DECIDING = ("tolerations", "nodeSelector", "affinity")
 """What of a pod decides where it may be."""
 
 
-class Place(NamedTuple):
+class Candidates(NamedTuple):
     """Nodes that have what a pod asks for, and what keeps it off them."""
 
     offer: Offer
@@ -94,13 +94,13 @@ class Places:
         return any(place.landing.lands for place in self.possible)
 
     @cached_property
-    def kept_out(self) -> Place | None:
+    def kept_out(self) -> Candidates | None:
         """The first with all labels that they want, where they may be nowhere."""
         found = map(self._place, self._fitting)
         return next((place for place in found if not place.landing.labels), None)
 
     @cached_property
-    def nearest(self) -> Place:
+    def nearest(self) -> Candidates:
         """The first with the most labels that they want, where they may be nowhere."""
         some = self._grounds.index.meeting_any(self._spec)
         positions: Iterable[int] = self.having.positions
@@ -130,9 +130,9 @@ class Places:
             each.offer for each in self.possible if self._grounds.is_seen(each.offer.kind.nodes)
         )
 
-    def _place(self, position: int) -> Place:
+    def _place(self, position: int) -> Candidates:
         offer = self._grounds.every[position]
-        return Place(offer, landing(self._spec, self._grounds.taints(offer), offer.kind.label))
+        return Candidates(offer, landing(self._spec, self._grounds.taints(offer), offer.kind.label))
 
 
 class Grounds:

@@ -66,7 +66,7 @@ _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _OF_BOTTLEROCKET: Final = ("settings", "kubernetes")
 
 
-class Part(NamedTuple):
+class UserDataContent(NamedTuple):
     """One part of user data."""
 
     kind: Kind
@@ -78,7 +78,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class KubeletRegistration:
     """What a kubelet registers its node with, as its user data says."""
 
     labels: Maybe[dict[str, str]] = field(default_factory=dict)
@@ -109,7 +109,7 @@ def decoded(given: Any) -> Maybe[str]:
         return UNKNOWN
 
 
-def parts(given: str) -> Iterator[Part]:
+def parts(given: str) -> Iterator[UserDataContent]:
     """The parts of user data, that of none as one.
 
     Args:
@@ -123,7 +123,7 @@ def parts(given: str) -> Iterator[Part]:
         yield from _by_content(given, 0)
 
 
-def _of_mime(given: str) -> Iterator[Part]:
+def _of_mime(given: str) -> Iterator[UserDataContent]:
     lines = given.splitlines()
     top = next(at for at, line in enumerate(lines) if line.strip())  # as a template leaves it
     head, begin = _head(lines, top)
@@ -148,7 +148,7 @@ def _head(lines: list[str], start: int) -> tuple[str, int]:
     return "\n".join(lines[start:end]), end + blank
 
 
-def _part(head: str, lines: list[str], line: int) -> Iterator[Part]:
+def _part(head: str, lines: list[str], line: int) -> Iterator[UserDataContent]:
     content = "\n".join([*lines, ""])
     plain = _BASE64.search(head) is None
     if not plain:
@@ -159,27 +159,27 @@ def _part(head: str, lines: list[str], line: int) -> Iterator[Part]:
     stated = _TYPE.search(head)
     kind = _TYPES.get(stated[1].lower()) if stated else None
     if kind is not None:
-        yield Part(kind, content, line, plain)
+        yield UserDataContent(kind, content, line, plain)
     else:
         yield from (each._replace(plain=plain) for each in _by_content(content, line))
 
 
-def _by_content(given: str, line: int) -> Iterator[Part]:
+def _by_content(given: str, line: int) -> Iterator[UserDataContent]:
     """Of a text without a type, by how it begins; a NodeConfig may follow on commands."""
     first = next(
         (each for each in given.splitlines() if each.strip() and not each.startswith("#")), ""
     )
     if given.lstrip().startswith("#cloud-config"):
-        yield Part("cloudConfig", given, line)
+        yield UserDataContent("cloudConfig", given, line)
     elif _SETTINGS.match(first.lstrip()):
-        yield Part("bottlerocket", given, line)
+        yield UserDataContent("bottlerocket", given, line)
     elif (found := _NODE_CONFIG.search(given)) is not None:
         before = given[: found.start()]
         if before.strip(" \t\r\n-"):
-            yield Part("shell", before, line)
-        yield Part("nodeConfig", given[found.start() :], line + before.count("\n"))
+            yield UserDataContent("shell", before, line)
+        yield UserDataContent("nodeConfig", given[found.start() :], line + before.count("\n"))
     elif given.strip():
-        yield Part("shell" if given.lstrip().startswith("#!") else "other", given, line)
+        yield UserDataContent("shell" if given.lstrip().startswith("#!") else "other", given, line)
 
 
 def scripts(given: str) -> str:
@@ -197,10 +197,10 @@ def scripts(given: str) -> str:
     return _COMMENT.sub("", "\n".join(found))
 
 
-def registered(given: Maybe[str]) -> Registered:
+def registered(given: Maybe[str]) -> KubeletRegistration:
     """The labels and taints that user data gives a node beside those that its pool has."""
     if given is UNKNOWN:
-        return Registered()
+        return KubeletRegistration()
     labels: dict[str, str] = {}
     taints: dict[NodeTaint, None] = {}
     for part in parts(given):
@@ -218,7 +218,7 @@ def registered(given: Maybe[str]) -> Registered:
             _of_flags(scripts(part.text), labels, taints)
         else:
             _of_flags(_COMMENT.sub("", part.text), labels, taints)
-    return Registered(labels, tuple(taints))
+    return KubeletRegistration(labels, tuple(taints))
 
 
 REGISTER: Final = ("spec", "kubelet", "config", "registerWithTaints")

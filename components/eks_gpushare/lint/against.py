@@ -19,7 +19,7 @@ from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.lint.pod_demand import Demand, demand_of
+from eks_gpushare.lint.pod_demand import PodDemand, demand_of
 from eks_gpushare.lint.rules.against import (
     STACK_WITH_ERRORS,
     TOO_LARGE_POD,
@@ -126,7 +126,7 @@ def _errors(stack: Stack) -> Problem:
 
 
 def _places(
-    workload: Workload, demand: Demand, kinds: Iterable[NodeKind], stack: Stack
+    workload: Workload, demand: PodDemand, kinds: Iterable[NodeKind], stack: Stack
 ) -> Iterator[_Place]:
     """Where its pods may be, by taints, labels and the resources that they ask for."""
     spec, devices = with_extended_tolerations(workload.spec), demand.of_devices()
@@ -142,7 +142,7 @@ def _places(
 
 
 def _place(
-    plan: PoolPlan, instance_type: InstanceType, node: Mapping[str, int], demand: Demand
+    plan: PoolPlan, instance_type: InstanceType, node: Mapping[str, int], demand: PodDemand
 ) -> _Place:
     has = allocatable(instance_type)
     counts = [node[name] // count for name, count in demand.of_devices().items()]
@@ -157,7 +157,7 @@ def _place(
     return _Place(plan, instance_type, min(counts), lacks)
 
 
-def _too_large(workload: Workload, demand: Demand, places: list[_Place]) -> Iterator[Problem]:
+def _too_large(workload: Workload, demand: PodDemand, places: list[_Place]) -> Iterator[Problem]:
     """A pod that fits on no node, for its CPU or memory."""
     lacking = [each for each in places if each.lacks is not None]
     if len(lacking) < len(places):
@@ -177,7 +177,7 @@ def _too_large(workload: Workload, demand: Demand, places: list[_Place]) -> Iter
     )
 
 
-def _amount(name: str, demand: Demand) -> str:
+def _amount(name: str, demand: PodDemand) -> str:
     amount = float(demand.amounts[name])
     return f"{amount * _MILLIS:.0f}m" if name == "cpu" else f"{amount / _MIB:.0f} MiB"
 
@@ -204,7 +204,7 @@ def _room(places: Iterable[_Place]) -> int | None:
     return total
 
 
-def _too_many(workload: Workload, demand: Demand, places: list[_Place]) -> Iterator[Problem]:
+def _too_many(workload: Workload, demand: PodDemand, places: list[_Place]) -> Iterator[Problem]:
     room, replicas = _room(places), workload.replicas
     if room is None or not isinstance(replicas, int) or replicas <= room:
         return
@@ -240,7 +240,7 @@ def _replicas_path(workload: Workload) -> tuple[str, ...]:
     return ("spec", "parallelism" if workload.kind in _BY_TURNS else "replicas")
 
 
-def _wanted(workload: Workload, replicas: int, demand: Demand, places: list[_Place]) -> _Wanted:
+def _wanted(workload: Workload, replicas: int, demand: PodDemand, places: list[_Place]) -> _Wanted:
     pools = frozenset(each.plan.name for each in places if each.pods)
     amounts = {name: n * replicas for name, n in demand.of_devices().items()}
     return _Wanted(workload.source.name, workload, pools, amounts)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MEASURED = ("cpu", "memory")
 
 
-class Demand(NamedTuple):
+class PodDemand(NamedTuple):
     """What one pod asks for."""
 
     amounts: dict[str, Fraction]
@@ -33,7 +33,7 @@ class Demand(NamedTuple):
         return {name: int(n) for name, n in self.amounts.items() if is_extended(name) and n >= 1}
 
 
-def demand_of(spec: Any) -> Demand:
+def demand_of(spec: Any) -> PodDemand:
     """What a pod asks of a node.
 
     Containers that run together are added up; of those that run one after the other before them,
@@ -67,7 +67,7 @@ def demand_of(spec: Any) -> Demand:
         own = _amount(at(spec, "resources", "requests", name))
         if own is not None:
             together[name], places[name] = own, (own, ("resources", "requests", name))
-    return Demand(together, {name: place for name, (_, place) in places.items()})
+    return PodDemand(together, {name: place for name, (_, place) in places.items()})
 
 
 def _asked(container: Any) -> Iterator[tuple[str, tuple[Fraction, FieldPath]]]:

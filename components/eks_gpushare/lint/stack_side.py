@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.inventory.items import Item, Provisioner
     from eks_gpushare.sharing.plan import PoolPlan
-    from eks_gpushare.stack_file.check import Report
+    from eks_gpushare.stack_file.check import StackReport
 
 _PROVISIONERS: dict[str, Provisioner] = {
     "managedNodeGroup": "managed",
@@ -130,7 +130,7 @@ def place_of(name: str, *path: str | int) -> FieldPath:
     return ("pools", name, *path)
 
 
-def _document(report: Report) -> Document:
+def _document(report: StackReport) -> Document:
     stack_file = report.stack_file
     assert stack_file is not None  # noqa: S101  (of a file that could be opened)
     by_path = {each.at: each for each in report.findings}

@@ -16,7 +16,7 @@ INDEX: Final = re.compile(r"\[[^\[\]]*\]")
 _MOST_MODULES: Final = 30
 
 
-class Configuration:
+class TerraformConfiguration:
     """The expressions of a plan's resources, by their address without indexes."""
 
     def __init__(self, plan: Any) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
-    from eks_gpushare.lint.terraform_configuration import Configuration
+    from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
     from eks_gpushare.lint.terraform_templates import Templates
 
     # Address, type and values.
@@ -99,7 +99,7 @@ def _tags(given: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def with_tags(
-    found: Iterable[Item], resources: Iterable[Resource], configuration: Configuration
+    found: Iterable[Item], resources: Iterable[Resource], configuration: TerraformConfiguration
 ) -> Iterator[Item]:
     """What was read, nodes with what tags say that stand by themselves.
 
@@ -138,7 +138,7 @@ def _named(resources: Iterable[Resource]) -> Iterator[tuple[Any, str]]:
                 yield name, INDEX.sub("", address)
 
 
-def _groups(address: str, configuration: Configuration) -> Iterator[str]:
+def _groups(address: str, configuration: TerraformConfiguration) -> Iterator[str]:
     """Addresses, without indexes, of what a tag may be for."""
     for reference in configuration.references(address, _GROUP):
         named = ".".join(INDEX.sub("", reference).split(".")[:2])

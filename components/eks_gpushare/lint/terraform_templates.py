@@ -14,7 +14,7 @@ from eks_gpushare.lint.terraform_configuration import INDEX, local_address, modu
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.lint.terraform_configuration import Configuration
+    from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 
 KIND: Final = "aws_launch_template"
 OLDER: Final = "aws_launch_configuration"
@@ -40,7 +40,7 @@ class Templates:
         configuration: What refers to what.
     """
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, configuration: TerraformConfiguration) -> None:
         self._by_address: dict[str, tuple[Any, LaunchTemplate]] = {}
         self._older: dict[str, tuple[Any, LaunchTemplate]] = {}
         self._configuration = configuration

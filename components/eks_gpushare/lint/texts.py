@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.document import Document, Position
 from eks_gpushare.lint.nodes import MAX_ITEMS, Composer, find
-from eks_gpushare.lint.yaml_text import Block, YamlText
+from eks_gpushare.lint.yaml_text import BlockScalar, YamlText
 from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, StopReadingError, YamlProblem
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def read_texts(
     file: str,
     *,
     place: Callable[[Place], Place] | None = None,
-    block: Block | None = None,
+    block: BlockScalar | None = None,
     editable: bool = True,
     most: int = MAX_ITEMS,
 ) -> Texts:
@@ -129,7 +129,7 @@ def place_within(document: Document, path: FieldPath) -> Position | None:
     return Position(*outer.in_file(block.line, block.indent))
 
 
-def _block(outer: YamlText, node: Node) -> Block | None:
+def _block(outer: YamlText, node: Node) -> BlockScalar | None:
     if node.style != "|":
         return None
     begin = outer.text.find("\n", node.span.start) + 1
@@ -138,7 +138,7 @@ def _block(outer: YamlText, node: Node) -> Block | None:
     ):
         if written.strip():
             indent = len(written) - len(written.lstrip(" ")) - (len(read) - len(read.lstrip(" ")))
-            return Block(outer, node.span.line + 1, begin, indent)
+            return BlockScalar(outer, node.span.line + 1, begin, indent)
     return None
 
 

@@ -17,7 +17,7 @@ Place: TypeAlias = tuple[int, int]
 """Line and column, from 1."""
 
 
-class Block(NamedTuple):
+class BlockScalar(NamedTuple):
     """Where a text stands within another: as a literal block, whose lines are its own."""
 
     outer: YamlText
@@ -41,7 +41,7 @@ class YamlText:
     """Lines of the whole text before it."""
     place: Callable[[Place], Place] | None = field(default=None, compare=False, repr=False)
     """From places in the whole text to those in the file, where it is a part of that."""
-    block: Block | None = field(default=None, compare=False, repr=False)
+    block: BlockScalar | None = field(default=None, compare=False, repr=False)
     """Where the whole text stands in another document."""
 
     @property

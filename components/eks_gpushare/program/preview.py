@@ -12,7 +12,7 @@ from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.program.costs.stack import StackCost, cost_of
 from eks_gpushare.program.pools import pools_of
 from eks_gpushare.program.values import to_json
-from eks_gpushare.stack_file.check import Report, check_file, check_stack_file
+from eks_gpushare.stack_file.check import StackReport, check_file, check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of
 from eks_gpushare.stack_file.project import (
     PYTHON,
@@ -24,7 +24,7 @@ from eks_gpushare.stack_file.project import (
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
-    from eks_gpushare.program.edits import Edit
+    from eks_gpushare.program.edits import Consequence
     from eks_gpushare.program.edits.pools import PoolChange
     from eks_gpushare.program.recording import Recording
     from eks_gpushare.program.stack_config import StackConfig
@@ -44,7 +44,7 @@ class Preview:
     """Name of the stack."""
     project: Project
     """The program."""
-    report: Report
+    report: StackReport
     """What checking its file found."""
     findings: tuple[Finding, ...]
     """The same, with what cannot be built as errors, and what would be refused of an edit."""
@@ -54,7 +54,7 @@ class Preview:
     """The pools that the program makes, in environments or by themselves, by name."""
     cost: StackCost | None = None
     """What everything that the program registers costs; None if it was not run."""
-    edits: tuple[Edit, ...] | None = None
+    edits: tuple[Consequence, ...] | None = None
     """What changes for nodes against another file; None if none was given."""
     pool_changes: tuple[PoolChange, ...] = ()
     """What changes for those who use the pools."""
@@ -166,7 +166,7 @@ def preview(
     )
 
 
-def _checked(project: Project, file: Path) -> Report:
+def _checked(project: Project, file: Path) -> StackReport:
     """The check of a stack file; another project's may do without any."""
     without = file == project.stacks / f"Pulumi.{_ONLY_STACK}.yaml" and not file.exists()
     if project.name == PROJECT or not without or any(project.stacks.glob("Pulumi.*.yaml")):
@@ -174,12 +174,12 @@ def _checked(project: Project, file: Path) -> Report:
     return check_stack_file(stack_file_of("config: {}\n", str(file)))
 
 
-def _region(report: Report, project: Project) -> str | None:
+def _region(report: StackReport, project: Project) -> str | None:
     of_stack = report.stack_file.region if report.stack_file else None
     return of_stack or project.config.get("aws:region")
 
 
-def _relevant(report: Report, project: Project) -> tuple[Finding, ...]:
+def _relevant(report: StackReport, project: Project) -> tuple[Finding, ...]:
     """Another project's program may do without our environment, and has keys of its own."""
     if project.name == PROJECT:
         return report.findings
@@ -223,7 +223,12 @@ def compared(previewed: Preview, before: Path, answers: str | None = None) -> Pr
 
 
 def record(
-    project: Project, report: Report, stack: str, *, known: bool = False, answers: str | None = None
+    project: Project,
+    report: StackReport,
+    stack: str,
+    *,
+    known: bool = False,
+    answers: str | None = None,
 ) -> Recording:
     """Run a program as one of its stacks and record what it registers.
 
@@ -265,7 +270,7 @@ def record(
     )
 
 
-def _config(project: Project, report: Report, stack: str) -> StackConfig:
+def _config(project: Project, report: StackReport, stack: str) -> StackConfig:
     """The configuration of a stack, over that of all stacks of its project."""
     from eks_gpushare.program.stack_config import StackConfig, stack_config_of
 

@@ -26,7 +26,7 @@ from pulumi.runtime.stack import run_in_stack
 from eks_gpushare.program.fakes.fakes import Fakes, default_fakes
 from eks_gpushare.program.recording import ProgramError, Recording
 from eks_gpushare.program.running.endings import ProcessEndedError, kept_alive, own_signals
-from eks_gpushare.program.running.engine import Engine
+from eks_gpushare.program.running.engine import EngineServicer
 from eks_gpushare.program.running.isolation import calm_collector, isolated, quick_positions
 from eks_gpushare.program.running.lean_packages import lean_packages
 from eks_gpushare.program.running.monitor import Monitor
@@ -89,7 +89,7 @@ def run_program(
             parallel=parallel,
             # The SDK takes an object with the stub's methods as well as an address.
             monitor_address=monitor,  # type: ignore[arg-type]
-            engine_address=Engine(recording),  # type: ignore[arg-type]
+            engine_address=EngineServicer(recording),  # type: ignore[arg-type]
         )
         set_all_config(dict(config), list(secret_keys))
         _run_to_end(_main(program), monitor, parallel)

@@ -23,7 +23,7 @@ _RUNNER = str(Path(__file__).with_name("run.py"))
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
-class Position(Protocol):
+class SourcePosition(Protocol):
     """A source position of the engine's protocol: a ``file://`` URI and a line from 1."""
 
     @property
@@ -39,7 +39,7 @@ class Frame(Protocol):
     """A frame of the stack trace that the SDK sends with a registration."""
 
     @property
-    def pc(self) -> Position:
+    def pc(self) -> SourcePosition:
         """Where it stands."""
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from eks_gpushare.stack_file.yaml import Document
+    from eks_gpushare.stack_file.yaml import StackDocument
 
 ENCRYPTED_TEXT = "[secret]"
 """Stands for a value that only the stack's secrets provider could decrypt."""
@@ -51,7 +51,7 @@ def read_stack_config(path: Path | str, *, project: str = PROJECT) -> StackConfi
     return stack_config_of(read(read_bytes(path, MAX_BYTES), str(path)), project=project)
 
 
-def stack_config_of(document: Document, *, project: str = PROJECT) -> StackConfig:
+def stack_config_of(document: StackDocument, *, project: str = PROJECT) -> StackConfig:
     """The same of a stack file that was read already."""
     path = document.name
     if not document.readable:
@@ -72,7 +72,7 @@ def _full_key(key: str, project: str) -> str:
     return key if ":" in key else f"{project}:{key}"
 
 
-def _text(document: Document, key: str, value: Any) -> str:
+def _text(document: StackDocument, key: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict | list):

@@ -22,7 +22,7 @@ from eks_gpushare.documents.reading import read_bytes, reason
 from eks_gpushare.findings.text import print_findings
 from eks_gpushare.program_verbs.aside import aside
 from eks_gpushare.program_verbs.policy_report import (
-    Subject,
+    PolicySubject,
     as_document,
     print_judged,
     report_of,
@@ -109,7 +109,7 @@ def _judge_stack(
     recording = previewed.recording
     notes = tuple(recording.assumptions)
     lines = stack_lines(recording, previewed.report)
-    subject = Subject(previewed.stack, previewed.report.file, lines, notes)
+    subject = PolicySubject(previewed.stack, previewed.report.file, lines, notes)
     silences = stack_silences(recording, previewed.report)
     return _judge(recording, subject, pack, outputs, config, silences)
 
@@ -131,13 +131,13 @@ def _judge_state(
             raise _UsageError(str(error)) from None
         program = Path.cwd()
     notes = tuple(state.recording.assumptions)
-    subject = Subject(state.recording.stack, options.state, state.lines, notes)
+    subject = PolicySubject(state.recording.stack, options.state, state.lines, notes)
     return _judge(state.recording, subject, _pack(program, options.pack), outputs, config)
 
 
 def _judge(
     recording: Recording,
-    subject: Subject,
+    subject: PolicySubject,
     pack: PackFolder,
     outputs: tuple[Output, ...],
     config: dict[str, Any],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eks_gpushare.program.recording import ProgramError
 
 
-class Subject(NamedTuple):
+class PolicySubject(NamedTuple):
     """What was judged."""
 
     name: str
@@ -42,7 +42,7 @@ class Subject(NamedTuple):
         return (file, int(line)) if file else (self.file, 0)
 
 
-def as_document(subject: Subject, judged: Judged) -> dict[str, Any]:
+def as_document(subject: PolicySubject, judged: Judged) -> dict[str, Any]:
     """The same as JSON data, each with its place."""
 
     def placed_at(source: str, urn: str) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def as_document(subject: Subject, judged: Judged) -> dict[str, Any]:
     }
 
 
-def print_judged(subject: Subject, judged: Judged) -> None:
+def print_judged(subject: PolicySubject, judged: Judged) -> None:
     """Print it for people."""
     mandatory = sum(v.level == "mandatory" for v in judged.violations)
     verdict = "refused" if mandatory else "ok"
@@ -71,7 +71,7 @@ def print_judged(subject: Subject, judged: Judged) -> None:
         _print(subject, violation)
 
 
-def _print(subject: Subject, violation: Violation) -> None:
+def _print(subject: PolicySubject, violation: Violation) -> None:
     name = violation.urn.rpartition("::")[2] or "the stack"
     reference = f" ({violation.framework} {violation.reference})" if violation.framework else ""
     file, line = subject.place(violation.source, violation.urn)
@@ -91,7 +91,7 @@ def _short(file: str) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else file
 
 
-def report_of(subject: Subject, judged: Judged, policies: Sequence[Policy]) -> Report:
+def report_of(subject: PolicySubject, judged: Judged, policies: Sequence[Policy]) -> Report:
     """The same as a report, in which what is exempted is a result that counts for nothing."""
     told = {each.said for each in judged.exempted}
     results = [_result(subject, each) for each in judged.violations if each.message not in told]
@@ -111,7 +111,7 @@ def report_of(subject: Subject, judged: Judged, policies: Sequence[Policy]) -> R
     )
 
 
-def _result(subject: Subject, violation: Violation) -> Result:
+def _result(subject: PolicySubject, violation: Violation) -> Result:
     file, line = subject.place(violation.source, violation.urn)
     says_it = violation.message_says_fix or violation.not_judged
     return Result(
@@ -126,7 +126,7 @@ def _result(subject: Subject, violation: Violation) -> Result:
     )
 
 
-def _let_be(subject: Subject, exempted: Exempted, levels: Mapping[str, str]) -> Result:
+def _let_be(subject: PolicySubject, exempted: Exempted, levels: Mapping[str, str]) -> Result:
     file, line = subject.place(exempted.source, exempted.urn)
     return Result(
         rule=exempted.policy,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 
-class Place(NamedTuple):
+class ReportPath(NamedTuple):
     """A file's path, and whether it is one within the repository."""
 
     path: str
@@ -28,7 +28,7 @@ def root_of(start: Path) -> Path:
     return next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
 
 
-def placed(file: str, root: Path) -> Place:
+def placed(file: str, root: Path) -> ReportPath:
     """Where a file is.
 
     Args:
@@ -41,5 +41,5 @@ def placed(file: str, root: Path) -> Place:
     except (OSError, RuntimeError, ValueError):  # a loop of links, a name that no file can have
         path = Path.cwd() / "".join(file.split("\0"))
     if path.is_relative_to(root):
-        return Place(path.relative_to(root).as_posix(), inside=True)
-    return Place(path.as_posix(), inside=False)
+        return ReportPath(path.relative_to(root).as_posix(), inside=True)
+    return ReportPath(path.as_posix(), inside=False)

@@ -121,7 +121,7 @@ def charts(ctx: Context) -> Iterator[Finding]:
             yield from _of(("charts", key), chart, default)
 
 
-def _of(at: FieldPath, chart: Chart, default: versions.Chart) -> Iterator[Finding]:
+def _of(at: FieldPath, chart: Chart, default: versions.HelmChart) -> Iterator[Finding]:
     if chart.version is not None and parse_version(chart.version) is None:
         yield FLOATING_CHART.finding(
             (*at, "version"),

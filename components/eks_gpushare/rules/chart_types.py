@@ -69,7 +69,7 @@ def keda_value_types(ctx: Context) -> Iterator[Finding]:
         yield from _of("keda", chart, versions.KEDA)
 
 
-def _of(key: str, chart: Chart, default: versions.Chart) -> Iterator[Finding]:
+def _of(key: str, chart: Chart, default: versions.HelmChart) -> Iterator[Finding]:
     keys = known_keys(chart, default) if chart.values else None
     if keys is None:
         return

@@ -60,7 +60,7 @@ def keda_values_read(ctx: Context) -> Iterator[Finding]:
         yield from of_chart("keda", chart, versions.KEDA)
 
 
-def installed(ctx: Context) -> tuple[str, Chart, versions.Chart]:
+def installed(ctx: Context) -> tuple[str, Chart, versions.HelmChart]:
     """The chart that runs the device plugin: its key, what is said of it, and what is pinned."""
     charts = ctx.environment.charts
     if ctx.environment.gpu_stack.manager == "gpuOperator":
@@ -68,7 +68,7 @@ def installed(ctx: Context) -> tuple[str, Chart, versions.Chart]:
     return "devicePlugin", charts.device_plugin, versions.DEVICE_PLUGIN
 
 
-def known_keys(chart: Chart, default: versions.Chart) -> ChartKeys | None:
+def known_keys(chart: Chart, default: versions.HelmChart) -> ChartKeys | None:
     """What the chart reads, None where another version or a chart on disk is installed."""
     keys = chart_keys(default.name)
     version = (chart.version or default.version).removeprefix("v")
@@ -76,7 +76,7 @@ def known_keys(chart: Chart, default: versions.Chart) -> ChartKeys | None:
     return keys if known and chart.path is None else None
 
 
-def of_chart(key: str, chart: Chart, default: versions.Chart) -> Iterator[Finding]:
+def of_chart(key: str, chart: Chart, default: versions.HelmChart) -> Iterator[Finding]:
     """Findings on the values that a stack gives to one chart.
 
     Args:

@@ -99,7 +99,7 @@ def _image_version(values: Mapping[str, Any], place: str) -> str | None:
 
 
 def _published(
-    at: FieldPath, chart: Chart, default: versions.Chart, history: ChartHistory
+    at: FieldPath, chart: Chart, default: versions.HelmChart, history: ChartHistory
 ) -> Iterator[Finding]:
     """A mirror may have versions of its own, so only the publisher's are looked up."""
     given = (chart.version or "").removeprefix("v")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.scaffold.choices import Choices
     from eks_gpushare.sharing.plan import PoolPlan
-    from eks_gpushare.stack_file.check import Report
+    from eks_gpushare.stack_file.check import StackReport
 
 # Of a file that is there they are warnings: the catalog may be behind. A first stack that cannot
 # be launched as far as anybody knows is none.
@@ -34,7 +34,7 @@ _REFUSED = {NOT_IN_REGION.id, RETIRED_TYPE.id}
 class FirstProject:
     """What a first project would be."""
 
-    report: Report
+    report: StackReport
     """The check of its stack file, with errors for what no first stack should have."""
     files: dict[str, str]
     """Texts by paths from the project's folder on; empty if there are errors."""

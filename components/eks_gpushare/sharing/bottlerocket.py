@@ -116,7 +116,7 @@ def bottlerocket_mig(
 
 def needed_setting(
     pool: Pool, types: Iterable[InstanceType], catalog: Catalog
-) -> facts.Setting | None:
+) -> facts.BottlerocketSetting | None:
     """The setting for which a Bottlerocket pool needs the newest release, None if any will do.
 
     A MIG layout that Bottlerocket cannot make counts as MIG.
@@ -140,7 +140,7 @@ def needed_setting(
 
 def _later_profiles(
     sharing: Mig, types: Iterable[InstanceType], catalog: Catalog
-) -> list[facts.Setting]:
+) -> list[facts.BottlerocketSetting]:
     found = []
     for instance_type in types:
         try:

@@ -17,7 +17,7 @@ from eks_gpushare.sharing.labels import CONFIG_LABEL
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eks_gpushare.catalog.versions import Chart as Pinned
+    from eks_gpushare.catalog.versions import HelmChart
     from eks_gpushare.config.environment import Chart
     from eks_gpushare.config.pools import Pool
 
@@ -43,7 +43,7 @@ def device_plugin_values(pools: Mapping[str, Pool], given: Mapping[str, Any]) ->
     return merge_values(derived, given, keep_null=True)
 
 
-def release_source(chart: Chart, default: Pinned) -> dict[str, Any]:
+def release_source(chart: Chart, default: HelmChart) -> dict[str, Any]:
     """Where a Release takes its chart from: a repository, an OCI registry, or the disk.
 
     Args:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.config.taints import Taint
-from eks_gpushare.documents.mig_parted import Item, mig_parted_text
+from eks_gpushare.documents.mig_parted import MigPartedItem, mig_parted_text
 from eks_gpushare.sharing.resources import advertised
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def mig_parted_data(pools: Mapping[str, Pool], catalog: Catalog) -> dict[str, st
         KeyError: For an instance type that the catalog does not have.
         eks_gpushare.sharing.mig.layout.LayoutError: For a MIG layout that the rules refuse.
     """
-    configs: dict[str, list[Item]] = {}
+    configs: dict[str, list[MigPartedItem]] = {}
     for _, pool in sorted(pools.items()):
         if not applies(pool):
             continue
@@ -212,11 +212,11 @@ def _layouts(pool: Pool, catalog: Catalog) -> list[NodeLayout]:
     return [largest[name] for name in sorted(largest)]
 
 
-def _items(layout: NodeLayout) -> Iterator[Item]:
+def _items(layout: NodeLayout) -> Iterator[MigPartedItem]:
     """One item where all GPUs are alike, else one per kind of GPU in the order of their indexes."""
     boards = layout.model.device_ids
     kinds: dict[tuple[tuple[str, int], ...], list[int]] = {}
     for index, gpu in enumerate(layout.gpus):
         kinds.setdefault(tuple(sorted(gpu.devices.items())), []).append(index)
     for devices, indexes in kinds.items():
-        yield Item(dict(devices), None if len(kinds) == 1 else tuple(indexes), boards)
+        yield MigPartedItem(dict(devices), None if len(kinds) == 1 else tuple(indexes), boards)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.config.workloads import Workload
     from eks_gpushare.sharing.keda import PrometheusServer
-    from eks_gpushare.sharing.workloads import Placement
+    from eks_gpushare.sharing.workloads import PodPlacement
 
 POLLING_SECONDS = 15
 """How often KEDA asks, which is as often as a HorizontalPodAutoscaler does."""
@@ -70,7 +70,7 @@ def tells_pods_apart(pool: Pool, asked: str | None = None, *, process_metrics: b
             return process_metrics
 
 
-def use_query(name: str, workload: Workload, where: Placement) -> str:
+def use_query(name: str, workload: Workload, where: PodPlacement) -> str:
     """PromQL for what the pods of a workload use themselves, in percent, on average over them.
 
     Args:
@@ -81,7 +81,7 @@ def use_query(name: str, workload: Workload, where: Placement) -> str:
     return _average(_own_use, name, workload, where)
 
 
-def pressure_query(name: str, workload: Workload, where: Placement) -> str:
+def pressure_query(name: str, workload: Workload, where: PodPlacement) -> str:
     """PromQL for how full the GPUs of a workload are to its pods, in percent, on average over them.
 
     Pods that share a GPU have its time among them: two that are busy use half of it each, and no
@@ -99,7 +99,10 @@ def pressure_query(name: str, workload: Workload, where: Placement) -> str:
 
 
 def _average(
-    measured: Callable[[Pool, str, str, str], str], name: str, workload: Workload, where: Placement
+    measured: Callable[[Pool, str, str, str], str],
+    name: str,
+    workload: Workload,
+    where: PodPlacement,
 ) -> str:
     if workload.use_query is not None:
         return f"avg({workload.use_query})"
@@ -164,7 +167,7 @@ def _pods(name: str) -> str:
 
 
 def scaled_object(
-    name: str, workload: Workload, where: Placement, prometheus: PrometheusServer
+    name: str, workload: Workload, where: PodPlacement, prometheus: PrometheusServer
 ) -> dict[str, Any] | None:
     """The ScaledObject of a workload, None of one whose pods are a fixed number.
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eks_gpushare.config.environment import Environment
 
 
-class Load(NamedTuple):
+class SystemLoad(NamedTuple):
     """What pods take."""
 
     pods: int
@@ -36,9 +36,9 @@ class Load(NamedTuple):
     memory_mib: int
     names: tuple[str, ...] = ()
 
-    def and_(self, other: Load) -> Load:
+    def and_(self, other: SystemLoad) -> SystemLoad:
         """Both together."""
-        return Load(
+        return SystemLoad(
             self.pods + other.pods,
             self.cpu_millis + other.cpu_millis,
             self.memory_mib + other.memory_mib,
@@ -47,26 +47,26 @@ class Load(NamedTuple):
 
 
 _ON_EACH_NODE = (
-    Load(1, 50, 0, ("aws-node",)),
-    Load(1, 100, 0, ("kube-proxy",)),
-    Load(1, 0, 0, ("the Pod Identity agent",)),
-    Load(1, 10, 30, ("the node monitoring agent",)),
+    SystemLoad(1, 50, 0, ("aws-node",)),
+    SystemLoad(1, 100, 0, ("kube-proxy",)),
+    SystemLoad(1, 0, 0, ("the Pod Identity agent",)),
+    SystemLoad(1, 10, 30, ("the node monitoring agent",)),
 )
-_EBS_NODE = Load(1, 30, 120, ("the EBS CSI driver",))
-_COREDNS = Load(2, 200, 140, ("CoreDNS",))
-_EBS_CONTROLLER = Load(2, 120, 480, ("the EBS CSI controller",))
-_NFD = Load(2, 110, 256, ("node feature discovery",))
-_OPERATOR = Load(1, 200, 100, ("the GPU Operator",))
-_TAINT_REMOVER = Load(1, 10, 64, ("the controller for MIG's taint",))
-_KARPENTER = Load(1, 500, 1024, ("Karpenter",))
+_EBS_NODE = SystemLoad(1, 30, 120, ("the EBS CSI driver",))
+_COREDNS = SystemLoad(2, 200, 140, ("CoreDNS",))
+_EBS_CONTROLLER = SystemLoad(2, 120, 480, ("the EBS CSI controller",))
+_NFD = SystemLoad(2, 110, 256, ("node feature discovery",))
+_OPERATOR = SystemLoad(1, 200, 100, ("the GPU Operator",))
+_TAINT_REMOVER = SystemLoad(1, 10, 64, ("the controller for MIG's taint",))
+_KARPENTER = SystemLoad(1, 500, 1024, ("Karpenter",))
 """One copy of it."""
-_KEDA = Load(1, 100, 100)
+_KEDA = SystemLoad(1, 100, 100)
 """Each of the pods of KEDA: its operators, the metrics adapter and the webhooks (values.yaml of
 keda 2.20.2)."""
 _PREFIX_PODS = 110
 
 
-def on_each_node(environment: Environment) -> Load:
+def on_each_node(environment: Environment) -> SystemLoad:
     """DaemonSets of a system node."""
     addons = _addons(environment)
     own = (_EBS_NODE,) if addons is not None and addons.ebs_csi else ()
@@ -80,10 +80,10 @@ def _addons(environment: Environment) -> Addons | None:
     return known.get("addons")
 
 
-def for_the_cluster(environment: Environment) -> Load:
+def for_the_cluster(environment: Environment) -> SystemLoad:
     """What a stack puts on its system nodes, wherever among them."""
     if "pools" not in known_fields(environment):  # nodes that stand alone
-        return Load(1, 0, 0, ("the pods of the cluster",))
+        return SystemLoad(1, 0, 0, ("the pods of the cluster",))
     cluster = environment.cluster
     loads = [_NFD]
     if isinstance(cluster, NewCluster):
@@ -100,11 +100,13 @@ def for_the_cluster(environment: Environment) -> Load:
     keda = environment.keda
     if keda is not None and keda.install:
         count = keda.replicas + 2
-        loads.append(Load(count, count * _KEDA.cpu_millis, count * _KEDA.memory_mib, ("KEDA",)))
+        loads.append(
+            SystemLoad(count, count * _KEDA.cpu_millis, count * _KEDA.memory_mib, ("KEDA",))
+        )
     return _sum([*loads, *_karpenter(environment)])
 
 
-def _karpenter(environment: Environment) -> list[Load]:
+def _karpenter(environment: Environment) -> list[SystemLoad]:
     """Every copy of Karpenter; of values of the user's own, what they request is not known here."""
     block, pools = environment.karpenter, environment.pools.values()
     if block is None and not any(pool.provisioner == "karpenter" for pool in pools):
@@ -113,11 +115,13 @@ def _karpenter(environment: Environment) -> list[Load]:
     if not copies:
         return []
     given = value_at(environment.charts.karpenter.values, "controller.resources")
-    one = _KARPENTER if given is None else Load(1, 0, 0, _KARPENTER.names)
-    return [Load(one.pods * copies, one.cpu_millis * copies, one.memory_mib * copies, one.names)]
+    one = _KARPENTER if given is None else SystemLoad(1, 0, 0, _KARPENTER.names)
+    return [
+        SystemLoad(one.pods * copies, one.cpu_millis * copies, one.memory_mib * copies, one.names)
+    ]
 
 
-def room(instance_type: InstanceType, environment: Environment) -> Load:
+def room(instance_type: InstanceType, environment: Environment) -> SystemLoad:
     """What a node of a type has for pods besides its DaemonSets; what is not known is plenty."""
     system, addons = environment.system, _addons(environment)
     own = (system.kubelet or {}).get("maxPods") if system is not None else None
@@ -128,12 +132,12 @@ def room(instance_type: InstanceType, environment: Environment) -> Load:
     if isinstance(own, int):
         pods = own
     taken = on_each_node(environment)
-    return Load(
+    return SystemLoad(
         pods - taken.pods,
         left.cpu_millis - taken.cpu_millis,
         left.memory_mib - taken.memory_mib,
     )
 
 
-def _sum(loads: Iterable[Load]) -> Load:
-    return reduce(Load.and_, loads)
+def _sum(loads: Iterable[SystemLoad]) -> SystemLoad:
+    return reduce(SystemLoad.and_, loads)

@@ -39,7 +39,7 @@ _SHARED_MEMORY = "shared-memory"
 _MOST_WEIGHT = 100
 
 
-class Placement(NamedTuple):
+class PodPlacement(NamedTuple):
     """Where the pods of a workload run, and what they ask for there."""
 
     plans: tuple[PoolPlan, ...]
@@ -61,14 +61,14 @@ def pools_of(workload: Workload) -> tuple[str, ...]:
     return () if workload.pool is None else (workload.pool,)
 
 
-def placement(workload: Workload, plans: Sequence[PoolPlan]) -> Placement:
+def placement(workload: Workload, plans: Sequence[PoolPlan]) -> PodPlacement:
     """Where the pods of a workload run.
 
     Args:
         workload: A workload that the rules have accepted.
         plans: The plans of its pools, the preferred one first.
     """
-    return Placement(tuple(plans), workload.share or next(iter(plans[0].request)))
+    return PodPlacement(tuple(plans), workload.share or next(iter(plans[0].request)))
 
 
 def most_replicas(workload: Workload) -> int:
@@ -110,7 +110,7 @@ def labels_of(name: str) -> dict[str, str]:
     return {NAME_LABEL: name, **PART_OF}
 
 
-def deployment(name: str, workload: Workload, where: Placement) -> dict[str, Any]:
+def deployment(name: str, workload: Workload, where: PodPlacement) -> dict[str, Any]:
     """The Deployment of a workload; of one that KEDA scales it says no number of pods.
 
     Args:
@@ -178,7 +178,7 @@ def _metadata(name: str, workload: Workload) -> dict[str, Any]:
     return {"name": name, "namespace": workload.namespace, "labels": labels_of(name)}
 
 
-def _pod(name: str, workload: Workload, where: Placement) -> dict[str, Any]:
+def _pod(name: str, workload: Workload, where: PodPlacement) -> dict[str, Any]:
     account = workload.service_account
     pod: dict[str, Any] = {
         **_affinity(where.plans),
@@ -236,7 +236,7 @@ def _affinity(plans: Sequence[PoolPlan]) -> dict[str, Any]:
     }
 
 
-def _container(workload: Workload, where: Placement) -> dict[str, Any]:
+def _container(workload: Workload, where: PodPlacement) -> dict[str, Any]:
     capabilities: dict[str, list[str]] = {"drop": ["ALL"]}
     if workload.capabilities:
         capabilities["add"] = list(workload.capabilities)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _REGION: FieldPath = ("config", "aws:region")
 
 
-class Report(NamedTuple):
+class StackReport(NamedTuple):
     """What was found in one stack file."""
 
     file: str
@@ -56,7 +56,9 @@ class Report(NamedTuple):
         return {"file": self.file, "ok": self.ok, "findings": found}
 
 
-def check_file(path: str | Path, *, today: date | None = None, local_files: bool = True) -> Report:
+def check_file(
+    path: str | Path, *, today: date | None = None, local_files: bool = True
+) -> StackReport:
     """Check one stack file.
 
     Args:
@@ -67,9 +69,9 @@ def check_file(path: str | Path, *, today: date | None = None, local_files: bool
     try:
         stack_file = read_stack_file(path)
     except OSError as error:
-        return Report(str(path), (unreadable(str(path), reason(error)),), readable=False)
+        return StackReport(str(path), (unreadable(str(path), reason(error)),), readable=False)
     except Exception as error:  # noqa: BLE001  (reading never raises; if it does, it is said)
-        return Report(str(path), (defect(error),), readable=True)
+        return StackReport(str(path), (defect(error),), readable=True)
     # Few files name others, so the program is looked for only then.
     program = partial(program_folder, Path(path)) if local_files else None
     return check_stack_file(stack_file, today=today, program=program)
@@ -80,7 +82,7 @@ def check_stack_file(
     *,
     today: date | None = None,
     program: Callable[[], Path] | None = None,
-) -> Report:
+) -> StackReport:
     """Check a stack file that was read already.
 
     Args:
@@ -93,12 +95,12 @@ def check_stack_file(
         return _checked(stack_file, today, program)
     except Exception as error:  # noqa: BLE001  (other files of the call are checked all the same)
         found = (*stack_file.findings, defect(error))
-        return Report(stack_file.name, found, stack_file.readable, stack_file)
+        return StackReport(stack_file.name, found, stack_file.readable, stack_file)
 
 
 def _checked(
     stack_file: StackFile, today: date | None, program: Callable[[], Path] | None
-) -> Report:
+) -> StackReport:
     found = list(stack_file.findings)
     environment = None
     if stack_file.environment is not None:
@@ -118,7 +120,7 @@ def _checked(
             missing = check_local_files(parsed.environment, program())
             found += [each for each in missing if each.at not in refused]
     found.sort(key=lambda each: stack_file.line_of(each) or 0)
-    return Report(stack_file.name, tuple(found), stack_file.readable, stack_file, environment)
+    return StackReport(stack_file.name, tuple(found), stack_file.readable, stack_file, environment)
 
 
 def check_given(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eks_gpushare.config.project import ENVIRONMENT_KEY, PROJECT
 from eks_gpushare.documents.reading import read_bytes
 from eks_gpushare.findings.finding import FieldPath, Finding
-from eks_gpushare.stack_file.yaml import MAX_BYTES, Document, YamlProblem, read
+from eks_gpushare.stack_file.yaml import MAX_BYTES, StackDocument, YamlProblem, read
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.credentials import credentials
 from eks_gpushare.validation.shape import format_value, similar
@@ -59,7 +59,7 @@ class StackFile(NamedTuple):
 
     name: str
     """The file as it was given."""
-    document: Document
+    document: StackDocument
     """The file with its lines."""
     findings: tuple[Finding, ...]
     """Errors of the file; their paths are those of the whole file."""

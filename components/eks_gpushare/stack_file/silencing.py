@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.findings.silenced import Place, Silence
-    from eks_gpushare.stack_file.check import Report
+    from eks_gpushare.stack_file.check import StackReport
 
 
 class LetBe(NamedTuple):
@@ -33,10 +33,10 @@ class LetBe(NamedTuple):
         return {**self.finding.as_json(), "names": sorted(names_of(self.finding.code)), **told}
 
 
-class Silenced(NamedTuple):
+class SilencedReport(NamedTuple):
     """A report without what comments let be."""
 
-    report: Report
+    report: StackReport
     away: tuple[LetBe, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Silenced(NamedTuple):
         return {**self.report.as_json(), **away}
 
 
-def silenced(report: Report, today: date) -> Silenced:
+def silenced(report: StackReport, today: date) -> SilencedReport:
     """What of a report counts, with what is to be said of the comments themselves.
 
     Args:
@@ -55,7 +55,7 @@ def silenced(report: Report, today: date) -> Silenced:
     file = report.stack_file
     given = comments(file.text) if file is not None and report.readable else Comments()
     if file is None or given == Comments():
-        return Silenced(report)
+        return SilencedReport(report)
     kept: list[Finding] = []
     away: list[LetBe] = []
     met: list[Silence] = []
@@ -81,7 +81,7 @@ def silenced(report: Report, today: date) -> Silenced:
     stack_file = file._replace(findings=(*file.findings, *said))
     found = report._replace(findings=(*kept, *said), stack_file=stack_file)
     in_order = sorted(found.findings, key=lambda each: found.line_of(each) or 0)
-    return Silenced(found._replace(findings=tuple(in_order)), tuple(away))
+    return SilencedReport(found._replace(findings=tuple(in_order)), tuple(away))
 
 
 def _of_error(codes: list[str]) -> Finding:

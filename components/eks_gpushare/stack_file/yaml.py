@@ -17,7 +17,7 @@ from typing import Final
 from eks_gpushare.stack_file.composer import Composer, Node, Value
 from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, Path, StopReadingError, YamlProblem
 
-__all__ = ["MAX_BYTES", "Document", "Path", "Value", "YamlProblem", "read"]
+__all__ = ["MAX_BYTES", "Path", "StackDocument", "Value", "YamlProblem", "read"]
 
 MAX_BYTES: Final = 1024 * 1024
 """Largest text that is read, in bytes; a stack file of a thousand pools has a quarter of it."""
@@ -31,7 +31,7 @@ _BOM: Final = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class StackDocument:
     """A text that has been read, as far as it could be."""
 
     name: str
@@ -93,7 +93,7 @@ class Document:
         return node
 
 
-def read(text: str | bytes, name: str = "<text>") -> Document:
+def read(text: str | bytes, name: str = "<text>") -> StackDocument:
     """Read ``text`` (UTF-8 if bytes, a byte order mark is accepted); never raises.
 
     ``name`` is kept for messages and not opened.
@@ -110,7 +110,7 @@ def read(text: str | bytes, name: str = "<text>") -> Document:
         problems.append(stop.problem)
     problems.sort(key=lambda problem: (problem.line, problem.column))
     root = root if readable else None
-    return Document(name, root.value if root else None, tuple(problems), readable, root)
+    return StackDocument(name, root.value if root else None, tuple(problems), readable, root)
 
 
 def _checked_text(text: str | bytes) -> str:

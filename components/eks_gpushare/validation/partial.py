@@ -29,7 +29,7 @@ _UNREAD = object()
 _STRICT = ConfigDict(strict=True)
 
 
-class Reading(NamedTuple, Generic[M]):
+class PartialReading(NamedTuple, Generic[M]):
     """A block as far as it can be read, and what is wrong with the rest."""
 
     block: M
@@ -47,7 +47,7 @@ class _Fault(NamedTuple):
     """Where it is in all."""
 
 
-def read_block(model: type[M], given: Mapping[str, Any], *, by_alias: bool) -> Reading[M]:
+def read_block(model: type[M], given: Mapping[str, Any], *, by_alias: bool) -> PartialReading[M]:
     """Read a block as far as it can be read.
 
     Args:
@@ -56,13 +56,15 @@ def read_block(model: type[M], given: Mapping[str, Any], *, by_alias: bool) -> R
         by_alias: Whether keys are those of the stack file. Otherwise they are Python names.
     """
     try:
-        return Reading(model.model_validate(given, by_alias=by_alias, by_name=not by_alias), [], {})
+        return PartialReading(
+            model.model_validate(given, by_alias=by_alias, by_name=not by_alias), [], {}
+        )
     except ValidationError as error:
         details = error.errors(include_url=False)
         unknown = unknown_keys(details, model, by_alias=by_alias)
         faults = [_Fault(detail["loc"], detail["loc"]) for detail in details]
         block = _Reader(unknown, by_alias=by_alias).block(model, given, faults)
-        return Reading(block, details, unknown)
+        return PartialReading(block, details, unknown)
 
 
 class _Reader:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare_lab.binaries import cleaning, versions
 from eks_gpushare_lab.binaries.cleaning import CONTENTS
 from eks_gpushare_lab.binaries.go_build import BUILD_FLAGS, GoBuild
-from eks_gpushare_lab.binaries.progress import Estimate, Progress, default_progress
+from eks_gpushare_lab.binaries.progress import BuildProgress, Estimate, default_progress
 from eks_gpushare_lab.binaries.toolchain import find_go
 from eks_gpushare_lab.errors import LabError
 from eks_gpushare_lab.host import folders
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare_lab.binaries.cleaning import Cleaned
-    from eks_gpushare_lab.binaries.versions import Command, Tool
+    from eks_gpushare_lab.binaries.versions import GoCommand, Tool
 
 LINK_SECONDS = 5.0
 """To link one program, on the machine where `Tool.seconds` was measured."""
@@ -63,7 +63,9 @@ class Programs:
         return self.files.get(versions.kwok_stages().name, ())
 
 
-def programs(tools: Sequence[Tool] | None = None, *, progress: Progress | None = None) -> Programs:
+def programs(
+    tools: Sequence[Tool] | None = None, *, progress: BuildProgress | None = None
+) -> Programs:
     """Have the programs, building those that are neither on PATH nor in the cache.
 
     Args:
@@ -160,7 +162,7 @@ def _on_path(tool: Tool) -> dict[str, Path] | None:
     return paths or None
 
 
-def fits(path: Path, command: Command) -> bool:
+def fits(path: Path, command: GoCommand) -> bool:
     """Whether a program says that it is the wanted version, in its first line."""
     try:
         done = subprocess.run(  # noqa: S603  (programs that we would run anyway)
@@ -177,7 +179,7 @@ def fits(path: Path, command: Command) -> bool:
     return said[: len(wanted)] == wanted
 
 
-def _build(tools: Iterable[Tool], progress: Progress) -> None:
+def _build(tools: Iterable[Tool], progress: BuildProgress) -> None:
     tools = list(tools)
     cache = folders.make_private(folders.cache_folder())
 
@@ -200,7 +202,7 @@ def _build(tools: Iterable[Tool], progress: Progress) -> None:
             progress.note(f"{each.name} has not been used for {cleaning.KEPT_DAYS} days: removed")
 
 
-def _build_all(builds: Sequence[GoBuild], progress: Progress) -> None:
+def _build_all(builds: Sequence[GoBuild], progress: BuildProgress) -> None:
     guess = Estimate(sum(build.tool.seconds for build in builds), started=time.monotonic())
     for build in builds:
         with _step(f"{build.name}: modules", guess, progress):
@@ -221,14 +223,16 @@ def _build_all(builds: Sequence[GoBuild], progress: Progress) -> None:
 
 
 @contextmanager
-def _step(what: str, estimate: Estimate, progress: Progress) -> Iterator[None]:
+def _step(what: str, estimate: Estimate, progress: BuildProgress) -> Iterator[None]:
     started = time.monotonic()
     progress.begin(what, estimate.left(None if estimate.done else estimate.started))
     yield
     progress.end(what, time.monotonic() - started)
 
 
-def _compile(build: GoBuild, command: Command, estimate: Estimate, progress: Progress) -> None:
+def _compile(
+    build: GoBuild, command: GoCommand, estimate: Estimate, progress: BuildProgress
+) -> None:
     compiled = 0
 
     def seen(packages: int) -> None:

@@ -32,7 +32,7 @@ _LEFT = (".building-*", f".{GO_PACKAGE[0]}-*")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     """Something in the cache that can be made again."""
 
     folder: Path
@@ -51,9 +51,9 @@ class Entry:
 class Cleaned:
     """What became of the entries."""
 
-    removed: tuple[Entry, ...]
+    removed: tuple[CacheEntry, ...]
     """They are gone."""
-    running: tuple[Entry, ...]
+    running: tuple[CacheEntry, ...]
     """They would be gone, did nobody run them."""
 
 
@@ -91,7 +91,7 @@ def clean(kept: Collection[Path], waiting: Callable[[str], object] | None = None
         for folder in _folders(cache):
             if folder in kept:
                 continue
-            entry = Entry(folder, _size(folder))
+            entry = CacheEntry(folder, _size(folder))
             if folder in runs:
                 running.append(entry)
             elif _remove(folder):
@@ -103,11 +103,11 @@ def clean(kept: Collection[Path], waiting: Callable[[str], object] | None = None
     return Cleaned(tuple(removed), tuple(running))
 
 
-def remove_unused(cache: Path) -> list[Entry]:
+def remove_unused(cache: Path) -> list[CacheEntry]:
     """Remove entries that nobody has used for long. The caller holds the lock of builds."""
     removed = []
     for folder in _folders(cache):
-        entry = Entry(folder, _size(folder))
+        entry = CacheEntry(folder, _size(folder))
         idle = _idle_days(folder) > KEPT_DAYS and folder not in _run_from(cache)
         if idle and _remove(folder):
             removed.append(entry)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eks_gpushare_lab.binaries.toolchain import Go
-    from eks_gpushare_lab.binaries.versions import Command, Tool
+    from eks_gpushare_lab.binaries.versions import GoCommand, Tool
 
 BUILD_FLAGS = ("-mod=readonly", "-buildvcs=false")
 """Nothing but the committed go.mod and go.sum decides what is built."""
@@ -81,7 +81,7 @@ class GoBuild:
             question = ["list", *self._flags(), "-deps", "-f", stale, *packages]
             self.stale = len(self._go(question, report).split())
 
-    def compile(self, command: Command, seen: Callable[[int], object]) -> None:
+    def compile(self, command: GoCommand, seen: Callable[[int], object]) -> None:
         """Build one program into the folder.
 
         Args:

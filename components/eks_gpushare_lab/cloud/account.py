@@ -54,7 +54,7 @@ class SecurityGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Reservation:
+class CapacityReservation:
     """A capacity reservation or Capacity Block."""
 
     id: str
@@ -93,7 +93,7 @@ class Account:
     """Name of the queue for interruptions; `""` if there is none."""
     node_groups: tuple[NodePool, ...] = ()
     """Managed node groups that come from Auto Scaling groups."""
-    reservations: tuple[Reservation, ...] = ()
+    reservations: tuple[CapacityReservation, ...] = ()
     """Capacity reservations."""
     patterns: tuple[str, ...] = ()
     """Of the events that EventBridge puts into it, as JSON: what no rule matches never arrives."""
@@ -110,7 +110,7 @@ class Account:
             "security_groups": tuple(SecurityGroup(**each) for each in given["security_groups"]),
             "roles": tuple(given["roles"]),
             "node_groups": tuple(map(NodePool.from_json, given["node_groups"])),
-            "reservations": tuple(Reservation(**each) for each in given["reservations"]),
+            "reservations": tuple(CapacityReservation(**each) for each in given["reservations"]),
             "patterns": tuple(given["patterns"]),
         }
         return cls(**{**given, **parts})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.values import plain
-from eks_gpushare_lab.cloud.account import Reservation
+from eks_gpushare_lab.cloud.account import CapacityReservation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ _ZONE = "topology.kubernetes.io/zone"
 
 def reservations_of(
     recording: Recording, objects: Sequence[Object], subnets: Iterable[Subnet]
-) -> list[Reservation]:
+) -> list[CapacityReservation]:
     """Every reservation that a program makes, or that a node class of its pools names by its id.
 
     Args:
@@ -46,19 +46,19 @@ def reservations_of(
         for term in spec.get("capacityReservationSelectorTerms") or ():
             named = str(term.get("id") or "")
             if named and kind and zone:
-                made = Reservation(named, kind, zone, is_block=named in blocks)
+                made = CapacityReservation(named, kind, zone, is_block=named in blocks)
                 found.setdefault(named, made)
     return list(found.values())
 
 
-def _made(recording: Recording) -> Iterator[Reservation]:
+def _made(recording: Recording) -> Iterator[CapacityReservation]:
     for each in recording.of_type(_MADE):
         given = plain(each.inputs)
         tags = {str(key): str(value) for key, value in (given.get("tags") or {}).items()}
         kind, zone = given.get("instanceType"), given.get("availabilityZone")
         if kind and zone:
             count = int(given.get("instanceCount") or 1)
-            yield Reservation(str(each.id), str(kind), str(zone), count, tags=tags)
+            yield CapacityReservation(str(each.id), str(kind), str(zone), count, tags=tags)
 
 
 def _blocks(recording: Recording) -> Iterator[str]:

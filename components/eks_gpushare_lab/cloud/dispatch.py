@@ -17,7 +17,7 @@ from eks_gpushare_lab.cloud import prices
 from eks_gpushare_lab.cloud.account import ACCOUNT_ID
 from eks_gpushare_lab.cloud.answers import Answer, as_json, refused
 from eks_gpushare_lab.cloud.ec2 import Ec2, known_types
-from eks_gpushare_lab.cloud.images import Image, image_at
+from eks_gpushare_lab.cloud.images import MachineImage, image_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +59,7 @@ class Call:
 class Aws:
     """Answers what a controller asks of AWS."""
 
-    def __init__(self, images: dict[str, Image]) -> None:
+    def __init__(self, images: dict[str, MachineImage]) -> None:
         """Keep AMIs that are asked for in `images`, by id."""
         self._images = images
         self._moto = BotocoreStubber()
@@ -109,7 +109,7 @@ class Aws:
         value = {"Name": name, "Type": "String", "Value": image.id, "Version": 1}
         return as_json({"Parameter": value})
 
-    def _register(self, image: Image, region: str) -> None:
+    def _register(self, image: MachineImage, region: str) -> None:
         from moto.backends import get_backend
         from moto.ec2.models.amis import Ami
 

@@ -22,7 +22,7 @@ from eks_gpushare_lab.cloud.settings import ON_DEMAND, SPOT, CloudSettings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare_lab.cloud.account import Reservation
+    from eks_gpushare_lab.cloud.account import CapacityReservation
 
 _ICE = "InsufficientInstanceCapacity"
 _PRIORITIZED = ("prioritized", "capacity-optimized-prioritized")
@@ -33,7 +33,7 @@ class Behaviour:
 
     settings = CloudSettings()
     """As they are now."""
-    reservations: tuple[Reservation, ...] = ()
+    reservations: tuple[CapacityReservation, ...] = ()
     """Capacity reservations of the account."""
 
 

@@ -26,7 +26,7 @@ _EKS_ARCHES = {"x86_64": "x86_64", "arm64": "ARM_64"}
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class MachineImage:
     """An AMI as EKS's."""
 
     id: str
@@ -41,7 +41,7 @@ class Image:
     """Its release, such as 1.35.8-20260930; `""` for the recommended one."""
 
 
-def image_at(parameter: str) -> Image | None:
+def image_at(parameter: str) -> MachineImage | None:
     """The AMI that a parameter of AWS names; None if AWS has no parameter of the kind."""
     found = _EKS.fullmatch(parameter)
     if found is not None:
@@ -55,15 +55,15 @@ def image_at(parameter: str) -> Image | None:
     name = (
         f"bottlerocket-aws-k8s-{found['version']}{found['nvidia'] or ''}-{found['arch']}-{release}"
     )
-    return Image(_id(parameter), name, found["arch"], kind, release)
+    return MachineImage(_id(parameter), name, found["arch"], kind, release)
 
 
-def _of_eks(found: re.Match[str], parameter: str) -> Image:
+def _of_eks(found: re.Match[str], parameter: str) -> MachineImage:
     variant = found["variant"].upper()
     kind = f"AL2023_{_EKS_ARCHES[found['arch']]}_{variant}"
     date = _DATE.search(found["name"])
     release = f"{found['version']}-{date['date']}" if date else ""
-    return Image(_id(parameter), found["name"], found["arch"], kind, release)
+    return MachineImage(_id(parameter), found["name"], found["arch"], kind, release)
 
 
 def _id(parameter: str) -> str:

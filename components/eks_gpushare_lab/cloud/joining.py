@@ -19,7 +19,7 @@ from eks_gpushare_lab.simulated_node.user_data import PLUGIN_AFTER, UserDataErro
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.cloud.account import Account
-    from eks_gpushare_lab.cloud.images import Image
+    from eks_gpushare_lab.cloud.images import MachineImage
 
 _POOL_TAGS = ("karpenter.sh/nodepool", "eks:nodegroup-name")
 _DISK_GIB = 20
@@ -29,7 +29,7 @@ class NotJoinedError(Exception):
     """A machine that never joins; the text is what is on its console."""
 
 
-def node_of(instance: Any, image: Image | None, account: Account, plugin: float) -> Object:
+def node_of(instance: Any, image: MachineImage | None, account: Account, plugin: float) -> Object:
     """The node as it registers.
 
     Labels and taints are those of the user data. What the cloud controller manager adds of the
@@ -71,7 +71,7 @@ def node_of(instance: Any, image: Image | None, account: Account, plugin: float)
     return joining.node
 
 
-def _as_told(instance: Any, kind: str, image: Image | None, account: Account) -> NodePool:
+def _as_told(instance: Any, kind: str, image: MachineImage | None, account: Account) -> NodePool:
     """What the user data of a machine makes of it."""
     user_data = str(instance.user_data or "")
     try:

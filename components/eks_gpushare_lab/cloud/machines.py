@@ -17,7 +17,7 @@ from eks_gpushare_lab.cloud.settings import ON_DEMAND, RESERVED, SPOT
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Client
     from eks_gpushare_lab.cloud.account import Account
-    from eks_gpushare_lab.cloud.images import Image
+    from eks_gpushare_lab.cloud.images import MachineImage
 
 _TICK = 0.1
 _CONFLICT = 409
@@ -69,7 +69,7 @@ def _bought_as(instance: Any) -> str:
 class Machines:
     """Watches moto's instances, whoever launches and ends them."""
 
-    def __init__(self, client: Client, account: Account, images: dict[str, Image]) -> None:
+    def __init__(self, client: Client, account: Account, images: dict[str, MachineImage]) -> None:
         """Describe it; `start` starts it.
 
         Args:

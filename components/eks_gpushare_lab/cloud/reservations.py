@@ -21,7 +21,7 @@ from eks_gpushare_lab.cloud.settings import RESERVED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from eks_gpushare_lab.cloud.account import Reservation
+    from eks_gpushare_lab.cloud.account import CapacityReservation
     from eks_gpushare_lab.cloud.settings import CloudSettings
 
 PLENTY = 100
@@ -45,7 +45,7 @@ def target_of(data: Mapping[str, Any]) -> str:
     return str((given.get("CapacityReservationTarget") or {}).get("CapacityReservationId") or "")
 
 
-def total_of(reservation: Reservation, settings: CloudSettings) -> int:
+def total_of(reservation: CapacityReservation, settings: CloudSettings) -> int:
     """How many instances a reservation is for."""
     if reservation.count is not None:
         return reservation.count
@@ -53,7 +53,7 @@ def total_of(reservation: Reservation, settings: CloudSettings) -> int:
 
 
 def available_of(
-    reservation: Reservation, settings: CloudSettings, instances: Iterable[Any]
+    reservation: CapacityReservation, settings: CloudSettings, instances: Iterable[Any]
 ) -> int:
     """How many of them no instance has taken; never below 0.
 
@@ -68,7 +68,7 @@ def available_of(
 
 
 def why_not(
-    reservation: Reservation | None,
+    reservation: CapacityReservation | None,
     kind: str,
     zone: str,
     settings: CloudSettings,
@@ -97,7 +97,7 @@ def why_not(
 
 
 def described(
-    reservations: Sequence[Reservation],
+    reservations: Sequence[CapacityReservation],
     asked: Sequence[str],
     filters: Mapping[str, Sequence[str]],
     settings: CloudSettings,
@@ -132,7 +132,7 @@ def mark(instance: Any, reservation: str, *, is_block: bool) -> None:
         instance.instance_lifecycle = BLOCK
 
 
-def _shown(reservation: Reservation, total: int, available: int) -> dict[str, Any]:
+def _shown(reservation: CapacityReservation, total: int, available: int) -> dict[str, Any]:
     found: dict[str, Any] = {
         "CapacityReservationId": reservation.id,
         "OwnerId": ACCOUNT_ID,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from eks_gpushare_lab.binaries.build import Programs
-    from eks_gpushare_lab.binaries.progress import Progress
+    from eks_gpushare_lab.binaries.progress import BuildProgress
     from eks_gpushare_lab.control_plane.state import Lab
 
 __all__ = ["SIMULATED_NODE", "ControlPlane", "launch", "prepare"]
@@ -50,7 +50,7 @@ class ControlPlane:
         flags: Mapping[str, Sequence[str]] | None = None,
         environment: Mapping[str, Mapping[str, str]] | None = None,
         scheduler: Mapping[str, Any] | None = None,
-        progress: Progress | None = None,
+        progress: BuildProgress | None = None,
     ) -> None:
         """Describe it; `start` or `with` starts it.
 
@@ -147,7 +147,7 @@ class ControlPlane:
             _end(supervisor)
 
 
-def prepare(progress: Progress | None = None) -> Programs:
+def prepare(progress: BuildProgress | None = None) -> Programs:
     """Have everything that a control plane needs, building what is missing.
 
     Args:

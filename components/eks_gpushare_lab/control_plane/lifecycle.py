@@ -15,7 +15,7 @@ from eks_gpushare_lab.host import processes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eks_gpushare_lab.binaries.progress import Progress
+    from eks_gpushare_lab.binaries.progress import BuildProgress
     from eks_gpushare_lab.control_plane.state import Lab
 
 ANSWER_SECONDS = 10
@@ -68,7 +68,7 @@ class Status:
 
 
 def up(
-    progress: Progress | None = None, report: Callable[[str], object] = lambda _: None
+    progress: BuildProgress | None = None, report: Callable[[str], object] = lambda _: None
 ) -> tuple[Lab, bool]:
     """Have a lab that is up.
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.control_plane.state import Lab
     from eks_gpushare_lab.controllers.scaling_by_use import ScalingByUse
-    from eks_gpushare_lab.install.release import Release
-    from eks_gpushare_lab.observing.observer import Workload
+    from eks_gpushare_lab.install.release import DeclaredRelease
+    from eks_gpushare_lab.observing.observer import PodOwner
     from eks_gpushare_lab.observing.watches import Watches
     from eks_gpushare_lab.simulated_node.config_file import Configuration
 
@@ -47,7 +47,9 @@ class ByUse:
         self.scaling: ScalingByUse | None = None
         """Prometheus and KEDA, once they run."""
 
-    def take(self, objects: Sequence[Object], releases: Sequence[Release] = ()) -> Sequence[Object]:
+    def take(
+        self, objects: Sequence[Object], releases: Sequence[DeclaredRelease] = ()
+    ) -> Sequence[Object]:
         """Objects as they are to be applied, with KEDA there if any of them is its own.
 
         Raises:
@@ -65,14 +67,14 @@ class ByUse:
             self.scaling.start(release)
         return self.scaling.adapt(objects)
 
-    def take_over(self, objects: Sequence[Object], releases: Sequence[Release]) -> None:
+    def take_over(self, objects: Sequence[Object], releases: Sequence[DeclaredRelease]) -> None:
         """Do the same for objects that somebody else has applied, Helm KEDA's definitions too."""
         for each in self.take(objects, releases):
             if is_scaled_object(each) and self._client.get(self._client.path_of(each)):
                 self._client.apply(each)
 
     @property
-    def targets(self) -> set[Workload]:
+    def targets(self) -> set[PodOwner]:
         """Workloads whose number of pods is KEDA's to say."""
         return self.scaling.targets if self.scaling else set()
 
@@ -92,7 +94,7 @@ class ByUse:
         self.scaling.check()
         return min(quiet, self.scaling.exporters.settled()) >= self.scaling.patience
 
-    def steps(self, workload: Workload) -> list[tuple[float, int]]:
+    def steps(self, workload: PodOwner) -> list[tuple[float, int]]:
         """Pods that KEDA gave a workload, each number with the seconds since the first."""
         return self.scaling.steps(workload) if self.scaling else []
 

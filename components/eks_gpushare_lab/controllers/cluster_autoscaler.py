@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare_lab.cloud.emulation import Cloud
     from eks_gpushare_lab.control_plane.state import Lab
-    from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.install.release import DeclaredRelease
 
 CHART = "cluster-autoscaler"
 """Name of its chart."""
@@ -82,7 +82,7 @@ _DEFAULTS: dict[str, Any] = {
 _CLUSTER_NAME = re.compile(r"\{\{-?\s*\.Values\.autoDiscovery\.clusterName\s*-?\}\}")
 
 
-def arguments_of(release: Release) -> list[str]:
+def arguments_of(release: DeclaredRelease) -> list[str]:
     """The arguments of the container, as the chart's template renders them of its values."""
     values = merge_values(_DEFAULTS, release.values)
     found = [f"--cloud-provider={values['cloudProvider']}", f"--namespace={release.namespace}"]
@@ -120,10 +120,10 @@ def cloud_config(url: str, region: str) -> str:
     )
 
 
-class ClusterAutoscaler:
+class ClusterAutoscalerProcess:
     """The controller for as long as the `with` block, or as this process."""
 
-    def __init__(self, lab: Lab, cloud: Cloud, release: Release) -> None:
+    def __init__(self, lab: Lab, cloud: Cloud, release: DeclaredRelease) -> None:
         """Describe it.
 
         Args:

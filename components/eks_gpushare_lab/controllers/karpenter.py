@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.cloud.emulation import Cloud
     from eks_gpushare_lab.control_plane.state import Lab
-    from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.install.release import DeclaredRelease
 
 CHART, CRD_CHART = "karpenter", "karpenter-crd"
 """Names of its charts."""
@@ -103,7 +103,7 @@ def define(client: Client) -> None:
             time.sleep(0.05)
 
 
-def environment_of(release: Release) -> dict[str, str]:
+def environment_of(release: DeclaredRelease) -> dict[str, str]:
     """The environment of the controller's container, as the chart renders it of its values."""
     values = merge_values(_DEFAULTS, release.values)
     settings = values["settings"]
@@ -123,10 +123,10 @@ def environment_of(release: Release) -> dict[str, str]:
     return found
 
 
-class Karpenter:
+class KarpenterProcess:
     """The controller for as long as the `with` block, or as this process."""
 
-    def __init__(self, lab: Lab, cloud: Cloud, release: Release) -> None:
+    def __init__(self, lab: Lab, cloud: Cloud, release: DeclaredRelease) -> None:
         """Describe it.
 
         Args:

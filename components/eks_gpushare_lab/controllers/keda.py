@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.control_plane.certificates import ServiceAuthority
     from eks_gpushare_lab.controllers.processes import Processes
-    from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.install.release import DeclaredRelease
 
 CHART = "keda"
 """The chart that installs it."""
@@ -46,7 +46,7 @@ def definitions(files: Sequence[Path]) -> Iterator[Object]:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class KedaSetting:
     """What its programs are started with."""
 
     programs: Mapping[str, Path]
@@ -63,7 +63,7 @@ class Setting:
     """The only namespace that it looks at; all where `""`."""
 
 
-def start(processes: Processes, setting: Setting, ports: Sequence[int]) -> None:
+def start(processes: Processes, setting: KedaSetting, ports: Sequence[int]) -> None:
     """Start both.
 
     Args:
@@ -157,7 +157,7 @@ def is_available(client: Client) -> bool:
     return any(each["type"] == "Available" and each["status"] == "True" for each in conditions)
 
 
-def wanted(objects: Iterable[Object], releases: Iterable[Release] = ()) -> bool:
+def wanted(objects: Iterable[Object], releases: Iterable[DeclaredRelease] = ()) -> bool:
     """Whether anything of a stack or of manifests is its own."""
     return any(map(is_its, objects)) or any(each.chart == CHART for each in releases)
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.cloud.emulation import Cloud
     from eks_gpushare_lab.cloud.settings import CloudSettings
     from eks_gpushare_lab.control_plane.state import Lab
-    from eks_gpushare_lab.controllers.cluster_autoscaler import ClusterAutoscaler
-    from eks_gpushare_lab.controllers.karpenter import Karpenter
+    from eks_gpushare_lab.controllers.cluster_autoscaler import ClusterAutoscalerProcess
+    from eks_gpushare_lab.controllers.karpenter import KarpenterProcess
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster, NodePool
-    from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.install.release import DeclaredRelease
 
 KARPENTER = "karpenter"
 """Name of the chart whose program is Karpenter's."""
@@ -44,9 +44,9 @@ class Running:
     """What is left to install: nodes of Auto Scaling groups come by themselves."""
     cloud: Cloud | None = None
     """What the controllers take for AWS; None if the stack has none."""
-    karpenter: Karpenter | None = None
+    karpenter: KarpenterProcess | None = None
     """Karpenter, if the stack has it."""
-    autoscaler: ClusterAutoscaler | None = None
+    autoscaler: ClusterAutoscalerProcess | None = None
     """Cluster Autoscaler, if the stack has it and managed node groups for it."""
 
     def await_pools(self, client: Client) -> None:
@@ -161,15 +161,15 @@ def running(
         cloud.await_ready()
         program = autoscaler = None
         if release is not None:
-            program = started.enter_context(karpenter.Karpenter(lab, cloud, release))
+            program = started.enter_context(karpenter.KarpenterProcess(lab, cloud, release))
         if scaling is not None:
-            made = cluster_autoscaler.ClusterAutoscaler(lab, cloud, scaling)
+            made = cluster_autoscaler.ClusterAutoscalerProcess(lab, cloud, scaling)
             autoscaler = started.enter_context(made)
         others = tuple(pool for pool in desired.pools if pool not in groups)
         yield Running(replace(desired, pools=others), cloud, program, autoscaler)
 
 
-def scaled_groups(desired: DesiredCluster) -> tuple[Release | None, tuple[NodePool, ...]]:
+def scaled_groups(desired: DesiredCluster) -> tuple[DeclaredRelease | None, tuple[NodePool, ...]]:
     """The release of Cluster Autoscaler and the managed node groups, which it looks at all.
 
     Without either there is nothing for it to do.
@@ -179,6 +179,6 @@ def scaled_groups(desired: DesiredCluster) -> tuple[Release | None, tuple[NodePo
     return (release, groups) if release is not None and groups else (None, ())
 
 
-def release_of(releases: Iterable[Release], chart: str) -> Release | None:
+def release_of(releases: Iterable[DeclaredRelease], chart: str) -> DeclaredRelease | None:
     """The release of a chart, or None."""
     return next((each for each in releases if each.chart == chart), None)

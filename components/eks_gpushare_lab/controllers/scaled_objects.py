@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare_lab.controllers.shorter_times import seconds_in
-from eks_gpushare_lab.observing.observer import Workload
+from eks_gpushare_lab.observing.observer import PodOwner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,11 +25,11 @@ def is_scaled_object(given: Mapping[str, Any]) -> bool:
     return given.get("kind") == "ScaledObject" and group == "keda.sh"
 
 
-def target_of(scaled: Object) -> Workload:
+def target_of(scaled: Object) -> PodOwner:
     """The workload that it scales."""
     target = (scaled.get("spec") or {}).get("scaleTargetRef") or {}
     namespace = scaled["metadata"].get("namespace") or "default"
-    return Workload(namespace, str(target.get("kind") or "Deployment"), str(target.get("name")))
+    return PodOwner(namespace, str(target.get("kind") or "Deployment"), str(target.get("name")))
 
 
 def queries_of(scaled: Object) -> Iterator[str]:

@@ -25,7 +25,7 @@ from eks_gpushare_lab.controllers.scaled_objects import (
 from eks_gpushare_lab.controllers.shorter_times import VARIABLE, compressed
 from eks_gpushare_lab.host.folders import make_private
 from eks_gpushare_lab.host.ports import reserved
-from eks_gpushare_lab.observing.observer import Workload, workload_of
+from eks_gpushare_lab.observing.observer import PodOwner, workload_of
 from eks_gpushare_lab.simulated_node.exporters import Exporters
 from eks_gpushare_lab.simulated_node.pods import is_alive
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.control_plane.state import Lab
-    from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.install.release import DeclaredRelease
     from eks_gpushare_lab.observing.watches import Watches
     from eks_gpushare_lab.simulated_node.config_file import Configuration
 
@@ -76,11 +76,11 @@ class ScalingByUse:
         self._watches = watches
         self._scaled: list[Object] = []
         self._of_version: list[Finding] = []
-        self._steps: dict[Workload, list[tuple[float, int]]] = {}
+        self._steps: dict[PodOwner, list[tuple[float, int]]] = {}
         self._servers: list[web.Web] = []
         self._processes: Processes | None = None
 
-    def start(self, release: Release | None = None) -> None:
+    def start(self, release: DeclaredRelease | None = None) -> None:
         """Build what is missing, start everything, and return when KEDA answers.
 
         Args:
@@ -96,7 +96,7 @@ class ScalingByUse:
             built = build.programs(tools)
             self._run(built, release)
 
-    def _run(self, built: build.Programs, release: Release | None) -> None:
+    def _run(self, built: build.Programs, release: DeclaredRelease | None) -> None:
         from eks_gpushare_lab.control_plane import certificates  # which takes a while to import
 
         for each in keda.definitions(built.files[versions.keda_crds().name]):
@@ -116,7 +116,7 @@ class ScalingByUse:
             self._servers.append(proxy)
             program = built.paths[prometheus.NAME]
             prometheus.start(processes, program, asked, metrics.address, self._faster)
-            setting = keda.Setting(built.paths, self._lab.kubeconfig, proxy.address, authority)
+            setting = keda.KedaSetting(built.paths, self._lab.kubeconfig, proxy.address, authority)
             if release is not None:
                 watched = str(release.values.get("watchNamespace") or "")
                 setting = replace(setting, namespace=release.namespace, watched=watched)
@@ -153,18 +153,18 @@ class ScalingByUse:
         metadata, replicas = given["metadata"], (given.get("spec") or {}).get("replicas")
         if kind == "DELETED" or replicas is None:
             return
-        workload = Workload(metadata["namespace"], given.get("kind", _TARGET), metadata["name"])
+        workload = PodOwner(metadata["namespace"], given.get("kind", _TARGET), metadata["name"])
         steps = self._steps.setdefault(workload, [])
         if not steps or steps[-1][1] != replicas:
             steps.append((time.monotonic(), int(replicas)))
 
-    def steps(self, workload: Workload) -> list[tuple[float, int]]:
+    def steps(self, workload: PodOwner) -> list[tuple[float, int]]:
         """Pods that a workload was given, each number with the seconds since the first."""
         steps = self._steps.get(workload, []) if workload in self.targets else []
         return [(at - steps[0][0], replicas) for at, replicas in steps]
 
     @property
-    def targets(self) -> set[Workload]:
+    def targets(self) -> set[PodOwner]:
         """Workloads whose number of pods is KEDA's to say."""
         return set(map(target_of, self._scaled))
 
@@ -191,7 +191,7 @@ class ScalingByUse:
 
     def _unmeasured(self) -> Iterator[Finding]:
         targets = {target_of(each) for each in self._scaled if is_by_gpu(each)}
-        told: set[tuple[Workload, str]] = set()
+        told: set[tuple[PodOwner, str]] = set()
         for pod in filter(is_alive, self._watches.pods.all()):
             workload = workload_of(pod)
             why = self.exporters.blind(pod) if workload in targets else ""
@@ -228,7 +228,7 @@ class ScalingByUse:
         self._processes, self._servers = None, []
 
 
-def _other_version(release: Release, ours: str) -> Iterator[Finding]:
+def _other_version(release: DeclaredRelease, ours: str) -> Iterator[Finding]:
     """What is to be said where a stack installs another minor version than the lab has."""
     theirs, ours = (each.removeprefix("v") for each in (release.version, ours))
     if theirs and theirs.split(".")[:2] != ours.split(".")[:2]:

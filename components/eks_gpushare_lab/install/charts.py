@@ -18,7 +18,7 @@ from eks_gpushare_lab.install.release import facts_of, known_versions
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.install.release import DeclaredRelease
 
 _PLUGIN, _OPERATOR, _EFA = "nvidia-device-plugin", "gpu-operator", "aws-efa-k8s-device-plugin"
 _MAKERS = {
@@ -32,7 +32,7 @@ modules are the definitions."""
 _KEYS = {_PLUGIN: "devicePlugin", _OPERATOR: "gpuOperator", _EFA: "efaDevicePlugin"}
 
 
-def render(release: Release) -> list[Object]:
+def render(release: DeclaredRelease) -> list[Object]:
     """The objects that matter here of those that a release would install.
 
     Raises:
@@ -45,7 +45,7 @@ def render(release: Release) -> list[Object]:
     return list(_MAKERS[release.chart](release))
 
 
-def operands(release: Release) -> list[Object]:
+def operands(release: DeclaredRelease) -> list[Object]:
     """What of those objects the release's programs would make, and not Helm.
 
     There are no programs: where Helm itself installs the chart, these are still to be applied.
@@ -58,7 +58,7 @@ def operands(release: Release) -> list[Object]:
     return list(gpu_operator_chart.operands(release))
 
 
-def unknown(release: Release) -> Finding:
+def unknown(release: DeclaredRelease) -> Finding:
     """Why nothing of a release is there whose chart the lab does not know.
 
     An error where the chart is one of those that the lab is there for: then nothing about the nodes

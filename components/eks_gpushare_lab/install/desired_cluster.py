@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.values import COMPUTED_TEXT, plain
 from eks_gpushare_lab.install import node_monitoring
-from eks_gpushare_lab.install.release import Release, chart_at
+from eks_gpushare_lab.install.release import DeclaredRelease, chart_at
 from eks_gpushare_lab.install.unknown_values import known_of, unknown_in
 from eks_gpushare_lab.observing.declared_pools import DeclaredPool, declared_pools
 from eks_gpushare_lab.simulated_node import efa
@@ -109,7 +109,7 @@ class DesiredCluster:
 
     objects: tuple[Object, ...]
     """Objects in the order of registration."""
-    releases: tuple[Release, ...]
+    releases: tuple[DeclaredRelease, ...]
     """Helm releases."""
     pools: tuple[NodePool, ...]
     """Nodes."""
@@ -128,7 +128,7 @@ def desired_cluster(recording: Recording, program: Path | None = None) -> Desire
             runs.
     """
     objects: list[Object] = []
-    releases: list[Release] = []
+    releases: list[DeclaredRelease] = []
     unknown: list[str] = []
     for resource in recording.resources:
         if not resource.existing and resource.type.startswith(_READ):
@@ -159,13 +159,13 @@ def _object(resource: Resource) -> Object:
     return {**given, "metadata": metadata}
 
 
-def _release(resource: Resource, program: Path) -> Release:
+def _release(resource: Resource, program: Path) -> DeclaredRelease:
     given = known_of(resource)
     address = str(given.get("chart", ""))
     chart, version = _packed(address) or (address.rstrip("/").rpartition("/")[2], "")
     on_disk = chart_at(program / Path(address).expanduser()) if address else None
     chart, version = on_disk or (chart, version or str(given.get("version") or ""))
-    return Release(
+    return DeclaredRelease(
         name=str(given.get("name") or resource.name),
         namespace=str(given.get("namespace") or "default"),
         chart=chart,

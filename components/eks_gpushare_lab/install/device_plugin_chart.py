@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.install.release import DeclaredRelease
 
 _PLUGIN, _DISCOVERY = "nvidia-device-plugin", "gpu-feature-discovery"
 _DAEMON, _WORKER = "mps-control-daemon", "nfd-worker"
 
 
-def render(release: Release) -> Iterator[Object]:
+def render(release: DeclaredRelease) -> Iterator[Object]:
     """The objects that matter here.
 
     Raises:
@@ -58,7 +58,7 @@ def render(release: Release) -> Iterator[Object]:
 class _Made:
     """Makes the objects of one release."""
 
-    def __init__(self, release: Release, values: Mapping[str, Any]) -> None:
+    def __init__(self, release: DeclaredRelease, values: Mapping[str, Any]) -> None:
         self._release, self._values = release, values
         self._daemon_sets = facts_of(release)["daemonSets"]
         self._name, self.namespace = _full_name(release, values), _namespace(release, values)
@@ -100,7 +100,7 @@ class _Made:
         return found
 
 
-def worker(release: Release) -> Object:
+def worker(release: DeclaredRelease) -> Object:
     """Node feature discovery's worker, which the GPU Operator's chart has too."""
     known = facts_of(release)["daemonSets"][_WORKER]
     main = container(_WORKER, "registry.k8s.io/nfd/node-feature-discovery", {})
@@ -109,7 +109,7 @@ def worker(release: Release) -> Object:
     return daemon_set(name, release.namespace, _WORKER, release.name, pods)
 
 
-def _validate(release: Release, values: Mapping[str, Any]) -> None:
+def _validate(release: DeclaredRelease, values: Mapping[str, Any]) -> None:
     """What the chart's own validation refuses."""
     config = values["config"]
     if _namespace(release, values) == "default" and not values.get("allowDefaultNamespace"):
@@ -122,11 +122,11 @@ def _validate(release: Release, values: Mapping[str, Any]) -> None:
         raise ChartError("Provide a default: set 'config.default', or name a key 'default'.")
 
 
-def _namespace(release: Release, values: Mapping[str, Any]) -> str:
+def _namespace(release: DeclaredRelease, values: Mapping[str, Any]) -> str:
     return str(values["namespaceOverride"] or release.namespace)
 
 
-def _full_name(release: Release, values: Mapping[str, Any]) -> str:
+def _full_name(release: DeclaredRelease, values: Mapping[str, Any]) -> str:
     if values["fullnameOverride"]:
         return str(values["fullnameOverride"])[:NAME_LENGTH].rstrip("-")
     name = str(values["nameOverride"] or release.chart)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.install.release import DeclaredRelease
 
 _PROGRAM = "aws-efa-k8s-device-plugin"
 _NOT_AUTO = {"key": "eks.amazonaws.com/compute-type", "operator": "NotIn", "values": ["auto"]}
 _CRITICAL = {"key": "CriticalAddonsOnly", "operator": "Exists"}
 
 
-def render(release: Release) -> Iterator[Object]:
+def render(release: DeclaredRelease) -> Iterator[Object]:
     """The objects that matter here."""
     values = values_of(release)
     where = {
@@ -47,7 +47,7 @@ def _affinity(labels: Mapping[str, Any]) -> Object:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": chosen}}
 
 
-def _full_name(release: Release, values: Mapping[str, Any]) -> str:
+def _full_name(release: DeclaredRelease, values: Mapping[str, Any]) -> str:
     if values["fullnameOverride"]:
         return str(values["fullnameOverride"])[:NAME_LENGTH].rstrip("-")
     name = str(values["nameOverride"] or release.chart)

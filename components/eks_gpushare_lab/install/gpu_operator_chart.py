@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.install.release import DeclaredRelease
 
 _PLUGIN, _DISCOVERY = "nvidia-device-plugin", "gpu-feature-discovery"
 _MANAGER, _OPERATOR, _VALIDATOR = "nvidia-mig-manager", "gpu-operator", "validator"
@@ -39,7 +39,7 @@ _OF_ALL = ("tolerations", "priorityClassName")
 _MIG_FOLDER = "/mig-parted-config"
 
 
-def render(release: Release) -> Iterator[Object]:
+def render(release: DeclaredRelease) -> Iterator[Object]:
     """The objects that matter here.
 
     Raises:
@@ -56,7 +56,7 @@ def render(release: Release) -> Iterator[Object]:
         yield worker(release)
 
 
-def operands(release: Release) -> Iterator[Object]:
+def operands(release: DeclaredRelease) -> Iterator[Object]:
     """The DaemonSets that the operator makes."""
     values = values_of(release)
     for name, operand in facts_of(release)["operands"].items():
@@ -64,7 +64,7 @@ def operands(release: Release) -> Iterator[Object]:
             yield _operand(release, values, name, operand)
 
 
-def _operator(release: Release, values: Mapping[str, Any]) -> Object:
+def _operator(release: DeclaredRelease, values: Mapping[str, Any]) -> Object:
     labels = {"app": _OPERATOR, "app.kubernetes.io/component": _OPERATOR}
     manager = values["migManager"]
     policy = {
@@ -98,7 +98,7 @@ def _operator(release: Release, values: Mapping[str, Any]) -> Object:
 
 
 def _operand(
-    release: Release, values: Mapping[str, Any], name: str, operand: Mapping[str, Any]
+    release: DeclaredRelease, values: Mapping[str, Any], name: str, operand: Mapping[str, Any]
 ) -> Object:
     program = operand["program"]
     given = values[(operand["enabledBy"] or _VALIDATOR).partition(".")[0]]

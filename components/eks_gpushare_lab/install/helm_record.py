@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.install.release import DeclaredRelease
 
 _TYPE = "helm.sh/release.v1"
 
 
-def record_of(release: Release, revision: int = 1) -> Object:
+def record_of(release: DeclaredRelease, revision: int = 1) -> Object:
     """The Secret that Helm would write for a release that is deployed.
 
     Args:

@@ -11,7 +11,7 @@ from eks_gpushare_lab.client import ApiError, UnknownKindError
 from eks_gpushare_lab.install import inventory
 from eks_gpushare_lab.install.charts import operands, render, unknown
 from eks_gpushare_lab.install.helm_record import record_of, values_in
-from eks_gpushare_lab.install.inventory import Inventory
+from eks_gpushare_lab.install.inventory import InstalledStack
 from eks_gpushare_lab.install.nodes import POOL, LabNode, UnknownTypeError, nodes_of
 from eks_gpushare_lab.install.release import ChartError, UnknownChartError
 from eks_gpushare_lab.simulated_node.boot import CONSOLE
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster
     from eks_gpushare_lab.install.manifests import Manifest
-    from eks_gpushare_lab.install.release import Release
+    from eks_gpushare_lab.install.release import DeclaredRelease
 
 _CONFLICT = 409
 _FOUND_PREFIXES = (
@@ -75,20 +75,20 @@ class Installer:
             for release in desired.releases:
                 self._release(release, _installed)
             self._remove(before.paths)
-            inventory.keep(self._client, Inventory(self._applied))
+            inventory.keep(self._client, InstalledStack(self._applied))
         else:
             self._remove(before.paths)
             inventory.await_gone(self._client, before.paths, kept=self._applied)
             self._applied += filter(None, map(self._path, desired.objects))
             # First, so that what a run leaves that is killed meanwhile is found again.
             releases = [(release.namespace, release.name) for release in desired.releases]
-            inventory.keep(self._client, Inventory(self._applied, releases))
+            inventory.keep(self._client, InstalledStack(self._applied, releases))
             if up():
                 for release in desired.releases:
                     self._release(self._as_installed(release), operands)
-                inventory.keep(self._client, Inventory(self._applied, releases))
+                inventory.keep(self._client, InstalledStack(self._applied, releases))
 
-    def _as_installed(self, release: Release) -> Release:
+    def _as_installed(self, release: DeclaredRelease) -> DeclaredRelease:
         """A release with the values that Helm was given: names in them are made up in each run."""
         found = values_in(inventory.records(self._client, release.namespace, release.name))
         return release if found is None else replace(release, values=found)
@@ -157,7 +157,9 @@ class Installer:
         }
         self._client.patch(path, change)
 
-    def _release(self, release: Release, made_of: Callable[[Release], list[Object]]) -> None:
+    def _release(
+        self, release: DeclaredRelease, made_of: Callable[[DeclaredRelease], list[Object]]
+    ) -> None:
         """Apply what is made of a release: all of it, or what its programs would make."""
         at = ("releases", release.name)
         try:
@@ -192,7 +194,7 @@ class Installer:
         self.findings.append(code.finding(at, message, fix))
 
 
-def _installed(release: Release) -> list[Object]:
+def _installed(release: DeclaredRelease) -> list[Object]:
     """What Helm would leave of a release, its own record among it."""
     return [record_of(release), *render(release)]
 

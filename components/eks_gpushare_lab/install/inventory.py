@@ -26,7 +26,7 @@ _IN = "meta.helm.sh/release-namespace"
 
 
 @dataclass(frozen=True, slots=True)
-class Inventory:
+class InstalledStack:
     """What a stack has on a lab."""
 
     paths: Sequence[str] = ()
@@ -35,17 +35,17 @@ class Inventory:
     """Namespace and name of each release that Helm itself has installed."""
 
 
-def read(client: Client) -> Inventory:
+def read(client: Client) -> InstalledStack:
     """What the stack of an earlier run has; nothing if there was none."""
     there = client.get(PATH)
     if there is None:
-        return Inventory()
+        return InstalledStack()
     data = there["data"]
     releases = json.loads(data.get("releases", "[]"))
-    return Inventory(json.loads(data["paths"]), [(space, name) for space, name in releases])
+    return InstalledStack(json.loads(data["paths"]), [(space, name) for space, name in releases])
 
 
-def keep(client: Client, inventory: Inventory) -> None:
+def keep(client: Client, inventory: InstalledStack) -> None:
     """Write down what a stack has."""
     namespace, _, name = PATH.removeprefix(_NAMESPACES).split("/")
     kept: Object = {

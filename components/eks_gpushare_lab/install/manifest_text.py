@@ -35,7 +35,7 @@ _MANY_DIGITS = "Exceeds the limit"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ManifestPart:
     """One document, or why it cannot be read."""
 
     number: int
@@ -54,7 +54,7 @@ class _ConstantError(Exception):
     """A number that JSON does not have, in a text that is JSON otherwise."""
 
 
-def parts_of(text: str) -> list[Part]:
+def parts_of(text: str) -> list[ManifestPart]:
     """The documents of a text; those without content are left out."""
     if text.lstrip().startswith(("{", "[")):
         try:
@@ -62,32 +62,32 @@ def parts_of(text: str) -> list[Part]:
         except ValueError:
             pass  # YAML in its flow style, or broken: then YAML's parser says where
         except RecursionError:
-            return [Part(1, wrong=_too_deep())]
+            return [ManifestPart(1, wrong=_too_deep())]
         except _ConstantError as error:
-            return [Part(1, wrong=str(error))]
+            return [ManifestPart(1, wrong=str(error))]
     found = []
     for number, (line, chunk) in enumerate(_chunks(text), 1):
         try:
             values = _values(chunk, line)
             found += [_part(number, value) for value in values if value is not None]
         except _DocumentError as error:
-            found.append(Part(number, wrong=str(error)))
+            found.append(ManifestPart(number, wrong=str(error)))
     return found
 
 
-def _part(number: int, value: Any) -> Part:
+def _part(number: int, value: Any) -> ManifestPart:
     wrong = _no_json(value)
-    return Part(number, wrong=wrong) if wrong else Part(number, value)
+    return ManifestPart(number, wrong=wrong) if wrong else ManifestPart(number, value)
 
 
-def _json_parts(text: str) -> list[Part]:
+def _json_parts(text: str) -> list[ManifestPart]:
     """Values one after the other, as kubectl takes them.
 
     Raises:
         ValueError: If it is no JSON.
     """
     decoder = json.JSONDecoder(object_pairs_hook=_json_object, parse_constant=_no_constant)
-    found: list[Part] = []
+    found: list[ManifestPart] = []
     start = _CONTENT.search(text)
     while start:
         value, end = decoder.raw_decode(text, start.start())

@@ -23,7 +23,7 @@ _SCHEDULING = ("nodeSelector", "affinity", "tolerations", "priorityClassName")
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class DeclaredRelease:
     """A Helm release as a stack declares it."""
 
     name: str
@@ -62,7 +62,7 @@ def known_versions(chart: str) -> tuple[str, ...]:
     return tuple(_charts().get(chart, ()))
 
 
-def facts_of(release: Release) -> dict[str, Any]:
+def facts_of(release: DeclaredRelease) -> dict[str, Any]:
     """What the lab knows of the chart of a release, in exactly the version that it installs.
 
     Raises:
@@ -84,7 +84,7 @@ def _charts() -> dict[str, Any]:
     return found
 
 
-def values_of(release: Release) -> dict[str, Any]:
+def values_of(release: DeclaredRelease) -> dict[str, Any]:
     """The values of a release with the chart's defaults below.
 
     What a null has removed is empty, which is the same to a template.
@@ -94,7 +94,7 @@ def values_of(release: Release) -> dict[str, Any]:
     return _with_empty(defaults, merged)
 
 
-def scheduling(daemon_set: Mapping[str, Any], release: Release) -> dict[str, Any]:
+def scheduling(daemon_set: Mapping[str, Any], release: DeclaredRelease) -> dict[str, Any]:
     """Where the pods of a chart's DaemonSet go: as rendered, with the release's values in it."""
     defaults, values = facts_of(release)["defaults"], values_of(release)
     found = {field: daemon_set.get(field) for field in _SCHEDULING}

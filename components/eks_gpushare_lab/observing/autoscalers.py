@@ -53,7 +53,7 @@ _STEPS = ("Launched", "Registered", "Initialized")
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class AutoscalerEvent:
     """One event of an autoscaler."""
 
     who: str
@@ -133,7 +133,7 @@ class Autoscalers:
         """NodeOverlays."""
         return self._all("overlays")
 
-    def words(self) -> list[Word]:
+    def words(self) -> list[AutoscalerEvent]:
         """Everything that autoscalers have said, the latest last."""
         found = [
             _word(each, name.removeprefix("events "))
@@ -143,7 +143,7 @@ class Autoscalers:
         ]
         return sorted(found, key=lambda each: each.order)
 
-    def last_words(self) -> dict[tuple[str, str], Word]:
+    def last_words(self) -> dict[tuple[str, str], AutoscalerEvent]:
         """The last event about each pod, by its namespace and name."""
         return {(each.namespace, each.name): each for each in self.words() if each.kind == "Pod"}
 
@@ -284,9 +284,9 @@ def of_node_pool(given: Object, pool: str) -> bool:
     return bool((given["metadata"].get("labels") or {}).get(NODE_POOL) == pool)
 
 
-def _word(event: Object, who: str) -> Word:
+def _word(event: Object, who: str) -> AutoscalerEvent:
     about = event["involvedObject"]
-    return Word(
+    return AutoscalerEvent(
         who,
         event.get("reason", ""),
         event.get("message", "").strip(),

@@ -27,7 +27,7 @@ CRON_JOB = "lab.eks-gpushare/cron-job"
 """Annotation of pods that the lab has started to try a CronJob: its name."""
 
 
-class Workload(NamedTuple):
+class PodOwner(NamedTuple):
     """What makes pods, or a pod that nothing made."""
 
     namespace: str
@@ -41,20 +41,20 @@ class Workload(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
 
-def workload_of(pod: Object) -> Workload:
+def workload_of(pod: Object) -> PodOwner:
     """What made a pod."""
     metadata = pod["metadata"]
     namespace = metadata["namespace"]
     owner = next((o for o in metadata.get("ownerReferences") or () if o.get("controller")), None)
     if owner is None:
-        return Workload(namespace, "Pod", metadata["name"])
+        return PodOwner(namespace, "Pod", metadata["name"])
     template = (metadata.get("labels") or {}).get("pod-template-hash")
     if owner["kind"] == "ReplicaSet" and template:
-        return Workload(namespace, "Deployment", owner["name"].removesuffix(f"-{template}"))
+        return PodOwner(namespace, "Deployment", owner["name"].removesuffix(f"-{template}"))
     tried = (metadata.get("annotations") or {}).get(CRON_JOB)
     if owner["kind"] == "Job" and tried:
-        return Workload(namespace, "CronJob", tried)
-    return Workload(namespace, owner["kind"], owner["name"])
+        return PodOwner(namespace, "CronJob", tried)
+    return PodOwner(namespace, owner["kind"], owner["name"])
 
 
 def state_of(pod: Object) -> str:
@@ -87,12 +87,12 @@ class Observer:
         """
         self._watches = watches
         self._holds = holds
-        self._states: dict[str, tuple[Workload, str]] = {}
+        self._states: dict[str, tuple[PodOwner, str]] = {}
         self._seen: dict[str, object] = {}
         self._lock = threading.Lock()
-        self.counts: dict[Workload, Counter[str]] = {}
+        self.counts: dict[PodOwner, Counter[str]] = {}
         """Pods of each workload by state."""
-        self.peaks: Counter[Workload] = Counter()
+        self.peaks: Counter[PodOwner] = Counter()
         """The most pods of each workload that ran at once."""
         self.changed = time.monotonic()
         """When something last changed that matters, by `time.monotonic`."""
@@ -100,23 +100,23 @@ class Observer:
         watches.nodes.listen(self._on_node)
         watches.daemon_sets.listen(self._on_daemon_set)
 
-    def running(self, workload: Workload) -> int:
+    def running(self, workload: PodOwner) -> int:
         """Pods of a workload that run now."""
         with self._lock:
             return self.counts.get(workload, Counter())[RUNNING]
 
-    def waiting(self, workload: Workload) -> int:
+    def waiting(self, workload: PodOwner) -> int:
         """Pods of a workload that are there and do not run, nor have ended."""
         with self._lock:
             counts = self.counts.get(workload, Counter())
             return counts[PENDING] + counts[STARTING]
 
-    def ended(self, workload: Workload) -> int:
+    def ended(self, workload: PodOwner) -> int:
         """Pods of a workload that have come to their end and succeeded."""
         with self._lock:
             return self.counts.get(workload, Counter())[SUCCEEDED]
 
-    def has_seen(self, workload: Workload) -> bool:
+    def has_seen(self, workload: PodOwner) -> bool:
         """Whether a workload has, or has had, a pod."""
         with self._lock:
             return workload in self.counts
@@ -196,7 +196,7 @@ class Observer:
         state = state_of(pod)
         return STARTING if state == RUNNING and self._holds(pod) else state
 
-    def _count(self, uid: str, workload: Workload, state: str) -> None:
+    def _count(self, uid: str, workload: PodOwner, state: str) -> None:
         before = self._states.pop(uid, None)
         if before is not None:
             self.counts[before[0]][before[1]] -= 1

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.observing import observer
-from eks_gpushare_lab.observing.observer import Workload
+from eks_gpushare_lab.observing.observer import PodOwner
 
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
@@ -46,10 +46,10 @@ _SHORT = {
 """kubectl's short names of kinds."""
 
 
-def wanted_by(given: Object) -> tuple[Workload, int | None] | None:
+def wanted_by(given: Object) -> tuple[PodOwner, int | None] | None:
     """A workload with the pods that it wants, None where that is not known; None for others."""
     metadata, kind = given["metadata"], given["kind"]
-    workload = Workload(metadata.get("namespace") or "default", kind, metadata.get("name", ""))
+    workload = PodOwner(metadata.get("namespace") or "default", kind, metadata.get("name", ""))
     spec = given.get("spec") or {}
     if kind in SCALABLE:
         # A Deployment that is paused makes no pods, however many it wants.
@@ -79,7 +79,7 @@ def at_once(job: Object, succeeded: int) -> int:
     return max(0, min(parallel, int(completions) - succeeded))
 
 
-def is_called(workload: Workload, name: str) -> bool:
+def is_called(workload: PodOwner, name: str) -> bool:
     """Whether a name, with or without namespace and kind, is that of a workload."""
     if name in {workload.name, str(workload)}:
         return True
@@ -89,7 +89,7 @@ def is_called(workload: Workload, name: str) -> bool:
     return kind in {own, f"{own}s"} and rest in {workload.name, str(workload)}
 
 
-def is_about(involved: Object, workload: Workload, trial: str | None) -> bool:
+def is_about(involved: Object, workload: PodOwner, trial: str | None) -> bool:
     """Whether an event's object is a workload, or what it makes its pods by."""
     if involved.get("namespace") != workload.namespace:
         return False

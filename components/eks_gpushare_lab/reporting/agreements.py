@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.observing.declared_pools import DeclaredPool
     from eks_gpushare_lab.observing.node_history import NodeRecord
-    from eks_gpushare_lab.observing.observer import Workload
+    from eks_gpushare_lab.observing.observer import PodOwner
     from eks_gpushare_lab.session import Session
 
 _NAMES_SHOWN = 3
@@ -45,7 +45,7 @@ _FOLLOW_THE_PLAN = (
 )
 
 
-def agreement_findings(session: Session, met: Collection[Workload] = ()) -> Iterator[Finding]:
+def agreement_findings(session: Session, met: Collection[PodOwner] = ()) -> Iterator[Finding]:
     """What is broken in each pool that an autoscaler scales.
 
     Args:
@@ -165,7 +165,7 @@ def _half_empty(session: Session, pool: DeclaredPool) -> Iterator[Finding]:
     yield rules.HALF_EMPTY.finding(_at(pool, "sharing"), message, _fix(pool))
 
 
-def _waits(session: Session, pool: DeclaredPool, met: Collection[Workload]) -> Iterator[Finding]:
+def _waits(session: Session, pool: DeclaredPool, met: Collection[PodOwner]) -> Iterator[Finding]:
     """Why pods wait for a pool: a limit, no node at all, or room that is not there."""
     pods = waiting_for(pool, session.watches.pods.all())
     waiting = [pod for pod in pods if workload_of(pod) not in met]

@@ -20,14 +20,14 @@ from eks_gpushare_lab.observing.workloads import (
     SCALABLE,
     SCALED_OBJECTS,
 )
-from eks_gpushare_lab.reporting.idle_progress import Progress, pods_left, words_of
+from eks_gpushare_lab.reporting.idle_progress import IdleProgress, pods_left, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.observing.declared_pools import DeclaredPool
-    from eks_gpushare_lab.observing.observer import Workload
+    from eks_gpushare_lab.observing.observer import PodOwner
     from eks_gpushare_lab.session import Session
 
 LONGEST_SECONDS = 900.0
@@ -40,7 +40,7 @@ _TICK = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
+class IdleHistory:
     """How the pools that an autoscaler scales became idle."""
 
     after: float | None
@@ -58,7 +58,7 @@ def until_idle(
     longest: float = LONGEST_SECONDS,
     show: Callable[[], object] = lambda: None,
     tell: Callable[[str], object] = lambda _: None,
-) -> tuple[Idle, list[Finding]]:
+) -> tuple[IdleHistory, list[Finding]]:
     """Scale what runs on the pools to nothing, and wait until each has its fewest nodes.
 
     That is what was applied, and workloads of the stack; what keeps room free stays.
@@ -73,7 +73,7 @@ def until_idle(
         LabError: If the environment says nothing sensible of how much faster times pass.
     """
     shortened = shorten(session.client, faster())
-    progress = Progress(session, tell)
+    progress = IdleProgress(session, tell)
     begun = time.monotonic()
     _drain(session)
     came = session.scaling.is_idle()
@@ -84,7 +84,7 @@ def until_idle(
         time.sleep(_TICK)
         came = session.scaling.is_idle()
     after = round(time.monotonic() - begun, 1) if came else None
-    idle = Idle(after, session.scaling.nodes_now())
+    idle = IdleHistory(after, session.scaling.nodes_now())
     found = list(said_of(shortened))
     return idle, found if came else [*found, *_left(session, longest)]
 
@@ -104,7 +104,7 @@ def _drain(session: Session) -> None:
     session.touch()
 
 
-def _of_stack(session: Session) -> list[Workload]:
+def _of_stack(session: Session) -> list[PodOwner]:
     """Workloads of the stack that KEDA scales, or whose pods are of a pool that is to be idle."""
     pods = session.watches.pods.all()
     mine = (each for pool in session.scaling.scaled for each in session.scaling.pods_of(pool, pods))
@@ -116,7 +116,7 @@ def _of_stack(session: Session) -> list[Workload]:
     )
 
 
-def _stop(session: Session, workload: Workload) -> None:
+def _stop(session: Session, workload: PodOwner) -> None:
     """Scale a workload to nothing, and have it stay there."""
     _pause(session, workload)
     path = SCALABLE[workload.kind].format(workload.namespace, workload.name)
@@ -127,7 +127,7 @@ def _stop(session: Session, workload: Workload) -> None:
             raise
 
 
-def _pause(session: Session, workload: Workload) -> None:
+def _pause(session: Session, workload: PodOwner) -> None:
     """Have KEDA keep a workload at nothing, if it scales it."""
     scaled = session.client.get(SCALED_OBJECTS.format(workload.namespace)) or {}
     for each in scaled.get("items") or ():

@@ -25,7 +25,7 @@ _AGAIN_SECONDS = 15.0
 _STALE_SECONDS = 5.0
 
 
-class Progress:
+class IdleProgress:
     """Says what is waited for when that changes, and now and then when it does not."""
 
     def __init__(self, session: Session, tell: Callable[[str], object]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.observing.observer import Workload, used_by_node
+from eks_gpushare_lab.observing.observer import PodOwner, used_by_node
 from eks_gpushare_lab.observing.workloads import JOBS
 from eks_gpushare_lab.reporting.agreements import agreement_findings, expected_nodes
 from eks_gpushare_lab.reporting.comparing import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare_lab.reporting.daemonset_coverage import Coverage
-    from eks_gpushare_lab.reporting.idle import Idle
+    from eks_gpushare_lab.reporting.idle import IdleHistory
     from eks_gpushare_lab.reporting.scaling import PoolReport
     from eks_gpushare_lab.reporting.wholeness import Short
     from eks_gpushare_lab.session import Session
@@ -86,7 +86,7 @@ class NodeShares:
 class Counts:
     """The pods of one workload."""
 
-    workload: Workload
+    workload: PodOwner
     """Whose."""
     desired: int | None
     """How many it wants; None for a Job."""
@@ -116,7 +116,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScalingStep:
     """What was there when nothing moved after workloads had been scaled."""
 
     scaled: Mapping[str, int]
@@ -136,7 +136,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RunReport:
     """What one run found."""
 
     nodes: Sequence[NodeShares] = ()
@@ -155,9 +155,9 @@ class Report:
     """What the Pulumi engine did, if it installed the stack."""
     pools: Mapping[str, PoolReport] = field(default_factory=dict)
     """GPU pools by name: every node that came and went, and what it costs."""
-    steps: Sequence[Step] = ()
+    steps: Sequence[ScalingStep] = ()
     """What was there after each step of scaling."""
-    idle: Idle | None = None
+    idle: IdleHistory | None = None
     """How the pools became idle, if that was waited for."""
 
     @property
@@ -218,7 +218,7 @@ def report_of(
     expected: Mapping[str, int],
     before: Sequence[Finding],
     nodes: Mapping[str, int] | None = None,
-) -> Report:
+) -> RunReport:
     """Look at a lab that has come to rest.
 
     Args:
@@ -256,7 +256,7 @@ def report_of(
     ]
     if any(each.code == rules.UNKNOWN_CHART.id and each.severity == "error" for each in found):
         found = [each for each in found if each.code not in _FOLLOW_NO_CHART]
-    return Report(
+    return RunReport(
         shares_of(session),
         workloads,
         coverages,
@@ -270,11 +270,11 @@ def report_of(
 def _of_daemon_sets(session: Session, coverages: Sequence[Coverage]) -> Iterator[Finding]:
     for each in coverages:
         namespace, _, name = each.name.partition("/")
-        workload = Workload(namespace, "DaemonSet", name)
+        workload = PodOwner(namespace, "DaemonSet", name)
         yield from uncreated_findings(session, workload, ("daemonsets", each.name))
 
 
-def _of_workloads(session: Session, met: Sequence[Workload]) -> Iterator[Finding]:
+def _of_workloads(session: Session, met: Sequence[PodOwner]) -> Iterator[Finding]:
     """What keeps pods from running; no error where so many were expected to run as do."""
     for workload in session.workloads():
         wanted = workload in met
@@ -285,14 +285,14 @@ def _of_workloads(session: Session, met: Sequence[Workload]) -> Iterator[Finding
             yield replace(each, severity="warning") if known else each
 
 
-def _found(session: Session, name: str) -> Workload | None:
+def _found(session: Session, name: str) -> PodOwner | None:
     try:
         return session.find(name)
     except NoWorkloadError:
         return None
 
 
-def _running(session: Session, workload: Workload) -> int:
+def _running(session: Session, workload: PodOwner) -> int:
     """Pods that run, and those that have ended well where that is what they are for."""
     ended = session.observer.ended(workload) if workload.kind in _ENDING else 0
     return session.observer.running(workload) + ended

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from eks_gpushare_lab.reporting.report import Report
+    from eks_gpushare_lab.reporting.report import RunReport
     from eks_gpushare_lab.reporting.scaling import NodeReport, PoolReport
 
 _CALLED = {"karpenter": "Karpenter", "clusterAutoscaler": "Cluster Autoscaler"}
@@ -24,7 +24,7 @@ _SHOWN = 20
 """Nodes of a pool that are listed; of more the first ones are."""
 
 
-def print_scaling(console: Console, report: Report) -> None:
+def print_scaling(console: Console, report: RunReport) -> None:
     """The nodes of pools that an autoscaler scales, what they cost, and why there are no more."""
     scaled = {name: pool for name, pool in report.pools.items() if pool.scaled_by}
     if any(pool.nodes for pool in scaled.values()):

@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from eks_gpushare_lab.reporting.report import Report, counts_of, shares_of
+from eks_gpushare_lab.reporting.report import RunReport, counts_of, shares_of
 from eks_gpushare_lab.reporting.scaling_table import print_scaling
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def live(console: Console, session: Session) -> tuple[Live, Callable[[], None]]:
     return shown, show
 
 
-def print_report(console: Console, report: Report) -> None:
+def print_report(console: Console, report: RunReport) -> None:
     """Everything that a run found."""
     if report.engine is not None:
         console.print(_engine(report.engine))
@@ -132,7 +132,7 @@ def _resources(node: NodeShares) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield name, numbers
 
 
-def _daemon_sets(report: Report) -> Table:
+def _daemon_sets(report: RunReport) -> Table:
     table = _table("DaemonSets", "daemonset", "pool", "", "nodes", "desired", "ready")
     gpu_pools = report.pools
     for coverage in report.daemon_sets:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.observing.observer import Workload
+    from eks_gpushare_lab.observing.observer import PodOwner
     from eks_gpushare_lab.observing.obstacles import Obstacle
     from eks_gpushare_lab.session import Session
 
@@ -44,12 +44,12 @@ _LOOKED_AT = ("Insufficient", "node(s) had untolerated", "node(s) didn't match P
 _BUILT_IN = {"cpu", "memory", "pods", "ephemeral-storage"}
 
 
-def reasons_of(session: Session, workload: Workload) -> list[str]:
+def reasons_of(session: Session, workload: PodOwner) -> list[str]:
     """Why pods of a workload wait or fail, each reason once, the scheduler's words first."""
     return _reasons(session, workload, _pods_held(session, workload))
 
 
-def why_short(session: Session, workload: Workload) -> tuple[list[str], str]:
+def why_short(session: Session, workload: PodOwner) -> tuple[list[str], str]:
     """Why a workload does not run whole, in a few clauses, and what to do about it."""
     pods = _pods_held(session, workload)
     if workload.kind == "DaemonSet" and not pods:
@@ -61,7 +61,7 @@ def why_short(session: Session, workload: Workload) -> tuple[list[str], str]:
     return shown, (found or ["See why its pods wait; with --expect NAME=N fewer will do."])[0]
 
 
-def _pods_held(session: Session, workload: Workload) -> list[tuple[Object, list[Obstacle]]]:
+def _pods_held(session: Session, workload: PodOwner) -> list[tuple[Object, list[Obstacle]]]:
     """The pods of a workload, each with what keeps it from running that no node would help.
 
     To find out asks the API server, so it is done once for each.
@@ -76,12 +76,12 @@ def _obstacles(session: Session, pod: Object) -> list[Obstacle]:
     return before or session.obstacles_on_node(pod)
 
 
-def _pods_of(session: Session, workload: Workload) -> list[Object]:
+def _pods_of(session: Session, workload: PodOwner) -> list[Object]:
     return [pod for pod in session.watches.pods.all() if workload_of(pod) == workload]
 
 
 def _reasons(
-    session: Session, workload: Workload, pods: Sequence[tuple[Object, Sequence[Obstacle]]]
+    session: Session, workload: PodOwner, pods: Sequence[tuple[Object, Sequence[Obstacle]]]
 ) -> list[str]:
     held = Counter(each.what for _, obstacles in pods for each in obstacles)
     pending = [(pod, obstacles) for pod, obstacles in pods if state_of(pod) == PENDING]
@@ -112,7 +112,7 @@ def _reasons(
     ]
 
 
-def _of_the_whole(session: Session, workload: Workload, *, is_there: bool) -> Iterator[str]:
+def _of_the_whole(session: Session, workload: PodOwner, *, is_there: bool) -> Iterator[str]:
     """What is not about a pod that is there."""
     at = {"namespace": workload.namespace, "name": workload.name}
     if workload.kind == "Deployment":
@@ -133,7 +133,7 @@ def _of_the_whole(session: Session, workload: Workload, *, is_there: bool) -> It
             yield f"the Job has failed: {failed.get('message') or failed.get('reason', '')}"
 
 
-def _misses(session: Session, workload: Workload) -> list[str]:
+def _misses(session: Session, workload: PodOwner) -> list[str]:
     """Why a DaemonSet without pods reaches no node."""
     there = session.watches.daemon_sets.get(workload.name, workload.namespace)
     if there is None:
@@ -152,7 +152,7 @@ def _without_preemption(reason: str) -> str:
     return reason.partition(" no new claims to deallocate")[0].partition(" preemption: ")[0]
 
 
-def waiting_findings(session: Session, workload: Workload) -> Iterator[Finding]:
+def waiting_findings(session: Session, workload: PodOwner) -> Iterator[Finding]:
     """What of a workload's waiting will not end by itself."""
     at = ("workloads", str(workload))
     pods = _pods_of(session, workload)
@@ -203,7 +203,7 @@ def _names(pods: Sequence[Object]) -> str:
 
 
 def uncreated_findings(
-    session: Session, workload: Workload, at: tuple[str, str]
+    session: Session, workload: PodOwner, at: tuple[str, str]
 ) -> Iterator[Finding]:
     """Why the API server refuses the pods of a workload or DaemonSet."""
     for message in dict.fromkeys(_ended(e["message"]) for e in session.refused(workload)):

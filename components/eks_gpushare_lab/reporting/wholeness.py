@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.observing.observer import Workload
+    from eks_gpushare_lab.observing.observer import PodOwner
     from eks_gpushare_lab.session import Session
 
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Short:
     """A workload that does not run whole."""
 
-    workload: Workload
+    workload: PodOwner
     """Which."""
     running: int
     """Pods that run, or have ended well where they are to end."""
@@ -49,7 +49,7 @@ class Short:
         return rules.NOT_WHOLE.finding(("workloads", str(self.workload)), message, self.fix)
 
 
-def short_of(session: Session, expected: Collection[Workload]) -> list[Short]:
+def short_of(session: Session, expected: Collection[PodOwner]) -> list[Short]:
     """The workloads that were applied and do not run whole, but those with an expectation."""
     found = []
     for workload in session.applied:
@@ -65,7 +65,7 @@ def short_of(session: Session, expected: Collection[Workload]) -> list[Short]:
     return found
 
 
-def reaches_none(session: Session, expected: Collection[Workload]) -> Iterator[Finding]:
+def reaches_none(session: Session, expected: Collection[PodOwner]) -> Iterator[Finding]:
     """DaemonSets that were applied and have no node to run on: that is no error to anybody."""
     for workload in session.applied:
         if workload.kind != "DaemonSet" or workload in expected:
@@ -81,7 +81,7 @@ def reaches_none(session: Session, expected: Collection[Workload]) -> Iterator[F
         yield rules.REACHES_NO_NODE.finding(("workloads", str(workload)), message, fix)
 
 
-def _extent(session: Session, workload: Workload) -> tuple[int, int, int]:
+def _extent(session: Session, workload: PodOwner) -> tuple[int, int, int]:
     """Pods that run or have ended well, pods that are wanted, and pods that wait."""
     observer = session.observer
     running, waiting = observer.running(workload), observer.waiting(workload)

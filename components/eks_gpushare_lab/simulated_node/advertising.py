@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eks_gpushare_lab.simulated_node.config_file import Configuration
-    from eks_gpushare_lab.simulated_node.gpus import Gpu
+    from eks_gpushare_lab.simulated_node.gpus import SimulatedGpu
 
 PREFIX = "nvidia.com/"
 """What the names of all of NVIDIA's resources begin with."""
@@ -35,7 +35,7 @@ class DevicesError(Exception):
     """The plugin stops: it cannot serve the GPUs as they are. The text is the original's."""
 
 
-def advertised(gpus: Sequence[Gpu], configuration: Configuration) -> dict[str, int]:
+def advertised(gpus: Sequence[SimulatedGpu], configuration: Configuration) -> dict[str, int]:
     """Resources and their counts.
 
     An entry for a resource that the node does not have is passed over, as the original does it:
@@ -59,7 +59,7 @@ def advertised(gpus: Sequence[Gpu], configuration: Configuration) -> dict[str, i
     return found
 
 
-def devices(gpus: Sequence[Gpu], strategy: str) -> dict[str, int]:
+def devices(gpus: Sequence[SimulatedGpu], strategy: str) -> dict[str, int]:
     """Devices by resource before any is shared.
 
     Args:
@@ -95,5 +95,5 @@ def resource(profile: str) -> str:
     return MIG + profile.replace("+", ".")
 
 
-def _are_instances(gpus: Sequence[Gpu], configuration: Configuration) -> bool:
+def _are_instances(gpus: Sequence[SimulatedGpu], configuration: Configuration) -> bool:
     return configuration.mig_strategy != "none" and any(gpu.instances for gpu in gpus)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.simulated_node.config_file import Configuration
-    from eks_gpushare_lab.simulated_node.gpus import Gpu
+    from eks_gpushare_lab.simulated_node.gpus import SimulatedGpu
 
 _ENDED = ("Succeeded", "Failed")
 
@@ -54,7 +54,7 @@ class Holding(NamedTuple):
     """What it is."""
 
 
-def devices(gpus: Sequence[Gpu], configuration: Configuration) -> dict[str, list[Device]]:
+def devices(gpus: Sequence[SimulatedGpu], configuration: Configuration) -> dict[str, list[Device]]:
     """What the plugin lists, by the resource that pods ask for."""
     found: dict[str, list[Device]] = {}
     for name, wholes in _wholes(gpus, configuration.mig_strategy).items():
@@ -67,7 +67,7 @@ def devices(gpus: Sequence[Gpu], configuration: Configuration) -> dict[str, list
     return found
 
 
-def _wholes(gpus: Sequence[Gpu], strategy: str) -> dict[str, list[Device]]:
+def _wholes(gpus: Sequence[SimulatedGpu], strategy: str) -> dict[str, list[Device]]:
     found: dict[str, list[Device]] = {}
     for index, gpu in enumerate(gpus):
         if strategy == "none" or not gpu.mig:

@@ -17,7 +17,7 @@ from eks_gpushare_lab.simulated_node.hardware import INSTANCE_TYPE, hardware_of
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.simulated_node.bottlerocket import Settings
-    from eks_gpushare_lab.simulated_node.mig_boot import Outcome
+    from eks_gpushare_lab.simulated_node.mig_boot import BootOutcome
 
 CONSOLE = "lab.eks-gpushare/boot"
 """Annotation of a node: what its boot said of the GPUs."""
@@ -113,7 +113,7 @@ def _with_layout(node: Object, environment: dict[str, str], unit: str) -> Joinin
     return Joining(joined, outcome.said)
 
 
-def _with(node: Object, outcome: Outcome) -> Object:
+def _with(node: Object, outcome: BootOutcome) -> Object:
     joined = copy.deepcopy(node)
     notes = joined["metadata"].setdefault("annotations", {})
     notes[STATE], notes[CONSOLE] = encode(outcome.gpus), outcome.said

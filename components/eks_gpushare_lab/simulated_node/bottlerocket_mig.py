@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare_lab.simulated_node.gpus import Gpu, whole
-from eks_gpushare_lab.simulated_node.mig_boot import Outcome
+from eks_gpushare_lab.simulated_node.gpus import SimulatedGpu, whole
+from eks_gpushare_lab.simulated_node.mig_boot import BootOutcome
 from eks_gpushare_lab.simulated_node.mig_driver import PartitionError, create
 
 if TYPE_CHECKING:
@@ -29,21 +29,21 @@ _KNOWN = {
 _COMPUTE = 7
 
 
-def apply(settings: Settings, hardware: Hardware) -> Outcome:
+def apply(settings: Settings, hardware: Hardware) -> BootOutcome:
     """Boot with these settings."""
     if not settings.partitioned:
-        return Outcome(whole(hardware.count), "no MIG is asked for")
+        return BootOutcome(whole(hardware.count), "no MIG is asked for")
     if hardware.mig is None:
         message = "MIG is not supported by the available NVIDIA GPU."
-        return Outcome(whole(hardware.count), message, "no-mig")
+        return BootOutcome(whole(hardware.count), message, "no-mig")
     key = _KNOWN.get(hardware.mig.name)
     said, counts = _unknown_board(settings.profiles, hardware.mig)
     if key is not None:
         said, counts = _known_board(settings.profiles.get(key, "1"), hardware.mig)
     if counts is None:
-        return Outcome((Gpu(mig=True),) * hardware.count, said, "no-profile")
+        return BootOutcome((SimulatedGpu(mig=True),) * hardware.count, said, "no-profile")
     made = create(hardware.mig, [(name, None) for name, number in counts for _ in range(number)])
-    return Outcome((Gpu(mig=True, instances=made),) * hardware.count, said)
+    return BootOutcome((SimulatedGpu(mig=True, instances=made),) * hardware.count, said)
 
 
 _Counts = list[tuple[str, int]] | None

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.simulated_node.allocation import Holding
-    from eks_gpushare_lab.simulated_node.gpus import Gpu
+    from eks_gpushare_lab.simulated_node.gpus import SimulatedGpu
     from eks_gpushare_lab.simulated_node.hardware import Hardware
 
 UTILISATION, USED, FREE = "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"
@@ -116,14 +116,14 @@ def unseen(holding: Holding, options: Options) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class ExporterMachine:
     """What an exporter looks at."""
 
     node: str
     """Name of the node."""
     hardware: Hardware
     """Its GPUs."""
-    gpus: Sequence[Gpu]
+    gpus: Sequence[SimulatedGpu]
     """How MIG has split them."""
     holdings: Sequence[Holding]
     """Who holds what."""
@@ -135,7 +135,9 @@ class Machine:
     """MiB that a pod holds of each device that it has."""
 
 
-def exposition(machine: Machine, options: Options, target: Mapping[str, str] | None = None) -> str:
+def exposition(
+    machine: ExporterMachine, options: Options, target: Mapping[str, str] | None = None
+) -> str:
     """The exporter's answer to a scrape.
 
     Args:
@@ -168,7 +170,7 @@ def exposition(machine: Machine, options: Options, target: Mapping[str, str] | N
     return "\n".join([*found, ""])
 
 
-def _units(machine: Machine) -> Iterator[Device]:
+def _units(machine: ExporterMachine) -> Iterator[Device]:
     """What has values of its own: a GPU, or its instances where MIG has split it."""
     for index, gpu in enumerate(machine.gpus):
         if not gpu.mig:
@@ -178,7 +180,7 @@ def _units(machine: Machine) -> Iterator[Device]:
 
 
 def _values(
-    machine: Machine, unit: Device, options: Options
+    machine: ExporterMachine, unit: Device, options: Options
 ) -> Iterator[tuple[str, str, Mapping[str, str]]]:
     """Metrics of a GPU or an instance: name, its own value, and by pod what its processes use."""
     users = {h.pod: machine.pods[h.pod] for h in machine.holdings if _uses(h, unit, machine)}
@@ -198,7 +200,7 @@ def _values(
     yield ENGINE, f"{min(asked, FULL) / FULL:.6f}", {}
 
 
-def _uses(holding: Holding, unit: Device, machine: Machine) -> bool:
+def _uses(holding: Holding, unit: Device, machine: ExporterMachine) -> bool:
     return holding.device.whole == unit and holding.pod in machine.pods
 
 
@@ -207,7 +209,7 @@ def _told(
     value: str,
     by_pod: Mapping[str, str],
     holders: Sequence[Holding],
-    machine: Machine,
+    machine: ExporterMachine,
     options: Options,
 ) -> Iterator[tuple[dict[str, str], str]]:
     """To whom a metric is attributed, and with which value."""
@@ -228,7 +230,7 @@ def _told(
         yield attributes, by_pod.get(each.pod, "0") if processes else value
 
 
-def _attributes(holding: Holding, machine: Machine, *, with_uid: bool) -> dict[str, str]:
+def _attributes(holding: Holding, machine: ExporterMachine, *, with_uid: bool) -> dict[str, str]:
     metadata = machine.pods[holding.pod]["metadata"]
     found = {
         "container": holding.container,
@@ -238,7 +240,7 @@ def _attributes(holding: Holding, machine: Machine, *, with_uid: bool) -> dict[s
     return {**found, "pod_uid": holding.pod} if with_uid else found
 
 
-def _labels(machine: Machine, unit: Device, options: Options) -> dict[str, str]:
+def _labels(machine: ExporterMachine, unit: Device, options: Options) -> dict[str, str]:
     found = {
         "gpu": str(unit.gpu),
         "UUID": f"GPU-{uuid.uuid5(_SPACE, f'{machine.node}/{unit.gpu}')}",
@@ -266,7 +268,7 @@ def _instance_ids(profiles: Iterable[str]) -> list[int]:
     return found
 
 
-def _memory_mib(machine: Machine, unit: Device) -> float:
+def _memory_mib(machine: ExporterMachine, unit: Device) -> float:
     if unit.instance is not None:
         profile = machine.gpus[unit.gpu].instances[unit.instance].profile
         found = _MEMORY.search(profile)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog.mig import Profile
     from eks_gpushare_lab.simulated_node.config_file import Configuration
-    from eks_gpushare_lab.simulated_node.gpus import Gpu
+    from eks_gpushare_lab.simulated_node.gpus import SimulatedGpu
     from eks_gpushare_lab.simulated_node.hardware import Hardware
 
 MPS_CAPABLE = "nvidia.com/mps.capable"
@@ -30,7 +30,9 @@ STRATEGY = "nvidia.com/mig.strategy"
 _UNWANTED = re.compile(r"[^A-Za-z0-9-_. ]")
 
 
-def labels(hardware: Hardware, gpus: Sequence[Gpu], configuration: Configuration) -> dict[str, str]:
+def labels(
+    hardware: Hardware, gpus: Sequence[SimulatedGpu], configuration: Configuration
+) -> dict[str, str]:
     """The labels of a node.
 
     Raises:
@@ -66,7 +68,7 @@ def stale(there: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 
 
 def _of_gpus(
-    hardware: Hardware, gpus: Sequence[Gpu], configuration: Configuration
+    hardware: Hardware, gpus: Sequence[SimulatedGpu], configuration: Configuration
 ) -> dict[str, str]:
     # Of GPUs with and without MIG the original describes those without, and counts both.
     split = all(gpu.mig for gpu in gpus)
@@ -84,7 +86,7 @@ def _of_gpus(
 
 
 def _single(
-    hardware: Hardware, gpus: Sequence[Gpu], configuration: Configuration
+    hardware: Hardware, gpus: Sequence[SimulatedGpu], configuration: Configuration
 ) -> dict[str, str]:
     if not any(gpu.mig for gpu in gpus):
         return {}
@@ -142,7 +144,7 @@ def _product(parts: Sequence[str]) -> str:
     return "-".join("-".join(_UNWANTED.sub("", part).split()) for part in parts)
 
 
-def _instances(gpus: Sequence[Gpu]) -> Counter[str]:
+def _instances(gpus: Sequence[SimulatedGpu]) -> Counter[str]:
     return Counter(each.profile for gpu in gpus for each in gpu.instances)
 
 

@@ -14,7 +14,12 @@ from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.observing.watches import Watch
 from eks_gpushare_lab.simulated_node import gpus
 from eks_gpushare_lab.simulated_node.allocation import DeviceManager, devices
-from eks_gpushare_lab.simulated_node.dcgm_exporter import Machine, exposition, options_of, unseen
+from eks_gpushare_lab.simulated_node.dcgm_exporter import (
+    ExporterMachine,
+    exposition,
+    options_of,
+    unseen,
+)
 from eks_gpushare_lab.simulated_node.hardware import INSTANCE_TYPE, hardware_of
 from eks_gpushare_lab.simulated_node.load import (
     GPU_DEMAND,
@@ -121,7 +126,7 @@ class Exporters:
                 manager.update(devices(found, configuration), pods)
             holdings = manager.holdings
         running = {each["metadata"]["uid"]: each for each in pods if is_alive(each)}
-        machine = Machine(name, hardware, found, holdings, running, self.load, self.memory)
+        machine = ExporterMachine(name, hardware, found, holdings, running, self.load, self.memory)
         return exposition(machine, options_of(exporter), target)
 
     def series(self) -> str:

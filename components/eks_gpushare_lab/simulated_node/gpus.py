@@ -20,7 +20,7 @@ STATE = "lab.eks-gpushare/gpus"
 """Annotation of a node: per GPU null for a whole one, else the instances on it."""
 
 
-class Instance(NamedTuple):
+class MigInstance(NamedTuple):
     """One MIG instance, of which compute instance and GPU instance are the same."""
 
     profile: str
@@ -30,12 +30,12 @@ class Instance(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Gpu:
+class SimulatedGpu:
     """One GPU."""
 
     mig: bool = False
     """Whether MIG mode is on."""
-    instances: tuple[Instance, ...] = ()
+    instances: tuple[MigInstance, ...] = ()
     """What it is partitioned into; none while MIG mode is off, or before anything was created."""
 
     def counts(self) -> dict[str, int]:
@@ -43,23 +43,25 @@ class Gpu:
         return dict(Counter(each.profile for each in self.instances))
 
 
-def whole(count: int) -> tuple[Gpu, ...]:
+def whole(count: int) -> tuple[SimulatedGpu, ...]:
     """GPUs as a machine has them when it comes from the factory."""
-    return (Gpu(),) * count
+    return (SimulatedGpu(),) * count
 
 
-def encode(gpus: Sequence[Gpu]) -> str:
+def encode(gpus: Sequence[SimulatedGpu]) -> str:
     """The text of the annotation."""
     return json.dumps([list(gpu.instances) if gpu.mig else None for gpu in gpus])
 
 
-def of_node(node: Object, count: int) -> tuple[Gpu, ...]:
+def of_node(node: Object, count: int) -> tuple[SimulatedGpu, ...]:
     """The GPUs of a node, whole where nobody has partitioned them."""
     text = annotation(node, STATE)
     if not text:
         return whole(count)
     return tuple(
-        Gpu() if each is None else Gpu(mig=True, instances=tuple(Instance(*one) for one in each))
+        SimulatedGpu()
+        if each is None
+        else SimulatedGpu(mig=True, instances=tuple(MigInstance(*one) for one in each))
         for each in json.loads(text)
     )
 

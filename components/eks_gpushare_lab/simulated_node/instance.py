@@ -37,7 +37,7 @@ class Trouble:
     """What it says before it stops."""
 
 
-class Instance:
+class RunningProgram:
     """A program from the start of its pod to the pod's end."""
 
     def __init__(self, pod: Object, program: Program, node: str) -> None:

@@ -11,14 +11,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eks_gpushare_lab.simulated_node.gpus import Gpu, whole
+from eks_gpushare_lab.simulated_node.gpus import SimulatedGpu, whole
 from eks_gpushare_lab.simulated_node.mig_driver import PartitionError, create
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eks_gpushare.catalog.mig import MigModel
-    from eks_gpushare_lab.simulated_node.gpus import Instance
+    from eks_gpushare_lab.simulated_node.gpus import MigInstance
     from eks_gpushare_lab.simulated_node.hardware import Hardware
     from eks_gpushare_lab.simulated_node.mig_driver import Wanted
 
@@ -27,10 +27,10 @@ FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BootOutcome:
     """What a boot leaves behind."""
 
-    gpus: tuple[Gpu, ...]
+    gpus: tuple[SimulatedGpu, ...]
     """The GPUs."""
     said: str
     """What is on the console."""
@@ -77,7 +77,7 @@ def _date(release: str) -> str:
 
 def apply(
     environment: Mapping[str, str], hardware: Hardware | None, too_early: str = ""
-) -> Outcome:
+) -> BootOutcome:
     """Boot with a mig.env on a machine; None for one without GPUs.
 
     Args:
@@ -89,15 +89,15 @@ def apply(
     try:
         wanted, model = _checked(environment, hardware, too_early)
         for number in wanted:
-            gpus[number] = Gpu(mig=True)
+            gpus[number] = SimulatedGpu(mig=True)
         for number, text in wanted.items():
-            gpus[number] = Gpu(mig=True, instances=_created(number, text, model))
+            gpus[number] = SimulatedGpu(mig=True, instances=_created(number, text, model))
     except _DiesError as error:
         # Modes stay as they were set; instances go, so that no node is partitioned in part.
-        left = tuple(Gpu(mig=gpu.mig) for gpu in gpus)
-        return Outcome(left, f"FAILED ({error.reason}): {error}", error.reason)
+        left = tuple(SimulatedGpu(mig=gpu.mig) for gpu in gpus)
+        return BootOutcome(left, f"FAILED ({error.reason}): {error}", error.reason)
     said = f"layout {environment.get('MIG_HASH', '')} is on all {len(gpus)} GPUs"
-    return Outcome(tuple(gpus), said)
+    return BootOutcome(tuple(gpus), said)
 
 
 def _checked(
@@ -121,7 +121,7 @@ def _checked(
     return partitioned, hardware.mig
 
 
-def _created(number: int, wanted: str, model: MigModel | None) -> tuple[Instance, ...]:
+def _created(number: int, wanted: str, model: MigModel | None) -> tuple[MigInstance, ...]:
     try:
         items = [_item(item) for item in wanted.split(",")]
         return create(model, items) if model else ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare_lab.simulated_node.gpus import Instance
+from eks_gpushare_lab.simulated_node.gpus import MigInstance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class PartitionError(Exception):
     """The driver refuses; the text is what the tool would say."""
 
 
-def create(model: MigModel, wanted: Sequence[Wanted]) -> tuple[Instance, ...]:
+def create(model: MigModel, wanted: Sequence[Wanted]) -> tuple[MigInstance, ...]:
     """The instances that `nvidia-smi mig -cgi` creates on an empty GPU, in the order given.
 
     Raises:
@@ -46,7 +46,7 @@ def create(model: MigModel, wanted: Sequence[Wanted]) -> tuple[Instance, ...]:
     return found
 
 
-def arrange(model: MigModel, counts: Mapping[str, int]) -> tuple[Instance, ...]:
+def arrange(model: MigModel, counts: Mapping[str, int]) -> tuple[MigInstance, ...]:
     """The instances that a tool creates which tries every order, as mig-parted does.
 
     Raises:
@@ -87,7 +87,7 @@ def _check_sums(model: MigModel, profiles: Sequence[Profile]) -> None:
 
 def _place(
     profiles: Sequence[tuple[Profile, int | None]], number: int, taken: frozenset[int]
-) -> tuple[Instance, ...] | None:
+) -> tuple[MigInstance, ...] | None:
     if number == len(profiles):
         return ()
     profile, given = profiles[number]
@@ -97,7 +97,7 @@ def _place(
             continue
         rest = _place(profiles, number + 1, taken | slices)
         if rest is not None:
-            return (Instance(profile.name, start), *rest)
+            return (MigInstance(profile.name, start), *rest)
         # Instances of one profile are alike: where the first free place leads nowhere, a later
         # one may still, since it leaves other slices to those that follow.
     return None

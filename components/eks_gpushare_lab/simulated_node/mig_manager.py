@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.simulated_node.gpus import Gpu
+    from eks_gpushare_lab.simulated_node.gpus import SimulatedGpu
     from eks_gpushare_lab.simulated_node.hardware import Hardware
-    from eks_gpushare_lab.simulated_node.mig_parted import Item, Spec
+    from eks_gpushare_lab.simulated_node.mig_parted import AppliedItem, Spec
 
     Find = Callable[[str, str], Mapping[str, str] | None]
 
@@ -64,7 +64,7 @@ class MigManager:
         """What stops its container."""
         self.labels: dict[str, str] = {}
         """Labels that it has set on the node, to be patched."""
-        self.gpus: tuple[Gpu, ...] | None = None
+        self.gpus: tuple[SimulatedGpu, ...] | None = None
         """The GPUs as it has left them; None before the first change."""
         environment = environment_of(pod, MIG_MANAGER)
         self._own = "CONFIG_FILE" in environment
@@ -72,7 +72,7 @@ class MigManager:
         self.config_map = mounted(pod, _FOLDER) if self._own else None
         """The ConfigMap with its configurations; None if it makes its own by the hardware."""
         self._handled: str | None = None
-        self._items: Sequence[Item] | None = None
+        self._items: Sequence[AppliedItem] | None = None
         self._said = ""
 
     @property
@@ -81,7 +81,11 @@ class MigManager:
         return self._items is not None
 
     def update(
-        self, there: Mapping[str, str], gpus: tuple[Gpu, ...], hardware: Hardware, find: Find
+        self,
+        there: Mapping[str, str],
+        gpus: tuple[SimulatedGpu, ...],
+        hardware: Hardware,
+        find: Find,
     ) -> None:
         """Do what the original does about the node's label as it is now.
 
@@ -112,7 +116,7 @@ class MigManager:
     def go_on(
         self,
         there: Mapping[str, str],
-        gpus: tuple[Gpu, ...],
+        gpus: tuple[SimulatedGpu, ...],
         hardware: Hardware,
         pods: Iterable[Object],
     ) -> None:
@@ -141,11 +145,11 @@ class MigManager:
 
     def _applied(
         self,
-        items: Sequence[Item],
-        gpus: tuple[Gpu, ...],
+        items: Sequence[AppliedItem],
+        gpus: tuple[SimulatedGpu, ...],
         hardware: Hardware,
         pods: Sequence[Object],
-    ) -> tuple[Gpu, ...]:
+    ) -> tuple[SimulatedGpu, ...]:
         switched = mig_parted.modes_are_applied(items, gpus, hardware)
         users = [pod for pod in pods if _uses_gpu(pod)]
         if switched or not hardware.is_ampere or not self._reboots:

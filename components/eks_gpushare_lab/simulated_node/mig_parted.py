@@ -13,7 +13,7 @@ import yaml
 
 from eks_gpushare.catalog.mig import named_layouts
 from eks_gpushare_lab.simulated_node.go_yaml import first_document
-from eks_gpushare_lab.simulated_node.gpus import Gpu
+from eks_gpushare_lab.simulated_node.gpus import SimulatedGpu
 from eks_gpushare_lab.simulated_node.mig_driver import PartitionError, arrange
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class ApplyError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class AppliedItem:
     """What some GPUs are to be."""
 
     devices: tuple[int, ...] | None
@@ -56,7 +56,7 @@ class Item:
         return mine and (self.devices is None or number in self.devices)
 
 
-Spec = dict[str, tuple[Item, ...]]
+Spec = dict[str, tuple[AppliedItem, ...]]
 """Configurations by name."""
 
 
@@ -86,13 +86,13 @@ def read(text: str) -> Spec:
 
 def generated(hardware: Hardware) -> Spec:
     """What the MIG manager writes itself by the hardware, where no file is given."""
-    found: Spec = {"all-enabled": (Item(None, enabled=True, counts={}),)}
+    found: Spec = {"all-enabled": (AppliedItem(None, enabled=True, counts={}),)}
     for name, counts in named_layouts(hardware.mig).items() if hardware.mig else ():
-        found[name] = (Item(None, enabled=bool(counts), counts=counts),)
+        found[name] = (AppliedItem(None, enabled=bool(counts), counts=counts),)
     return found
 
 
-def selected(spec: Spec, name: str) -> tuple[Item, ...]:
+def selected(spec: Spec, name: str) -> tuple[AppliedItem, ...]:
     """The configuration of a name.
 
     Raises:
@@ -103,7 +103,9 @@ def selected(spec: Spec, name: str) -> tuple[Item, ...]:
     return spec[name]
 
 
-def is_applied(items: Sequence[Item], gpus: Sequence[Gpu], hardware: Hardware) -> bool:
+def is_applied(
+    items: Sequence[AppliedItem], gpus: Sequence[SimulatedGpu], hardware: Hardware
+) -> bool:
     """Whether the GPUs are what a configuration wants."""
     return modes_are_applied(items, gpus, hardware) and all(
         not item.enabled or gpus[number].counts() == _some(item.counts)
@@ -111,12 +113,16 @@ def is_applied(items: Sequence[Item], gpus: Sequence[Gpu], hardware: Hardware) -
     )
 
 
-def modes_are_applied(items: Sequence[Item], gpus: Sequence[Gpu], hardware: Hardware) -> bool:
+def modes_are_applied(
+    items: Sequence[AppliedItem], gpus: Sequence[SimulatedGpu], hardware: Hardware
+) -> bool:
     """Whether MIG mode is on where a configuration wants it, and off where it does not."""
     return all(gpus[number].mig == item.enabled for item, number in _pairs(items, hardware))
 
 
-def with_modes(items: Sequence[Item], gpus: Sequence[Gpu], hardware: Hardware) -> tuple[Gpu, ...]:
+def with_modes(
+    items: Sequence[AppliedItem], gpus: Sequence[SimulatedGpu], hardware: Hardware
+) -> tuple[SimulatedGpu, ...]:
     """The GPUs after `apply --mode-only`: where MIG mode was on, what was there is gone.
 
     Raises:
@@ -124,13 +130,13 @@ def with_modes(items: Sequence[Item], gpus: Sequence[Gpu], hardware: Hardware) -
     """
     found = list(gpus)
     for item, number in _pairs(items, hardware):
-        found[number] = Gpu(mig=item.enabled)
+        found[number] = SimulatedGpu(mig=item.enabled)
     return tuple(found)
 
 
 def with_instances(
-    items: Sequence[Item], gpus: Sequence[Gpu], hardware: Hardware
-) -> tuple[Gpu, ...]:
+    items: Sequence[AppliedItem], gpus: Sequence[SimulatedGpu], hardware: Hardware
+) -> tuple[SimulatedGpu, ...]:
     """The GPUs after `apply`, item by item.
 
     Raises:
@@ -149,14 +155,14 @@ def with_instances(
         if not item.enabled or hardware.mig is None or there.counts() == _some(item.counts):
             continue
         try:
-            found[number] = Gpu(mig=True, instances=arrange(hardware.mig, item.counts))
+            found[number] = SimulatedGpu(mig=True, instances=arrange(hardware.mig, item.counts))
         except PartitionError as error:
             message = f"error setting MIGConfig: GPU {number}: {_text(item.counts)}: {error}"
             raise ApplyError(message) from None
     return tuple(found)
 
 
-def _pairs(items: Sequence[Item], hardware: Hardware) -> Iterator[tuple[Item, int]]:
+def _pairs(items: Sequence[AppliedItem], hardware: Hardware) -> Iterator[tuple[AppliedItem, int]]:
     """Each item with each GPU that it is for, as the original walks them."""
     for item in items:
         for number in range(hardware.count):
@@ -168,14 +174,14 @@ def _pairs(items: Sequence[Item], hardware: Hardware) -> Iterator[tuple[Item, in
                 raise ApplyError("cannot set MIG mode on non MIG-capable GPU")
 
 
-def _items(name: str, items: Any) -> Iterator[Item]:
+def _items(name: str, items: Any) -> Iterator[AppliedItem]:
     if not isinstance(items, list) or not items:
         raise SpecError(f"unmarshal error: at least one entry in '{name}' is required")
     for item in items:
         yield _item(_mapping(item, f"an entry of '{name}' is no map"))
 
 
-def _item(item: Mapping[str, Any]) -> Item:
+def _item(item: Mapping[str, Any]) -> AppliedItem:
     for key in ("devices", "mig-enabled"):
         if key not in item:
             raise SpecError(f"unmarshal error: missing required field: {key}")
@@ -191,7 +197,9 @@ def _item(item: Mapping[str, Any]) -> Item:
         raise SpecError(f"unmarshal error: {text}")
     if counts and not enabled:
         raise SpecError("unmarshal error: MIG devices included when 'mig-enabled' is false")
-    return Item(_devices(item["devices"]), enabled, counts, _filters(item.get("device-filter")))
+    return AppliedItem(
+        _devices(item["devices"]), enabled, counts, _filters(item.get("device-filter"))
+    )
 
 
 def _devices(given: Any) -> tuple[int, ...] | None:

@@ -9,7 +9,7 @@ from eks_gpushare_lab.simulated_node import advertising, discovery, efa, gpus, o
 from eks_gpushare_lab.simulated_node.advertising import DevicesError
 from eks_gpushare_lab.simulated_node.boot import built_in
 from eks_gpushare_lab.simulated_node.hardware import INSTANCE_TYPE, hardware_of
-from eks_gpushare_lab.simulated_node.instance import Instance
+from eks_gpushare_lab.simulated_node.instance import RunningProgram
 from eks_gpushare_lab.simulated_node.mig_manager import MigManager
 from eks_gpushare_lab.simulated_node.mps_server import MpsServer
 from eks_gpushare_lab.simulated_node.pods import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.simulated_node.config_file import Configuration
-    from eks_gpushare_lab.simulated_node.gpus import Gpu
+    from eks_gpushare_lab.simulated_node.gpus import SimulatedGpu
     from eks_gpushare_lab.simulated_node.hardware import Hardware
 
 BUILT_IN = "lab.eks-gpushare/built-in-plugin"
@@ -45,7 +45,7 @@ class SimulatedNode:
     def __init__(self, name: str, uid: str = "") -> None:
         """Begin with nothing on it."""
         self.name, self.uid = name, uid
-        self.instances: dict[str, Instance] = {}
+        self.instances: dict[str, RunningProgram] = {}
         """The programs that run or try to, by their command."""
         self.manager: MigManager | None = None
         """The MIG manager, if its pod is there."""
@@ -156,21 +156,23 @@ class SimulatedNode:
             self.capacity[efa.RESOURCE], self.allocatable[efa.RESOURCE] = interfaces, 0
 
     def _programs(self, pods: Iterable[Object]) -> None:
-        alive: dict[str, Instance] = {}
+        alive: dict[str, RunningProgram] = {}
         for pod in pods:
             program = program_of(pod)
             if program is None:
                 continue
             known = self.instances.get(program.name)
             same = known is not None and known.uid == pod["metadata"]["uid"]
-            alive[program.name] = known if known and same else Instance(pod, program, self.name)
+            alive[program.name] = (
+                known if known and same else RunningProgram(pod, program, self.name)
+            )
         self.instances = alive
 
     def _manage(
         self,
         pod: Object | None,
         labels: Mapping[str, str],
-        found_gpus: tuple[Gpu, ...],
+        found_gpus: tuple[SimulatedGpu, ...],
         hardware: Hardware,
         find: Callable[[str, str], Mapping[str, str] | None],
     ) -> None:
@@ -200,7 +202,7 @@ class SimulatedNode:
                 daemon.stop(why)
 
     def _discover(
-        self, hardware: Hardware, found_gpus: Sequence[Gpu], there: Mapping[str, str]
+        self, hardware: Hardware, found_gpus: Sequence[SimulatedGpu], there: Mapping[str, str]
     ) -> None:
         found = self.instances.get(DISCOVERY)
         if found is None or found.configuration is None:
@@ -213,7 +215,7 @@ class SimulatedNode:
         self.changes |= dict.fromkeys(discovery.stale(there, self.labels))
 
     def _counts(
-        self, node: Object, hardware: Hardware, found_gpus: Sequence[Gpu]
+        self, node: Object, hardware: Hardware, found_gpus: Sequence[SimulatedGpu]
     ) -> dict[str, int] | None:
         """What a plugin registers, or None if none serves."""
         plugin = self.instances.get(PLUGIN)
@@ -234,7 +236,7 @@ class SimulatedNode:
         return counts
 
     def _built_in_counts(
-        self, node: Object, hardware: Hardware, found_gpus: Sequence[Gpu]
+        self, node: Object, hardware: Hardware, found_gpus: Sequence[SimulatedGpu]
     ) -> dict[str, int] | None:
         """The same of the plugin that Bottlerocket brings."""
         settings = built_in(node)

@@ -8,7 +8,7 @@ import pytest
 
 from eks_gpushare_lab.errors import LabError
 from eks_gpushare_lab.install import inventory
-from eks_gpushare_lab.install.inventory import Inventory
+from eks_gpushare_lab.install.inventory import InstalledStack
 from eks_gpushare_lab.simulated_node.node import SimulatedNode
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ def test_what_helm_installed_goes_with_the_next_stack(walk: Walk, client: Client
     walk.install("exclusive")
     ours = installed(client, "ours", "plugin")
     others = [installed(client, "other-release", "other"), installed(client, "nobodys", None)]
-    inventory.keep(client, Inventory((), [(SPACE, "plugin")]))
+    inventory.keep(client, InstalledStack((), [(SPACE, "plugin")]))
     walk.install("exclusive")
     left = [client.get(path) is not None for path in (ours, *others)]
     for path in others:

@@ -13,7 +13,7 @@ from eks_gpushare.documents.driver_gate import driver_gate_part
 from eks_gpushare.documents.node_config import user_data
 from eks_gpushare_lab.install.desired_cluster import DesiredCluster, NodePool
 from eks_gpushare_lab.install.node_monitoring import ADDON, daemon_sets
-from eks_gpushare_lab.install.release import Release, known_versions
+from eks_gpushare_lab.install.release import DeclaredRelease, known_versions
 
 pytestmark = pytest.mark.slow
 
@@ -99,7 +99,7 @@ def with_plugin(nodes: NodePool, strategy: str, sharing: Values = None) -> Desir
         }
     )
     (version,) = known_versions("nvidia-device-plugin")
-    release = Release("nvdp", "plugin", "nvidia-device-plugin", version, values)
+    release = DeclaredRelease("nvdp", "plugin", "nvidia-device-plugin", version, values)
     return DesiredCluster((namespace("plugin"), namespace("demo")), (release,), (SYSTEM, machine))
 
 
@@ -172,7 +172,7 @@ def test_a_new_layout_is_a_new_machine(walk: Walk) -> None:
 def operated(nodes: NodePool, *objects: Values, **values: Values) -> DesiredCluster:
     given = {"driver": OFF, "toolkit": OFF, "mig": {"strategy": "mixed"}, **values}
     (version,) = known_versions("gpu-operator")
-    release = Release("gpu-operator", "gpu-operator", "gpu-operator", version, given)
+    release = DeclaredRelease("gpu-operator", "gpu-operator", "gpu-operator", version, given)
     spaces = (namespace("gpu-operator"), namespace("demo"))
     return DesiredCluster((*spaces, *objects), (release,), (SYSTEM, nodes))
 

@@ -15,7 +15,7 @@ import pytest
 from eks_gpushare_lab.client import Client
 from eks_gpushare_lab.controllers.shorter_times import VARIABLE as VARIABLE_OF_LAB
 from eks_gpushare_lab.install.manifests import Manifest
-from eks_gpushare_lab.observing.observer import Workload
+from eks_gpushare_lab.observing.observer import PodOwner
 from eks_gpushare_lab.session import Session
 from eks_gpushare_lab.simulated_node.load import GPU_DEMAND
 
@@ -178,7 +178,7 @@ def test_what_does_not_scale_and_what_does(
         return {each.code: each.message for each in session.findings}
 
     def steps(name: str) -> list[int]:
-        workload = Workload("default", "Deployment", name)
+        workload = PodOwner("default", "Deployment", name)
         return [replicas for _, replicas in session.by_use.steps(workload)]
 
     assert eventually(lambda: "GPU982" in found())

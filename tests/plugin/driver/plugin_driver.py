@@ -23,7 +23,7 @@ from pulumi.runtime.proto import (
 from eks_gpushare.program.fakes.fakes import default_fakes
 from eks_gpushare.program.protobuf import empty_pb2
 from eks_gpushare.program.recording import Recording
-from eks_gpushare.program.running.engine import Engine
+from eks_gpushare.program.running.engine import EngineServicer
 from eks_gpushare.program.running.monitor import Monitor
 from eks_gpushare.program.values import encode_properties
 
@@ -52,7 +52,7 @@ class Deployment:
         monitor = Monitor(self.recording, default_fakes(), {"aws:region": "us-west-2"})
         self._server = grpc.server(ThreadPoolExecutor(16))
         resource_pb2_grpc.add_ResourceMonitorServicer_to_server(monitor, self._server)
-        engine_pb2_grpc.add_EngineServicer_to_server(Engine(self.recording), self._server)
+        engine_pb2_grpc.add_EngineServicer_to_server(EngineServicer(self.recording), self._server)
         self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
         self._server.start()
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Workload
-    from eks_gpushare.inventory.landings import Grounds, Place, Places
+    from eks_gpushare.inventory.landings import Candidates, Grounds, Places
     from eks_gpushare.inventory.problem import Judgement
 
 
@@ -150,7 +150,7 @@ def _unseen(workload: Workload, found: Places) -> Iterator[NotSeen]:
         yield NotSeen(PODS_KEPT_OUT, workload.source, f"the {name} of {nodes.source.name}")
 
 
-def _kept_out(workload: Workload, place: Place, requests: Sequence[Request]) -> Problem:
+def _kept_out(workload: Workload, place: Candidates, requests: Sequence[Request]) -> Problem:
     nodes, taints = place.offer.kind.nodes, place.landing.taints
     wanted = [_toleration(taint.key, taint.effect) for taint in dict.fromkeys(taints)]
     shown = ", ".join(

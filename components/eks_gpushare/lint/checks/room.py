@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.problem import Judgement
-    from eks_gpushare.lint.pod_demand import Demand
+    from eks_gpushare.lint.pod_demand import PodDemand
 
 _MIB: Final = 2**20
 _MILLIS: Final = 1000
@@ -42,7 +42,7 @@ def shares_are_reached(inventory: Inventory) -> Iterator[Judgement]:
                     break
 
 
-def _unreached(workload: Workload, demand: Demand, offer: Offer) -> Problem | None:
+def _unreached(workload: Workload, demand: PodDemand, offer: Offer) -> Problem | None:
     found, replicas = offer.kind.type, workload.replicas
     devices = demand.of_devices()
     if found is None or not devices or not offer.resources or not isinstance(replicas, int):

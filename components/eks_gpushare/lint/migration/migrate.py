@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from eks_gpushare.inventory.items import Item
-    from eks_gpushare.stack_file.check import Report
+    from eks_gpushare.stack_file.check import StackReport
 
 _REGION: Final = "us-west-2"
 _NAME: Final = "migrated"
@@ -44,7 +44,7 @@ class Migration:
 
     text: str
     """Empty where nothing was found to make a pool of."""
-    report: Report | None
+    report: StackReport | None
     """What `check` says of it."""
     left: tuple[Left, ...]
     """What was not taken over, in the order of files and lines."""

@@ -22,7 +22,7 @@ from eks_gpushare.lint.rules.nodes import owned_labels
 from eks_gpushare.lint.rules.terraform import node_group_rules
 from eks_gpushare.lint.shell.helm import chart_name
 from eks_gpushare.lint.shell.set_values import put, settings
-from eks_gpushare.lint.terraform_configuration import Configuration
+from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import from_zero, scaling_group, with_tags
 from eks_gpushare.lint.terraform_objects import object_of
 from eks_gpushare.lint.terraform_templates import Templates
@@ -63,7 +63,7 @@ class TerraformReader:
             for path, each in _resources(document.value, _root(document.value))
             for address in [str(text(at(each, "address")))]
         ]
-        configuration = Configuration(document.value)
+        configuration = TerraformConfiguration(document.value)
         templates = Templates(configuration)
         judgements = [*_templates(document, resources, templates)]
         for path, resource, address, given in resources:

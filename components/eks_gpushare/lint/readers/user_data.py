@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.problem import Judgement
-    from eks_gpushare.inventory.user_data import Part
+    from eks_gpushare.inventory.user_data import UserDataContent
     from eks_gpushare.lint.document import Document
 
 
@@ -50,13 +50,15 @@ def judge_user_data(document: Document, path: FieldPath, given: Any) -> Iterator
             yield from _node_config(document.file, part, line, column, exact=exact)
 
 
-def _settings(file: str, part: Part, line: int, column: int, *, exact: bool) -> Iterator[Judgement]:
+def _settings(
+    file: str, part: UserDataContent, line: int, column: int, *, exact: bool
+) -> Iterator[Judgement]:
     for each in read_settings(file, part.text, line, column).judgements:
         yield each if exact else _all_at(each, file, Position(line, column))
 
 
 def _node_config(
-    file: str, part: Part, line: int, column: int, *, exact: bool
+    file: str, part: UserDataContent, line: int, column: int, *, exact: bool
 ) -> Iterator[Judgement]:
     read = read_snippet(part.text, file, line, column)
     for problem in read.problems[:1]:

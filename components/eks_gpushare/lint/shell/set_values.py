@@ -18,14 +18,14 @@ _DEEPEST: Final = 30
 """As many levels as Helm itself takes."""
 
 
-class Setting(NamedTuple):
+class HelmSetting(NamedTuple):
     """One `KEY=VALUE`."""
 
     path: tuple[str | int, ...]
     value: Any
 
 
-def settings(text: str, *, strings: bool = False) -> list[Setting]:
+def settings(text: str, *, strings: bool = False) -> list[HelmSetting]:
     """The settings of one argument; a key with a gap is left out, such a value is UNKNOWN.
 
     Args:
@@ -36,29 +36,29 @@ def settings(text: str, *, strings: bool = False) -> list[Setting]:
     for key, value in _pairs(text):
         path = _path(key)
         if path is not None:
-            found.append(Setting(path, _value(value, strings=strings)))
+            found.append(HelmSetting(path, _value(value, strings=strings)))
     return found
 
 
-def json_setting(text: str) -> list[Setting]:
+def json_setting(text: str) -> list[HelmSetting]:
     """The setting of one `--set-json`, UNKNOWN where it is no JSON."""
     key, joined, value = text.partition("=")
     path = _path(key)
     if path is None or not joined:
         return []
     try:
-        return [Setting(path, UNKNOWN if GAP in value else json.loads(value))]
+        return [HelmSetting(path, UNKNOWN if GAP in value else json.loads(value))]
     except ValueError:
-        return [Setting(path, UNKNOWN)]
+        return [HelmSetting(path, UNKNOWN)]
 
 
-def literal_setting(text: str) -> list[Setting]:
+def literal_setting(text: str) -> list[HelmSetting]:
     """The setting of one `--set-literal`: all behind the first `=` is its text."""
     key, joined, value = text.partition("=")
     path = _path(key)
     if path is None or not joined:
         return []
-    return [Setting(path, UNKNOWN if GAP in value else value)]
+    return [HelmSetting(path, UNKNOWN if GAP in value else value)]
 
 
 def put(values: dict[str, Any], path: tuple[str | int, ...], value: Any) -> None:

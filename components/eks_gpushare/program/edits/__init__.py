@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.program.edits.cluster import of_clusters, of_clusters_gone, of_ways_out
 from eks_gpushare.program.edits.compared import CLUSTER, NODE_GROUP, RELEASE, bare, by_urn, changed
 from eks_gpushare.program.edits.karpenter import of_karpenter
-from eks_gpushare.program.edits.kinds import Edit, Effect, edit
+from eks_gpushare.program.edits.kinds import Consequence, Effect, edit
 from eks_gpushare.program.edits.nodes import REPLACING, of_group
 from eks_gpushare.program.edits.releases import of_releases
 from eks_gpushare.program.edits.sharing import of_managers, of_requests
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.program.recording import Recording
 
-__all__ = ["Edit", "Effect", "edits", "moved"]
+__all__ = ["Consequence", "Effect", "edits", "moved"]
 
 _FORCED_BY: dict[str, frozenset[str]] = {
     "aws:ec2/vpc:Vpc": frozenset({"cidrBlock"}),
@@ -33,7 +33,7 @@ _FORCED_BY: dict[str, frozenset[str]] = {
 """Properties whose change, or the replacement of what they point to, replaces a resource."""
 
 
-def edits(before: Recording, after: Recording) -> list[Edit]:
+def edits(before: Recording, after: Recording) -> list[Consequence]:
     """What changes for nodes from one recording to the next; nothing where nothing does.
 
     Both must have been recorded with known values: what is unknown cannot be compared. Where a
@@ -65,7 +65,9 @@ _HELD = (
 )
 
 
-def moved(before: Recording, after: Recording, was: str | None, now: str | None) -> list[Edit]:
+def moved(
+    before: Recording, after: Recording, was: str | None, now: str | None
+) -> list[Consequence]:
     """What changes where the stack's region does: no resource of one region is in another."""
     places = {"was": was or "the region of before", "now": now or "another region"}
     held = [
@@ -78,7 +80,7 @@ def moved(before: Recording, after: Recording, was: str | None, now: str | None)
 
 def _of_groups(
     before: Recording, after: Recording, replaced: dict[str, tuple[str, ...]]
-) -> Iterator[Edit]:
+) -> Iterator[Consequence]:
     old, new = (by_urn(recording, NODE_GROUP) for recording in (before, after))
     yield from (edit(g.name, "create", ()) for urn, g in new.items() if urn not in old)
     yield from (edit(g.name, "delete", ()) for urn, g in old.items() if urn not in new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.program.edits.compared import CLUSTER, bare, by_urn, changed, inputs
-from eks_gpushare.program.edits.kinds import Edit, edit
+from eks_gpushare.program.edits.kinds import Consequence, edit
 from eks_gpushare.program.edits.versions import clusters_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ _UNGUARDED = "EKS and Pulumi no longer refuse to delete it; no node is touched"
 
 def of_clusters(
     before: Recording, after: Recording, replaced: Mapping[str, tuple[str, ...]]
-) -> Iterator[Edit]:
+) -> Iterator[Consequence]:
     """What happens to control planes.
 
     Args:
@@ -72,7 +72,7 @@ def of_clusters(
         yield from [found] if found else _in_place(old, new)
 
 
-def of_clusters_gone(before: Recording, after: Recording) -> Iterator[Edit]:
+def of_clusters_gone(before: Recording, after: Recording) -> Iterator[Consequence]:
     """Control planes that the program no longer makes."""
     there = {bare(each.urn) for each in clusters_of(after)}
     for old in clusters_of(before):
@@ -92,7 +92,7 @@ def _refused(
     before: Recording,
     after: Recording,
     replacing: tuple[str, ...],
-) -> Edit | None:
+) -> Consequence | None:
     moved = {"vpcId"} & set(replacing)
     zones = _zones(old, before), _zones(new, after)
     if all(zones) and zones[0] != zones[1]:
@@ -115,7 +115,7 @@ def _zones(cluster: Resource, run: Recording) -> set[object]:
     }
 
 
-def _in_place(old: Resource, new: Resource) -> Iterator[Edit]:
+def _in_place(old: Resource, new: Resource) -> Iterator[Consequence]:
     names = set(changed(old, new))
     if subnets := tuple(sorted(names & {*_SUBNETS})):
         yield edit(new.name, "update", subnets, _OTHER_SUBNETS)
@@ -125,7 +125,7 @@ def _in_place(old: Resource, new: Resource) -> Iterator[Edit]:
         yield edit(new.name, "update", ("deletionProtection",), says)
 
 
-def of_ways_out(before: Recording, after: Recording) -> Iterator[Edit]:
+def of_ways_out(before: Recording, after: Recording) -> Iterator[Consequence]:
     """Zones whose nodes leave by another NAT gateway, and so by another public address."""
     olds, moved = by_urn(before, _ROUTE), dict[tuple[str, str], set[str]]()
     for urn, new in by_urn(after, _ROUTE).items():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.program.edits.compared import bare, by_urn, inputs
-from eks_gpushare.program.edits.kinds import Edit, edit
+from eks_gpushare.program.edits.kinds import Consequence, edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,7 +52,7 @@ REINSTALLED = (
 )
 
 
-def of_karpenter(before: Recording, after: Recording) -> Iterator[Edit]:
+def of_karpenter(before: Recording, after: Recording) -> Iterator[Consequence]:
     """What happens to Karpenter and to the nodes of each of its pools."""
     old, new = (by_urn(recording, CONTROLLER) for recording in (before, after))
     yield from (edit(k.name, "create", (), _INSTALLED) for urn, k in new.items() if urn not in old)
@@ -71,7 +71,9 @@ def of_karpenter(before: Recording, after: Recording) -> Iterator[Edit]:
             yield edit(pool.name, "delete", (), _REMOVED)
 
 
-def _of_pool(old: Resource, new: Resource, before: Recording, after: Recording) -> Iterator[Edit]:
+def _of_pool(
+    old: Resource, new: Resource, before: Recording, after: Recording
+) -> Iterator[Consequence]:
     name, budget = new.name, _budget(_spec(new))
     was, now = _spec(old), _spec(new)
     class_names = _class_changes(_beside(old, before, NODE_CLASS), _beside(new, after, NODE_CLASS))
@@ -184,7 +186,9 @@ def _budget(spec: Mapping[str, Any]) -> str:
     return " and ".join(said) or "as many at a time as there are"
 
 
-def _of_replicas(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Edit]:
+def _of_replicas(
+    name: str, was: Mapping[str, Any], now: Mapping[str, Any]
+) -> Iterator[Consequence]:
     old, new = was.get("replicas"), now.get("replicas")
     if old is None or new is None or old == new:
         return
@@ -213,7 +217,7 @@ def _overlays(pool: Resource, recording: Recording) -> dict[str, dict[str, Any]]
 
 def _of_overlays(
     name: str, old: Mapping[str, dict[str, Any]], new: Mapping[str, dict[str, Any]]
-) -> Iterator[Edit]:
+) -> Iterator[Consequence]:
     for urn, told in new.items():
         if urn in old and old[urn] != told:
             kind = urn.rpartition("-overlay-")[2]

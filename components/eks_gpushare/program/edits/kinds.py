@@ -45,7 +45,7 @@ _JSON_NAMES: dict[Effect, str] = {"repartition": "recut"}
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class Consequence:
     """What happens to one node group, to the device plugin, or to what they stand on."""
 
     name: str
@@ -67,7 +67,7 @@ class Edit:
         }
 
 
-def edit(name: str, effect: Effect, because: tuple[str, ...], says: str = "") -> Edit:
+def edit(name: str, effect: Effect, because: tuple[str, ...], says: str = "") -> Consequence:
     """An edit, in words of its own or in those that its kind has."""
     why = f" ({', '.join(because)})" if because else ""
-    return Edit(name, effect, because, f"{name}: {says or _SAYS[effect]}{why}.")
+    return Consequence(name, effect, because, f"{name}: {says or _SAYS[effect]}{why}.")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.program.edits.compared import changed, dropped, inputs
-from eks_gpushare.program.edits.kinds import Edit, edit
+from eks_gpushare.program.edits.kinds import Consequence, edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +90,7 @@ def of_group(
     before: Recording,
     after: Recording,
     replacing: tuple[str, ...],
-) -> Iterator[Edit]:
+) -> Iterator[Consequence]:
     """What happens to the nodes of a group that is there before and after.
 
     Args:
@@ -128,7 +128,7 @@ def _sizes(group: Resource) -> _Sizes:
     return _Sizes(low, desired, high, _IGNORED in group.options.get("ignoreChanges", ()))
 
 
-def _of_sizes(name: str, old: _Sizes, new: _Sizes) -> Iterator[Edit]:
+def _of_sizes(name: str, old: _Sizes, new: _Sizes) -> Iterator[Consequence]:
     because = (_SIZES,)
     if new.kept:
         if not new.low <= old.desired <= new.high:
@@ -151,7 +151,7 @@ def _of_sizes(name: str, old: _Sizes, new: _Sizes) -> Iterator[Edit]:
         yield edit(name, "update", because, _LIMITS.format(high=new.high))
 
 
-def _of_taints(old: Resource, new: Resource) -> Edit:
+def _of_taints(old: Resource, new: Resource) -> Consequence:
     was, now = (inputs(group).get(_TAINTS) or [] for group in (old, new))
     evicting = any(taint["effect"] == "NO_EXECUTE" for taint in now if taint not in was)
     if evicting:
@@ -159,7 +159,7 @@ def _of_taints(old: Resource, new: Resource) -> Edit:
     return edit(new.name, "update", (_TAINTS,), _TAINTED)
 
 
-def _in_place(old: Resource, new: Resource, names: tuple[str, ...]) -> Edit:
+def _in_place(old: Resource, new: Resource, names: tuple[str, ...]) -> Consequence:
     was, now = _mig_config(old), _mig_config(new)
     if was is not None and now is None:
         return edit(new.name, "update", names, _STILL_CUT)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.program.edits.compared import RELEASE, by_urn, changed, inputs
 from eks_gpushare.program.edits.karpenter import CONTROLLER, DEFINITIONS, REINSTALLED, RESTARTS
-from eks_gpushare.program.edits.kinds import Edit, edit
+from eks_gpushare.program.edits.kinds import Consequence, edit
 from eks_gpushare.program.edits.sharing import MANAGERS
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ _DEFINITIONS = "karpenter-crd"
 
 def of_releases(
     before: Recording, after: Recording, replaced: Mapping[str, tuple[str, ...]]
-) -> Iterator[Edit]:
+) -> Iterator[Consequence]:
     """Releases that are there before and after.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.edits.compared import same_order
-from eks_gpushare.program.edits.kinds import Edit, edit
+from eks_gpushare.program.edits.kinds import Consequence, edit
 from eks_gpushare.program.pools import ENVIRONMENT_TYPE, POOL_TYPES
 from eks_gpushare.program.values import to_json
 
@@ -34,7 +34,7 @@ _ASKED = {
 """What a pod says to get a share, by its key in the output `pools`."""
 
 
-def of_managers(before: Recording, after: Recording) -> Iterator[Edit]:
+def of_managers(before: Recording, after: Recording) -> Iterator[Consequence]:
     """One who runs the device plugin in place of the other, or come or gone."""
     old, new = (
         {token: parts for token in MANAGERS if (parts := run.of_type(token))}
@@ -56,7 +56,7 @@ def of_managers(before: Recording, after: Recording) -> Iterator[Edit]:
             yield from (edit(part.name, "delete", (), says) for part in parts)
 
 
-def of_requests(before: Recording, after: Recording) -> Iterator[Edit]:
+def of_requests(before: Recording, after: Recording) -> Iterator[Consequence]:
     """Pools whose pods have to be written otherwise."""
     olds = _pools(before)
     for name, new in _pools(after).items():

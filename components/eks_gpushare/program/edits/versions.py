@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.program.edits.compared import CLUSTER, NODE_GROUP, bare, inputs
-from eks_gpushare.program.edits.kinds import Edit, edit
+from eks_gpushare.program.edits.kinds import Consequence, edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ _TOO_OLD = (
 _TOO_NEW = "EKS refuses it: nodes at {nodes} are ahead of their control plane, which is at {now}"
 
 
-def of_versions(before: Recording, after: Recording) -> Iterator[Edit]:
+def of_versions(before: Recording, after: Recording) -> Iterator[Consequence]:
     """Upgrades of control planes and nodes that EKS does not make."""
     olds = {bare(each.urn): each for each in clusters_of(before)}
     old_groups = {bare(each.urn): each for each in before.of_type(NODE_GROUP)}
@@ -55,7 +55,7 @@ def clusters_of(run: Recording) -> list[Resource]:
 
 def _of_control_plane(
     cluster: Resource, was: tuple[int, int], now: tuple[int, int]
-) -> Iterator[Edit]:
+) -> Iterator[Consequence]:
     because = ("version",)
     if now < was:
         yield edit(cluster.name, "refused", because, _DOWN.format(was=_text(was), now=_text(now)))
@@ -67,7 +67,7 @@ def _of_control_plane(
 
 def _of_group(
     group: Resource, old: Resource | None, now: tuple[int, int], *, upgraded: bool
-) -> Iterator[Edit]:
+) -> Iterator[Consequence]:
     nodes = _minor(group, "version") or _minor(group, "releaseVersion")
     if nodes is None or nodes[0] != now[0]:
         return

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eks_gpushare.program.fakes.types import Function, Method, Plan
     from eks_gpushare.program.recording import Resource
     from eks_gpushare.program.values import Properties
-    from eks_gpushare.stack_file.yaml import Document
+    from eks_gpushare.stack_file.yaml import StackDocument
 
 _BLOCKS = ("functions", "components", "methods")
 _PARTS_OF_A_TOKEN = 3
@@ -68,7 +68,7 @@ def _of(content: Mapping[str, Any], block: str) -> Iterator[tuple[str, Any]]:
     yield from (content.get(block) or {}).items()
 
 
-def _mistakes(document: Document) -> Iterator[tuple[tuple[Any, ...], str]]:
+def _mistakes(document: StackDocument) -> Iterator[tuple[tuple[Any, ...], str]]:
     """Where the file is wrong, and how."""
     content: Any = {} if document.value is None else document.value
     every = ", ".join(_BLOCKS)

@@ -10,7 +10,7 @@ _FIRST_SECONDS = 5.0
 _NEXT_SECONDS = 30.0
 
 
-class Progress:
+class RunProgress:
     """Says on standard error that the run goes on, and how far it is.
 
     On a terminal one line is written over; in a log there is a line now and then.

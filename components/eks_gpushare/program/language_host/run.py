@@ -23,12 +23,12 @@ from eks_gpushare.program.language_host.host import (
 from eks_gpushare.program.language_host.monitor import HostedMonitor
 from eks_gpushare.program.language_host.order import settle
 from eks_gpushare.program.language_host.processes import ProcessError
-from eks_gpushare.program.language_host.progress import Progress
+from eks_gpushare.program.language_host.progress import RunProgress
 from eks_gpushare.program.language_host.schemas import Schemas, told
 from eks_gpushare.program.language_host.serving import served
 from eks_gpushare.program.recording import ProgramError, Recording
 from eks_gpushare.program.run import ORGANIZATION
-from eks_gpushare.program.running.engine import Engine
+from eks_gpushare.program.running.engine import EngineServicer
 from eks_gpushare.program.running.isolation import is_hidden
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def run_hosted(
     """
     recording = Recording(project.name, stack, preview=preview)
     with ExitStack() as open_until_end:
-        progress = Progress(f"running the {project.language} program")
+        progress = RunProgress(f"running the {project.language} program")
         open_until_end.callback(progress.clear)
         run = _Run(project, recording, dict(config), tuple(secret_keys), fakes, progress)
         try:
@@ -95,7 +95,7 @@ class _Run:
         config: dict[str, str],
         secret_keys: tuple[str, ...],
         fakes: Fakes | None,
-        progress: Progress,
+        progress: RunProgress,
     ) -> None:
         self._project, self._recording = project, recording
         self._config, self._secret_keys = config, secret_keys
@@ -114,7 +114,7 @@ class _Run:
 
     def to_its_end(self, opened: ExitStack) -> Outcome:
         """Run the program, with what closes registered in `opened`."""
-        engine = Engine(self._recording)
+        engine = EngineServicer(self._recording)
         address = opened.enter_context(served(self.monitor, engine, self.schemas.add_to))
         self.schemas.address = address
         # The plugin has a server of its own: components that wait for it must not be in its way.

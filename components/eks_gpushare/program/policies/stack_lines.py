@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eks_gpushare.program.recording import Recording, Resource
-    from eks_gpushare.stack_file.check import Report
+    from eks_gpushare.stack_file.check import StackReport
 
 _OURS = "eks-gpushare:index:"
 _ENVIRONMENT = f"{_OURS}GpuSharingEnvironment"
@@ -38,7 +38,7 @@ _NAMED: Mapping[str, tuple[str, str]] = {
 """The same of those that a block has several of, and what their names have before the key."""
 
 
-def stack_lines(recording: Recording, report: Report) -> dict[str, int]:
+def stack_lines(recording: Recording, report: StackReport) -> dict[str, int]:
     """The lines of a stack file that declares an environment, by the URNs of what it makes.
 
     Of a program that makes its environment otherwise, and of resources outside of one, there is

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.silenced import Silence
     from eks_gpushare.program.recording import Recording
-    from eks_gpushare.stack_file.check import Report
-    from eks_gpushare.stack_file.silencing import Silenced
-    from eks_gpushare.stack_file.yaml import Document
+    from eks_gpushare.stack_file.check import StackReport
+    from eks_gpushare.stack_file.silencing import SilencedReport
+    from eks_gpushare.stack_file.yaml import StackDocument
 
 _INSIDE = ("config", ENVIRONMENT_KEY)
 _SHARED = ("gpuStack",)
@@ -40,7 +40,7 @@ class StackSilence(NamedTuple):
     """The resources of the pool or block that it stands in."""
 
 
-def stack_silences(recording: Recording, report: Report) -> tuple[StackSilence, ...]:
+def stack_silences(recording: Recording, report: StackReport) -> tuple[StackSilence, ...]:
     """The comments of a stack file that hold today and are about something that was registered."""
     if report.stack_file is None or report.environment is None:
         return ()
@@ -62,7 +62,7 @@ def stack_silences(recording: Recording, report: Report) -> tuple[StackSilence, 
     return tuple(found)
 
 
-def _let_be_everywhere(found: Silenced) -> Iterator[Silence]:
+def _let_be_everywhere(found: SilencedReport) -> Iterator[Silence]:
     """The comments by which nothing that says the same counts any more."""
     counts = {each.code for each in found.report.findings}
     for each in found.away:
@@ -70,7 +70,7 @@ def _let_be_everywhere(found: Silenced) -> Iterator[Silence]:
             yield each.silence
 
 
-def _is_in(silence: Silence, block: tuple[str, ...], document: Document) -> bool:
+def _is_in(silence: Silence, block: tuple[str, ...], document: StackDocument) -> bool:
     """Whether a comment is about a pool or block, something inside of one, or several of them."""
     at, whole = document.path_at(silence.line), (*_INSIDE, *block)
     if at[: len(whole)] == whole:

@@ -21,7 +21,7 @@ _SEVERITIES: Mapping[int, str] = {
 }
 
 
-class Engine(engine_pb2_grpc.EngineServicer):
+class EngineServicer(engine_pb2_grpc.EngineServicer):
     """Takes what the program logs; debug messages are dropped."""
 
     def __init__(self, recording: Recording) -> None:
