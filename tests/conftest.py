@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -13,12 +14,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 from eks_gpushare.cli import main
 from eks_gpushare_lab.binaries import build, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+
+    from xdist.remote import Producer
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
@@ -52,6 +56,44 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="a test that skips itself fails: here is all that it needs",
     )
     parser.addoption("--may-skip", metavar="REGEX", help="but for reasons that no machine can mend")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without looking for garbage: of all that is made, nearly everything stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+TOGETHER = ("tests/lab/walkthroughs/", "tests/lab/", "tests/aws/")
+"""Whose tests share a control plane or an account: one process has all of them, and begins with
+them, since a control plane waits more than it works."""
+
+
+def _together(nodeid: str) -> str | None:
+    return next((folder for folder in TOGETHER if nodeid.startswith(folder)), None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {folder: number for number, folder in enumerate(TOGETHER)}
+    items.sort(key=lambda item: order.get(_together(item.nodeid) or "", len(order)))
+
+
+class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
+    """Whole files, or whole folders, go to one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _together(nodeid) or str(super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Scheduling | None:
+    """The one that is meant by `--dist loadfile`."""
+    config.option.loadscopereorder = False
+    return _Scheduling(config, log) if config.option.dist == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)

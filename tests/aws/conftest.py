@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
+import botocore.loaders
 import pytest
-from aws_oracle.account import Account, Deployed, aws
+from aws_oracle.account import Account, Deployed, aws, send
 from aws_oracle.calls import registered, translated
 from aws_oracle.given import given
 from aws_oracle.variants import ROOT, VARIANTS
@@ -33,6 +34,20 @@ class Today(date):
     def today(cls) -> Today:
         """The day that these tests were written."""
         return cls(2026, 11, 22)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def endpoints() -> Iterator[None]:
+    """The table of endpoints, read once: moto makes a session for many a call, which reads it."""
+    every = botocore.loaders.JSONFileLoader.load_file
+    once = cache(partial(every, botocore.loaders.JSONFileLoader()))
+
+    def load(self: object, path: str) -> object:
+        return once(path) if path.endswith("endpoints") else every(self, path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(botocore.loaders.JSONFileLoader, "load_file", load)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -90,6 +105,18 @@ def in_memory() -> Iterator[Callable[[], None]]:
     """AWS in memory, for as long as the tests run; `in_memory()` empties it."""
     with aws() as reset:
         yield reset
+
+
+@pytest.fixture(scope="session")
+def offers() -> Callable[[str], set[str]]:
+    """`offers(region)` are the instance types that AWS in memory offers there."""
+
+    @cache
+    def of(region: str) -> set[str]:
+        found = send("ec2:DescribeInstanceTypeOfferings", {"LocationType": "region"}, region)
+        return {each["InstanceType"] for each in found["InstanceTypeOfferings"]}
+
+    return of
 
 
 @pytest.fixture(scope="session")

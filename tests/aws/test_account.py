@@ -87,11 +87,10 @@ def test_every_node_group_is_of_types_that_its_region_offers(
     name: str,
     calls: Callable[[str], list[Translated]],
     region_of: Callable[[str], str],
+    offers: Callable[[str], set[str]],
 ) -> None:
     """EKS refuses a group without such a type. moto has the offers of commercial regions."""
-    region = region_of(name)
-    offers = send("ec2:DescribeInstanceTypeOfferings", {"LocationType": "region"}, region)
-    offered = {each["InstanceType"] for each in offers["InstanceTypeOfferings"]}
+    offered = offers(region_of(name))
     groups = [
         made.parameters
         for each in calls(name)
