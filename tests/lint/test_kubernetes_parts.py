@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from foreign_reading import ids, items, read_with
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import (
     ConfigMap,
     DeviceClaim,
@@ -18,7 +19,7 @@ from eks_gpushare.inventory.items import (
     Workload,
 )
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
 
 KUBERNETES = KubernetesReader()

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.files import GivenFile
 from eks_gpushare.lint.kustomize import Kustomizations, is_kustomization
 from eks_gpushare.lint.kustomize_charts import Layered, with_files

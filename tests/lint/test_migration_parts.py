@@ -11,10 +11,11 @@ import yaml
 from foreign_reading import items, merged, read_text_with, read_with
 from inventory_of import config_map, nodes, operator, plugin, pods
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import PART_OF_POD, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.migration.clusters import cluster_of, groups_of
 from eks_gpushare.lint.migration.migrate import Migration, migrate
 from eks_gpushare.lint.migration.moved import Moved

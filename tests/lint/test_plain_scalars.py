@@ -8,10 +8,11 @@ import pytest
 
 from eks_gpushare.catalog import alternatives, gpu_instance_types
 from eks_gpushare.catalog.instances import InstanceType
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint import charts, plain, toml_text
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.retired import retired_words
 from eks_gpushare.lint.scalars import plain_scalar, tagged_scalar, templated
 from eks_gpushare.lint.texts import read_texts

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from foreign_reading import ids, items, merged, placed, problems, read_text_with, read_with
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Nodes, Overlay
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.readers.bottlerocket import BottlerocketReader
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader

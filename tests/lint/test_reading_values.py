@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from inventory_of import nodes, pods
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.nodes import MAX_DEPTH, Composer, find
 from eks_gpushare.lint.readers.lists import ListReader
 from eks_gpushare.lint.readers.pods import pod_labels, pod_places

@@ -8,8 +8,9 @@ import pytest
 from foreign_objects import CLASS, CONFIG, OVERLAY, PLAN, POOL
 from foreign_reading import merged, problems, read_text_with, read_with
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.readers.bottlerocket import BottlerocketReader
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader

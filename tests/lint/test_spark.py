@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.files import GivenFile
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader
 from eks_gpushare.lint.texts import read_texts

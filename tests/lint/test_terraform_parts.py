@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from foreign_reading import items
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.launch_templates import OF_OTHERS
 from eks_gpushare.lint.readers.terraform import TerraformReader
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration

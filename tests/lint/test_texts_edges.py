@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.lint import texts
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.texts import place_within, read_texts, texts_within, unreadable_character
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.files import GivenFile
 from eks_gpushare.lint.readers.values_elsewhere import with_values_from
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Release
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.readers.helm_values import HelmValuesReader, ValuesOf
 
 VALUES = HelmValuesReader()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,6 +13,13 @@ Severity: TypeAlias = Literal["error", "warning", "info"]
 
 FieldPath: TypeAlias = "tuple[str | int, ...]"
 """A place in the environment: mapping keys and list indexes from the top down."""
+
+
+class Position(NamedTuple):
+    """A place in a file, both from 1."""
+
+    line: int
+    column: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.findings.rule import Rule
 
 if TYPE_CHECKING:
@@ -63,18 +64,11 @@ SHAPE: Final = "eks-gpushare: ignore GPU1234 until 2027-01-31 because REASON"
 """How one is written."""
 
 
-class Place(NamedTuple):
-    """Where something stands, both from 1."""
-
-    line: int
-    column: int
-
-
 @dataclass(frozen=True, slots=True)
 class Silence:
     """A comment as it is written."""
 
-    place: Place
+    place: Position
     names: tuple[str, ...]
     """Of what it lets be: codes, and names of policies."""
     line: int
@@ -93,7 +87,7 @@ class Silence:
 class Faulty(NamedTuple):
     """A comment that does nothing, since it does not say all that it has to."""
 
-    place: Place
+    place: Position
     lacks: str
 
 
@@ -120,7 +114,7 @@ def comments(text: str) -> Comments:
         found = _COMMENT.search(line) if _MARK in line else None
         if found is None or found["verb"].lower() not in _VERBS:
             continue
-        place = Place(number, found.start() + 1)
+        place = Position(number, found.start() + 1)
         alone = not line[: found.start()].strip()
         read = _read(found, place, _next(lines, number) if alone else number)
         if isinstance(read, Faulty):
@@ -130,7 +124,7 @@ def comments(text: str) -> Comments:
     return Comments(tuple(silences), tuple(faulty))
 
 
-def _read(found: re.Match[str], place: Place, line: int) -> Silence | Faulty:
+def _read(found: re.Match[str], place: Position, line: int) -> Silence | Faulty:
     rest = found["rest"]
     if found["begin"] == "<!--":
         rest = rest.partition("-->")[0].rstrip()
@@ -173,7 +167,7 @@ def unused(silences: Iterable[Silence], used: Iterable[Silence]) -> Iterator[Sil
 
 def about_comments(
     given: Comments, used: Iterable[Silence], today: date, others: Collection[Silence] = ()
-) -> Iterator[tuple[Finding, Place]]:
+) -> Iterator[tuple[Finding, Position]]:
     """What is to be said of comments that are past their day, for nothing, or say too little.
 
     Args:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.findings.silenced import today
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
@@ -17,7 +18,7 @@ from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.beside import beside, named_values
 from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.checks.chart_values import values_of_files
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.files import ENDINGS
 from eks_gpushare.lint.kustomize import Kustomizations
 from eks_gpushare.lint.node_classes import class_of, with_classes

@@ -8,17 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.lint.yaml_text import YamlText
-
-
-class Position(NamedTuple):
-    """A place in a file, both from 1."""
-
-    line: int
-    column: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +32,11 @@ class Document:
     """The text that it was read from, where that is one of YAML or JSON. For edits."""
     at: FieldPath = ()
     """Its place in that text's value: an item of a List stands at `("items", 0)`."""
+
+    def always(self, path: FieldPath) -> Callable[[Position], Position]:
+        """The place of a text for all that is in it, as its lines have none of their own."""
+        where = self.position(path)
+        return lambda _: where
 
     def inside(self, path: FieldPath, value: Any) -> Document:
         """A part of it as a document of its own, such as an item of a List."""

@@ -8,10 +8,10 @@ from eks_gpushare.facts.index import names_of
 from eks_gpushare.findings.finding import has_errors
 
 if TYPE_CHECKING:
-    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.finding import Finding, Position
     from eks_gpushare.findings.silenced import Silence
     from eks_gpushare.inventory.problem import Edit
-    from eks_gpushare.lint.document import Document, Position
+    from eks_gpushare.lint.document import Document
 
 
 class Placed(NamedTuple):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.facts.names import is_meant
 from eks_gpushare.findings.silenced import Comments, about_comments, comments
-from eks_gpushare.lint.document import Position
 from eks_gpushare.lint.report import Placed, Silenced
 from eks_gpushare.lint.rules.files import FAULTY_SILENCE, FOR_NOTHING, OVER, UNREADABLE
 
@@ -45,7 +44,7 @@ def silenced(
         else:
             away.append(Silenced(each, holding))
     for finding, place in about_comments(given, met, today):
-        kept.append(Placed(finding, Position(*place)))
+        kept.append(Placed(finding, place))
     return kept, tuple(away)
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.texts import Texts, read_texts, unreadable_character
 
@@ -31,8 +32,8 @@ def read_snippet(text: str, file: str, line: int, column: int = 1) -> Texts:
     if (bad := unreadable_character(text)) is not None:
         return Texts((), (bad._replace(line=bad.line + line - 1),))
 
-    def place(inner: tuple[int, int]) -> tuple[int, int]:
-        return inner[0] + line - 1, inner[1] + column - 1
+    def place(inner: Position) -> Position:
+        return Position(inner.line + line - 1, inner.column + column - 1)
 
     return read_texts(text, file, place=place)
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.catalog import nvidia_ami, versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Overlay, Release
 from eks_gpushare.inventory.source import Source
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.device_plugin_config import config_map_data
 from eks_gpushare.sharing.mig.layout import LayoutError

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.nodes import MAX_ITEMS, Composer, find
 from eks_gpushare.lint.yaml_text import BlockScalar, YamlText
 from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, StopReadingError, YamlProblem
@@ -19,9 +19,8 @@ from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, StopReadingError, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.lint.nodes import Node
-    from eks_gpushare.lint.yaml_text import Place
 
 MAX_DOCUMENTS: Final = 5_000
 """Most documents of a text."""
@@ -53,7 +52,7 @@ def read_texts(
     text: str,
     file: str,
     *,
-    place: Callable[[Place], Place] | None = None,
+    place: Callable[[Position], Position] | None = None,
     block: BlockScalar | None = None,
     editable: bool = True,
     most: int = MAX_ITEMS,
@@ -80,7 +79,7 @@ def read_texts(
             value = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
             skipped = YamlText(part, None, start, line, place, block)
             count = len(documents)
-            at = _positions(skipped)
+            at = skipped.line_and_column
             documents.append(Document(file, value, at, count, editable=False))
             continue
         composer = Composer(_as_yaml(part), line, most)
@@ -89,7 +88,7 @@ def read_texts(
         problems += found
         if read is not None:
             count, may = len(documents), editable and place is None
-            document = Document(file, read.value, _positions(read), count, may, read)
+            document = Document(file, read.value, read.line_and_column, count, may, read)
             documents.append(document)
     return Texts(tuple(documents), tuple(problems), given - most)
 
@@ -126,7 +125,7 @@ def place_within(document: Document, path: FieldPath) -> Position | None:
     block = _block(outer, entry.node) if isinstance(entry.node.value, str) else None
     if block is None:
         return None
-    return Position(*outer.in_file(block.line, block.indent))
+    return outer.in_file(block.line, block.indent)
 
 
 def _block(outer: YamlText, node: Node) -> BlockScalar | None:
@@ -153,10 +152,6 @@ def unreadable_character(text: str) -> YamlProblem | None:
     message = f"the character U+{ord(found[0]):04X} is not allowed in YAML"
     fix = "remove it, or write it as an escape in double quotes"
     return YamlProblem(message, line, column, "character", fix=fix)
-
-
-def _positions(read: YamlText) -> Callable[[FieldPath], Position]:
-    return lambda path: Position(*read.line_and_column(path))
 
 
 def _parts(text: str) -> Iterator[tuple[int, int, str]]:

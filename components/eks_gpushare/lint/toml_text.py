@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.lint.document import Position
+from eks_gpushare.findings.finding import Position
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.lint.nodes import find
 
 if TYPE_CHECKING:
@@ -12,9 +13,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.lint.nodes import Node
-
-Place: TypeAlias = tuple[int, int]
-"""Line and column, from 1."""
 
 
 class BlockScalar(NamedTuple):
@@ -39,7 +37,7 @@ class YamlText:
     """Characters of the whole text before it."""
     line: int = 0
     """Lines of the whole text before it."""
-    place: Callable[[Place], Place] | None = field(default=None, compare=False, repr=False)
+    place: Callable[[Position], Position] | None = field(default=None, compare=False, repr=False)
     """From places in the whole text to those in the file, where it is a part of that."""
     block: BlockScalar | None = field(default=None, compare=False, repr=False)
     """Where the whole text stands in another document."""
@@ -49,7 +47,7 @@ class YamlText:
         """The document's plain value."""
         return self.root.value if self.root else None
 
-    def line_and_column(self, path: FieldPath) -> Place:
+    def line_and_column(self, path: FieldPath) -> Position:
         """Where a key or item stands, or its nearest ancestor."""
         if self.root is None:
             return self.in_file(0, 0)
@@ -57,10 +55,10 @@ class YamlText:
         span = entry.key if entry else self.root.span
         return self.in_file(span.line, span.column)
 
-    def in_file(self, line: int, column: int) -> Place:
+    def in_file(self, line: int, column: int) -> Position:
         """The place in the file of one in the document, which counts from 0."""
         line += self.line
         if self.block is not None:
             return self.block.outer.in_file(self.block.line + line, self.block.indent + column)
-        found = (line + 1, column + 1)
+        found = Position(line + 1, column + 1)
         return self.place(found) if self.place else found

@@ -15,8 +15,8 @@ from eks_gpushare.findings.silenced import FAULTY_SILENCE, Comments, about_comme
 if TYPE_CHECKING:
     from datetime import date
 
-    from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.findings.silenced import Place, Silence
+    from eks_gpushare.findings.finding import Finding, Position
+    from eks_gpushare.findings.silenced import Silence
     from eks_gpushare.stack_file.check import StackReport
 
 
@@ -93,5 +93,5 @@ def _of_error(codes: list[str]) -> Finding:
     return FAULTY_SILENCE.finding((), message, "Correct what the finding is about.")
 
 
-def _at(finding: Finding, place: Place) -> Finding:
+def _at(finding: Finding, place: Position) -> Finding:
     return replace(finding, path=f"line {place.line}, column {place.column}")

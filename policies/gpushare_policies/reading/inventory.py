@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
@@ -14,7 +15,7 @@ from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.checks import CHECKS
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.lint.readers.in_clusters import CLUSTER_READERS
 from eks_gpushare.lint.readers.kubernetes import KubernetesReader

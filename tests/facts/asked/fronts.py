@@ -17,12 +17,13 @@ from pulumi_policy.proxy import unknown_checking_proxy
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.defects import CHECK_FAILED
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.checks import CHECKS
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.stack_file.check import check_given
 from gpushare_policies import POLICIES

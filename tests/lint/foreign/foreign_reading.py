@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.lint.document import Document, Position, Read
+from eks_gpushare.lint.document import Document, Read
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.texts import read_texts
 

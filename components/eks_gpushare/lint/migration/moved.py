@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.findings.finding import Position
+from eks_gpushare.lint.document import Document
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath

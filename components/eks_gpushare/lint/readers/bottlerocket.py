@@ -5,11 +5,12 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.document import Position, Read
+from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.plain import items, labels, mapping
 from eks_gpushare.lint.rules.bottlerocket import BAD_SETTING, NVIDIA, bottlerocket_rules
 from eks_gpushare.lint.rules.nodes import owned_labels

@@ -29,7 +29,7 @@ from eks_gpushare.lint.readers.values import mapping, mappings, text
 from eks_gpushare.lint.texts import read_texts, texts_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.source import Maybe
@@ -152,12 +152,8 @@ def _texts_of(document: Document) -> Iterator[tuple[str, Texts | None]]:
             yield key, texts_within(document, ("data", key))
     for key, each in pairs(document.value.get("binaryData")):
         if isinstance(text := _decoded(each), str):
-            yield key, read_texts(text, document.file, place=_all_at(document, key))
-
-
-def _all_at(document: Document, key: str) -> Callable[[tuple[int, int]], tuple[int, int]]:
-    where = document.position(("binaryData", key))
-    return lambda _: where
+            place = document.always(("binaryData", key))
+            yield key, read_texts(text, document.file, place=place)
 
 
 def _labels(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:

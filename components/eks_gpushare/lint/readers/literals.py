@@ -11,7 +11,7 @@ from eks_gpushare.lint.readers.values import mappings
 from eks_gpushare.lint.texts import read_texts, texts_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from eks_gpushare.lint.document import Document
 
@@ -29,15 +29,10 @@ def literal_documents(document: Document) -> Iterator[Document]:
             if not isinstance(literal, str) or texts_within(document, place) is None:
                 continue
             _, _, content = literal.partition("=")
-            where = _always(document.position(place))
-            texts = read_texts(unquoted(content), document.file, place=where)
+            texts = read_texts(unquoted(content), document.file, place=document.always(place))
             for found in texts.documents:
                 if any(reader.matches(found) for reader in _CONFIGURATIONS):
                     yield found
-
-
-def _always(where: tuple[int, int]) -> Callable[[tuple[int, int]], tuple[int, int]]:
-    return lambda _: where
 
 
 def unquoted(content: str) -> str:

@@ -14,8 +14,8 @@ from eks_gpushare.lint.readers.values import walk
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.findings.finding import FieldPath
-    from eks_gpushare.lint.document import Document, Position
+    from eks_gpushare.findings.finding import FieldPath, Position
+    from eks_gpushare.lint.document import Document
 
 _GPUS: Final = "nvidia.com/"
 _MOST: Final = 20_000

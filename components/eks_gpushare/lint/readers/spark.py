@@ -20,10 +20,10 @@ from eks_gpushare.lint.rules.kubernetes import NO_VENDOR
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.source import Source
-    from eks_gpushare.lint.document import Document, Position
+    from eks_gpushare.lint.document import Document
 
 GROUP: Final = "sparkoperator.k8s.io"
 _ROLES: Final = ("driver", "executor")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import flag_labels, kubelet_flags, parts
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.document import Position
 from eks_gpushare.lint.readers.bottlerocket import read_settings
 from eks_gpushare.lint.rules.nodes import owned_labels
 from eks_gpushare.lint.rules.user_data import (

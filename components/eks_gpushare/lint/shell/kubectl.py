@@ -19,9 +19,8 @@ from eks_gpushare.lint.shell.words import GAP, known
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.source import Maybe
-    from eks_gpushare.lint.document import Position
     from eks_gpushare.lint.shell.flags import Line
     from eks_gpushare.lint.shell.said import Said
     from eks_gpushare.lint.shell.words import Word

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
-from eks_gpushare.lint.document import Position, Read
+from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.rules.files import NOT_READ
 from eks_gpushare.lint.shell.helm import helm_release
 from eks_gpushare.lint.shell.kubectl import kubectl

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.lint.document import Document, Position
+from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.snippets import filled, read_snippet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.items import Item, Release
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe

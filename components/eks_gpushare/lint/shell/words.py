@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.document import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping
