@@ -14,7 +14,6 @@ from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies import gpus
-from gpushare_policies.reading import objects
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.containers import gpu_amounts, pods_of, unknown_of
@@ -29,6 +28,7 @@ from gpushare_policies.reading.objects import (
     objects_of,
     pod_templates,
 )
+from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import count, items, plain, text
 from gpushare_policies.rule import Unjudged
@@ -40,7 +40,7 @@ from gpushare_policies.tokens import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pulumi_policy import PolicyResource
 
@@ -567,16 +567,38 @@ def test_a_check_of_what_others_bring_is_for_no_kind_of_kubernetes() -> None:
         assert f"kubernetes:{group}/v1:Any" not in theirs
 
 
-def test_bodies_are_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects, "_MOST", 2)
-    kept: dict[int, Any] = {}
-    monkeypatch.setattr(objects, "_bodies", kept)
-    given = [{"data": {"a": str(number)}} for number in range(5)]
+def test_a_body_is_read_once_for_rules_that_ask_one_after_the_other() -> None:
+    given = [{"data": {"a": str(number)}} for number in range(3)]
 
-    for props in (*given, given[-1], given[0]):
-        (found,) = objects_of(OBJECT, props)
-        assert found.body == props
-    assert len(kept) == 2
+    bodies = [next(objects_of(OBJECT, props)).body for props in (*given, given[2], given[0])]
+
+    assert bodies == [*given, given[2], given[0]]
+    assert bodies[3] is bodies[2]
+
+
+def test_what_is_worked_out_of_a_stack_is_kept_until_another_is_judged(resource: Make) -> None:
+    asked: list[str] = []
+
+    @of_stack
+    def names(resources: Sequence[PolicyResource]) -> list[str]:
+        asked.append("")
+        return [each.name for each in resources]
+
+    one, other = (
+        [resource(OBJECT, name, {"metadata": {"name": name}}) for name in both]
+        for both in ("ab", "cd")
+    )
+    alike = [resource(OBJECT, name, {"metadata": {"name": name}}) for name in "ab"]
+
+    assert [names(each) for each in (one, tuple(one), [*one])] == [["a", "b"]] * 3
+    assert len(asked) == 1
+    assert (names(other), names(one[:1]), names(one), names(alike)) == (
+        ["c", "d"],
+        ["a"],
+        ["a", "b"],
+        ["a", "b"],
+    )
+    assert len(asked) == 5
 
 
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"

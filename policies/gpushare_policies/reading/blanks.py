@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.words import is_of_pulumi_eks
 
 if TYPE_CHECKING:
-    from pulumi_policy import StackValidationArgs
+    from collections.abc import Sequence
+
+    from pulumi_policy import PolicyResource, StackValidationArgs
 
 
 def refuse_blanks(args: StackValidationArgs) -> None:
@@ -17,11 +20,19 @@ def refuse_blanks(args: StackValidationArgs) -> None:
     engine asks it nothing and shows its resources without any property. Source: pulumi/pulumi,
     `Create` in sdk/go/common/resource/plugin/provider_plugin.go.
     """
-    for resource in args.resources:
+    blank = _first_blank(args.resources)
+    if blank is not None:
+        args.not_applicable(f"a preview without the cluster does not show {blank.name}")
+
+
+@of_stack
+def _first_blank(resources: Sequence[PolicyResource]) -> PolicyResource | None:
+    for resource in resources:
         if not _is_object(resource.resource_type) or len(resource.props):
             continue
         if not is_of_pulumi_eks(resource.urn):  # aws-auth, which configures no device plugin
-            args.not_applicable(f"a preview without the cluster does not show {resource.name}")
+            return resource
+    return None
 
 
 _COMPONENTS = (

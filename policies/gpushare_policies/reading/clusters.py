@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import peek
+from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import item_of, items
 from gpushare_policies.tokens import (
     AWS_CLUSTER,
@@ -45,8 +46,13 @@ def clusters_of(
         resources: All resources of a program.
         telling: URNs of what GPU nodes need, such as device plugins.
     """
-    nodes, objects = _Clusters(resources).named()
+    nodes, objects = _named(resources)
     return _matched(nodes, objects, telling)
+
+
+@of_stack
+def _named(resources: Sequence[PolicyResource]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    return _Clusters(resources).named()
 
 
 @dataclass

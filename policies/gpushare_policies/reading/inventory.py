@@ -24,7 +24,8 @@ from eks_gpushare.lint.texts import read_texts
 from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.nodes import nodes_of
-from gpushare_policies.reading.objects import Kind, KubernetesObject, objects_of
+from gpushare_policies.reading.objects import Kind, KubernetesObject, objects_of_stack
+from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import items, mappings, text
 from gpushare_policies.tokens import ADDON, AWS_CLUSTER
 from gpushare_policies.words import name_of
@@ -67,19 +68,10 @@ class Program:
         return (*self.within, *self._between)
 
 
-_last: list[tuple[tuple[PolicyResource, ...], Program]] = []
-"""The latest, for the rules of a stack are asked one after the other."""
-
-
+@of_stack
 def program_of(resources: Sequence[PolicyResource]) -> Program:
     """What the resources of a program say of GPU sharing."""
-    given = tuple(resources)
-    for known, found in _last:
-        if [*map(id, known)] == [*map(id, given)]:
-            return found
-    read = _Reader(given).read()
-    _last[:] = [(given, read)]
-    return read
+    return _Reader(resources).read()
 
 
 def urn_of(source: Source) -> str:
@@ -107,6 +99,7 @@ class _Reader:
         telling = [urn for urn, found in charts.items() if any(c.of_gpus for c in found)]
         clusters = clusters_of(self.resources, telling)
         self.found += nodes_of(self.resources, clusters)
+        objects = {id(each): found for each, found in objects_of_stack(self.resources)}
         for each in self.resources:
             if not each.resource_type.startswith("kubernetes:"):
                 continue
@@ -115,7 +108,7 @@ class _Reader:
                 self.found += self._releases(each, charts[each.urn], cluster)
                 self._embedded(each, charts[each.urn])
                 continue
-            for found in objects_of(each.resource_type, each.props):
+            for found in objects.get(id(each), ()):
                 self._object(each, found, cluster)
         for number, (cluster, name) in self.class_of.items():
             self._with_class(number, cluster, name)

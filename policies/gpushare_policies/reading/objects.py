@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import item_of, mappings, plain, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pulumi_policy import PolicyResource
 
     from eks_gpushare.findings.finding import FieldPath
 
@@ -92,19 +95,23 @@ def objects_of(token: str, props: Any) -> Iterator[KubernetesObject]:
     yield KubernetesObject(kind, version, _body_of(props), patch=wrapped == _PATCH)
 
 
-_MOST = 2048
-_bodies: dict[int, tuple[Any, Any]] = {}
-"""The latest properties as plain values: each rule on objects asks for those of the same ones."""
+@of_stack
+def objects_of_stack(
+    resources: Sequence[PolicyResource],
+) -> Sequence[tuple[PolicyResource, Sequence[KubernetesObject]]]:
+    """The resources of a stack that are Kubernetes objects, each with its objects."""
+    read = ((each, tuple(objects_of(each.resource_type, each.props))) for each in resources)
+    return [(resource, objects) for resource, objects in read if objects]
+
+
+_latest: list[tuple[Any, Any]] = []
+"""The latest properties with their plain values: each rule on objects asks for the same ones."""
 
 
 def _body_of(props: Any) -> Any:
-    known = _bodies.get(id(props))
-    if known is not None:  # the properties are kept, so nothing else has their number
-        return known[1]
-    if len(_bodies) >= _MOST:
-        _bodies.clear()
-    _bodies[id(props)] = props, (body := plain(props))
-    return body
+    if not _latest or _latest[0][0] is not props:
+        _latest[:] = [(props, plain(props))]
+    return _latest[0][1]
 
 
 def _listed(kind: Kind, version: str, body: Mapping[str, Any], path: FieldPath) -> KubernetesObject:

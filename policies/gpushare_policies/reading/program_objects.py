@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
-from gpushare_policies.reading.objects import Kind, KubernetesObject, objects_of
+from gpushare_policies.reading.objects import Kind, KubernetesObject, objects_of_stack
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
@@ -32,10 +32,8 @@ class Placed:
 def objects_in(resources: Sequence[PolicyResource], kinds: Container[Kind]) -> Iterator[Placed]:
     """The objects of some kinds, in the order in which they were registered."""
     clusters = clusters_of(resources)
-    for resource in resources:
-        if not resource.resource_type.startswith("kubernetes:"):
-            continue
-        for each in objects_of(resource.resource_type, resource.props):
+    for resource, objects in objects_of_stack(resources):
+        for each in objects:
             if each.kind in kinds:
                 namespace = each.namespace
                 if namespace is None:

@@ -73,10 +73,11 @@ class _Workloads:
 
 
 def _labels(workload: Workload) -> list[Any]:
-    """The labels of its pods as text, `UNKNOWN` where one of them may be any."""
-    if has_unknown(workload.labels):
+    """Namespace and labels of its pods as text, `UNKNOWN` where one of them may be any."""
+    if has_unknown([workload.namespace, workload.labels]):
         return [UNKNOWN]
-    return [(key, text(value)) for key, value in pairs(workload.labels)]
+    space = str(workload.namespace)
+    return [(space, key, text(value)) for key, value in pairs(workload.labels)]
 
 
 def _target(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> Iterator[Judgement]:
@@ -214,10 +215,12 @@ def _pods(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> Iter
         return
     if not pairs(selector) or at(pointer.spec, "selector", "matchExpressions"):
         return
-    first = next(iter(pairs(selector)))
+    key, value = next(iter(pairs(selector)))
+    known = pointer.namespace is not UNKNOWN
+    wanted = (str(pointer.namespace), key, text(value)) if known else UNKNOWN
     matched = [
         each
-        for each in workloads.labelled.may_have((first[0], text(first[1])))
+        for each in workloads.labelled.may_have(wanted)
         if may_be_same(each.namespace, pointer.namespace) and _may_match(selector, each)
     ]
     if not matched:

@@ -8,7 +8,7 @@ from pulumi_policy import Severity, StackValidationArgs
 
 from gpushare_policies.props import is_known, read
 from gpushare_policies.reading import kinds
-from gpushare_policies.reading.objects import objects_of
+from gpushare_policies.reading.objects import objects_of_stack
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
 from gpushare_policies.tokens import ACCESS_ENTRY, AWS_CLUSTER, ROLE
@@ -37,8 +37,7 @@ def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         return
     entries = [each for each in args.resources if each.resource_type == ACCESS_ENTRY]
     told = set()
-    for resource in args.resources:
-        objects = objects_of(resource.resource_type, resource.props)
+    for resource, objects in objects_of_stack(args.resources):
         if all(each.kind != NODE_CLASS for each in objects):
             continue
         for role in _used(resource, "spec"):

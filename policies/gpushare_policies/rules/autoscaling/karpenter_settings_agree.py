@@ -15,7 +15,7 @@ from gpushare_policies.props import format_value, is_true, peek
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
-from gpushare_policies.reading.objects import objects_of
+from gpushare_policies.reading.objects import objects_of_stack
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.tokens import AWS_CLUSTER
 from gpushare_policies.words import Fix
@@ -136,8 +136,8 @@ def _needed(resources: Sequence[PolicyResource]) -> Iterator[tuple[str, str]]:
     """First version and what needs it, what needs the latest first."""
     kinds_here = {
         (found.kind.kind, found.version)
-        for each in resources
-        for found in objects_of(each.resource_type, each.props)
+        for _, objects in objects_of_stack(resources)
+        for found in objects
         if found.kind.group in {"karpenter.sh", "karpenter.k8s.aws"}
     }
     versions = [peek(each.props, "version") for each in resources if _is_cluster(each)]

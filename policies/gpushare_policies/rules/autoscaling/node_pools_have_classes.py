@@ -11,7 +11,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.clusters import clusters_of
-from gpushare_policies.reading.objects import Kind, objects_of
+from gpushare_policies.reading.objects import Kind, objects_of_stack
 from gpushare_policies.rule import StackRule, Unjudged
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
 from gpushare_policies.tokens import AWS_CLUSTER
@@ -34,8 +34,8 @@ def _named(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     clusters = clusters_of(args.resources)
     classes: dict[str, set[object]] = {}
     pools: list[tuple[PolicyResource, object, object]] = []
-    for resource in args.resources:
-        for found in objects_of(resource.resource_type, resource.props):
+    for resource, objects in objects_of_stack(args.resources):
+        for found in objects:
             if found.kind == NODE_CLASS and not found.patch:
                 classes.setdefault(clusters.get(resource.urn, ""), set()).add(found.name)
             elif found.kind == _NODE_POOL:

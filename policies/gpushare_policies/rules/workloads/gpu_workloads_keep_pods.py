@@ -74,18 +74,20 @@ def _has_gpus(each: Placed) -> bool | None:
 
 
 def _selected(budget: Placed) -> list[Any]:
-    """A label that it selects by, as text; `UNKNOWN` where it may be for any pods."""
+    """Namespace and a label that it selects by; `UNKNOWN` where it may be for any pods."""
     labels = at(budget.object.body, "spec", "selector", "matchLabels")
     first = next(iter(pairs(labels)), None)
-    return [UNKNOWN if first is None or first[1] is UNKNOWN else (first[0], text(first[1]))]
+    if first is None or UNKNOWN in (first[1], budget.namespace):
+        return [UNKNOWN]
+    return [(str(budget.namespace), first[0], text(first[1]))]
 
 
 def _labels(workload: Placed) -> list[Any]:
-    """The labels of its pods as text, `UNKNOWN` where one of them may be any."""
+    """Namespace and labels of its pods as text, `UNKNOWN` where one of them may be any."""
     labels = at(workload.object.body, "spec", "template", "metadata", "labels")
-    if has_unknown(labels):
+    if has_unknown([workload.namespace, labels]):
         return [UNKNOWN]
-    return [(key, text(value)) for key, value in pairs(labels)]
+    return [(str(workload.namespace), key, text(value)) for key, value in pairs(labels)]
 
 
 def _is_for(budget: Placed, workload: Placed) -> bool | None:
