@@ -12,12 +12,13 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.nodes import MAX_DEPTH, Composer, find
+from eks_gpushare.lint.nodes import KubernetesComposer
 from eks_gpushare.lint.readers.lists import ListReader
 from eks_gpushare.lint.readers.pods import pod_labels, pod_places
 from eks_gpushare.lint.rules.terraform import node_group_rules
 from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.stack_file.composer import MAX_DEPTH, find
 from eks_gpushare.stack_file.yaml_problems import StopReadingError
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ def test_so_many_levels_are_followed(opened: str) -> None:
     ],
 )
 def test_each_alias_counts_with_all_that_it_stands_for(text: str, count: int) -> None:
-    Composer(text, most=count).document()
+    KubernetesComposer(text, most=count).document()
     with pytest.raises(StopReadingError):
-        Composer(text, most=count - 1).document()
+        KubernetesComposer(text, most=count - 1).document()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_keys_and_merges(text: str, value: Any) -> None:
 
 
 def test_an_ancestor_stands_for_what_is_not_there() -> None:
-    root = Composer("a: {b: [c]}\n").document()
+    root = KubernetesComposer("a: {b: [c]}\n").document()
     assert root is not None
 
     assert find(root, ("a", "b", 0))[1] == 3

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.nodes import MAX_ITEMS, Composer, find
+from eks_gpushare.lint.nodes import MAX_ITEMS, KubernetesComposer
 from eks_gpushare.lint.yaml_text import BlockScalar, YamlText
+from eks_gpushare.stack_file.composer import find
 from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, StopReadingError, YamlProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from eks_gpushare.findings.finding import FieldPath, Position
-    from eks_gpushare.lint.nodes import Node
+    from eks_gpushare.stack_file.composer import Node
 
 MAX_DOCUMENTS: Final = 5_000
 """Most documents of a text."""
@@ -82,7 +83,7 @@ def read_texts(
             at = skipped.line_and_column
             documents.append(Document(file, value, at, count, editable=False))
             continue
-        composer = Composer(_as_yaml(part), line, most)
+        composer = KubernetesComposer(_as_yaml(part), line, most)
         read, found = _document(composer, YamlText(part, None, start, line, place, block))
         most -= composer.items
         problems += found
@@ -185,7 +186,9 @@ def _only_directives(part: str) -> bool:
     return bool(lines) and all(each.startswith("%") for each in lines)
 
 
-def _document(composer: Composer, text: YamlText) -> tuple[YamlText | None, list[YamlProblem]]:
+def _document(
+    composer: KubernetesComposer, text: YamlText
+) -> tuple[YamlText | None, list[YamlProblem]]:
     problems = composer.problems
     root: Node | None = None
     try:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.lint.nodes import find
+from eks_gpushare.stack_file.composer import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eks_gpushare.findings.finding import FieldPath
-    from eks_gpushare.lint.nodes import Node
+    from eks_gpushare.stack_file.composer import Node
 
 
 class BlockScalar(NamedTuple):

@@ -14,7 +14,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from eks_gpushare.stack_file.composer import Composer, Node, Value
+from eks_gpushare.stack_file.composer import Node, find
+from eks_gpushare.stack_file.engine_yaml import EngineComposer, Value
 from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, Path, StopReadingError, YamlProblem
 
 __all__ = ["MAX_BYTES", "Path", "StackDocument", "Value", "YamlProblem", "read"]
@@ -54,25 +55,22 @@ class StackDocument:
         Where ``path`` leads to nothing, the line of its nearest ancestor; None if the text is
         empty or unreadable.
         """
-        line = self._root.line if self._root else None
-        node = self._root
-        for step in path:
-            entry = node.children.get(step) if node else None
-            if entry is None:
-                break
-            line, node = entry
-        return line
+        if self._root is None:
+            return None
+        entry, _ = find(self._root, path)
+        span = entry.key if entry else self._root.span
+        return span.line + 1
 
     def path_at(self, line: int) -> Path:
         """Give the innermost path that stands on a line, or that began above and still goes on."""
         path: Path = ()
         node = self._root
         while node is not None:
-            begun = [(step, *entry) for step, entry in node.children.items() if entry[0] <= line]
+            begun = [each for each in node.children.items() if each[1].key.line < line]
             if not begun:
                 break
-            step, _, node = max(begun, key=lambda child: child[1])
-            path = (*path, step)
+            step, entry = max(begun, key=lambda child: child[1].key.line)
+            path, node = (*path, step), entry.node
         return path
 
     def raw_scalar(self, path: Path) -> str | None:
@@ -80,17 +78,11 @@ class StackDocument:
 
         None where there is no scalar.
         """
-        node = self._find(path)
-        return node.raw if node else None
-
-    def _find(self, path: Path) -> Node | None:
-        node = self._root
-        for step in path:
-            entry = node.children.get(step) if node else None
-            if entry is None:
-                return None
-            node = entry[1]
-        return node
+        if self._root is None:
+            return None
+        entry, depth = find(self._root, path)
+        node = entry.node if entry else self._root
+        return node.raw if depth == len(path) else None
 
 
 def read(text: str | bytes, name: str = "<text>") -> StackDocument:
@@ -102,7 +94,7 @@ def read(text: str | bytes, name: str = "<text>") -> StackDocument:
     root: Node | None = None
     readable = False
     try:
-        composer = Composer(_checked_text(text))
+        composer = EngineComposer(_checked_text(text))
         problems = composer.problems
         root = composer.document()
         readable = composer.usable
