@@ -33,6 +33,10 @@ $(shell [ ! -e $(ORIGIN) ] || { [ -x $(PY) ] \
 
 PROJECTS := pyproject.toml components/pyproject.toml
 SOURCES := $(shell find components policies -name '*.py' 2>/dev/null)
+# It takes mypy a minute to read the SDKs: a new checkout begins with what the last one found, and mypy
+# compares every file's content.
+CACHES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
+KNOWN_TYPES := $(CACHES)/eks-gpushare-mypy
 # policies/__main__.py and __main__.py are both the module __main__: the former gets its own run.
 TYPED := $(wildcard components policies/gpushare_policies tests tools benchmarks __main__.py)
 
@@ -64,8 +68,13 @@ nightly: $(DEV) $(COMPILED) $(WHEELS) ## Run what the nightly workflow runs; som
 lint: $(DEV) $(COMPILED) ## Style, types and house rules
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	@[ -e .mypy_cache ] || cp -R "$(KNOWN_TYPES)" .mypy_cache 2>/dev/null || rm -rf .mypy_cache
 	$(PY) -m mypy $(TYPED)
 	$(if $(wildcard policies/__main__.py),$(PY) -m mypy policies/__main__.py)
+	@[ -e .mypy_cache/.kept ] || { mkdir -p "$(CACHES)" \
+		&& new=$$(mktemp -d "$(CACHES)/eks-gpushare-mypy.XXXXXX") \
+		&& cp -R .mypy_cache/. "$$new" && rm -rf "$(KNOWN_TYPES)" && mv "$$new" "$(KNOWN_TYPES)" \
+		&& touch .mypy_cache/.kept; } || true
 	$(PY) -m pytest -q tests/unit/test_house_rules.py
 
 docs: $(DOCS) $(COMPILED) ## Build the documentation into build/docs
