@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.facts.index import names_of
 from eks_gpushare.findings.pages import subject_of
 from gpushare_policies.registry import THEMES
-from gpushare_policies.rule import AnyRule, Rule
+from gpushare_policies.rule import AnyRule, ResourcePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,7 +60,7 @@ def _file(theme: str) -> str:
 
 
 def _section(rule: AnyRule) -> str:
-    scope = "Looks at" if isinstance(rule, Rule) else "Looks at the whole stack, of it at"
+    scope = "Looks at" if isinstance(rule, ResourcePolicy) else "Looks at the whole stack, of it at"
     lines = [
         f"## {rule.name}",
         "",
@@ -71,7 +71,7 @@ def _section(rule: AnyRule) -> str:
     ]
     if references := _references(rule):
         lines.append(f"* References: {references}.")
-    if isinstance(rule, Rule) and rule.repairs:
+    if isinstance(rule, ResourcePolicy) and rule.repairs:
         repaired = ", ".join(f"`{token}`" for token in rule.repairs)
         lines.append(f"* At the level `remediate` it repairs {repaired}.")
     if rule.unseen:

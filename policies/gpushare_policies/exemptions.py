@@ -111,7 +111,7 @@ def _literal(pattern: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Exempted:
+class ExemptedViolation:
     """A violation that was let be."""
 
     exemption: Exemption
@@ -146,7 +146,7 @@ class Ledger:
 
     given: dict[Exemption, bool] = field(default_factory=dict)
     """Each exemption, and whether a violation was met that it is for."""
-    exempted: dict[Exempted, None] = field(default_factory=dict)
+    exempted: dict[ExemptedViolation, None] = field(default_factory=dict)
     """What was let be, in the order in which it was met."""
 
     unjudged: set[str] = field(default_factory=set)
@@ -169,7 +169,7 @@ class Ledger:
         holding = next((each for each in meant if each.holds()), None)
         if holding is None:
             return False
-        self.exempted[Exempted(holding, urn, message, code)] = None
+        self.exempted[ExemptedViolation(holding, urn, message, code)] = None
         return True
 
     def clear(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from pulumi_policy import (
     EnforcementLevel,
@@ -37,7 +37,7 @@ class Unjudged(NamedTuple):
     """The value and why it is not known: `the taints of the node group gpu`."""
 
 
-class Violation(NamedTuple):
+class StackViolation(NamedTuple):
     """Yielded by a check on a stack for something that is wrong."""
 
     message: str
@@ -59,19 +59,12 @@ Check: TypeAlias = Callable[[ResourceValidationArgs], Iterator["str | Unjudged"]
 """Yields a message for each violation of one resource."""
 
 StackCheck: TypeAlias = Callable[
-    [StackValidationArgs], Iterator["Violation | tuple[str, str] | Unjudged"]
+    [StackValidationArgs], Iterator["StackViolation | tuple[str, str] | Unjudged"]
 ]
 """Yields a message and the URN it belongs to for each violation of the stack."""
 
 Remediation: TypeAlias = Callable[[ResourceValidationArgs], "Mapping[str, Any] | None"]
 """The properties of a resource as they comply; None where they do already."""
-
-
-class Configured(Protocol):
-    """Anything that carries a policy's configuration."""
-
-    def get_config(self) -> Mapping[str, Any]:
-        """The configuration, possibly without the defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +82,7 @@ class Setting(Generic[T]):
     parse: Callable[[Any], T]
     """Makes the value out of what the wire carries, which knows no integers."""
 
-    def of(self, args: Configured) -> T:
+    def of(self, args: exemptions.Configured) -> T:
         """The configured value or the default."""
         value = args.get_config().get(self.name)
         return self.default if value is None else self.parse(value)
@@ -142,7 +135,7 @@ def _schema(settings: Sequence[Setting[Any]]) -> PolicyConfigSchema:
 
 def _report(
     rule: str,
-    found: Iterator[Violation | tuple[str, str] | Unjudged],
+    found: Iterator[StackViolation | tuple[str, str] | Unjudged],
     report: Callable[[str, str, str], None],
 ) -> None:
     """Report violations of a rule, and in the end all that could not be judged.
@@ -156,7 +149,7 @@ def _report(
             if isinstance(each, Unjudged):
                 unjudged.append(each.what)
             else:
-                report(*Violation(*each))
+                report(*StackViolation(*each))
     except UnknownValueError as error:
         exemptions.LEDGER.unjudged.add(rule)
         if not unjudged:
@@ -167,7 +160,7 @@ def _report(
         raise NotJudgedError(unjudged)
 
 
-class Rule(ResourceValidationPolicy):
+class ResourcePolicy(ResourceValidationPolicy):
     """A rule on one resource at a time, with one check per resource type."""
 
     def __init__(
@@ -237,7 +230,7 @@ class Rule(ResourceValidationPolicy):
         return repair(args)
 
 
-class StackRule(StackValidationPolicy):
+class StackPolicy(StackValidationPolicy):
     """A rule on all resources of a stack together."""
 
     def __init__(
@@ -286,5 +279,5 @@ class StackRule(StackValidationPolicy):
         _report(self.name, self._check(args), report)
 
 
-AnyRule: TypeAlias = Rule | StackRule
+AnyRule: TypeAlias = ResourcePolicy | StackPolicy
 """A rule on a resource or on a stack."""

@@ -49,7 +49,7 @@ from gpushare_policies.tokens import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gpushare_policies.rule import Rule, StackRule
+    from gpushare_policies.rule import ResourcePolicy, StackPolicy
 
 LOG_TYPES = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
 CIDRS = ["203.0.113.0/24"]
@@ -363,7 +363,7 @@ def violations() -> Callable[..., list[str]]:
     """
 
     def run(
-        rule: Rule,
+        rule: ResourcePolicy,
         token: str,
         props: dict[str, Any],
         *,
@@ -426,7 +426,7 @@ def stack_violations() -> Callable[..., list[tuple[str, str]]]:
     """`stack_violations(rule, resources)` returns resource names with their messages."""
 
     def run(
-        rule: StackRule,
+        rule: StackPolicy,
         resources: Sequence[PolicyResource],
         config: Mapping[str, Any] | None = None,
     ) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from gpushare_policies.tokens import CHART_V4, CONFIG_MAP, OUR_POOL, RELEASE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gpushare_policies.rule import Rule
+    from gpushare_policies.rule import ResourcePolicy
 
 LATER = UNKNOWN_STRING_VALUE
 
@@ -177,7 +177,11 @@ def test_other_documents_are_left_alone(text: str, violations: Callable[..., lis
     ],
 )
 def test_documents_that_are_not_known_yet_are_said(
-    rule: Rule, token: str, props: dict[str, Any], what: str, violations: Callable[..., list[str]]
+    rule: ResourcePolicy,
+    token: str,
+    props: dict[str, Any],
+    what: str,
+    violations: Callable[..., list[str]],
 ) -> None:
     if not what:
         assert violations(rule, token, props) == []

@@ -13,7 +13,7 @@ from pulumi_policy.proxy import (
 
 from eks_gpushare.facts.public_networks import network_of, reaches_everybody
 from eks_gpushare.inventory.control_plane import covered
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.rules import cluster
 from gpushare_policies.rules.cluster import version_in_standard_support
 from gpushare_policies.rules.cluster.api_authentication import API_AUTHENTICATION
@@ -42,7 +42,9 @@ RAW_PATHS = {
 COMPONENT_PATHS = {"supportType": ("upgradePolicy", "supportType")}
 ABSENT = object()
 OF_A_CLUSTER = [
-    rule for rule in cluster.RULES if isinstance(rule, Rule) and AWS_CLUSTER in rule.applies_to
+    rule
+    for rule in cluster.RULES
+    if isinstance(rule, ResourcePolicy) and AWS_CLUSTER in rule.applies_to
 ]
 
 
@@ -432,7 +434,7 @@ def test_the_protected_stacks_are_configured_by_pattern(
 
 @pytest.mark.parametrize("rule", OF_A_CLUSTER, ids=lambda rule: rule.name)
 def test_a_component_registered_without_arguments_is_left_to_its_children(
-    rule: Rule, violations: Callable[..., list[str]]
+    rule: ResourcePolicy, violations: Callable[..., list[str]]
 ) -> None:
     assert violations(rule, EKS_CLUSTER, {"version": None}) == []
 

@@ -18,7 +18,7 @@ from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.lint.rules import kubernetes
 from gpushare_policies import POLICIES
 from gpushare_policies.reading.edges import judging_edges
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import AWS_CLUSTER, NODE_GROUP
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pulumi_policy import PolicyResource
 
-RULES = {rule.name: rule for rule in POLICIES if isinstance(rule, StackRule)}
+RULES = {rule.name: rule for rule in POLICIES if isinstance(rule, StackPolicy)}
 RELEASE = "kubernetes:helm.sh/v3:Release"
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 NAMESPACE = "kubernetes:core/v1:Namespace"

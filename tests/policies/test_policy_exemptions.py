@@ -14,7 +14,7 @@ from eks_gpushare.program.policies.analyzer import judge
 from eks_gpushare.program.policies.config import PolicyConfigError
 from eks_gpushare.program.run import run_program
 from gpushare_policies import POLICIES, exemptions
-from gpushare_policies.rule import Rule, StackRule, Unjudged
+from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged
 from gpushare_policies.rules.in_force import EXEMPTIONS_IN_FORCE
 from gpushare_policies.words import Fix
 
@@ -203,7 +203,7 @@ def test_a_stack_rule_can_be_let_be_too() -> None:
                 yield f"{each.name} is there", each.urn
 
     words = Fix("Remove it.", "Remove it.", "Remove it.")
-    rule = StackRule(
+    rule = StackPolicy(
         RULE, "None must be.", check=check, applies_to=(TOKEN,), severity=Severity.LOW, fix=words
     )
 
@@ -224,7 +224,7 @@ def test_what_is_exempted_is_not_repaired() -> None:
         if not args.props.get("encrypted"):
             yield "It is plain."
 
-    rule = Rule(
+    rule = ResourcePolicy(
         RULE,
         "It must be.",
         checks={TOKEN: check},
@@ -252,7 +252,7 @@ def test_what_could_not_be_judged_is_told_beside_what_is_wrong() -> None:
                 yield Unjudged(f"the key of {each.name}")
                 yield f"{each.name} is there", each.urn
 
-    rule = StackRule(
+    rule = StackPolicy(
         RULE,
         "None must be.",
         check=check,

@@ -10,7 +10,7 @@ import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from gpushare_policies import POLICIES
-from gpushare_policies.rule import Rule, StackRule
+from gpushare_policies.rule import ResourcePolicy, StackPolicy
 from gpushare_policies.tokens import (
     ACCESS_ENTRY,
     AWS_CLUSTER,
@@ -87,15 +87,15 @@ OF_BUDGETS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def _resource_rule(name: str) -> Rule:
+def _resource_rule(name: str) -> ResourcePolicy:
     rule = RULES[name]
-    assert isinstance(rule, Rule)
+    assert isinstance(rule, ResourcePolicy)
     return rule
 
 
-def _stack_rule(name: str) -> StackRule:
+def _stack_rule(name: str) -> StackPolicy:
     rule = RULES[name]
-    assert isinstance(rule, StackRule)
+    assert isinstance(rule, StackPolicy)
     return rule
 
 

@@ -8,12 +8,12 @@ import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from gpushare_policies import POLICIES
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-RULES = {rule.name: rule for rule in POLICIES if isinstance(rule, Rule)}
+RULES = {rule.name: rule for rule in POLICIES if isinstance(rule, ResourcePolicy)}
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 POD, JOB = "kubernetes:core/v1:Pod", "kubernetes:batch/v1:CronJob"
 NAMESPACE = "kubernetes:core/v1:Namespace"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gpushare_policies import POLICIES
-from gpushare_policies.rule import Rule, StackRule
+from gpushare_policies.rule import ResourcePolicy, StackPolicy
 from gpushare_policies.tokens import (
     AWS_CLUSTER,
     ENCRYPTION_BY_DEFAULT,
@@ -429,7 +429,7 @@ def test_a_message_on_several_resources_says_the_same(
     stack_violations: Callable[..., list[tuple[str, str]]],
 ) -> None:
     rule = RULES[name]
-    assert isinstance(rule, StackRule)
+    assert isinstance(rule, StackPolicy)
     made = [
         resource(token, token.rpartition(":")[2].lower(), {"region": "us-east-1", **props})
         for token, props in resources
@@ -448,7 +448,7 @@ def test_a_message_says_what_is_wrong_and_how_to_comply(
     violations: Callable[..., list[str]],
 ) -> None:
     rule = RULES[name]
-    assert isinstance(rule, Rule)
+    assert isinstance(rule, ResourcePolicy)
     config = {"tags": {"team": ""}} if name == "tags-required" else None
 
     assert violations(rule, token, props, config=config) == [message]
@@ -473,7 +473,7 @@ def test_the_ports_that_may_be_open_are_configured(
     props = {"ipProtocol": "tcp", "fromPort": port, "toPort": port, "cidrIpv4": "0.0.0.0/0"}
     config = None if ports is None else {"ports": ports}
     rule = RULES["security-groups-not-open"]
-    assert isinstance(rule, Rule)
+    assert isinstance(rule, ResourcePolicy)
 
     found = violations(rule, INGRESS_RULE, props, config=config)
 
@@ -497,7 +497,7 @@ def test_the_ports_that_are_open_are_named(
 ) -> None:
     props = {"ipProtocol": "tcp", "cidrIpv4": "0.0.0.0/0", **ports}
     rule = RULES["security-groups-not-open"]
-    assert isinstance(rule, Rule)
+    assert isinstance(rule, ResourcePolicy)
 
     (message,) = violations(rule, INGRESS_RULE, props)
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from pulumi_policy import PolicyResource
 
-    from gpushare_policies.rule import StackRule
+    from gpushare_policies.rule import StackPolicy
 
 RULES: dict[str, Any] = {rule.name: rule for rule in POLICIES}
 LATER = UNKNOWN_STRING_VALUE
@@ -55,7 +55,7 @@ def said(
     """`said(rule, resources)` is the names of the resources that violate a rule."""
 
     def run(name: str, resources: list[PolicyResource], config: Any = None) -> list[str]:
-        rule: StackRule = RULES[name]
+        rule: StackPolicy = RULES[name]
         return [where for where, _ in stack_violations(rule, resources, config)]
 
     return run

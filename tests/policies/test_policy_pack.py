@@ -18,7 +18,7 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 import eks_gpushare
 from gpushare_policies import DESCRIPTION, NAME, POLICIES
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import AWS_CLUSTER
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PACK = ROOT / "policies"
-RESOURCE_RULES = [rule for rule in POLICIES if isinstance(rule, Rule)]
+RESOURCE_RULES = [rule for rule in POLICIES if isinstance(rule, ResourcePolicy)]
 TOKENS = sorted({token for rule in RESOURCE_RULES for token in rule.applies_to})
 SECONDS = 60
 
 
-def _rules_on(token: str) -> list[Rule]:
+def _rules_on(token: str) -> list[ResourcePolicy]:
     return [rule for rule in RESOURCE_RULES if token in rule.applies_to]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from gpushare_policies import POLICIES
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import (
     ACCESS_ENTRY,
     AWS_CLUSTER,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 RULES = {rule.name: rule for rule in POLICIES}
-RESOURCE_RULES = [rule for rule in POLICIES if isinstance(rule, Rule)]
+RESOURCE_RULES = [rule for rule in POLICIES if isinstance(rule, ResourcePolicy)]
 ABSENT = object()
 
 
@@ -551,7 +551,7 @@ def _name(pair: Pair) -> str:
 def test_a_mistake_is_caught_however_it_is_spelled(
     pair: Pair, valid: Callable[[str], dict[str, Any]], violations: Callable[..., list[str]]
 ) -> None:
-    def of(rule: Rule, value: Any) -> list[str]:
+    def of(rule: ResourcePolicy, value: Any) -> list[str]:
         token = pair.token
         # GPU types alone, so that the image does not tell.
         props = valid(token)
@@ -560,7 +560,7 @@ def test_a_mistake_is_caught_however_it_is_spelled(
         return violations(rule, token, _changed(props, pair.path, value))
 
     rule = RULES[pair.rule]
-    assert isinstance(rule, Rule)
+    assert isinstance(rule, ResourcePolicy)
     assert of(rule, pair.wrong), "the mistake passes"
     assert [found for each in RESOURCE_RULES for found in of(each, pair.right)] == []
 
@@ -592,7 +592,7 @@ def test_people_with_all_rights_are_seen_in_every_kind_of_resource(
     token: str, props: dict[str, Any], violations: Callable[..., list[str]]
 ) -> None:
     rule = RULES["no-human-in-masters"]
-    assert isinstance(rule, Rule)
+    assert isinstance(rule, ResourcePolicy)
     without = str(props).replace("system:masters", "nodes").replace("cluster-admin", "view")
 
     assert len(violations(rule, token, props)) == 1

@@ -15,7 +15,7 @@ from pulumi import FileAsset, StringAsset
 from gpushare_policies import POLICIES
 from gpushare_policies.reading import charts
 from gpushare_policies.reading.charts import chart_name
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import AWS_CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def judged(
 
     def run(name: str, made: Sequence[Made]) -> list[str]:
         rule = RULES[name]
-        if isinstance(rule, Rule):
+        if isinstance(rule, ResourcePolicy):
             return [said for each in made for said in violations(rule, each.token, each.props)]
         resources = [resource(each.token, each.name, each.props, **each.options) for each in made]
         return [said for _, said in stack_violations(rule, resources)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from gpushare_policies import POLICIES
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import AWS_CLUSTER, CONFIG_MAP, NODE_GROUP, RELEASE, ROLE
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def judged(
 
     def run(name: str, made: Sequence[Made]) -> list[str]:
         rule = RULES[name]
-        if isinstance(rule, Rule):
+        if isinstance(rule, ResourcePolicy):
             return [said for each in made for said in violations(rule, each.token, each.props)]
         resources = [resource(each.token, each.name, deepcopy(each.props)) for each in made]
         return [said for _, said in stack_violations(rule, resources)]

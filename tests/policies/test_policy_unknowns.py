@@ -9,7 +9,7 @@ from pulumi_policy import Severity, StackValidationArgs
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from gpushare_policies import POLICIES
-from gpushare_policies.rule import Rule, StackRule, Unjudged
+from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -390,7 +390,7 @@ def test_what_a_rule_cannot_judge_is_said_together_with_where_it_ended() -> None
         raise UnknownValueError(LATER, ["other"])
 
     def told(check: Callable[[], Iterator[tuple[str, str] | Unjudged]]) -> str:
-        rule = StackRule(
+        rule = StackPolicy(
             "a", "b", check=lambda _: check(), applies_to=(), severity=Severity.LOW,
             fix=Fix("c", "d", "e"),
         )  # fmt: skip
@@ -406,7 +406,7 @@ def test_what_a_rule_cannot_judge_is_said_together_with_where_it_ended() -> None
 
 
 def test_a_rule_that_is_made_says_its_fixes_and_leaves_what_it_is_given() -> None:
-    rule = Rule("a", "b", checks={}, severity=Severity.LOW, fix=Fix("c", "d", "e"))
+    rule = ResourcePolicy("a", "b", checks={}, severity=Severity.LOW, fix=Fix("c", "d", "e"))
 
     assert rule.messages_say_fixes
     assert rule.reads_only

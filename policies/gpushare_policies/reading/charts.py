@@ -165,7 +165,7 @@ EMBEDDED = (("config", "map"), ("devicePlugin", "config", "data"))
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class InstalledChart:
     """A chart that a resource installs, or one that comes with it."""
 
     name: str
@@ -180,13 +180,15 @@ class Chart:
         return self.name in GPU_CHARTS
 
 
-def charts_of(props: Any) -> Iterator[Chart]:
+def charts_of(props: Any) -> Iterator[InstalledChart]:
     """The chart of a resource, and those that it is made of where its files are here."""
     reference = chart_reference(props)
     if reference in ("", UNKNOWN):
         return
     values = chart_values(props)
-    yield Chart(_known_name(chart_name(reference)), chart_version(props), values, ("values",))
+    yield InstalledChart(
+        _known_name(chart_name(reference)), chart_version(props), values, ("values",)
+    )
     for _, part in mappings(at(_own_file(str(reference)), "dependencies")):
         name = part.get("name")
         key = str(part.get("alias") or name)
@@ -195,7 +197,9 @@ def charts_of(props: Any) -> Iterator[Chart]:
             continue
         own = values if values is UNKNOWN else at(values, key)
         version = text(part.get("version"))
-        yield Chart(_known_name(name), version, {} if own is None else own, ("values", key))
+        yield InstalledChart(
+            _known_name(name), version, {} if own is None else own, ("values", key)
+        )
 
 
 def _is_off(values: Any, switch: Any) -> bool:

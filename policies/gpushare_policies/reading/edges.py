@@ -9,7 +9,7 @@ from eks_gpushare.facts.index import facts_of, is_worth_refusing
 from eks_gpushare.inventory.problem import NotSeen
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
-from gpushare_policies.rule import Unjudged, Violation
+from gpushare_policies.rule import StackViolation, Unjudged
 from gpushare_policies.words import is_ours
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def edge_check(policy: str, *, stack_file: str = "", likely: Collection[str] = (
     }.union(likely)
     _JUDGED.update(wanted)
 
-    def look(args: StackValidationArgs) -> Iterator[Violation | Unjudged]:
+    def look(args: StackValidationArgs) -> Iterator[StackViolation | Unjudged]:
         refuse_blanks(args)
         program = program_of(args.resources)
         for each in program.judgements():
@@ -64,7 +64,7 @@ def edge_check(policy: str, *, stack_file: str = "", likely: Collection[str] = (
     return look
 
 
-def _said(problem: Problem, stack_file: str) -> Violation:
+def _said(problem: Problem, stack_file: str) -> StackViolation:
     urn = urn_of(problem.source)
     fix = stack_file if stack_file and is_ours(urn) else problem.fix
-    return Violation(f"{problem.message} {fix}".rstrip(), urn, problem.rule.id)
+    return StackViolation(f"{problem.message} {fix}".rstrip(), urn, problem.rule.id)

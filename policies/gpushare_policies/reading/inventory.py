@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
-    from gpushare_policies.reading.charts import Chart
+    from gpushare_policies.reading.charts import InstalledChart
 
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 """Readers of what texts hold; objects in texts are none of the cluster."""
@@ -50,7 +50,7 @@ others."""
 
 
 @dataclass(slots=True)
-class Program:
+class ProgramInventory:
     """What the resources of a program say together."""
 
     inventory: Inventory
@@ -69,7 +69,7 @@ class Program:
 
 
 @of_stack
-def program_of(resources: Sequence[PolicyResource]) -> Program:
+def program_of(resources: Sequence[PolicyResource]) -> ProgramInventory:
     """What the resources of a program say of GPU sharing."""
     return _Reader(resources).read()
 
@@ -90,7 +90,7 @@ class _Reader:
     class_of: dict[int, Any] = field(default_factory=dict)
     """Number of an item that is nodes of Karpenter to the name of its class."""
 
-    def read(self) -> Program:
+    def read(self) -> ProgramInventory:
         charts = {
             each.urn: tuple(charts_of(each.props))
             for each in self.resources
@@ -115,10 +115,12 @@ class _Reader:
         self.found += _agents(self.resources, {nodes.cluster for nodes in self.found})
         # Into a cluster that was there before, others may have put what is not here.
         complete = any(each.resource_type == AWS_CLUSTER for each in self.resources)
-        return Program(Inventory(tuple(booted(self.found)), complete), tuple(self.judgements))
+        return ProgramInventory(
+            Inventory(tuple(booted(self.found)), complete), tuple(self.judgements)
+        )
 
     def _releases(
-        self, resource: PolicyResource, charts: Sequence[Chart], cluster: str
+        self, resource: PolicyResource, charts: Sequence[InstalledChart], cluster: str
     ) -> Iterator[Release]:
         kind = resource.resource_type.rpartition(":")[2]
         source = Source(f"the {kind} {name_of(resource.urn)}", resource)
@@ -135,7 +137,7 @@ class _Reader:
                 cluster=cluster,
             )
 
-    def _embedded(self, resource: PolicyResource, charts: Sequence[Chart]) -> None:
+    def _embedded(self, resource: PolicyResource, charts: Sequence[InstalledChart]) -> None:
         """Configurations in values, of which the chart makes a ConfigMap."""
         for chart in charts:
             for path in EMBEDDED:

@@ -46,7 +46,7 @@ def settled(resource: PolicyResource, *path: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class NodeGroup:
     """The nodes of one group."""
 
     group: PolicyResource
@@ -145,11 +145,11 @@ def _is_there(props: Mapping[str, Any], key: str) -> bool:
         return True
 
 
-def nodes_of(resources: Sequence[PolicyResource]) -> Iterator[Nodes]:
+def nodes_of(resources: Sequence[PolicyResource]) -> Iterator[NodeGroup]:
     """The groups of nodes of a stack, each with what it is started from."""
     for group in resources:
         if group.resource_type in GROUPS:
-            yield Nodes(group, start_of(group, resources))
+            yield NodeGroup(group, start_of(group, resources))
 
 
 def start_of(group: PolicyResource, resources: Sequence[PolicyResource]) -> PolicyResource | None:

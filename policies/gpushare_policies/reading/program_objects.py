@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedObject:
     """An object and where it is."""
 
     object: KubernetesObject
@@ -29,7 +29,9 @@ class Placed:
         return self.cluster, self.namespace
 
 
-def objects_in(resources: Sequence[PolicyResource], kinds: Container[Kind]) -> Iterator[Placed]:
+def objects_in(
+    resources: Sequence[PolicyResource], kinds: Container[Kind]
+) -> Iterator[PlacedObject]:
     """The objects of some kinds, in the order in which they were registered."""
     clusters = clusters_of(resources)
     for resource, objects in objects_of_stack(resources):
@@ -38,4 +40,4 @@ def objects_in(resources: Sequence[PolicyResource], kinds: Container[Kind]) -> I
                 namespace = each.namespace
                 if namespace is None:
                     namespace = kubernetes_namespace(resource)
-                yield Placed(each, clusters.get(resource.urn, ""), namespace, resource.urn)
+                yield PlacedObject(each, clusters.get(resource.urn, ""), namespace, resource.urn)

@@ -62,7 +62,7 @@ _NAMING = {ROLE_ATTACHMENT: "role", ROLE_ATTACHMENTS: "roleName", POLICY_ATTACHM
 """The property that names the roles."""
 
 
-class Roles:
+class StackRoles:
     """The roles of a stack, and what gives them policies."""
 
     def __init__(self, resources: Sequence[PolicyResource]) -> None:

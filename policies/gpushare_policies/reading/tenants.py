@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, partly_known, some
 from gpushare_policies.reading.objects import Kind, KubernetesObject
-from gpushare_policies.reading.program_objects import Placed, objects_in
+from gpushare_policies.reading.program_objects import PlacedObject, objects_in
 from gpushare_policies.rule import Setting, Unjudged
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _tenant_namespaces(
     may be in any, and is in all.
     """
     spaces: list[tuple[str, TenantNamespace]] = []
-    others: list[Placed] = []
+    others: list[PlacedObject] = []
     for each in objects_in(resources, (_NAMESPACE, *kinds)):
         if each.object.kind != _NAMESPACE:
             others.append(each)

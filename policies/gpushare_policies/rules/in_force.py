@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
 from gpushare_policies.exemptions import LEDGER
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _exemptions(_args: StackValidationArgs) -> Iterator[tuple[str, str]]:
         yield said, ""
 
 
-EXEMPTIONS_IN_FORCE = StackRule(
+EXEMPTIONS_IN_FORCE = StackPolicy(
     "exemptions-in-force",
     "What is exempted from a rule must be known: it is listed here until its last day.",
     check=_exemptions,

@@ -27,7 +27,7 @@ from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.stack_file.check import check_given
 from gpushare_policies import POLICIES
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -133,7 +133,7 @@ def policy(
         )
         for number, (token, props) in enumerate(resources)
     ]
-    if isinstance(rule, Rule):
+    if isinstance(rule, ResourcePolicy):
         for each in made:
             args = (each.resource_type, each.props, each.urn, each.name, _OPTIONS, None, None)
             rule.validate(ResourceValidationArgs(*args), report)

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import count
-from gpushare_policies.rule import Rule, Unjudged, number
+from gpushare_policies.rule import ResourcePolicy, Unjudged, number
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _judged(subject: Subject, key: str, least: object, most: object) -> Iterator
         )
 
 
-AUTOSCALERS_BOUNDED = Rule(
+AUTOSCALERS_BOUNDED = ResourcePolicy(
     "autoscalers-bounded",
     "Autoscalers of pods must have a most that somebody chose.",
     checks=ObjectChecks(

@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -15,7 +15,7 @@ _STACK_FILE = (
 )
 _RAW = "Name the workload by kind and name in its namespace, and the triggers as the formula does."
 
-AUTOSCALERS_HAVE_TARGETS = StackRule(
+AUTOSCALERS_HAVE_TARGETS = StackPolicy(
     "autoscalers-have-targets",
     "Autoscalers of pods must name a workload that is there, and queries about its pods.",
     check=edge_check("autoscalers-have-targets", stack_file=_STACK_FILE),

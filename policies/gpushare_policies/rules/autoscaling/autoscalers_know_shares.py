@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = "Declare the pool in the stack file, whose overlays and tags come from its sharing."
@@ -14,7 +14,7 @@ _RAW = (
     "Set the capacity of the NodeOverlay, or the tags of the node group, to what a node advertises."
 )
 
-AUTOSCALERS_KNOW_SHARES = StackRule(
+AUTOSCALERS_KNOW_SHARES = StackPolicy(
     "autoscalers-know-shares",
     "NodeOverlays and tags for autoscalers must agree with what nodes will advertise.",
     check=edge_check("autoscalers-know-shares", stack_file=_STACK_FILE),

@@ -16,7 +16,7 @@ from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.reading.plain import count, mappings, text
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.tokens import AWS_CLUSTER, NODE_GROUP
 from gpushare_policies.words import Fix
 
@@ -111,7 +111,7 @@ def _image(release: Release, versions: set[Any]) -> Iterator[tuple[str, str] | U
             )
 
 
-CLUSTER_AUTOSCALER_AGREES = StackRule(
+CLUSTER_AUTOSCALER_AGREES = StackPolicy(
     "cluster-autoscaler-agrees",
     "The Cluster Autoscaler must be of its cluster's version, and know its groups' sizes.",
     check=_agreeing,

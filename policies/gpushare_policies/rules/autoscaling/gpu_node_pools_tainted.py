@@ -11,7 +11,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.karpenter import gives_gpus
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
-from gpushare_policies.rule import Rule, Unjudged
+from gpushare_policies.rule import ResourcePolicy, Unjudged
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL
 from gpushare_policies.words import Fix
 
@@ -47,7 +47,7 @@ def _taints(subject: Subject) -> Iterator[str | Unjudged]:
         )
 
 
-GPU_NODE_POOLS_TAINTED = Rule(
+GPU_NODE_POOLS_TAINTED = ResourcePolicy(
     "gpu-node-pools-tainted",
     "NodePools of GPU nodes must have a taint that keeps pods without a GPU request away.",
     checks=ObjectChecks({NODE_POOL: _taints}),

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.karpenter import gives_gpus
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
-from gpushare_policies.rule import Rule, Unjudged, number
+from gpushare_policies.rule import ResourcePolicy, Unjudged, number
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL
 from gpushare_policies.words import Fix
 
@@ -79,7 +79,7 @@ def _is_above(given: Any, most: int) -> bool:
     return digits.isascii() and digits.isdecimal() and int(digits) > most
 
 
-GPU_POOL_BUDGETS = Rule(
+GPU_POOL_BUDGETS = ResourcePolicy(
     "gpu-pool-budgets",
     "NodePools of GPU nodes must replace few nodes at a time.",
     checks=ObjectChecks({NODE_POOL: _budgets}),

@@ -12,7 +12,7 @@ from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.reading.karpenter import gives_gpus
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import mappings
-from gpushare_policies.rule import Rule, Unjudged
+from gpushare_policies.rule import ResourcePolicy, Unjudged
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL
 from gpushare_policies.words import Fix
 
@@ -55,7 +55,7 @@ def _policy(subject: Subject) -> Iterator[str | Unjudged]:
     )
 
 
-GPU_POOLS_NOT_CONSOLIDATED = Rule(
+GPU_POOLS_NOT_CONSOLIDATED = ResourcePolicy(
     "gpu-pools-not-consolidated",
     "NodePools of GPU nodes must be consolidated only when nodes are empty.",
     checks=ObjectChecks({NODE_POOL: _policy}),

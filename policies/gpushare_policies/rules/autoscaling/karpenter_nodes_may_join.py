@@ -9,7 +9,7 @@ from pulumi_policy import Severity, StackValidationArgs
 from gpushare_policies.props import is_known, read
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.objects import objects_of_stack
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
 from gpushare_policies.tokens import ACCESS_ENTRY, AWS_CLUSTER, ROLE
 from gpushare_policies.words import Fix
@@ -77,7 +77,7 @@ def _let_in(
     yield f"{message} {_ENTRY.of(node_class.urn)}", node_class.urn
 
 
-KARPENTER_NODES_MAY_JOIN = StackRule(
+KARPENTER_NODES_MAY_JOIN = StackPolicy(
     "karpenter-nodes-may-join",
     "The role of nodes that Karpenter makes must have an access entry for nodes.",
     check=_roles,

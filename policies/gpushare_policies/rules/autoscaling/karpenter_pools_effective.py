@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -14,7 +14,7 @@ _STACK_FILE = (
 )
 _RAW = "Correct the requirement or limit as the message says."
 
-KARPENTER_POOLS_EFFECTIVE = StackRule(
+KARPENTER_POOLS_EFFECTIVE = StackPolicy(
     "karpenter-pools-effective",
     "Requirements, limits, taints and labels of NodePools must be about what nodes have.",
     check=edge_check("karpenter-pools-effective", stack_file=_STACK_FILE),

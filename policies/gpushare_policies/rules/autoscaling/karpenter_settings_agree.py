@@ -16,7 +16,7 @@ from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.reading.objects import objects_of_stack
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.tokens import AWS_CLUSTER
 from gpushare_policies.words import Fix
 
@@ -160,7 +160,7 @@ def _cluster_names(resources: Sequence[PolicyResource]) -> list[Any]:
     return [name if (name := peek(each.props, "name")) else UNKNOWN for each in found]
 
 
-KARPENTER_SETTINGS_AGREE = StackRule(
+KARPENTER_SETTINGS_AGREE = StackPolicy(
     "karpenter-settings-agree",
     "Karpenter must know its cluster, and be of a version that reads what is made for it.",
     check=_settings,

@@ -12,7 +12,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
-from gpushare_policies.rule import Rule, Unjudged, is_among, stacks
+from gpushare_policies.rule import ResourcePolicy, Unjudged, is_among, stacks
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _moving(subject: Subject, what: str) -> str:
     )
 
 
-NODE_CLASS_AMI_PINNED = Rule(
+NODE_CLASS_AMI_PINNED = ResourcePolicy(
     "node-class-ami-pinned",
     "Node classes of Karpenter must name one version of the AMI in production.",
     checks=ObjectChecks({NODE_CLASS: _images}),

@@ -12,7 +12,7 @@ from eks_gpushare.inventory.values import at, pairs
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import count
-from gpushare_policies.rule import Rule, Unjudged
+from gpushare_policies.rule import ResourcePolicy, Unjudged
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _limits(subject: Subject) -> Iterator[str | Unjudged]:
     )
 
 
-NODE_POOL_LIMITS = Rule(
+NODE_POOL_LIMITS = ResourcePolicy(
     "node-pool-limits",
     "NodePools of Karpenter must have limits.",
     checks=ObjectChecks({NODE_POOL: _limits}),

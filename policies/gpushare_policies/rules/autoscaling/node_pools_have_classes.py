@@ -12,7 +12,7 @@ from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.clusters import clusters_of
 from gpushare_policies.reading.objects import Kind, objects_of_stack
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
 from gpushare_policies.tokens import AWS_CLUSTER
 from gpushare_policies.words import Fix, name_of
@@ -60,7 +60,7 @@ def _missing(resource: PolicyResource, pool: object, name: str, there: set[objec
     )
 
 
-NODE_POOLS_HAVE_CLASSES = StackRule(
+NODE_POOLS_HAVE_CLASSES = StackPolicy(
     "node-pools-have-classes",
     "The node class that a NodePool of Karpenter names must exist.",
     check=_named,

@@ -12,8 +12,8 @@ from eks_gpushare.inventory.wording import at_start
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.plain import text
-from gpushare_policies.reading.program_objects import Placed, objects_in
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.reading.program_objects import PlacedObject, objects_in
+from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _ONE = Fix(
 )
 
 
-def _target(each: Placed) -> Any:
+def _target(each: PlacedObject) -> Any:
     """Kind and name of what is scaled."""
     spec = each.object.body.get("spec")
     reference = at(spec, "scaleTargetRef")
@@ -40,7 +40,7 @@ def _target(each: Placed) -> Any:
 
 def _autoscalers(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
-    seen: dict[tuple[str, Any, Any], Placed] = {}
+    seen: dict[tuple[str, Any, Any], PlacedObject] = {}
     for each in objects_in(args.resources, (_HPA, _SCALED)):
         target = _target(each)
         if each.object.patch:
@@ -58,13 +58,13 @@ def _autoscalers(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudg
             yield message, each.urn
 
 
-def _called(each: Placed) -> str:
+def _called(each: PlacedObject) -> str:
     name = each.object.name
     shown = "that is yet to be named" if name is UNKNOWN else name
     return f"the {each.object.kind.kind} {shown}"
 
 
-ONE_AUTOSCALER_PER_WORKLOAD = StackRule(
+ONE_AUTOSCALER_PER_WORKLOAD = StackPolicy(
     "one-autoscaler-per-workload",
     "A workload must have one autoscaler; KEDA makes one of each ScaledObject.",
     check=_autoscalers,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.props import read
-from gpushare_policies.rule import Rule, cis
+from gpushare_policies.rule import ResourcePolicy, cis
 from gpushare_policies.shapes import on_clusters
 from gpushare_policies.words import Fix, name_of
 
@@ -36,7 +36,7 @@ def _authentication(args: ResourceValidationArgs) -> Iterator[str]:
     )
 
 
-API_AUTHENTICATION = Rule(
+API_AUTHENTICATION = ResourcePolicy(
     "api-authentication",
     "The cluster must authenticate by access entries only.",
     checks=on_clusters(_authentication),

@@ -9,7 +9,7 @@ from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 from gpushare_policies.props import is_true, peek
 from gpushare_policies.reading.node_groups import GROUPS, settled
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import AWS_CLUSTER, CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP
 from gpushare_policies.words import Fix, name_of
 
@@ -60,7 +60,7 @@ def _auto(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     yield from over_each(clusters, judge)
 
 
-AUTO_MODE_SHARES_NO_GPU = StackRule(
+AUTO_MODE_SHARES_NO_GPU = StackPolicy(
     "auto-mode-shares-no-gpu",
     "GPUs must not be shared on nodes of EKS Auto Mode, which cannot.",
     check=_auto,

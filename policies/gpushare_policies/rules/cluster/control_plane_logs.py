@@ -8,7 +8,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.control_plane import LOG_TYPES, not_logged
 from gpushare_policies.props import each, format_value, read
-from gpushare_policies.rule import Rule, cis
+from gpushare_policies.rule import ResourcePolicy, cis
 from gpushare_policies.shapes import on_clusters
 from gpushare_policies.words import Fix, name_of
 
@@ -34,7 +34,7 @@ def _logs(args: ResourceValidationArgs) -> Iterator[str]:
         )
 
 
-CONTROL_PLANE_LOGS = Rule(
+CONTROL_PLANE_LOGS = ResourcePolicy(
     "control-plane-logs",
     "The control plane must log all five types.",
     checks=on_clusters(_logs),

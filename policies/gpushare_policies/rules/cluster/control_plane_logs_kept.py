@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from gpushare_policies.props import read, whole
-from gpushare_policies.rule import Rule, number, security_hub
+from gpushare_policies.rule import ResourcePolicy, number, security_hub
 from gpushare_policies.tokens import LOG_GROUP
 from gpushare_policies.words import Fix
 
@@ -39,7 +39,7 @@ def _kept(args: ResourceValidationArgs) -> Iterator[str]:
     )
 
 
-CONTROL_PLANE_LOGS_KEPT = Rule(
+CONTROL_PLANE_LOGS_KEPT = ResourcePolicy(
     "control-plane-logs-kept",
     "Logs of the control plane must be kept for a set time.",
     checks={LOG_GROUP: _kept},

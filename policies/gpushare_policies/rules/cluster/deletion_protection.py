@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.props import format_value, is_true, read, stack_of
-from gpushare_policies.rule import Rule, is_among, stacks
+from gpushare_policies.rule import ResourcePolicy, is_among, stacks
 from gpushare_policies.shapes import on_clusters
 from gpushare_policies.words import Fix, name_of
 
@@ -37,7 +37,7 @@ def _protected(args: ResourceValidationArgs) -> Iterator[str]:
         )
 
 
-DELETION_PROTECTION = Rule(
+DELETION_PROTECTION = ResourcePolicy(
     "deletion-protection",
     "Clusters of production stacks must be protected from deletion.",
     checks=on_clusters(_protected),

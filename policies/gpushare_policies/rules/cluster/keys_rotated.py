@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.props import format_value, is_true, read
-from gpushare_policies.rule import Rule, security_hub
+from gpushare_policies.rule import ResourcePolicy, security_hub
 from gpushare_policies.tokens import KMS_KEY
 from gpushare_policies.words import Fix
 
@@ -34,7 +34,7 @@ def _rotated(args: ResourceValidationArgs) -> Iterator[str]:
         )
 
 
-KEYS_ROTATED = Rule(
+KEYS_ROTATED = ResourcePolicy(
     "keys-rotated",
     "KMS keys must be rotated.",
     checks={KMS_KEY: _rotated},

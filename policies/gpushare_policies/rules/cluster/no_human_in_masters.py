@@ -14,7 +14,7 @@ from gpushare_policies.props import each, given, is_true, peek, read
 from gpushare_policies.reading.accounts import cluster_role
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.rule import Rule, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
 from gpushare_policies.tokens import ACCESS_ENTRY, EKS_CLUSTER
 from gpushare_policies.words import Fix, is_of_pulumi_eks
 
@@ -137,7 +137,7 @@ def _bound(subject: Subject, kind: str, name: str) -> Iterator[str]:
 
 _RBAC = "rbac.authorization.k8s.io"
 
-NO_HUMAN_IN_MASTERS = Rule(
+NO_HUMAN_IN_MASTERS = ResourcePolicy(
     "no-human-in-masters",
     "People must not be in system:masters, nor be bound to cluster-admin by name.",
     checks=ObjectChecks(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.props import format_value, is_true, read
-from gpushare_policies.rule import Rule, cis
+from gpushare_policies.rule import ResourcePolicy, cis
 from gpushare_policies.shapes import on_clusters
 from gpushare_policies.words import Fix, name_of
 
@@ -30,7 +30,7 @@ def _endpoint_private(args: ResourceValidationArgs) -> Iterator[str]:
         )
 
 
-PRIVATE_ENDPOINT_ON = Rule(
+PRIVATE_ENDPOINT_ON = ResourcePolicy(
     "private-endpoint-on",
     "The private API endpoint must be on.",
     checks=on_clusters(_endpoint_private),

@@ -8,7 +8,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.control_plane import open_to
 from gpushare_policies.props import each, is_true, read
-from gpushare_policies.rule import Rule, cis
+from gpushare_policies.rule import ResourcePolicy, cis
 from gpushare_policies.shapes import on_clusters, switch
 from gpushare_policies.words import Fix, name_of
 
@@ -36,7 +36,7 @@ def _endpoint_not_open(args: ResourceValidationArgs) -> Iterator[str]:
     )
 
 
-PUBLIC_ENDPOINT_NOT_OPEN = Rule(
+PUBLIC_ENDPOINT_NOT_OPEN = ResourcePolicy(
     "public-endpoint-not-open",
     "The public API endpoint must never be open to the world.",
     checks=on_clusters(_endpoint_not_open),

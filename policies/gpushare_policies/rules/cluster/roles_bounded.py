@@ -10,8 +10,8 @@ from typing import Any
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.props import each, given, is_known, peek
-from gpushare_policies.reading.roles import Roles
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.reading.roles import StackRoles
+from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.tokens import (
     POLICY_ATTACHMENT,
     ROLE,
@@ -53,7 +53,7 @@ _LESS = Fix(_STACK_FILE, _ATTACH, _ATTACH)
 
 
 def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
-    yield from _administer(Roles(args.resources))
+    yield from _administer(StackRoles(args.resources))
     for resource in args.resources:
         if resource.resource_type == ROLE:
             yield from _trusts(resource)
@@ -61,7 +61,7 @@ def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
             yield from _allows(resource)
 
 
-def _administer(roles: Roles) -> Iterator[tuple[str, str]]:
+def _administer(roles: StackRoles) -> Iterator[tuple[str, str]]:
     """Clusters and pods that are administrators; of nodes node-role-rights speaks."""
     of_nodes = {role.urn for role in roles.of_nodes()}
     for role in roles.resources:
@@ -183,7 +183,7 @@ def _is_of_nodes(policy: PolicyResource) -> bool:
     return any("ec2.amazonaws.com" in str(peek(role.props, "assumeRolePolicy")) for role in roles)
 
 
-ROLES_BOUNDED = StackRule(
+ROLES_BOUNDED = StackPolicy(
     "roles-bounded",
     "Roles in AWS must name who takes them, and what they may do.",
     check=_roles,

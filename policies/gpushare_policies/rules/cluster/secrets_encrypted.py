@@ -8,7 +8,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.control_plane import encrypts_secrets
 from gpushare_policies.props import each, format_value, given, peek, read
-from gpushare_policies.rule import Rule, cis
+from gpushare_policies.rule import ResourcePolicy, cis
 from gpushare_policies.shapes import on_clusters
 from gpushare_policies.words import Fix, name_of
 
@@ -39,7 +39,7 @@ def _secrets(args: ResourceValidationArgs) -> Iterator[str]:
         )
 
 
-SECRETS_ENCRYPTED = Rule(
+SECRETS_ENCRYPTED = ResourcePolicy(
     "secrets-encrypted",
     "Kubernetes secrets must be encrypted with a KMS key of your own.",
     checks=on_clusters(_secrets),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.props import read
-from gpushare_policies.rule import Rule, security_hub
+from gpushare_policies.rule import ResourcePolicy, security_hub
 from gpushare_policies.shapes import on_clusters
 from gpushare_policies.words import Fix, name_of
 
@@ -33,7 +33,7 @@ def _support_type(args: ResourceValidationArgs) -> Iterator[str]:
         )
 
 
-STANDARD_UPGRADE_POLICY = Rule(
+STANDARD_UPGRADE_POLICY = ResourcePolicy(
     "standard-upgrade-policy",
     "The cluster's upgrade policy must be STANDARD.",
     checks=on_clusters(_support_type),

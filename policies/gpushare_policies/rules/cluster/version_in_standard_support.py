@@ -10,7 +10,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.catalog.kubernetes import eks_versions, support
 from gpushare_policies.props import format_value, read
-from gpushare_policies.rule import Rule, security_hub
+from gpushare_policies.rule import ResourcePolicy, security_hub
 from gpushare_policies.shapes import on_clusters
 from gpushare_policies.words import Fix, name_of
 
@@ -72,7 +72,7 @@ def _version(args: ResourceValidationArgs) -> Iterator[str]:
     )
 
 
-VERSION_SUPPORTED = Rule(
+VERSION_SUPPORTED = ResourcePolicy(
     "version-in-standard-support",
     "The cluster's Kubernetes version must be pinned and in standard support.",
     checks=on_clusters(_version),

@@ -11,14 +11,14 @@ from gpushare_policies.reading.node_groups import nodes_of
 from gpushare_policies.reading.regions import region_of, region_of_subnets
 from gpushare_policies.reading.types import dearest
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule, Unjudged, number
+from gpushare_policies.rule import StackPolicy, Unjudged, number
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpushare_policies.reading.node_groups import Nodes
+    from gpushare_policies.reading.node_groups import NodeGroup
 
 MAXIMUM_DOLLARS = number(
     "maximumDollarsPerHour",
@@ -41,13 +41,13 @@ _DEFAULT_REGION = "us-east-1"
 class _Cost:
     """What one group costs in an hour."""
 
-    nodes: Nodes
+    nodes: NodeGroup
     kind: str
     count: int
     dollars: float
 
 
-def _costs(nodes: Nodes, of_subnets: str | None) -> Iterator[_Cost | Unjudged]:
+def _costs(nodes: NodeGroup, of_subnets: str | None) -> Iterator[_Cost | Unjudged]:
     least, wanted, _ = nodes.sizes()
     count = max(least or 0, wanted or 0)
     region = region_of(nodes.group, of_subnets) or _DEFAULT_REGION
@@ -78,7 +78,7 @@ def _within(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         yield message, urn
 
 
-COST_WITHIN_BUDGET = StackRule(
+COST_WITHIN_BUDGET = StackPolicy(
     "cost-within-budget",
     "The nodes of a stack must cost no more per hour than its budget.",
     check=_within,

@@ -9,14 +9,14 @@ from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 from gpushare_policies.props import peek, stack_of
 from gpushare_policies.reading.node_groups import nodes_of
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule, is_among, stacks
+from gpushare_policies.rule import StackPolicy, is_among, stacks
 from gpushare_policies.tokens import CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpushare_policies.reading.node_groups import Nodes
+    from gpushare_policies.reading.node_groups import NodeGroup
 
 STEADY_STACKS = stacks(
     "Stacks that keep GPU nodes at hand, as patterns of stack names (`*` matches anything)."
@@ -35,7 +35,7 @@ def _is_autoscaled(args: StackValidationArgs) -> bool:
 
 
 def _to_zero(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
-    def judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
+    def judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
         urn = nodes.group.urn
         least, _, _ = nodes.sizes()
         if least and nodes.has_gpu() and not is_among(STEADY_STACKS.of(args), urn):
@@ -49,7 +49,7 @@ def _to_zero(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
         yield from over_each(nodes_of(args.resources), judge)
 
 
-GPU_NODES_TO_ZERO = StackRule(
+GPU_NODES_TO_ZERO = StackPolicy(
     "gpu-nodes-to-zero",
     "Outside production an autoscaler must be able to stop every GPU node.",
     check=_to_zero,

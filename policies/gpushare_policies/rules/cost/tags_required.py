@@ -8,7 +8,7 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 from pulumi_policy.proxy import UnknownValueError
 
 from gpushare_policies.props import each, read
-from gpushare_policies.rule import Rule, Setting, security_hub
+from gpushare_policies.rule import ResourcePolicy, Setting, security_hub
 from gpushare_policies.tokens import (
     AWS_CLUSTER,
     INSTANCE,
@@ -98,7 +98,7 @@ _TAGGED = (
     LOG_GROUP,
 )
 
-TAGS_REQUIRED = Rule(
+TAGS_REQUIRED = ResourcePolicy(
     "tags-required",
     "What costs money must have the tags that the configuration names.",
     checks=dict.fromkeys(_TAGGED, _tagged),

@@ -13,7 +13,7 @@ from gpushare_policies.props import each as items
 from gpushare_policies.props import peek, whole
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.inventory import program_of, urn_of
-from gpushare_policies.rule import Setting, StackRule, Unjudged
+from gpushare_policies.rule import Setting, StackPolicy, Unjudged
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, SERVICE_QUOTA
 from gpushare_policies.words import Fix, name_of
 
@@ -70,7 +70,7 @@ def _within(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
             yield message, largest
 
 
-VCPUS_WITHIN_QUOTA = StackRule(
+VCPUS_WITHIN_QUOTA = StackPolicy(
     "vcpus-within-quota",
     "All groups of nodes must fit into the account's vCPU quotas at their largest.",
     check=_within,

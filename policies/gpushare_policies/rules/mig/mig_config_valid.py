@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -18,7 +18,7 @@ _RAW = (
     "mig layouts TYPE` lists what fits."
 )
 
-MIG_CONFIG_VALID = StackRule(
+MIG_CONFIG_VALID = StackPolicy(
     "mig-config-valid",
     "Configurations of MIG must be ones that mig-parted takes, with layouts that fit on a GPU.",
     check=edge_check("mig-config-valid", stack_file=_STACK_FILE),

@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -15,7 +15,7 @@ _STACK_FILE = (
 )
 _RAW = "Name a layout that the GPUs of the nodes can have, and run the MIG manager of gpu-operator."
 
-MIG_LAYOUTS_FIT = StackRule(
+MIG_LAYOUTS_FIT = StackPolicy(
     "mig-layouts-fit",
     "MIG layouts that nodes are to have must be there, fit on their GPUs, be applied, and be left "
     "alone.",

@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -18,7 +18,7 @@ _RAW = (
     "for several profiles, `single` for one."
 )
 
-MIG_STRATEGY_FITS = StackRule(
+MIG_STRATEGY_FITS = StackPolicy(
     "mig-strategy-fits",
     "The MIG strategy of the device plugin must fit the layout of the nodes.",
     check=edge_check("mig-strategy-fits", stack_file=_STACK_FILE),

@@ -11,8 +11,8 @@ from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind, pod_templates
 from gpushare_policies.reading.plain import items, mappings, text
-from gpushare_policies.reading.program_objects import Placed, objects_in
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.reading.program_objects import PlacedObject, objects_in
+from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.words import Fix, name_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _taken_off(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged
             yield from _judged(each, account, [o for o in found if o.cluster == each.cluster])
 
 
-def _account(placed: Placed) -> Any:
+def _account(placed: PlacedObject) -> Any:
     """The service account of the program's pods; None if it is another program."""
     for template in pod_templates(placed.object):
         for _, container in mappings(at(template.spec, "containers")):
@@ -51,7 +51,7 @@ def _account(placed: Placed) -> Any:
 
 
 def _judged(
-    remover: Placed, account: Any, found: Sequence[Placed]
+    remover: PlacedObject, account: Any, found: Sequence[PlacedObject]
 ) -> Iterator[tuple[str, str] | Unjudged]:
     bindings = [each for each in found if each.object.kind == _BINDING]
     roles = {each.object.name: each for each in found if each.object.kind == _ROLE}
@@ -83,7 +83,7 @@ def _judged(
         )
 
 
-def _binds(binding: Placed, account: str, namespace: Any) -> bool:
+def _binds(binding: PlacedObject, account: str, namespace: Any) -> bool:
     if at(binding.object.body, "roleRef", "kind") != "ClusterRole":
         return False
     return any(
@@ -101,7 +101,7 @@ def _allows(rule: Any, verb: str) -> bool:
     return all({one, "*"} & set(map(str, items(at(rule, key)))) for key, one in wanted)
 
 
-MIG_TAINT_TAKEN_OFF = StackRule(
+MIG_TAINT_TAKEN_OFF = StackPolicy(
     "mig-taint-taken-off",
     "What takes the startup taint off nodes with MIG must have the right to.",
     check=_taken_off,

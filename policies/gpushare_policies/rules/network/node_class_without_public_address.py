@@ -10,7 +10,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import is_true
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.rule import Rule, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
 from gpushare_policies.words import Fix
 
@@ -36,7 +36,7 @@ def _address(subject: Subject) -> Iterator[str | Unjudged]:
         )
 
 
-NODE_CLASS_WITHOUT_PUBLIC_ADDRESS = Rule(
+NODE_CLASS_WITHOUT_PUBLIC_ADDRESS = ResourcePolicy(
     "node-class-without-public-address",
     "Node classes of Karpenter must not give nodes a public IP address.",
     checks=ObjectChecks({NODE_CLASS: _address}),

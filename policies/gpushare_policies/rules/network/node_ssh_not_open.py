@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.props import each, given, peek, read
-from gpushare_policies.rule import Rule, security_hub
+from gpushare_policies.rule import ResourcePolicy, security_hub
 from gpushare_policies.tokens import NODE_GROUP
 from gpushare_policies.words import Fix
 
@@ -33,7 +33,7 @@ def _open(args: ResourceValidationArgs) -> Iterator[str]:
         )
 
 
-NODE_SSH_NOT_OPEN = Rule(
+NODE_SSH_NOT_OPEN = ResourcePolicy(
     "node-ssh-not-open",
     "The SSH port of nodes must not be open to the internet.",
     checks={NODE_GROUP: _open},

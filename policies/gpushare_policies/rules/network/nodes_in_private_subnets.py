@@ -9,9 +9,9 @@ from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 from pulumi_policy.proxy import UnknownValueError
 
 from gpushare_policies.props import each, is_true, peek, read
-from gpushare_policies.reading.node_groups import Nodes, nodes_of
+from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule, cis
+from gpushare_policies.rule import StackPolicy, cis
 from gpushare_policies.tokens import DEFAULT_SUBNET, NODE_GROUP, SCALING_GROUP, SUBNET
 from gpushare_policies.words import Fix
 
@@ -47,7 +47,7 @@ class _Subnets:
             for name in (subnet.urn, str(peek(subnet.props, "id") or "")):
                 self._by_name.setdefault(name, []).append(place)
 
-    def of(self, nodes: Nodes) -> Iterator[PolicyResource]:
+    def of(self, nodes: NodeGroup) -> Iterator[PolicyResource]:
         """Those that nodes are put into, in the order of the stack."""
         key = "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"
         used = {found.urn for found in nodes.group.property_dependencies.get(key, [])}
@@ -66,7 +66,7 @@ def _is_public(subnet: PolicyResource) -> bool:
 def _private(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     subnets = _Subnets(args.resources)
 
-    def judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
+    def judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
         public = [found.name for found in subnets.of(nodes) if _is_public(found)]
         if public:
             message = (
@@ -78,7 +78,7 @@ def _private(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     yield from over_each(nodes_of(args.resources), judge)
 
 
-NODES_IN_PRIVATE_SUBNETS = StackRule(
+NODES_IN_PRIVATE_SUBNETS = StackPolicy(
     "nodes-in-private-subnets",
     "Nodes must be in subnets that give no public addresses.",
     check=_private,

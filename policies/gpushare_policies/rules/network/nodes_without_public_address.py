@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.reading.launches import launch_of, on_launches
-from gpushare_policies.rule import Rule, cis
+from gpushare_policies.rule import ResourcePolicy, cis
 from gpushare_policies.tokens import LAUNCH_TEMPLATE
 from gpushare_policies.words import Fix
 
@@ -44,7 +44,7 @@ def _addresses(args: ResourceValidationArgs) -> Iterator[str]:
             )
 
 
-NODES_WITHOUT_PUBLIC_ADDRESS = Rule(
+NODES_WITHOUT_PUBLIC_ADDRESS = ResourcePolicy(
     "nodes-without-public-address",
     "Nodes must not be given a public IP address.",
     checks=on_launches(_addresses),

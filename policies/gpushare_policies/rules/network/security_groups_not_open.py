@@ -9,7 +9,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 from eks_gpushare.facts.public_networks import reaches_everybody
 from eks_gpushare.inventory.control_plane import covered
 from gpushare_policies.props import each, read, whole
-from gpushare_policies.rule import Rule, Setting, security_hub
+from gpushare_policies.rule import ResourcePolicy, Setting, security_hub
 from gpushare_policies.tokens import (
     DEFAULT_SECURITY_GROUP,
     INGRESS_RULE,
@@ -117,7 +117,7 @@ def _ingress(args: ResourceValidationArgs) -> Iterator[str]:
     yield from _judge(args, args.props)
 
 
-SECURITY_GROUPS_NOT_OPEN = Rule(
+SECURITY_GROUPS_NOT_OPEN = ResourcePolicy(
     "security-groups-not-open",
     "Security groups must not let the internet in, but on the ports of the web.",
     checks={

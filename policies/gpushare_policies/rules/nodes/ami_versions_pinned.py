@@ -10,7 +10,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.props import given, peek, read, stack_of
 from gpushare_policies.reading.launches import launch_of, on_launches
-from gpushare_policies.rule import Rule, is_among, stacks
+from gpushare_policies.rule import ResourcePolicy, is_among, stacks
 from gpushare_policies.tokens import NODE_GROUP
 from gpushare_policies.words import Fix
 
@@ -85,7 +85,7 @@ def _launched_image(args: ResourceValidationArgs) -> Iterator[str]:
             yield _unpinned(args, f"get whatever image {image} means at the time", _IMAGE_FIX)
 
 
-AMI_VERSIONS_PINNED = Rule(
+AMI_VERSIONS_PINNED = ResourcePolicy(
     "ami-versions-pinned",
     "Nodes of production stacks must run a pinned AMI version.",
     checks={

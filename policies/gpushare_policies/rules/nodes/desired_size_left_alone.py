@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import EnforcementLevel, PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.props import each, given, peek
-from gpushare_policies.reading.node_groups import Nodes, nodes_of
+from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP
 from gpushare_policies.words import Fix
 
@@ -30,7 +30,7 @@ _TAGS = "k8s.io/cluster-autoscaler/"
 _IGNORED = ("scalingConfig", "scalingConfig.desiredSize", "desiredCapacity", "*")
 
 
-def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
+def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
     least, _, most = nodes.sizes()
     path = ("scalingConfig", "desiredSize") if nodes.is_managed else ("desiredCapacity",)
     if least == most or not given(nodes.group.props, *path):
@@ -51,7 +51,7 @@ def _autoscalers(resources: Sequence[PolicyResource]) -> Iterator[PolicyResource
             yield resource
 
 
-def _has(autoscaler: PolicyResource, nodes: Nodes) -> bool:
+def _has(autoscaler: PolicyResource, nodes: NodeGroup) -> bool:
     """Whether the autoscaler has a group: all that EKS tags, or those that its values name."""
     if not given(autoscaler.props, "values", "autoscalingGroups"):
         return nodes.is_managed or _is_tagged(nodes)
@@ -62,7 +62,7 @@ def _has(autoscaler: PolicyResource, nodes: Nodes) -> bool:
     )
 
 
-def _is_tagged(nodes: Nodes) -> bool:
+def _is_tagged(nodes: NodeGroup) -> bool:
     """Whether an Auto Scaling group has the tags by which the autoscaler finds its groups."""
     return any(
         str(peek(tag, "key")).startswith(_TAGS) for tag in each(peek(nodes.group.props, "tags"))
@@ -83,7 +83,7 @@ def _left_alone(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     yield from over_each(groups, _judge)
 
 
-DESIRED_SIZE_LEFT_ALONE = StackRule(
+DESIRED_SIZE_LEFT_ALONE = StackPolicy(
     "desired-size-left-alone",
     "The number of nodes must be set by the program or by the autoscaler, not by both.",
     check=_left_alone,

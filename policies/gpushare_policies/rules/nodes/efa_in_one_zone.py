@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pulumi_policy import Severity, StackValidationArgs
 
 from gpushare_policies.props import each, read
-from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
+from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP
 from gpushare_policies.words import Fix
 
@@ -24,7 +24,7 @@ _FIX = Fix(
 _ADAPTERS = ("efa", "efa-only")
 
 
-def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
+def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
     if nodes.start is None:
         return
     interfaces = each(read(nodes.start.props, "networkInterfaces"))
@@ -46,7 +46,7 @@ def _one_zone(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     yield from over_each(nodes_of(args.resources), _judge)
 
 
-EFA_IN_ONE_ZONE = StackRule(
+EFA_IN_ONE_ZONE = StackPolicy(
     "efa-in-one-zone",
     "Nodes with Elastic Fabric Adapters must be in one zone.",
     check=_one_zone,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
-from gpushare_policies.reading.node_groups import Nodes, nodes_of
+from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.rules.nodes.node_repair_on import REPAIR, unrepaired
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
+def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
     if not nodes.is_managed or nodes.start is None or nodes.has_gpu_by_itself():
         return
     if nodes.has_gpu():
@@ -28,7 +28,7 @@ def _repaired(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     yield from over_each(nodes_of(args.resources), _judge)
 
 
-GPU_LAUNCH_TEMPLATE_REPAIR = StackRule(
+GPU_LAUNCH_TEMPLATE_REPAIR = StackPolicy(
     "gpu-launch-template-repair",
     "EKS must repair nodes whose launch template names a GPU type.",
     check=_repaired,

@@ -8,9 +8,9 @@ from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded, registered
-from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
+from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.rules.nodes.gpu_nodes_tainted import (
     TAINT,
     keeps_out,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pulumi_policy import PolicyResource
 
 
-def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
+def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
     # What the node group says itself is judged by gpu-nodes-tainted; taints of Auto Scaling groups
     # stand in user data.
     if not nodes.is_managed or nodes.start is None or nodes.has_gpu_by_itself():
@@ -44,7 +44,7 @@ def _tainted(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     yield from over_each(nodes_of(args.resources), _judge)
 
 
-GPU_LAUNCH_TEMPLATE_TAINTS = StackRule(
+GPU_LAUNCH_TEMPLATE_TAINTS = StackPolicy(
     "gpu-launch-template-taints",
     "Nodes whose launch template names a GPU type must have a taint that keeps other pods away.",
     check=_tainted,

@@ -9,9 +9,9 @@ from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 from gpushare_policies.gpus import is_gpu_type
 from gpushare_policies.props import read, whole
 from gpushare_policies.reading.launches import launch_of
-from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
+from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.rules.nodes.gpu_node_volume_size import MINIMUM_GIB
 from gpushare_policies.tokens import (
     LAUNCH_CONFIGURATION,
@@ -31,9 +31,9 @@ _VOLUME_SIZE = Fix(
 )
 
 
-def _gpu_launch(found: Nodes | PolicyResource) -> Iterator[tuple[PolicyResource, str]]:
+def _gpu_launch(found: NodeGroup | PolicyResource) -> Iterator[tuple[PolicyResource, str]]:
     """What GPU nodes are started from, with the group that does; its own name where none does."""
-    if isinstance(found, Nodes):
+    if isinstance(found, NodeGroup):
         if found.start is not None and found.has_gpu():
             yield found.start, found.group.name
     # Of NodeGroup of pulumi_eks, the group stands in a stack of CloudFormation.
@@ -41,7 +41,7 @@ def _gpu_launch(found: Nodes | PolicyResource) -> Iterator[tuple[PolicyResource,
         yield found, found.name
 
 
-def _all(args: StackValidationArgs) -> Iterator[Nodes | PolicyResource]:
+def _all(args: StackValidationArgs) -> Iterator[NodeGroup | PolicyResource]:
     groups = list(nodes_of(args.resources))
     started = {nodes.start.urn for nodes in groups if nodes.start is not None}
     yield from groups
@@ -54,7 +54,7 @@ def _all(args: StackValidationArgs) -> Iterator[Nodes | PolicyResource]:
 def _volumes(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     least = MINIMUM_GIB.of(args)
 
-    def judge(found: Nodes | PolicyResource) -> Iterator[tuple[str, str]]:
+    def judge(found: NodeGroup | PolicyResource) -> Iterator[tuple[str, str]]:
         for start, group in _gpu_launch(found):
             yield from _judged(start, group, least)
 
@@ -76,7 +76,7 @@ def _judged(start: PolicyResource, group: str, least: int) -> Iterator[tuple[str
             yield message, start.urn
 
 
-GPU_LAUNCH_TEMPLATE_VOLUME_SIZE = StackRule(
+GPU_LAUNCH_TEMPLATE_VOLUME_SIZE = StackPolicy(
     "gpu-launch-template-volume-size",
     "Launch templates of GPU nodes must have room for CUDA images.",
     check=_volumes,

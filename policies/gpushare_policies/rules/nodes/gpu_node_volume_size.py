@@ -8,7 +8,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.gpus import is_gpu_node_group
 from gpushare_policies.props import format_value, given, read, whole
-from gpushare_policies.rule import Rule, number
+from gpushare_policies.rule import ResourcePolicy, number
 from gpushare_policies.tokens import NODE_GROUP, OUR_POOL
 from gpushare_policies.words import Fix
 
@@ -55,7 +55,7 @@ def _pool_disk(args: ResourceValidationArgs) -> Iterator[str]:
         yield _disk_message(args, f"a root volume of {size} GiB")
 
 
-GPU_NODE_VOLUME_SIZE = Rule(
+GPU_NODE_VOLUME_SIZE = ResourcePolicy(
     "gpu-node-volume-size",
     "GPU nodes must have room for CUDA images.",
     checks={

@@ -10,7 +10,7 @@ from pulumi_policy.proxy import UnknownValueError
 from eks_gpushare.inventory.scheduling import lasts
 from gpushare_policies.gpus import is_gpu_node_group
 from gpushare_policies.props import each, format_value, given, peek, read
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import NODE_GROUP, OUR_POOL
 from gpushare_policies.words import Fix
 
@@ -82,7 +82,7 @@ def _pool_tainted(args: ResourceValidationArgs) -> Iterator[str]:
         yield untainted(args)
 
 
-GPU_NODES_TAINTED = Rule(
+GPU_NODES_TAINTED = ResourcePolicy(
     "gpu-nodes-tainted",
     "GPU nodes must have a taint that keeps pods without a GPU request away.",
     checks={

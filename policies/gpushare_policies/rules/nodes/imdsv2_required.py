@@ -8,7 +8,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.props import format_value, given, is_known, read, whole
 from gpushare_policies.reading.launches import Launch, launch_of, on_launches
-from gpushare_policies.rule import Rule, number, security_hub
+from gpushare_policies.rule import ResourcePolicy, number, security_hub
 from gpushare_policies.tokens import INSTANCE, LAUNCH_TEMPLATE, NODE_GROUP, SPOT_FLEET
 from gpushare_policies.words import ALWAYS, OWN_TEMPLATE, Fix
 
@@ -117,7 +117,7 @@ def _node_group(args: ResourceValidationArgs) -> Iterator[str]:
     )
 
 
-IMDSV2_REQUIRED = Rule(
+IMDSV2_REQUIRED = ResourcePolicy(
     "imdsv2-required",
     "Nodes must require IMDSv2 and keep its answers from pods.",
     checks={**on_launches(_metadata), NODE_GROUP: _node_group},

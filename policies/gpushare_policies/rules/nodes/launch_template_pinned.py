@@ -8,9 +8,9 @@ from pulumi_policy import Severity, StackValidationArgs
 from pulumi_policy.proxy import UnknownValueError
 
 from gpushare_policies.props import is_true, stack_of
-from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
+from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule, is_among
+from gpushare_policies.rule import StackPolicy, is_among
 from gpushare_policies.rules.nodes.ami_versions_pinned import PINNED_STACKS, is_release
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP
 from gpushare_policies.words import Fix
@@ -31,7 +31,7 @@ _FIX = Fix(
 _MOVING = ("$latest", "$default", "latest", "default", "")
 
 
-def _version(nodes: Nodes) -> Any:
+def _version(nodes: NodeGroup) -> Any:
     path: tuple[str, ...] = ("launchTemplate",)
     if settled(nodes.group, "mixedInstancesPolicy"):
         path = ("mixedInstancesPolicy", "launchTemplate", "launchTemplateSpecification")
@@ -39,7 +39,7 @@ def _version(nodes: Nodes) -> Any:
     return None if specification is None else settled(nodes.group, *path, "version")
 
 
-def _moving(nodes: Nodes) -> Iterator[str]:
+def _moving(nodes: NodeGroup) -> Iterator[str]:
     try:
         version = str(_version(nodes) or "")
     except UnknownValueError:
@@ -65,7 +65,7 @@ def _moving(nodes: Nodes) -> Iterator[str]:
         )
 
 
-def _image(nodes: Nodes) -> Iterator[str]:
+def _image(nodes: NodeGroup) -> Iterator[str]:
     launch = nodes.launch()
     if launch is None or not nodes.is_managed or launch.image() is not None:
         return
@@ -79,7 +79,7 @@ def _image(nodes: Nodes) -> Iterator[str]:
 
 
 def _pinned(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
-    def judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
+    def judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
         urn = nodes.group.urn
         if not nodes.has_template() or not is_among(PINNED_STACKS.of(args), urn):
             return
@@ -90,7 +90,7 @@ def _pinned(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     yield from over_each(nodes_of(args.resources), judge)
 
 
-LAUNCH_TEMPLATE_PINNED = StackRule(
+LAUNCH_TEMPLATE_PINNED = StackPolicy(
     "launch-template-pinned",
     "Nodes of production stacks must start from one version of a template, and from one image.",
     check=_pinned,

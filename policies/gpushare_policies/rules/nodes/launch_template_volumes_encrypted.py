@@ -9,9 +9,9 @@ from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from eks_gpushare.catalog.amis import ami_types
 from gpushare_policies.reading.launches import Launch, launch_of
-from gpushare_policies.reading.node_groups import Nodes, nodes_of, settled
+from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule, security_hub
+from gpushare_policies.rule import StackPolicy, security_hub
 from gpushare_policies.rules.nodes.volumes_encrypted import ENCRYPTED
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP
 
@@ -32,7 +32,7 @@ def _devices(ami_type: str) -> tuple[str, ...]:
     return ()
 
 
-def _judge(nodes: Nodes) -> Iterator[tuple[str, str]]:
+def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
     if nodes.start is None:
         return
     for launch in launch_of(nodes.start):
@@ -59,7 +59,7 @@ def _volumes(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     yield from over_each(nodes_of(args.resources), _judge)
 
 
-LAUNCH_TEMPLATE_VOLUMES_ENCRYPTED = StackRule(
+LAUNCH_TEMPLATE_VOLUMES_ENCRYPTED = StackPolicy(
     "launch-template-volumes-encrypted",
     "A launch template must speak of every volume that the image of its nodes brings.",
     check=_volumes,

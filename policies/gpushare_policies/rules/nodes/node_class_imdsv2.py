@@ -10,7 +10,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import format_value, whole
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.rule import Rule, Unjudged, security_hub
+from gpushare_policies.rule import ResourcePolicy, Unjudged, security_hub
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
 from gpushare_policies.rules.nodes.imdsv2_required import MAXIMUM_HOPS
 from gpushare_policies.words import Fix
@@ -50,7 +50,7 @@ def _metadata(subject: Subject) -> Iterator[str | Unjudged]:
         )
 
 
-NODE_CLASS_IMDSV2 = Rule(
+NODE_CLASS_IMDSV2 = ResourcePolicy(
     "node-class-imdsv2",
     "Nodes that Karpenter makes must require IMDSv2 and keep its answers from pods.",
     checks=ObjectChecks({NODE_CLASS: _metadata}),

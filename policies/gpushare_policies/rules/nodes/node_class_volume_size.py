@@ -14,8 +14,8 @@ from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.karpenter import gives_gpus
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.plain import mappings
-from gpushare_policies.reading.program_objects import Placed, objects_in
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.reading.program_objects import PlacedObject, objects_in
+from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
 from gpushare_policies.rules.nodes.gpu_node_volume_size import MINIMUM_GIB
 from gpushare_policies.words import Fix, name_of
@@ -54,7 +54,9 @@ def _volumes(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
             yield from _judged(each, least, is_known=verdict is not None)
 
 
-def _judged(placed: Placed, least: int, *, is_known: bool) -> Iterator[tuple[str, str] | Unjudged]:
+def _judged(
+    placed: PlacedObject, least: int, *, is_known: bool
+) -> Iterator[tuple[str, str] | Unjudged]:
     body, urn = placed.object.body, placed.urn
     given = at(body, "spec", "blockDeviceMappings")
     if has_unknown(given):
@@ -90,7 +92,7 @@ def _gib(given: Any) -> Fraction | None:
     return None if found is None else found / _GIB
 
 
-NODE_CLASS_VOLUME_SIZE = StackRule(
+NODE_CLASS_VOLUME_SIZE = StackPolicy(
     "node-class-volume-size",
     "GPU nodes that Karpenter makes must have room for CUDA images.",
     check=_volumes,

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.props import format_value, is_true
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
-from gpushare_policies.rule import Rule, Unjudged, security_hub
+from gpushare_policies.rule import ResourcePolicy, Unjudged, security_hub
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
 from gpushare_policies.words import ALWAYS, Fix
 
@@ -40,7 +40,7 @@ def _volumes(subject: Subject) -> Iterator[str | Unjudged]:
             )
 
 
-NODE_CLASS_VOLUMES_ENCRYPTED = Rule(
+NODE_CLASS_VOLUMES_ENCRYPTED = ResourcePolicy(
     "node-class-volumes-encrypted",
     "Volumes of nodes that Karpenter makes must be encrypted.",
     checks=ObjectChecks({NODE_CLASS: _volumes}),

@@ -8,7 +8,7 @@ from pulumi_policy import EnforcementLevel, PolicyResource, ResourceValidationAr
 
 from gpushare_policies.gpus import is_gpu_node_group
 from gpushare_policies.props import format_value, is_true, read
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import NODE_GROUP
 from gpushare_policies.words import Fix
 
@@ -61,7 +61,7 @@ def unrepaired(args: ResourceValidationArgs | PolicyResource) -> Iterator[str]:
         )
 
 
-NODE_REPAIR_ON = Rule(
+NODE_REPAIR_ON = ResourcePolicy(
     "node-repair-on",
     "EKS must repair GPU nodes whose GPU has failed, but for those that MIG manager reboots.",
     checks={NODE_GROUP: _repaired},

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.props import each, is_known, peek
-from gpushare_policies.reading.roles import Roles, named_by, names_of, used_by
+from gpushare_policies.reading.roles import StackRoles, named_by, names_of, used_by
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackRule, Unjudged, security_hub
+from gpushare_policies.rule import StackPolicy, Unjudged, security_hub
 from gpushare_policies.tokens import (
     ACCESS_ENTRY,
     NODE_GROUP,
@@ -66,7 +66,7 @@ def allows_everything(document: Any) -> bool:
     )
 
 
-def _judge(role: PolicyResource, stack: Roles) -> Iterator[tuple[str, str] | Unjudged]:
+def _judge(role: PolicyResource, stack: StackRoles) -> Iterator[tuple[str, str] | Unjudged]:
     for arn, resource in stack.policies(role):
         if too_much(arn):
             yield _message(role, arn, resource.urn), resource.urn
@@ -115,11 +115,11 @@ def _message(role: PolicyResource, what: str, urn: str) -> str:
 
 
 def _rights(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
-    stack = Roles(args.resources)
+    stack = StackRoles(args.resources)
     yield from over_each(stack.of_nodes(), lambda role: _judge(role, stack))
 
 
-NODE_ROLE_RIGHTS = StackRule(
+NODE_ROLE_RIGHTS = StackPolicy(
     "node-role-rights",
     "The role of nodes must have no rights beyond what nodes need.",
     check=_rights,

@@ -8,7 +8,7 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from gpushare_policies.props import given, peek
 from gpushare_policies.reading.launches import launch_of, on_launches
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import NODE_GROUP
 from gpushare_policies.words import Fix
 
@@ -44,7 +44,7 @@ def _message(who: str, urn: str) -> str:
     )
 
 
-NODE_SSH_KEYS = Rule(
+NODE_SSH_KEYS = ResourcePolicy(
     "node-ssh-keys",
     "Nodes must have no SSH key.",
     checks={**on_launches(_key), NODE_GROUP: _remote_access},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from gpushare_policies.props import peek, read, whole
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import NODE_GROUP
 from gpushare_policies.words import Fix
 
@@ -38,7 +38,7 @@ def _steps(args: ResourceValidationArgs) -> Iterator[str]:
     )
 
 
-NODE_UPDATES_IN_STEPS = Rule(
+NODE_UPDATES_IN_STEPS = ResourcePolicy(
     "node-updates-in-steps",
     "An update of a node group must not take all nodes at once.",
     checks={NODE_GROUP: _steps},

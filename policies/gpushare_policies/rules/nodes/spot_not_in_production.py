@@ -13,7 +13,7 @@ from gpushare_policies.reading.launches import launch_of
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
-from gpushare_policies.rule import Rule, Unjudged, is_among, stacks
+from gpushare_policies.rule import ResourcePolicy, Unjudged, is_among, stacks
 from gpushare_policies.tokens import (
     INSTANCE,
     LAUNCH_CONFIGURATION,
@@ -105,7 +105,7 @@ def _has_unknown(requirements: Any, of_capacity: Sequence[Mapping[str, Any]]) ->
     return has_unknown(of_capacity) or UNKNOWN in (requirements, *items(requirements), *keys)
 
 
-SPOT_NOT_IN_PRODUCTION = Rule(
+SPOT_NOT_IN_PRODUCTION = ResourcePolicy(
     "spot-not-in-production",
     "Nodes of production stacks must be On-Demand.",
     checks=ObjectChecks(

@@ -9,7 +9,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.props import each, format_value, given, is_known, is_true, read
 from gpushare_policies.reading.launches import Launch, launch_of, on_launches
-from gpushare_policies.rule import Rule, security_hub
+from gpushare_policies.rule import ResourcePolicy, security_hub
 from gpushare_policies.tokens import ENCRYPTION_BY_DEFAULT, LAUNCH_TEMPLATE, NODE_GROUP, VOLUME
 from gpushare_policies.words import ALWAYS, OWN_TEMPLATE, Fix
 
@@ -98,7 +98,7 @@ def _encrypt(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
     return args.props if changed else None
 
 
-VOLUMES_ENCRYPTED = Rule(
+VOLUMES_ENCRYPTED = ResourcePolicy(
     "volumes-encrypted",
     "EBS volumes must be encrypted.",
     checks={

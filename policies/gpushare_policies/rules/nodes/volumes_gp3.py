@@ -8,7 +8,7 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from gpushare_policies.props import read
 from gpushare_policies.reading.launches import launch_of, on_launches
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import VOLUME
 from gpushare_policies.words import Fix
 
@@ -48,7 +48,7 @@ def _volume(args: ResourceValidationArgs) -> Iterator[str]:
         yield _message(args, f"The volume {args.name}", kind)
 
 
-VOLUMES_GP3 = Rule(
+VOLUMES_GP3 = ResourcePolicy(
     "volumes-gp3",
     "Volumes must be of a type of today.",
     checks={**on_launches(_launched), VOLUME: _volume},

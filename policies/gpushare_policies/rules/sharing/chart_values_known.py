@@ -6,13 +6,13 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = "Correct the key under `charts.<chart>.values` in the stack file."
 _RAW = "Correct the key, or remove it: the chart does not look at it."
 
-CHART_VALUES_KNOWN = StackRule(
+CHART_VALUES_KNOWN = StackPolicy(
     "chart-values-known",
     "Values of the charts of NVIDIA must be ones that the chart reads.",
     check=edge_check("chart-values-known", stack_file=_STACK_FILE),

@@ -6,13 +6,13 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = "Set `pools.<pool>.sharing` in the stack file, from which the configuration is made."
 _RAW = "Correct the configuration in the ConfigMap or in the values of the chart."
 
-DEVICE_PLUGIN_CONFIG_VALID = StackRule(
+DEVICE_PLUGIN_CONFIG_VALID = StackPolicy(
     "device-plugin-config-valid",
     "Configurations of the device plugin must be ones that it starts with, and hold no key "
     "that it ignores.",

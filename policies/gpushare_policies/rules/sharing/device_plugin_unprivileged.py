@@ -9,7 +9,7 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.charts import charts_of
-from gpushare_policies.rule import Rule, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
 from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 
@@ -41,7 +41,7 @@ def _values(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
                 )
 
 
-DEVICE_PLUGIN_UNPRIVILEGED = Rule(
+DEVICE_PLUGIN_UNPRIVILEGED = ResourcePolicy(
     "device-plugin-unprivileged",
     "The device plugin must not be made privileged.",
     checks={RELEASE: _values, CHART_V4: _values},

@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -18,7 +18,7 @@ _RAW = (
     "operator; with others leave them on."
 )
 
-DRIVER_NOT_TWICE = StackRule(
+DRIVER_NOT_TWICE = StackPolicy(
     "driver-not-twice",
     "GPU nodes must get their driver and container toolkit from one source.",
     check=edge_check("driver-not-twice", stack_file=_STACK_FILE),

@@ -17,7 +17,7 @@ from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import at_top, program_of
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.tokens import ADDON
 from gpushare_policies.words import Fix, name_of
 
@@ -93,7 +93,7 @@ def _judged(
                 break
 
 
-GPU_FAULTS_SEEN = StackRule(
+GPU_FAULTS_SEEN = StackPolicy(
     "gpu-faults-seen",
     "EKS's node monitoring must run on every GPU node, whatever its taints.",
     check=_seen,

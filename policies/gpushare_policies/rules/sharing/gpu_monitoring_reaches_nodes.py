@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -14,7 +14,7 @@ _STACK_FILE = (
 )
 _RAW = "Add tolerations of the taints of the GPU nodes."
 
-GPU_MONITORING_REACHES_NODES = StackRule(
+GPU_MONITORING_REACHES_NODES = StackPolicy(
     "gpu-monitoring-reaches-nodes",
     "What tells of GPUs must run on every GPU node, whatever its taints.",
     check=edge_check("gpu-monitoring-reaches-nodes", stack_file=_STACK_FILE),

@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading.edges import edge_check
 from gpushare_policies.reading.nodes import NODE_TOKENS
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 
@@ -21,7 +21,7 @@ _BOTH = (
     "with the label nvidia.com/gpu.present=true do without NFD."
 )
 
-GPU_STACK_TOLERATES_TAINTS = StackRule(
+GPU_STACK_TOLERATES_TAINTS = StackPolicy(
     "gpu-stack-tolerates-taints",
     "The device plugin and what it needs must run on every GPU node, whatever its taints.",
     check=edge_check("gpu-stack-tolerates-taints", stack_file=STACK_FILE),

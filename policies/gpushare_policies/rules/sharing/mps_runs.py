@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = "Set `pools.<pool>.sharing` to mps with at most 48 replicas in the stack file."
@@ -15,7 +15,7 @@ _RAW = (
     "GPU feature discovery on."
 )
 
-MPS_RUNS = StackRule(
+MPS_RUNS = StackPolicy(
     "mps-runs",
     "GPUs that are shared by MPS must have its daemon, be whole, and serve no more pods than "
     "it can.",

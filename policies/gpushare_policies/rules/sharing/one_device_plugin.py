@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -15,7 +15,7 @@ _STACK_FILE = (
 )
 _RAW = "Install one of the charts, or keep them apart by node selectors."
 
-ONE_DEVICE_PLUGIN = StackRule(
+ONE_DEVICE_PLUGIN = StackPolicy(
     "one-device-plugin",
     "The GPUs of a node must be given out by one device plugin, or by a DRA driver.",
     check=edge_check("one-device-plugin", stack_file=_STACK_FILE),

@@ -6,13 +6,13 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = "Name the resource that the pool advertises; `eks-gpushare preview STACK` prints it."
 _RAW = "Name the resource that nodes advertise, and no more of it than all nodes have."
 
-QUOTAS_WITHIN_CAPACITY = StackRule(
+QUOTAS_WITHIN_CAPACITY = StackPolicy(
     "quotas-within-capacity",
     "Quotas of GPUs must be on resources that nodes advertise, within what there can be.",
     check=edge_check("quotas-within-capacity", stack_file=_STACK_FILE),

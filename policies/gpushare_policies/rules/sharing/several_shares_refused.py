@@ -13,7 +13,7 @@ from gpushare_policies.reading.plugin_documents import (
     of_charts,
     of_config_map,
 )
-from gpushare_policies.rule import Rule, Unjudged
+from gpushare_policies.rule import ResourcePolicy, Unjudged
 from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix, is_of_pulumi_eks
 
@@ -55,7 +55,7 @@ def _chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
         yield Unjudged(f"{said.what} of {owner}") if isinstance(said, Unjudged) else said
 
 
-SEVERAL_SHARES_REFUSED = Rule(
+SEVERAL_SHARES_REFUSED = ResourcePolicy(
     "several-shares-refused",
     "Where GPUs are shared, containers that ask for several shares must be refused.",
     checks=ObjectChecks({CONFIG_MAPS: _config_map}, {RELEASE: _chart, CHART_V4: _chart}),

@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -14,7 +14,7 @@ _STACK_FILE = (
 )
 _RAW = "Lower `replicas`, or choose a larger instance type."
 
-SHARES_WITHIN_REACH = StackRule(
+SHARES_WITHIN_REACH = StackPolicy(
     "shares-within-reach",
     "A node must not have more shares of GPUs than it can run pods, or has CPU and memory for.",
     check=edge_check("shares-within-reach", stack_file=_STACK_FILE),

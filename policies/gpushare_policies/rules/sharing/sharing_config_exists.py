@@ -7,7 +7,7 @@ from pulumi_policy import Severity
 from eks_gpushare.inventory.edges.configs import MAP_MISSING
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -16,7 +16,7 @@ _STACK_FILE = (
 )
 _RAW = "Make the ConfigMap in the Release's namespace, with one key for each value of the label."
 
-SHARING_CONFIG_EXISTS = StackRule(
+SHARING_CONFIG_EXISTS = StackPolicy(
     "sharing-config-exists",
     "The configurations of the device plugin, MIG manager and others must exist and hold every key "
     "that a node label or a mount names.",

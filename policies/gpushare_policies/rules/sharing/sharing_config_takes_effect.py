@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -18,7 +18,7 @@ _RAW = (
     "label of the nodes."
 )
 
-SHARING_CONFIG_TAKES_EFFECT = StackRule(
+SHARING_CONFIG_TAKES_EFFECT = StackPolicy(
     "sharing-config-takes-effect",
     "A configuration that shares GPUs must be one that the device plugin reads.",
     check=edge_check("sharing-config-takes-effect", stack_file=_STACK_FILE),

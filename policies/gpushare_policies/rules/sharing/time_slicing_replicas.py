@@ -21,7 +21,7 @@ from gpushare_policies.reading.plugin_documents import (
     of_charts,
     of_config_map,
 )
-from gpushare_policies.rule import Rule, Unjudged, number
+from gpushare_policies.rule import ResourcePolicy, Unjudged, number
 from gpushare_policies.tokens import CHART_V4, LAUNCH_TEMPLATE, OUR_POOL, RELEASE
 from gpushare_policies.words import Fix, is_of_pulumi_eks
 
@@ -136,7 +136,7 @@ def _toml(text: str) -> Any:
         return None
 
 
-TIME_SLICING_REPLICAS = Rule(
+TIME_SLICING_REPLICAS = ResourcePolicy(
     "time-slicing-replicas",
     "A GPU must not be cut into more time slices than it can serve.",
     checks=ObjectChecks(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from gpushare_policies.props import format_value, given, read
-from gpushare_policies.rule import Rule
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 
@@ -54,7 +54,7 @@ def _version(args: ResourceValidationArgs) -> Iterator[str]:
         )
 
 
-CHART_VERSIONS_PINNED = Rule(
+CHART_VERSIONS_PINNED = ResourcePolicy(
     "chart-versions-pinned",
     "Helm charts must be pinned to one exact version.",
     checks={RELEASE: _version, CHART_V4: _version},

@@ -10,7 +10,7 @@ from eks_gpushare.facts.images import moving_tag
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.containers import Container, on_pods, pods_of, unknown_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.rule import Rule, Setting, Unjudged, is_among
+from gpushare_policies.rule import ResourcePolicy, Setting, Unjudged, is_among
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _image(subject: Subject, container: Container) -> Iterator[str | Unjudged]:
         )
 
 
-IMAGES_PINNED = Rule(
+IMAGES_PINNED = ResourcePolicy(
     "images-pinned",
     "Containers must run images of one version.",
     checks=ObjectChecks(on_pods(_images), theirs=_images),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pulumi_policy import Severity
 
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _RAW = (
@@ -13,7 +13,7 @@ _RAW = (
     "for it."
 )
 
-LIMIT_RANGES_GIVE_NO_GPU = StackRule(
+LIMIT_RANGES_GIVE_NO_GPU = StackPolicy(
     "limit-ranges-give-no-gpu",
     "A LimitRange must not give GPUs to containers that ask for none.",
     check=edge_check("limit-ranges-give-no-gpu"),

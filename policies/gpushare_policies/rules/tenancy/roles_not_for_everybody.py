@@ -11,7 +11,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.accounts import cluster_role
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings, text
-from gpushare_policies.rule import Rule, Unjudged
+from gpushare_policies.rule import ResourcePolicy, Unjudged
 from gpushare_policies.rules.tenancy.service_accounts_not_admin import BINDINGS
 from gpushare_policies.words import Fix
 
@@ -51,7 +51,7 @@ def _binding(subject: Subject) -> Iterator[str | Unjudged]:
             )
 
 
-ROLES_NOT_FOR_EVERYBODY = Rule(
+ROLES_NOT_FOR_EVERYBODY = ResourcePolicy(
     "roles-not-for-everybody",
     "Roles must not be bound to everybody.",
     checks=ObjectChecks(dict.fromkeys(BINDINGS, _binding)),

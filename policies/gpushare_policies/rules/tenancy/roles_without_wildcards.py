@@ -11,7 +11,7 @@ from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
-from gpushare_policies.rule import Rule, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _wide(rule: Mapping[str, Any]) -> Any:
     return UNKNOWN if has_unknown([groups, resources, verbs]) else ""
 
 
-ROLES_WITHOUT_WILDCARDS = Rule(
+ROLES_WITHOUT_WILDCARDS = ResourcePolicy(
     "roles-without-wildcards",
     "Roles must name the resources and verbs that they allow.",
     checks=ObjectChecks({Kind(_RBAC, "ClusterRole"): _role, Kind(_RBAC, "Role"): _role}),

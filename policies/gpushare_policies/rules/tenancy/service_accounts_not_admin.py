@@ -12,7 +12,7 @@ from gpushare_policies.reading.accounts import by_either_name, cluster_role
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, text
-from gpushare_policies.rule import Rule, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _program(bound: Any) -> Any:
     return UNKNOWN if kind in ("Group", UNKNOWN) else ""
 
 
-SERVICE_ACCOUNTS_NOT_ADMIN = Rule(
+SERVICE_ACCOUNTS_NOT_ADMIN = ResourcePolicy(
     "service-accounts-not-admin",
     "Service accounts must not be bound to cluster-admin.",
     checks=ObjectChecks(dict.fromkeys(BINDINGS, by_either_name(_binding))),

@@ -13,7 +13,7 @@ from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.plain import items
 from gpushare_policies.reading.tenants import TENANT_LABEL, unprotected
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _is_peer(peer: Any) -> bool | None:
     return None if empty is None else not empty
 
 
-TENANT_NAMESPACES_DENY_TRAFFIC = StackRule(
+TENANT_NAMESPACES_DENY_TRAFFIC = StackPolicy(
     "tenant-namespaces-deny-traffic",
     "Namespaces of tenants must have a NetworkPolicy that denies by default what comes in.",
     check=_policies,

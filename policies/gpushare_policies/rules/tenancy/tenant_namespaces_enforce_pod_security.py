@@ -11,7 +11,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.tenants import TENANT_LABEL
-from gpushare_policies.rule import Rule, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _namespace(subject: Subject) -> Iterator[str | Unjudged]:
         )
 
 
-TENANT_NAMESPACES_ENFORCE_POD_SECURITY = Rule(
+TENANT_NAMESPACES_ENFORCE_POD_SECURITY = ResourcePolicy(
     "tenant-namespaces-enforce-pod-security",
     "Namespaces of tenants must enforce Pod Security at the level baseline or restricted.",
     checks=ObjectChecks({Kind("", "Namespace"): _namespace}),

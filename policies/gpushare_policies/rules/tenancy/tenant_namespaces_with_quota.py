@@ -12,7 +12,7 @@ from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import is_gpu
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.tenants import TENANT_LABEL, unprotected
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _useless(each: KubernetesObject) -> Iterator[str]:
             yield key
 
 
-TENANT_NAMESPACES_WITH_QUOTA = StackRule(
+TENANT_NAMESPACES_WITH_QUOTA = StackPolicy(
     "tenant-namespaces-with-quota",
     "Namespaces of tenants must have a quota of GPUs.",
     check=_quotas,

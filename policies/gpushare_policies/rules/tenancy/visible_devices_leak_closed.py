@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -18,7 +18,7 @@ _RAW = (
     "the nodes, and `deviceListStrategy: volume-mounts` of the device plugin."
 )
 
-VISIBLE_DEVICES_LEAK_CLOSED = StackRule(
+VISIBLE_DEVICES_LEAK_CLOSED = StackPolicy(
     "visible-devices-leak-closed",
     "Containers must get GPUs by asking for them, and where tenants share nodes "
     "NVIDIA_VISIBLE_DEVICES must give none.",

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.props import format_value
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.rule import Rule, Unjudged
+from gpushare_policies.rule import ResourcePolicy, Unjudged
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _held(subject: Subject, what: str) -> str:
     )
 
 
-BUDGETS_LET_NODES_GO = Rule(
+BUDGETS_LET_NODES_GO = ResourcePolicy(
     "budgets-let-nodes-go",
     "Disruption budgets must let pods go one at a time, or nodes cannot be drained.",
     checks=ObjectChecks({_BUDGET: _budget}),

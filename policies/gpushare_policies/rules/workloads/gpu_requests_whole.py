@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = "Write the workload under `workloads` in the stack file."
@@ -15,7 +15,7 @@ _RAW = (
     "`resources.requests`."
 )
 
-GPU_REQUESTS_WHOLE = StackRule(
+GPU_REQUESTS_WHOLE = StackPolicy(
     "gpu-requests-whole",
     "Pods must ask for GPUs in whole numbers, under limits, and the same under requests.",
     check=edge_check("gpu-requests-whole", stack_file=_STACK_FILE),

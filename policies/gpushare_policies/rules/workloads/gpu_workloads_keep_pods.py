@@ -15,8 +15,8 @@ from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import gpu_amounts, pods_of
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.plain import count
-from gpushare_policies.reading.program_objects import Placed, objects_in
-from gpushare_policies.rule import StackRule, Unjudged
+from gpushare_policies.reading.program_objects import PlacedObject, objects_in
+from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -59,21 +59,21 @@ def _workloads(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged
             yield message, each.urn
 
 
-def _has_several(each: Placed) -> bool | None:
+def _has_several(each: PlacedObject) -> bool | None:
     replicas = count(at(each.object.body, "spec", "replicas"))
     if replicas is UNKNOWN:
         return None
     return replicas is not None and replicas >= _SEVERAL
 
 
-def _has_gpus(each: Placed) -> bool | None:
+def _has_gpus(each: PlacedObject) -> bool | None:
     pods = list(pods_of(each.object))
     amounts = [gpu_amounts(one) for pod in pods for one in pod.containers]
     hidden = [None for pod in pods for _ in pod.unknown]
     return some([*(None if one is UNKNOWN else bool(one) for one in amounts), *hidden])
 
 
-def _selected(budget: Placed) -> list[Any]:
+def _selected(budget: PlacedObject) -> list[Any]:
     """Namespace and a label that it selects by; `UNKNOWN` where it may be for any pods."""
     labels = at(budget.object.body, "spec", "selector", "matchLabels")
     first = next(iter(pairs(labels)), None)
@@ -82,7 +82,7 @@ def _selected(budget: Placed) -> list[Any]:
     return [(str(budget.namespace), first[0], text(first[1]))]
 
 
-def _labels(workload: Placed) -> list[Any]:
+def _labels(workload: PlacedObject) -> list[Any]:
     """Namespace and labels of its pods as text, `UNKNOWN` where one of them may be any."""
     labels = at(workload.object.body, "spec", "template", "metadata", "labels")
     if has_unknown([workload.namespace, labels]):
@@ -90,7 +90,7 @@ def _labels(workload: Placed) -> list[Any]:
     return [(str(workload.namespace), key, text(value)) for key, value in pairs(labels)]
 
 
-def _is_for(budget: Placed, workload: Placed) -> bool | None:
+def _is_for(budget: PlacedObject, workload: PlacedObject) -> bool | None:
     """Whether a budget selects the pods of a workload."""
     spaces = budget.namespace, workload.namespace
     labels = at(workload.object.body, "spec", "template", "metadata", "labels")
@@ -121,7 +121,7 @@ def _selects(selector: Any, labels: Any) -> bool | None:
     return meets_requirements([*same, *items(expressions)], label)
 
 
-GPU_WORKLOADS_KEEP_PODS = StackRule(
+GPU_WORKLOADS_KEEP_PODS = StackPolicy(
     "gpu-workloads-keep-pods",
     "Workloads with several pods on GPUs must have a PodDisruptionBudget.",
     check=_workloads,

@@ -6,13 +6,13 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = "Write the workload under `workloads` in the stack file."
 _RAW = "Correct the field; `kubectl explain pod.spec` lists those that there are."
 
-KUBERNETES_OBJECTS_VALID = StackRule(
+KUBERNETES_OBJECTS_VALID = StackPolicy(
     "kubernetes-objects-valid",
     "Pods and quotas must have fields, values and tolerations that Kubernetes takes, in a version "
     "that it serves.",

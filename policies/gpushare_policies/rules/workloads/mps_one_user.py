@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = "Give the workloads of one MPS pool one user, or pools of their own."
@@ -15,7 +15,7 @@ _RAW = (
     "at /dev/shm."
 )
 
-MPS_ONE_USER = StackRule(
+MPS_ONE_USER = StackPolicy(
     "mps-one-user",
     "Pods that share GPUs by MPS must run as one user and leave /dev/shm alone.",
     check=edge_check("mps-one-user", stack_file=_STACK_FILE),

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.containers import Container, Pod, on_pods, pods_of, unknown_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings, text
-from gpushare_policies.rule import Rule, Setting, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, Setting, Unjudged, cis
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _capabilities(subject: Subject, container: Container, added: Any) -> Iterato
         )
 
 
-PODS_NOT_PRIVILEGED = Rule(
+PODS_NOT_PRIVILEGED = ResourcePolicy(
     "pods-not-privileged",
     "Pods must not be privileged, nor have their node's processes, network, devices or files.",
     checks=ObjectChecks(on_pods(_pods), theirs=_pods),

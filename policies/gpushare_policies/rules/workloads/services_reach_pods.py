@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -15,7 +15,7 @@ _STACK_FILE = (
 )
 _RAW = "Select labels that the pods have, and a port that one of their containers names."
 
-SERVICES_REACH_PODS = StackRule(
+SERVICES_REACH_PODS = StackPolicy(
     "services-reach-pods",
     "Services and disruption budgets must select pods that are there.",
     check=edge_check("services-reach-pods", stack_file=_STACK_FILE),

@@ -6,7 +6,7 @@ from pulumi_policy import Severity
 
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.edges import edge_check
-from gpushare_policies.rule import StackRule
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 _STACK_FILE = (
@@ -15,7 +15,7 @@ _STACK_FILE = (
 )
 _RAW = "Ask for a resource that a pool advertises, tolerate its taints, and select its labels."
 
-WORKLOADS_CAN_LAND = StackRule(
+WORKLOADS_CAN_LAND = StackPolicy(
     "workloads-can-land",
     "Pods must ask for GPUs, by resources or claims, that a node they can be on has, and be let "
     "on the nodes that they select.",
