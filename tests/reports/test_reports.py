@@ -39,7 +39,7 @@ NASTY = "100%, a:b\r\nline \x1b[31m\x00 <&\"'> ]]> ::error::x \ud800 \U0001f600 
 
 
 def formatted(of: Report, name: str) -> str:
-    return formats.formatted(of, name, "1.2.3")
+    return formats.formatted([of], name, "1.2.3")
 
 
 def result(**more: Any) -> Result:
@@ -309,3 +309,29 @@ def test_outputs_that_cannot_be(
     assert main(["check", *words, bad]) == 2
 
     assert said in capsys.readouterr().err
+
+
+def test_reports_of_several_stacks_stand_beside_each_other() -> None:
+    one = report(result(rule="node-repair-on", level="warning"))
+    other = report(result(), subjects=("dev",), category="dev")
+
+    def told(name: str) -> str:
+        return formats.formatted([one, other], name, "1.2.3")
+
+    runs = json.loads(told("sarif"))["runs"]
+    assert [each["automationDetails"]["id"] for each in runs] == [
+        "eks-gpushare/policy/prod/",
+        "eks-gpushare/policy/dev/",
+    ]
+    assert runs == [json.loads(formatted(each, "sarif"))["runs"][0] for each in (one, other)]
+    read: Any = JUnitXml.fromstring(told("junit").encode())
+    assert [suite.name for suite in read] == [
+        "eks-gpushare policy prod",
+        "eks-gpushare policy dev",
+    ]
+    assert [line.partition(" ")[0] for line in told("github").splitlines()] == [
+        "::error",
+        "::warning",
+        "eks-gpushare",
+        "eks-gpushare",
+    ]

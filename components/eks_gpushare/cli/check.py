@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         outputs,
         text=lambda: _print_all(reports, quiet=options.quiet),
         document=lambda: {"files": [report.as_json() for report in reports]},
-        report=lambda: _report(reports, quiet=options.quiet),
+        reports=lambda: [_report(reports, quiet=options.quiet)],
     )
     if not written or not all(each.readable for each in found):
         return WRONG_USAGE

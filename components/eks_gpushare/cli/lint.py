@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         outputs,
         text=lambda: _print_all(reports, quiet=quiet),
         document=lambda: _document(reports, fixed),
-        report=lambda: _report(reports, quiet=quiet),
+        reports=lambda: [_report(reports, quiet=quiet)],
     )
     return _code(reports) if written else WRONG_USAGE
 

@@ -13,7 +13,7 @@ from eks_gpushare.cli.streams import print_json
 from eks_gpushare.reports.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from eks_gpushare.reports.report import Report
 
@@ -81,11 +81,11 @@ def wants_text(options: argparse.Namespace) -> bool:
 
 
 def write_outputs(
-    outputs: tuple[Output, ...],
+    outputs: Sequence[Output],
     *,
     text: Callable[[], None],
     document: Callable[[], object],
-    report: Callable[[], Report],
+    reports: Callable[[], Sequence[Report]],
 ) -> bool:
     """Write what was found in each format that was asked for, what goes into files first.
 
@@ -93,7 +93,7 @@ def write_outputs(
         outputs: The formats.
         text: Prints it for people.
         document: The verb's own JSON document.
-        report: The same for other formats.
+        reports: The same for other formats, one or several beside each other.
 
     Returns:
         Whether everything was written; what was not is said on standard error.
@@ -103,10 +103,10 @@ def write_outputs(
         if each.file:
             captured = io.StringIO()
             with redirect_stdout(captured):
-                _print(each.format, text, document, report)
+                _print(each.format, text, document, reports)
             written &= _write(Path(each.file), captured.getvalue())
         else:
-            _print(each.format, text, document, report)
+            _print(each.format, text, document, reports)
     return written
 
 
@@ -114,7 +114,7 @@ def _print(
     name: str,
     text: Callable[[], None],
     document: Callable[[], object],
-    report: Callable[[], Report],
+    reports: Callable[[], Sequence[Report]],
 ) -> None:
     if name == "text":
         text()
@@ -124,7 +124,7 @@ def _print(
         from eks_gpushare import __version__
         from eks_gpushare.reports.formats import formatted
 
-        sys.stdout.write(formatted(report(), name, __version__))
+        sys.stdout.write(formatted(reports(), name, __version__))
 
 
 def _write(file: Path, text: str) -> bool:

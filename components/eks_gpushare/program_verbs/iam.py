@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         message = f"{options.account} is not an AWS account: give its number of 12 digits"
         print(f"eks-gpushare: {message}", file=sys.stderr)
         return WRONG_USAGE
-    previewed = load(options)
+    previewed = load(options.stack, options)
     if previewed is None:
         return WRONG_USAGE
     if not previewed.ok or previewed.recording is None:

@@ -1,4 +1,4 @@
-"""`eks-gpushare policy STACK`."""
+"""`eks-gpushare policy STACK...`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli.outputs import (
+    Output,
     OutputUsageError,
     add_output_argument,
     outputs_of,
@@ -28,17 +29,16 @@ from eks_gpushare.program_verbs.policy_report import (
     report_of,
     with_failure,
 )
-from eks_gpushare.program_verbs.preview import add_answers_argument, add_stack_arguments, load
+from eks_gpushare.program_verbs.preview import add_answers_argument, add_stacks_argument, load
 
 _MOST_BYTES = 1024 * 1024
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pulumi_policy import Policy
 
-    from eks_gpushare.cli.outputs import Output
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.program.policies.pack_files import PackFolder
     from eks_gpushare.program.policies.stack_silences import StackSilence
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `policy`."""
-    add_stack_arguments(parser, optional=True)
+    add_stacks_argument(parser, at_least="none")
     add_answers_argument(parser)
     parser.add_argument(
         "--pack",
@@ -86,37 +86,72 @@ def run(options: argparse.Namespace) -> int:
         _require(options)
         config = _config(options.config)
         if options.state:
-            return _judge_state(options, outputs, config)
+            found = [_of_state(options, config)]
+        else:
+            found = [_of_stack(stack, options, config) for stack in options.stacks]
     except (_UsageError, OutputUsageError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return WRONG_USAGE
-    return _judge_stack(options, outputs, config)
+    return _tell([each for each in found if each is not None], outputs, len(found))
 
 
-def _judge_stack(
-    options: argparse.Namespace, outputs: tuple[Output, ...], config: dict[str, Any]
-) -> int:
+class _Verdict(NamedTuple):
+    """What is to be said of one stack or state, in each format."""
+
+    code: int
+    name: str
+    text: Callable[[], None]
+    document: dict[str, Any]
+    report: Callable[[], Report]
+    told: bool = False
+    """Whether its text stands on standard error by now."""
+
+
+def _tell(found: Sequence[_Verdict], outputs: tuple[Output, ...], asked: int) -> int:
+    if asked == 1 and not found:
+        return WRONG_USAGE
+
+    def write(some: Sequence[_Verdict], outputs: Sequence[Output]) -> bool:
+        def text() -> None:
+            for number, each in enumerate(some):
+                print(end="\n" if number else "")
+                each.text()
+
+        several = {"stacks": [{"stack": each.name, **each.document} for each in some]}
+        return write_outputs(
+            outputs,
+            text=text,
+            document=lambda: some[0].document if asked == 1 else several,
+            reports=lambda: [each.report() for each in some],
+        )
+
+    shown = Output("text")
+    written = write(found, [each for each in outputs if each != shown])
+    if shown in outputs:
+        written &= write([each for each in found if not each.told], [shown])
+    codes = [WRONG_USAGE] if len(found) < asked or not written else [each.code for each in found]
+    return max(codes)
+
+
+def _of_stack(stack: str, options: argparse.Namespace, config: dict[str, Any]) -> _Verdict | None:
     from eks_gpushare.program.policies.stack_lines import stack_lines
     from eks_gpushare.program.policies.stack_silences import stack_silences
 
-    previewed = load(options)
+    previewed = load(stack, options)
     if previewed is None:
-        return WRONG_USAGE
+        return None
     if not previewed.ok or previewed.recording is None:
-        _refuse(previewed, outputs)
-        return FOUND if previewed.report.readable else WRONG_USAGE
+        return _refused(previewed)
     pack = _pack(previewed.project.directory, options.pack)
     recording = previewed.recording
     notes = tuple(recording.assumptions)
     lines = stack_lines(recording, previewed.report)
     subject = PolicySubject(previewed.stack, previewed.report.file, lines, notes)
     silences = stack_silences(recording, previewed.report)
-    return _judge(recording, subject, pack, outputs, config, silences)
+    return _judge(recording, subject, pack, config, silences)
 
 
-def _judge_state(
-    options: argparse.Namespace, outputs: tuple[Output, ...], config: dict[str, Any]
-) -> int:
+def _of_state(options: argparse.Namespace, config: dict[str, Any]) -> _Verdict | None:
     from eks_gpushare.program.policies.state import StateError, read_state
     from eks_gpushare.stack_file.project import ProjectError, find_project
 
@@ -132,39 +167,38 @@ def _judge_state(
         program = Path.cwd()
     notes = tuple(state.recording.assumptions)
     subject = PolicySubject(state.recording.stack, options.state, state.lines, notes)
-    return _judge(state.recording, subject, _pack(program, options.pack), outputs, config)
+    return _judge(state.recording, subject, _pack(program, options.pack), config)
 
 
 def _judge(
     recording: Recording,
     subject: PolicySubject,
     pack: PackFolder,
-    outputs: tuple[Output, ...],
     config: dict[str, Any],
     silences: Sequence[StackSilence] = (),
-) -> int:
+) -> _Verdict | None:
     ran = _run_pack(recording, pack.directory, config, silences)
     if ran is None:
-        return WRONG_USAGE
+        return None
     judged, policies = ran
     where = {"path": str(pack.directory), "bundled": pack.bundled}
-    document = {**as_document(subject, judged), "pack": where}
+    refused = any(v.level == "mandatory" for v in judged.violations)
+
+    exported = recording.exported  # the recording itself is as large as the stack
 
     def text() -> None:
         print_judged(subject, judged)
         for note in subject.notes:
-            print(f"note: {note}" if recording.exported else f"assumed: {note}")
+            print(f"note: {note}" if exported else f"assumed: {note}")
         print(f"\nThe pack is {_named(pack)}.")
 
-    written = write_outputs(
-        outputs,
-        text=text,
-        document=lambda: document,
-        report=lambda: report_of(subject, judged, policies),
+    return _Verdict(
+        FOUND if refused else FINE,
+        subject.name,
+        text,
+        {**as_document(subject, judged), "pack": where},
+        lambda: report_of(subject, judged, policies),
     )
-    if not written:
-        return WRONG_USAGE
-    return FOUND if any(v.level == "mandatory" for v in judged.violations) else FINE
 
 
 _INSTALL = "pip install 'eks-gpushare[policy]'"
@@ -175,13 +209,13 @@ class _UsageError(Exception):
 
 
 def _require(options: argparse.Namespace) -> None:
-    if options.state and options.stack:
+    if options.state and options.stacks:
         raise _UsageError("--state is judged as it is: name no STACK beside it")
     if options.state and options.answers:
         raise _UsageError("--answers is for programs: a state asks nothing")
-    if options.stack is None and options.program and not options.state:
-        options.stack, options.program = options.program, None  # the program's only stack
-    if options.stack is None and not options.state:
+    if not options.stacks and options.program and not options.state:
+        options.stacks, options.program = [options.program], None  # the program's only stack
+    if not options.stacks and not options.state:
         raise _UsageError("name a STACK, or give --program, --state or --write-pack")
     if find_spec("pulumi_policy") is None:
         raise _UsageError(f"The policy SDK is not installed: {_INSTALL}")
@@ -275,7 +309,7 @@ def _run_pack(
     return None
 
 
-def _refuse(previewed: Preview, outputs: tuple[Output, ...]) -> None:
+def _refused(previewed: Preview) -> _Verdict:
     """The pack looks at what a program registers, so the program has to get that far."""
     errors = [f for f in previewed.findings if f.severity == "error"]
     failed = previewed.recording.error if previewed.recording is not None else None
@@ -287,11 +321,13 @@ def _refuse(previewed: Preview, outputs: tuple[Output, ...]) -> None:
             out.write(f"{failed}\n")
 
     tell(sys.stderr)
-    write_outputs(
-        tuple(each for each in outputs if each.format != "text" or each.file),
-        text=lambda: tell(sys.stdout),
-        document=lambda: {"violations": [], "findings": [f.as_json() for f in errors]},
-        report=lambda: _refusal(previewed, errors, failed),
+    return _Verdict(
+        FOUND if previewed.report.readable else WRONG_USAGE,
+        previewed.stack,
+        lambda: tell(sys.stdout),
+        {"violations": [], "findings": [f.as_json() for f in errors]},
+        lambda: _refusal(previewed, errors, failed),
+        told=True,
     )
 
 

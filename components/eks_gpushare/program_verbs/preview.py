@@ -1,11 +1,11 @@
-"""`eks-gpushare preview STACK`."""
+"""`eks-gpushare preview STACK...`."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli.streams import print_json
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `preview`."""
-    add_stack_arguments(parser)
+    add_stacks_argument(parser, at_least="one")
     add_answers_argument(parser)
     parser.add_argument(
         "--before",
@@ -38,19 +38,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_stack_arguments(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
-    """What names a stack: this verb and others that run its program have it.
+_STACK = "name of a stack, its file, or the folder of a program that has one stack"
+
+
+def add_stack_arguments(parser: argparse.ArgumentParser) -> None:
+    """What names a stack: verbs that run its program have it."""
+    parser.add_argument("stack", metavar="STACK", help=_STACK)
+    _add_program(parser)
+
+
+def add_stacks_argument(
+    parser: argparse.ArgumentParser, *, at_least: Literal["none", "one"]
+) -> None:
+    """What names stacks that are looked at one after the other.
 
     Args:
         parser: Of the verb.
-        optional: Whether the verb does something without a stack too.
+        at_least: How many have to be named.
     """
-    parser.add_argument(
-        "stack",
-        metavar="STACK",
-        nargs="?" if optional else None,
-        help="name of a stack, its file, or the folder of a program that has one stack",
-    )
+    nargs = "*" if at_least == "none" else "+"
+    parser.add_argument("stacks", metavar="STACK", nargs=nargs, help=_STACK)
+    _add_program(parser)
+
+
+def _add_program(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--program", metavar="DIR", help="directory of the Pulumi program (default: found upwards)"
     )
@@ -66,11 +77,14 @@ def add_answers_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the stack's program in this process and show what it registers."""
+    """Run the program of each stack in this process and show what it registers."""
     if options.resource and not options.pod:
         print("eks-gpushare: --resource says what a pod asks for: give --pod too", file=sys.stderr)
         return WRONG_USAGE
-    previewed = load(options)
+    if len(options.stacks) > 1:
+        return _show_several(options)
+    (stack,) = options.stacks
+    previewed = load(stack, options)
     if previewed is None:
         return WRONG_USAGE
     if options.pod:
@@ -78,28 +92,63 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(previewed.as_json())
     else:
-        from eks_gpushare.program_verbs.preview_text import print_preview
-
-        same = [options.stack, *(("--program", options.program) if options.program else ())]
-        print_preview(previewed, same=shlex.join(same), quiet=options.quiet)
+        _print(previewed, stack, options)
     if not previewed.ok:
         return _code(previewed)
     return _write_manifests(previewed, options) if options.manifests else FINE
 
 
+_OF_ONE = ("before", "pod", "manifests")
+"""Options whose files and names are of a single stack."""
+
+
+def _show_several(options: argparse.Namespace) -> int:
+    """Each as it is shown alone: the SDK and the components are loaded once for all of them."""
+    for name in _OF_ONE:
+        if getattr(options, name):
+            message = f"--{name} is for one STACK, and there are {len(options.stacks)}"
+            print(f"eks-gpushare: {message}: call it for each by itself", file=sys.stderr)
+            return WRONG_USAGE
+    code = FINE
+    documents: list[object] = []
+    for stack in options.stacks:
+        previewed = load(stack, options)
+        if previewed is None:
+            code = WRONG_USAGE
+            continue
+        code = max(code, _code(previewed))
+        if not options.json and documents:
+            print()
+        documents.append(previewed.as_json() if options.json else None)
+        if not options.json:
+            _print(previewed, stack, options)
+    if options.json:
+        print_json({"stacks": documents})
+    return code
+
+
+def _print(previewed: Preview, stack: str, options: argparse.Namespace) -> None:
+    from eks_gpushare.program_verbs.preview_text import print_preview
+
+    same = [stack, *(("--program", options.program) if options.program else ())]
+    print_preview(previewed, same=shlex.join(same), quiet=options.quiet)
+
+
 def _code(previewed: Preview) -> int:
+    if previewed.ok:
+        return FINE
     return FOUND if previewed.report.readable else WRONG_USAGE
 
 
-def load(options: argparse.Namespace) -> Preview | None:
-    """The preview of the stack that is named; None, and a message, if there is no such stack."""
+def load(stack: str, options: argparse.Namespace) -> Preview | None:
+    """The preview of a stack that is named; None, and a message, if there is no such stack."""
     from eks_gpushare.program.preview import compared, locate, preview
     from eks_gpushare.stack_file.project import ProjectError
 
     before = getattr(options, "before", None)
     try:
         with aside():
-            previewed = preview(*locate(options.stack, options.program), answers=options.answers)
+            previewed = preview(*locate(stack, options.program), answers=options.answers)
             return compared(previewed, Path(before), options.answers) if before else previewed
     except (ProjectError, FileNotFoundError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.reports.paths import placed, root_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from eks_gpushare.reports.report import Report, Result
 
@@ -21,12 +21,20 @@ _COMMANDS: Mapping[str, str] = {"error": "error", "warning": "warning", "info": 
 _RANKS = tuple(_COMMANDS)
 
 
-def github(report: Report) -> str:
-    """A report as annotations, errors first, and a line that sums them up."""
+def github(reports: Sequence[Report]) -> str:
+    """Reports as annotations, errors first, and a line for each that sums it up."""
     root = root_of(Path.cwd())
-    shown = [each for each in report.results if each.state != "exempted"]
+    shown = [each for report in reports for each in _shown(report)]
     shown.sort(key=lambda each: _RANKS.index(each.level))
-    lines = [_annotation(each, root) for each in shown]
+    return "\n".join([*(_annotation(each, root) for each in shown), *map(_sum, reports), ""])
+
+
+def _shown(report: Report) -> list[Result]:
+    return [each for each in report.results if each.state != "exempted"]
+
+
+def _sum(report: Report) -> str:
+    shown = _shown(report)
     counts = ", ".join(
         f"{sum(each.level == level for each in shown)} {name}"
         for level, name in (("error", "errors"), ("warning", "warnings"), ("info", "notices"))
@@ -34,7 +42,7 @@ def github(report: Report) -> str:
     exempted = len(report.results) - len(shown)
     rest = f", {exempted} exempted" if exempted else ""
     about = _data(" ".join(report.subjects))
-    return "\n".join([*lines, f"eks-gpushare {report.verb} {about}: {counts}{rest}", ""])
+    return f"eks-gpushare {report.verb} {about}: {counts}{rest}"
 
 
 def _annotation(result: Result, root: Path) -> str:

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from eks_gpushare.reports.paths import placed, root_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from eks_gpushare.reports.report import Report, Result
 
@@ -23,12 +23,13 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """What XML 1.0 cannot hold, not even escaped."""
 
 
-def junit(report: Report) -> str:
-    """A report as JUnit's XML: a suite for each subject, a case for each result or passed rule."""
-    suites = [_Suite(subject, report) for subject in report.subjects]
+def junit(reports: Sequence[Report]) -> str:
+    """Reports as JUnit's XML: a suite for each subject, a case for each result or passed rule."""
+    suites = [_Suite(subject, report) for report in reports for subject in report.subjects]
+    verbs = " ".join(dict.fromkeys(report.verb for report in reports))
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     counts = {name: sum(suite.counts[name] for suite in suites) for name in _COUNTED}
-    lines.append(f"<testsuites{_attributes(name=f'eks-gpushare {report.verb}', **counts)}>")
+    lines.append(f"<testsuites{_attributes(name=f'eks-gpushare {verbs}', **counts)}>")
     for suite in suites:
         lines += suite.lines()
     lines.append("</testsuites>\n")

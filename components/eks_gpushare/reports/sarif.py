@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.reports.paths import placed, root_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.reports.report import Report, ReportedRule, Result
 
@@ -33,17 +33,23 @@ _SCORES: Mapping[str, str] = {"critical": "9.5", "high": "8.0", "medium": "5.5",
 """Scores in the middle of the ranges that GitHub calls so."""
 
 
-def sarif(report: Report, version: str) -> str:
-    """A report as a SARIF document.
+def sarif(reports: Sequence[Report], version: str) -> str:
+    """Reports as the runs of a SARIF document.
 
     Args:
-        report: What was found.
+        reports: What was found.
         version: Of this package.
     """
+    runs = [_run(each, version) for each in reports]
+    document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": runs}
+    return json.dumps(_whole(document), indent=2, allow_nan=False) + "\n"
+
+
+def _run(report: Report, version: str) -> dict[str, Any]:
     numbers = {rule.id: number for number, rule in enumerate(report.rules)}
     root = root_of(Path.cwd())
     told = ("eks-gpushare", report.verb, report.category)
-    run = {
+    return {
         "tool": {
             "driver": {
                 "name": "eks-gpushare",
@@ -61,8 +67,6 @@ def sarif(report: Report, version: str) -> str:
             for each, prints in _with_fingerprints(report)
         ],
     }
-    document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(_whole(document), indent=2, allow_nan=False) + "\n"
 
 
 def _whole(value: Any) -> Any:
