@@ -11,7 +11,7 @@ from eks_gpushare.config.autoscaling import ClusterAutoscaler as Block
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import ClusterAutoscalerSpec, EnvironmentSpec
 from eks_gpushare.config.environment import Chart
-from eks_gpushare.config.pools import Nodes, Pool
+from eks_gpushare.config.pools import NodeCounts, Pool
 from eks_gpushare.gpu_pool import GpuPool
 from eks_gpushare.in_cluster.waiting_pods import tell_what_pods_wait_for
 from eks_gpushare.sharing.cluster_autoscaler import (
@@ -81,7 +81,7 @@ def register_cluster_autoscaler(
     return [made]
 
 
-def _bounds(pool: Pool) -> Nodes:
+def _bounds(pool: Pool) -> NodeCounts:
     """How many nodes it may have; how many at the start is no business of an autoscaler's."""
     size = sizes(pool.nodes)
-    return Nodes(min=size.min, max=size.max)
+    return NodeCounts(min=size.min, max=size.max)

@@ -23,7 +23,7 @@ from eks_gpushare.catalog import Catalog, gpu_instance_types, versions
 from eks_gpushare.catalog.cluster_autoscaler_flags import flags_since
 from eks_gpushare.catalog.kubernetes import eks_versions
 from eks_gpushare.config.autoscaling import ClusterAutoscaler
-from eks_gpushare.config.pools import Nodes, Pool
+from eks_gpushare.config.pools import NodeCounts, Pool
 from eks_gpushare.config.taints import Taint
 from eks_gpushare.documents.iam import scales_node_groups
 from eks_gpushare.sharing import cluster_autoscaler as planned
@@ -253,7 +253,7 @@ def values(case: dict[str, Any]) -> dict[str, Any]:
         tag=versions.cluster_autoscaler_tag("1.35"),
         region="us-west-2",
         groups=[
-            planned.scaling_group(f"eks-{each}-{UUID}", Nodes(max=number))
+            planned.scaling_group(f"eks-{each}-{UUID}", NodeCounts(max=number))
             for number, each in enumerate(case["groups"], start=1)
         ],
         patterns={

@@ -10,6 +10,7 @@ import ast
 import re
 import subprocess
 import tomllib
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "components" / "eks_gpushare"
@@ -452,6 +453,43 @@ def test_names_of_test_files_are_unique() -> None:
     names = [file.name for file in TESTS if file.name != "conftest.py"]
 
     assert sorted(set(names)) == sorted(names)
+
+
+_OF_A_BLOCK = "the component, and the block of a stack file that asks for it"
+TWO_CLASSES = {
+    **dict.fromkeys(("ClusterAutoscaler", "Karpenter", "KarpenterPool", "Keda"), _OF_A_BLOCK),
+    "SystemNodes": _OF_A_BLOCK,
+    "Workload": "the block of a stack file, and what Kubernetes calls so",
+}
+"""Names of two public classes, and why."""
+_OF_THEIR_OWN = (
+    # Types of arguments have the names of their tokens, which never change.
+    PACKAGE / "args",
+    # Programs that run in clusters without any of this.
+    PACKAGE / "in_cluster" / "data",
+)
+
+
+def twins(sources: Iterable[str]) -> list[str]:
+    """Names of public classes that stand in several sources."""
+    named = Counter(
+        node.name
+        for source in sources
+        for node in ast.walk(parsed(source))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    return sorted(name for name, count in named.items() if count > 1)
+
+
+def test_two_classes_of_one_name_are_seen() -> None:
+    assert twins(["class A: ...\nclass _B: ...", "class A: ...\nclass _B: ..."]) == ["A"]
+    assert twins(["class A: ...", "class B: ..."]) == []
+
+
+def test_different_things_have_different_names() -> None:
+    files = [file for file in LIBRARY if not any(map(file.is_relative_to, _OF_THEIR_OWN))]
+
+    assert twins(file.read_text(encoding="utf-8") for file in files) == sorted(TWO_CLASSES)
 
 
 def too_long(source: str) -> list[str]:

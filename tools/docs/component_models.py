@@ -87,7 +87,7 @@ BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.KarpenterPoolBlock, (autoscaling.KarpenterPool,)),
     (args.KedaBlock, (workloads.Keda,)),
     (args.NetworkBlock, (network.NewNetwork, network.ExistingNetwork)),
-    (args.Nodes, (pools.Nodes,)),
+    (args.Nodes, (pools.NodeCounts,)),
     (args.OverUse, (workloads.OverUse,)),
     (args.PodBudget, (workloads.PodBudget,)),
     (args.PodIdentity, (cluster.PodIdentity,)),

@@ -13,7 +13,14 @@ from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import CatalogAdditions, Chart, Environment, SystemNodes
 from eks_gpushare.config.iam import Iam  # noqa: TC001  (pydantic reads the annotations)
 from eks_gpushare.config.network import NewNetwork
-from eks_gpushare.config.pools import AmiFamily, Bottlerocket, CustomAmi, Nodes, Pool, Provisioner
+from eks_gpushare.config.pools import (
+    AmiFamily,
+    Bottlerocket,
+    CustomAmi,
+    NodeCounts,
+    Pool,
+    Provisioner,
+)
 from eks_gpushare.config.sharing import Sharing
 from eks_gpushare.config.taints import DEFAULT_TAINT, Taint
 from eks_gpushare.config.workloads import Keda, Prometheus, Workload
@@ -192,7 +199,7 @@ class ClusterAutoscalerSpec(ClusterAutoscaler):
     """Kubernetes version of the cluster, which chooses the image."""
     pools: Items[str]
     """Names of the pools, in the order of their node groups."""
-    nodes: Items[Nodes]
+    nodes: Items[NodeCounts]
     """How many nodes each of them may have."""
     startup_taints: Items[str] = ()
     """Keys of taints that nodes of the pools join with and lose again."""

@@ -9,7 +9,7 @@ from eks_gpushare.config.base import AnyInput, Items, Model, TextInput
 from eks_gpushare.config.cluster import Cluster
 from eks_gpushare.config.iam import Iam
 from eks_gpushare.config.network import Network, NewNetwork
-from eks_gpushare.config.pools import MaxUnavailable, Nodes, Pool, UserDataPart
+from eks_gpushare.config.pools import MaxUnavailable, NodeCounts, Pool, UserDataPart
 from eks_gpushare.config.workloads import Keda, Workload
 
 
@@ -18,7 +18,7 @@ class SystemNodes(Model):
 
     instance_types: Items[str] = ("t3.large",)
     """EC2 instance types."""
-    nodes: Nodes = Nodes.model_construct(min=2, desired=2, max=4)
+    nodes: NodeCounts = NodeCounts.model_construct(min=2, desired=2, max=4)
     """How many nodes. Default: 2, at most 4."""
     ami_version: str | None = None
     """EKS AMI release version. Default: the newest at creation."""

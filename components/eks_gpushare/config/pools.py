@@ -35,7 +35,7 @@ NodeCount: TypeAlias = Annotated[int, Field(le=100_000)]
 """As many as the largest clusters of Amazon EKS have."""
 
 
-class Nodes(Model):
+class NodeCounts(Model):
     """How many nodes a pool may have."""
 
     min: NodeCount | None = None
@@ -89,7 +89,7 @@ class Pool(Model):
     """Who makes the nodes; `existing` leaves that to somebody else."""
     instance_types: Items[str]
     """EC2 instance types, best first. The order does not matter to a node group."""
-    nodes: Nodes = Nodes.model_construct()
+    nodes: NodeCounts = NodeCounts.model_construct()
     """How many nodes. Default: one."""
     ami_family: AmiFamily = "al2023"
     """Which EKS-optimised NVIDIA AMI; `custom` needs `customAmi`."""

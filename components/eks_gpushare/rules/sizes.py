@@ -11,7 +11,7 @@ from eks_gpushare.sharing.nodes import sizes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.config.pools import Nodes, Pool
+    from eks_gpushare.config.pools import NodeCounts, Pool
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
@@ -45,7 +45,7 @@ def pool_sizes(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         yield from size_order(at, pool.nodes)
 
 
-def _dynamic(at: FieldPath, nodes: Nodes) -> Iterator[Finding]:
+def _dynamic(at: FieldPath, nodes: NodeCounts) -> Iterator[Finding]:
     """For a pool that grows and shrinks with its pods."""
     for key in ("min", "desired"):
         if getattr(nodes, key) is not None:
@@ -57,7 +57,7 @@ def _dynamic(at: FieldPath, nodes: Nodes) -> Iterator[Finding]:
             )
 
 
-def _static(at: FieldPath, nodes: Nodes) -> Iterator[Finding]:
+def _static(at: FieldPath, nodes: NodeCounts) -> Iterator[Finding]:
     """For a pool of which Karpenter keeps so many nodes."""
     desired, most = nodes.desired, nodes.max
     if nodes.min is not None:
@@ -80,7 +80,7 @@ def system_sizes(ctx: Context) -> Iterator[Finding]:
         yield from size_order(("system", "nodes"), ctx.environment.system.nodes)
 
 
-def size_order(at: FieldPath, nodes: Nodes) -> Iterator[Finding]:
+def size_order(at: FieldPath, nodes: NodeCounts) -> Iterator[Finding]:
     """Findings on sizes that do not fit together."""
     size = sizes(nodes)
     if size.min < 0:

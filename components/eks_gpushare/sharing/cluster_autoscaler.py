@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog import Catalog
     from eks_gpushare.config.autoscaling import ClusterAutoscaler
-    from eks_gpushare.config.pools import Nodes, Pool
+    from eks_gpushare.config.pools import NodeCounts, Pool
     from eks_gpushare.sharing.plan import PoolPlan
 
 T = TypeVar("T")
@@ -215,7 +215,7 @@ def _numbered(flag: str, values: Iterable[Any]) -> dict[str, Any]:
     return {f"{flag}_{number}": value for number, value in enumerate(values, start=1)}
 
 
-def scaling_group(name: Any, nodes: Nodes) -> dict[str, Any]:
+def scaling_group(name: Any, nodes: NodeCounts) -> dict[str, Any]:
     """An Auto Scaling group as the chart has it, which makes `--nodes=MIN:MAX:NAME` of it.
 
     Groups are named, not discovered by their tags: EKS puts the same on those of all node groups,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from eks_gpushare.catalog import InstanceType
-    from eks_gpushare.config.pools import Nodes
+    from eks_gpushare.config.pools import NodeCounts
 
 _EVICTION_MIB = 100
 _KUBELET_MIB = 255
@@ -29,7 +29,7 @@ class Allocatable(NamedTuple):
     pods: int | None
 
 
-def sizes(nodes: Nodes) -> Sizes:
+def sizes(nodes: NodeCounts) -> Sizes:
     """Sizes with the defaults of the stack file: one node, from none to as many as desired."""
     low = nodes.min if nodes.min is not None else 0
     if nodes.desired is not None:
