@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gpushare_policies.rule import ResourcePolicy
 
+NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 LATER = UNKNOWN_STRING_VALUE
 
 
@@ -256,3 +257,21 @@ def test_a_pool_with_a_bottlerocket_image_of_ones_own_is_judged_itself(
     assert violations(TIME_SLICING_REPLICAS, OUR_POOL, props) == [
         _too_many("The pool gpu", "each GPU or MIG device", 12)
     ]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "count"),
+    [
+        ('device-sharing-strategy = "time-slicing"\n', 1),
+        ("", 0),
+        ('device-sharing-strategy = "mps"\n', 0),
+    ],
+)
+def test_slices_of_bottlerocket_are_those_of_the_strategy_in_force(
+    strategy: str, count: int, violations: Callable[..., list[str]]
+) -> None:
+    plugin = "settings.kubelet-device-plugins.nvidia"
+    settings = f"[{plugin}]\n{strategy}[{plugin}.time-slicing]\nreplicas = 12\n"
+    node_class = {"metadata": {"name": "gpu"}, "spec": {"userData": settings}}
+
+    assert len(violations(TIME_SLICING_REPLICAS, NODE_CLASS, node_class)) == count

@@ -40,11 +40,16 @@ def may_run_bottlerocket(nodes: Nodes) -> bool:
 
 def nvidia_settings(nodes: Nodes) -> Maybe[Mapping[str, Any]]:
     """What stands below `settings.kubelet-device-plugins.nvidia`."""
-    if nodes.user_data is UNKNOWN:
+    return settings_in(nodes.user_data)
+
+
+def settings_in(user_data: Maybe[str]) -> Maybe[Mapping[str, Any]]:
+    """The same of user data, which may be no settings at all."""
+    if user_data is UNKNOWN:
         return UNKNOWN
     try:
-        document = tomllib.loads(nodes.user_data)
-    except tomllib.TOMLDecodeError:
+        document = tomllib.loads(user_data)
+    except (tomllib.TOMLDecodeError, RecursionError):
         return UNKNOWN
     found = at(document, "settings", "kubelet-device-plugins", "nvidia")
     return found if isinstance(found, dict) else {}
@@ -61,8 +66,11 @@ def own_config(nodes: Nodes) -> PluginConfig | None:
     Defaults are the reverse of those of NVIDIA's own: shares are renamed, several are refused.
     """
     settings = nvidia_settings(nodes)
-    if settings is UNKNOWN:
-        return None
+    return None if settings is UNKNOWN else config_of(settings)
+
+
+def config_of(settings: Mapping[str, Any]) -> PluginConfig:
+    """What the plugin goes by, of its settings."""
     strategy = "single" if settings.get("device-partitioning-strategy") == "mig" else "none"
     sharing = settings.get("device-sharing-strategy", "none")
     if sharing not in ("time-slicing", "mps"):

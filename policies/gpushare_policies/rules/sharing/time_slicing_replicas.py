@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.facts.replicas import ADVISED_SLICES, are_many_slices
+from eks_gpushare.inventory.bottlerocket import config_of, settings_in
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
@@ -119,21 +119,13 @@ def _settings(args: ResourceValidationArgs, text: str, owner: str) -> Iterator[s
 
     Where this project writes them, the pool that they are of is judged.
     """
-    if OUR_POOL in args.urn:
+    settings = settings_in(text)
+    if OUR_POOL in args.urn or settings is UNKNOWN:
         return
-    replicas = whole(at(_toml(text), *_REPLICAS))
-    if replicas is not None and _are_many(args, replicas):
-        yield _too_many(args, owner, "each GPU or MIG device", replicas)
-
-
-_REPLICAS = ("settings", "kubelet-device-plugins", "nvidia", "time-slicing", "replicas")
-
-
-def _toml(text: str) -> Any:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return None
+    config = config_of(settings)
+    for replicas in config.replicas.values() if config.sharing == "timeSlicing" else ():
+        if _are_many(args, replicas):
+            yield _too_many(args, owner, "each GPU or MIG device", replicas)
 
 
 TIME_SLICING_REPLICAS = ResourcePolicy(
