@@ -21,7 +21,7 @@ from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UnknownValueError
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.matching import is_tolerated
 from gpushare_policies.reading.charts import chart_name
-from gpushare_policies.rules.sharing.gpu_stack_tolerates_taints import GPU_STACK_TOLERATES_TAINTS
+from gpushare_policies.rules.sharing.edges import EDGES
 from gpushare_policies.tokens import (
     AWS_CLUSTER,
     CHART_V4,
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pulumi_policy import PolicyResource
+
+(RULE,) = (each for each in EDGES if each.name == "gpu-stack-tolerates-taints")
 
 PLUGIN, OPERATOR = "nvidia-device-plugin", "gpu-operator"
 GFD = {"gfd": {"enabled": True}}
@@ -195,7 +197,7 @@ def test_taints_are_held_against_what_the_gpu_stack_tolerates(
     stack_violations: Callable[..., list[tuple[str, str]]],
 ) -> None:
     *given, expected = CASES[case]
-    found = stack_violations(GPU_STACK_TOLERATES_TAINTS, stack(*given))
+    found = stack_violations(RULE, stack(*given))
 
     assert [name for name, _ in found] == ([] if expected is None else ["plugin"])
     if expected is not None:
@@ -206,7 +208,7 @@ def test_the_message_says_what_to_set(
     stack: Callable[..., list[PolicyResource]],
     stack_violations: Callable[..., list[tuple[str, str]]],
 ) -> None:
-    found = stack_violations(GPU_STACK_TOLERATES_TAINTS, stack(PLUGIN, GFD, {}, [USUAL]))
+    found = stack_violations(RULE, stack(PLUGIN, GFD, {}, [USUAL]))
 
     assert found == [
         (
@@ -238,7 +240,7 @@ def test_each_kind_of_release_and_of_node_group_is_judged(
     chart = {"chart": "./charts/nvidia-device-plugin-0.20.0.tgz", "values": GFD}
     resources = [resource(nodes, "nodes", props), resource(token, "plugin", chart)]
 
-    assert len(stack_violations(GPU_STACK_TOLERATES_TAINTS, resources)) == 1
+    assert len(stack_violations(RULE, resources)) == 1
 
 
 def test_one_plugin_that_serves_the_nodes_is_enough(
@@ -248,10 +250,7 @@ def test_one_plugin_that_serves_the_nodes_is_enough(
 ) -> None:
     other = resource(RELEASE, "other", {"chart": PLUGIN, "values": {**GFD, **worker(ANY)}})
 
-    assert (
-        stack_violations(GPU_STACK_TOLERATES_TAINTS, [*stack(PLUGIN, GFD, {}, [USUAL]), other])
-        == []
-    )
+    assert stack_violations(RULE, [*stack(PLUGIN, GFD, {}, [USUAL]), other]) == []
 
 
 @pytest.mark.parametrize(
@@ -268,7 +267,7 @@ def test_a_plugin_for_other_nodes_is_not_judged(
 ) -> None:
     resources = stack(PLUGIN, values, {"pool": "gpu"}, [USUAL])
 
-    assert stack_violations(GPU_STACK_TOLERATES_TAINTS, resources) == []
+    assert stack_violations(RULE, resources) == []
 
 
 def test_nodes_without_a_gpu_are_not_judged(
@@ -280,7 +279,7 @@ def test_nodes_without_a_gpu_are_not_judged(
     props = {"instanceTypes": ["t3.large"], "taints": taints([TEAM])}
     nodes = resource(NODE_GROUP, "system", props)
 
-    assert stack_violations(GPU_STACK_TOLERATES_TAINTS, [cluster, nodes, release]) == []
+    assert stack_violations(RULE, [cluster, nodes, release]) == []
 
 
 def test_labels_may_come_from_what_was_there_before(
@@ -291,8 +290,8 @@ def test_labels_may_come_from_what_was_there_before(
     cluster, *others = stack(PLUGIN, {}, {}, [])
     nfd = resource(RELEASE, "nfd", {"chart": "node-feature-discovery", "values": {}})
 
-    assert stack_violations(GPU_STACK_TOLERATES_TAINTS, others) == []
-    assert stack_violations(GPU_STACK_TOLERATES_TAINTS, [cluster, nfd, *others]) == []
+    assert stack_violations(RULE, others) == []
+    assert stack_violations(RULE, [cluster, nfd, *others]) == []
 
 
 @pytest.mark.parametrize("chart", ["karpenter", "aws-efa-k8s-device-plugin", "gpu-exporter"])
@@ -301,7 +300,7 @@ def test_another_chart_is_not_judged(
     stack: Callable[..., list[PolicyResource]],
     stack_violations: Callable[..., list[tuple[str, str]]],
 ) -> None:
-    assert stack_violations(GPU_STACK_TOLERATES_TAINTS, stack(chart, {}, {}, [TEAM])) == []
+    assert stack_violations(RULE, stack(chart, {}, {}, [TEAM])) == []
 
 
 def test_values_that_are_not_known_yet_are_not_judged(
@@ -311,7 +310,7 @@ def test_values_that_are_not_known_yet_are_not_judged(
     resources = stack(PLUGIN, UNKNOWN_OBJECT_VALUE, {}, [USUAL])
 
     with pytest.raises(UnknownValueError):
-        stack_violations(GPU_STACK_TOLERATES_TAINTS, resources)
+        stack_violations(RULE, resources)
 
 
 def test_values_in_files_that_are_not_here_are_said_not_to_be_seen(
@@ -321,7 +320,7 @@ def test_values_in_files_that_are_not_here_are_said_not_to_be_seen(
     resources = stack(PLUGIN, GFD, {}, [USUAL], valueYamlFiles=["values.yaml"])
 
     with pytest.raises(UnknownValueError) as said:
-        stack_violations(GPU_STACK_TOLERATES_TAINTS, resources)
+        stack_violations(RULE, resources)
     assert "could not be judged" in said.value.message
 
 
@@ -333,11 +332,11 @@ def test_values_in_files_that_are_here_are_read(
     file = tmp_path / "values.yaml"
     file.write_text(json.dumps(worker(ANY)), encoding="utf-8")
     resources = stack(PLUGIN, GFD, {}, [USUAL], valueYamlFiles=[str(file)])
-    assert stack_violations(GPU_STACK_TOLERATES_TAINTS, resources) == []
+    assert stack_violations(RULE, resources) == []
 
     file.write_text(json.dumps(worker([])), encoding="utf-8")
     resources = stack(PLUGIN, GFD, {}, [USUAL], valueYamlFiles=[str(file)])
-    assert len(stack_violations(GPU_STACK_TOLERATES_TAINTS, resources)) == 1
+    assert len(stack_violations(RULE, resources)) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,15 @@ from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE, Unkn
 from gpushare_policies.rules.nodes.gpu_launch_template_volume_size import (
     GPU_LAUNCH_TEMPLATE_VOLUME_SIZE,
 )
-from gpushare_policies.rules.sharing.sharing_config_exists import SHARING_CONFIG_EXISTS
+from gpushare_policies.rules.sharing.edges import EDGES
 from gpushare_policies.tokens import AWS_CLUSTER, CONFIG_MAP, LAUNCH_TEMPLATE, NODE_GROUP, RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pulumi_policy import PolicyResource
+
+(RULE,) = (each for each in EDGES if each.name == "sharing-config-exists")
 
 LABEL = "nvidia.com/device-plugin.config"
 NAMESPACE = "nvidia-device-plugin"
@@ -79,7 +81,7 @@ def test_a_stack_in_which_everything_fits_passes(
 ) -> None:
     resources = [node_group("gpu"), release(), config_map("gpu", "default")]
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == []
+    assert stack_violations(RULE, resources) == []
 
 
 def test_a_label_that_names_a_missing_key_is_refused(
@@ -90,9 +92,7 @@ def test_a_label_that_names_a_missing_key_is_refused(
 ) -> None:
     resources = [node_group("gpu"), release(), config_map("default", "a100")]
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [
-        ("nodes", _missing_key("gpu", "default, a100"))
-    ]
+    assert stack_violations(RULE, resources) == [("nodes", _missing_key("gpu", "default, a100"))]
 
 
 def test_a_config_map_that_is_missing_is_refused_once(
@@ -103,7 +103,7 @@ def test_a_config_map_that_is_missing_is_refused_once(
 ) -> None:
     resources = [node_group("gpu"), release(), config_map("gpu", name="other")]
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [("plugin", MISSING)]
+    assert stack_violations(RULE, resources) == [("plugin", MISSING)]
 
 
 def test_a_config_map_in_another_namespace_is_refused(
@@ -114,7 +114,7 @@ def test_a_config_map_in_another_namespace_is_refused(
 ) -> None:
     resources = [node_group("gpu"), release(), config_map("gpu", namespace="kube-system")]
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [
+    assert stack_violations(RULE, resources) == [
         (
             "plugin",
             (
@@ -135,8 +135,8 @@ def test_a_namespace_that_is_not_given_is_the_provider_s_or_default(
     provided = resource(CONFIG_MAP, "sharing", props, provider={"namespace": NAMESPACE})
     plain = resource(CONFIG_MAP, "sharing", props)
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, [release(), provided]) == []
-    assert stack_violations(SHARING_CONFIG_EXISTS, [release(namespace=None), plain]) == []
+    assert stack_violations(RULE, [release(), provided]) == []
+    assert stack_violations(RULE, [release(namespace=None), plain]) == []
 
 
 def test_a_labelled_node_group_without_a_device_plugin_is_refused(
@@ -147,7 +147,7 @@ def test_a_labelled_node_group_without_a_device_plugin_is_refused(
 ) -> None:
     labelled = [node_group("gpu"), config_map("gpu")]
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, [cluster, *labelled]) == [
+    assert stack_violations(RULE, [cluster, *labelled]) == [
         (
             "nodes",
             (
@@ -158,7 +158,7 @@ def test_a_labelled_node_group_without_a_device_plugin_is_refused(
         )
     ]
     # Into a cluster that was there before, another program may have brought it.
-    assert stack_violations(SHARING_CONFIG_EXISTS, labelled) == []
+    assert stack_violations(RULE, labelled) == []
 
 
 def test_a_node_group_without_the_label_needs_nothing(
@@ -167,7 +167,7 @@ def test_a_node_group_without_the_label_needs_nothing(
 ) -> None:
     resources = [resource(NODE_GROUP, "system", {"labels": {"team": "ml"}})]
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == []
+    assert stack_violations(RULE, resources) == []
 
 
 def test_a_default_that_names_a_missing_key_is_refused(
@@ -177,7 +177,7 @@ def test_a_default_that_names_a_missing_key_is_refused(
 ) -> None:
     resources = [release({"name": "sharing-1a2b", "default": "none"}), config_map("gpu")]
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == [
+    assert stack_violations(RULE, resources) == [
         (
             "plugin",
             (
@@ -197,7 +197,7 @@ def test_a_config_map_without_data_has_no_keys(
     metadata = {"name": "sharing-1a2b", "namespace": NAMESPACE}
     empty = resource(CONFIG_MAP, "sharing", {"metadata": metadata})
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, [release(), empty, node_group("gpu")]) == [
+    assert stack_violations(RULE, [release(), empty, node_group("gpu")]) == [
         ("nodes", _missing_key("gpu", "none"))
     ]
 
@@ -220,7 +220,7 @@ def test_documents_in_the_values_serve_a_node_group(
 ) -> None:
     resources = [release(chart=chart, values=values), node_group("gpu")]
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == []
+    assert stack_violations(RULE, resources) == []
 
 
 def test_the_gpu_operator_serves_a_node_group(
@@ -232,10 +232,7 @@ def test_the_gpu_operator_serves_a_node_group(
     values = {"devicePlugin": {"config": {"name": "sharing-1a2b", "default": "gpu"}}}
     operator = release(chart="gpu-operator", values=values)
 
-    assert (
-        stack_violations(SHARING_CONFIG_EXISTS, [operator, config_map("gpu"), node_group("gpu")])
-        == []
-    )
+    assert stack_violations(RULE, [operator, config_map("gpu"), node_group("gpu")]) == []
 
 
 def test_a_release_of_another_chart_serves_nothing(
@@ -246,7 +243,7 @@ def test_a_release_of_another_chart_serves_nothing(
 ) -> None:
     resources = [cluster, release(chart="karpenter"), node_group("gpu")]
 
-    assert [name for name, _ in stack_violations(SHARING_CONFIG_EXISTS, resources)] == ["nodes"]
+    assert [name for name, _ in stack_violations(RULE, resources)] == ["nodes"]
 
 
 def test_the_values_of_another_chart_may_be_unknown(
@@ -255,7 +252,7 @@ def test_the_values_of_another_chart_may_be_unknown(
 ) -> None:
     resources = [release(chart="karpenter", values=UNKNOWN_OBJECT_VALUE)]
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == []
+    assert stack_violations(RULE, resources) == []
 
 
 def test_an_unknown_name_beside_the_right_config_map_does_not_matter(
@@ -265,7 +262,7 @@ def test_an_unknown_name_beside_the_right_config_map_does_not_matter(
 ) -> None:
     resources = [config_map("x", name=UNKNOWN_STRING_VALUE), release(), config_map("gpu")]
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, resources) == []
+    assert stack_violations(RULE, resources) == []
 
 
 def test_a_config_map_that_may_be_the_right_one_is_not_judged(
@@ -276,7 +273,7 @@ def test_a_config_map_that_may_be_the_right_one_is_not_judged(
     resources = [config_map("gpu", name=UNKNOWN_STRING_VALUE), release()]
 
     with pytest.raises(UnknownValueError):
-        stack_violations(SHARING_CONFIG_EXISTS, resources)
+        stack_violations(RULE, resources)
 
 
 def test_a_config_map_of_unknown_name_elsewhere_is_not_the_one(
@@ -286,7 +283,7 @@ def test_a_config_map_of_unknown_name_elsewhere_is_not_the_one(
 ) -> None:
     strange = config_map("gpu", name=UNKNOWN_STRING_VALUE, namespace="kube-system")
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, [strange, release()]) == [("plugin", MISSING)]
+    assert stack_violations(RULE, [strange, release()]) == [("plugin", MISSING)]
 
 
 @pytest.mark.parametrize(
@@ -305,7 +302,7 @@ def test_one_that_may_be_the_right_one_beside_one_elsewhere_is_not_judged(
     maybe = resource(CONFIG_MAP, name, {"metadata": metadata, "data": {"gpu": ""}})
 
     with pytest.raises(UnknownValueError) as said:
-        stack_violations(SHARING_CONFIG_EXISTS, [elsewhere, maybe, release()])
+        stack_violations(RULE, [elsewhere, maybe, release()])
     assert "whether there is the ConfigMap sharing-1a2b" in said.value.message
 
 
@@ -318,8 +315,8 @@ def test_a_config_map_of_unknown_namespace_is_the_one_of_its_name(
     there = config_map("gpu", namespace=UNKNOWN_STRING_VALUE)
     beside = config_map("other", namespace="kube-system")
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, [beside, there, release()]) == []
-    found = stack_violations(SHARING_CONFIG_EXISTS, [there, release(), node_group("x")])
+    assert stack_violations(RULE, [beside, there, release()]) == []
+    found = stack_violations(RULE, [there, release(), node_group("x")])
     assert found == [("nodes", _missing_key("x", "gpu"))]
 
 
@@ -344,7 +341,7 @@ def test_what_is_not_known_of_a_configuration_is_said(
     stack_violations: Callable[..., list[tuple[str, str]]],
 ) -> None:
     with pytest.raises(UnknownValueError) as said:
-        stack_violations(SHARING_CONFIG_EXISTS, [release(config)])
+        stack_violations(RULE, [release(config)])
 
     assert said.value.message == f"could not be judged: {what}"
 
@@ -359,7 +356,7 @@ def test_keys_that_are_not_known_are_said_once(
     hidden = resource(CONFIG_MAP, "s", {"metadata": metadata, "data": UNKNOWN_OBJECT_VALUE})
 
     with pytest.raises(UnknownValueError) as said:
-        stack_violations(SHARING_CONFIG_EXISTS, [release(), hidden, node_group("gpu")])
+        stack_violations(RULE, [release(), hidden, node_group("gpu")])
     assert said.value.message == (
         "could not be judged: the ConfigMap sharing-1a2b of the Release plugin"
     )
@@ -373,9 +370,9 @@ def test_labels_that_are_not_known_matter_where_there_is_a_device_plugin(
 ) -> None:
     nodes = resource(NODE_GROUP, "nodes", {"labels": {LABEL: UNKNOWN_STRING_VALUE}})
 
-    assert stack_violations(SHARING_CONFIG_EXISTS, [nodes, config_map("gpu")]) == []
+    assert stack_violations(RULE, [nodes, config_map("gpu")]) == []
     with pytest.raises(UnknownValueError) as said:
-        stack_violations(SHARING_CONFIG_EXISTS, [nodes, release(), config_map("gpu")])
+        stack_violations(RULE, [nodes, release(), config_map("gpu")])
     assert said.value.message == "could not be judged: the labels of the node group nodes"
 
 
@@ -389,7 +386,7 @@ def test_a_preview_that_does_not_show_what_runs_in_the_cluster_is_not_judged(
     resources = [resource(token, "plugin", {}), node_group("gpu")]
 
     with pytest.raises(_NotApplicableError) as refusal:
-        stack_violations(SHARING_CONFIG_EXISTS, resources)
+        stack_violations(RULE, resources)
 
     assert refusal.value.reason == "a preview without the cluster does not show plugin"
 
@@ -404,7 +401,7 @@ def test_aws_auth_of_a_cluster_that_is_yet_to_be_made_hides_nothing(
     aws_auth = resource(CONFIG_MAP, "open-nodeAccess", {}, below="eks:index:Cluster")
     resources = [aws_auth, node_group("gpu"), release(), config_map("other")]
 
-    assert [name for name, _ in stack_violations(SHARING_CONFIG_EXISTS, resources)] == ["nodes"]
+    assert [name for name, _ in stack_violations(RULE, resources)] == ["nodes"]
 
 
 def _small(found: str, least: int = 100) -> str:

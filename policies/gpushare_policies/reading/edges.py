@@ -9,13 +9,13 @@ from eks_gpushare.facts.index import facts_of, is_worth_refusing
 from eks_gpushare.inventory.problem import NotSeen
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
-from gpushare_policies.rule import StackViolation, Unjudged
-from gpushare_policies.words import is_ours
+from gpushare_policies.rule import StackPolicy, StackViolation, Unjudged
+from gpushare_policies.words import Fix, is_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
-    from pulumi_policy import StackValidationArgs
+    from pulumi_policy import Severity, StackValidationArgs
 
     from eks_gpushare.inventory.problem import Problem
     from gpushare_policies.rule import StackCheck
@@ -62,6 +62,37 @@ def edge_check(policy: str, *, stack_file: str = "", likely: Collection[str] = (
                 yield _said(each, stack_file)
 
     return look
+
+
+def edge_policy(
+    name: str,
+    description: str,
+    *,
+    applies_to: Sequence[str],
+    severity: Severity,
+    fix: str,
+    stack_file: str = "",
+    likely: Collection[str] = (),
+) -> StackPolicy:
+    """A policy that says what checks of inventories find of the facts that have its name.
+
+    Args:
+        name: Its name, by which the index knows the facts.
+        description: What must be.
+        applies_to: Type tokens of the resources that it looks at, for the documentation.
+        severity: How much it weighs.
+        fix: How to comply, for resources of anybody.
+        stack_file: How to comply in a stack file, if not so.
+        likely: Codes that are said even where something outside the program may mend it.
+    """
+    return StackPolicy(
+        name,
+        description,
+        check=edge_check(name, stack_file=stack_file, likely=likely),
+        applies_to=applies_to,
+        severity=severity,
+        fix=Fix(stack_file or fix, fix, fix),
+    )
 
 
 def _said(problem: Problem, stack_file: str) -> StackViolation:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare_policies.rules.autoscaling.autoscalers_bounded import AUTOSCALERS_BOUNDED
-from gpushare_policies.rules.autoscaling.autoscalers_have_targets import AUTOSCALERS_HAVE_TARGETS
-from gpushare_policies.rules.autoscaling.autoscalers_know_shares import AUTOSCALERS_KNOW_SHARES
 from gpushare_policies.rules.autoscaling.cluster_autoscaler_agrees import CLUSTER_AUTOSCALER_AGREES
+from gpushare_policies.rules.autoscaling.edges import EDGES
 from gpushare_policies.rules.autoscaling.gpu_node_pools_tainted import GPU_NODE_POOLS_TAINTED
 from gpushare_policies.rules.autoscaling.gpu_pool_budgets import GPU_POOL_BUDGETS
 from gpushare_policies.rules.autoscaling.gpu_pools_not_consolidated import (
     GPU_POOLS_NOT_CONSOLIDATED,
 )
 from gpushare_policies.rules.autoscaling.karpenter_nodes_may_join import KARPENTER_NODES_MAY_JOIN
-from gpushare_policies.rules.autoscaling.karpenter_objects_valid import KARPENTER_OBJECTS_VALID
-from gpushare_policies.rules.autoscaling.karpenter_pools_effective import KARPENTER_POOLS_EFFECTIVE
 from gpushare_policies.rules.autoscaling.karpenter_settings_agree import KARPENTER_SETTINGS_AGREE
 from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS_AMI_PINNED
 from gpushare_policies.rules.autoscaling.node_pool_limits import NODE_POOL_LIMITS
@@ -28,20 +25,17 @@ if TYPE_CHECKING:
     from gpushare_policies.rule import AnyRule
 
 RULES: tuple[AnyRule, ...] = (
+    *EDGES,
     AUTOSCALERS_BOUNDED,
     GPU_POOL_BUDGETS,
     GPU_POOLS_NOT_CONSOLIDATED,
     NODE_CLASS_AMI_PINNED,
     NODE_POOL_LIMITS,
-    KARPENTER_OBJECTS_VALID,
-    KARPENTER_POOLS_EFFECTIVE,
-    AUTOSCALERS_KNOW_SHARES,
     ONE_AUTOSCALER_PER_WORKLOAD,
     GPU_NODE_POOLS_TAINTED,
     NODE_POOLS_HAVE_CLASSES,
     KARPENTER_SETTINGS_AGREE,
     KARPENTER_NODES_MAY_JOIN,
-    AUTOSCALERS_HAVE_TARGETS,
     CLUSTER_AUTOSCALER_AGREES,
 )
-"""The rules of this theme, a module each."""
+"""The rules of this theme: those that edges judge, and a module for each of the others."""
