@@ -179,7 +179,7 @@ def test_all_fronts_decide_as_the_source_says(case: str) -> None:
     fact, given, is_broken, source = CASES[case]
     question = BY_FACT[fact.title]
     verdicts = {
-        front: not {*fact.names[front]}.isdisjoint(ask(given))
+        front: not {*fact.names_of(front)}.isdisjoint(ask(given))
         for front, ask in question.fronts.items()
     }
 

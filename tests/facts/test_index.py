@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pulumi_policy import EnforcementLevel
 
-from eks_gpushare.facts.fact import Fact, Front
+from eks_gpushare.facts.fact import Fact, Front, front_of
 from eks_gpushare.facts.index import every_fact, facts_of, names_of
 from eks_gpushare.findings.rule import rules_in
 from eks_gpushare.lint.all_rules import lint_rules
@@ -44,7 +44,7 @@ APART = {
 
 
 def named(fact: Fact) -> list[tuple[Front, str]]:
-    return [(front, name) for front, names in fact.names.items() for name in names]
+    return [(front_of(name), name) for name in fact.names]
 
 
 @pytest.mark.parametrize("fact", every_fact(), ids=lambda fact: fact.title)
@@ -80,7 +80,7 @@ def test_the_level_of_a_policy_is_what_its_facts_are_worth() -> None:
 def test_a_code_says_one_fact() -> None:
     for front, rules in SAID.items():
         for code in rules:
-            found = [fact for fact in facts_of(code) if code in fact.names.get(front, ())]
+            found = [fact for fact in facts_of(code) if code in fact.names_of(front)]
             assert len(found) == len(facts_of(code)) <= 1, code
 
 

@@ -28,7 +28,7 @@ def test_fronts_agree(question: Question) -> None:
     for number in range(MOST):
         given = question.draw(Random(f"{fact.title} {number}"))  # noqa: S311  (no secret)
         verdicts = {
-            front: not {*fact.names[front]}.isdisjoint(ask(given))
+            front: not {*fact.names_of(front)}.isdisjoint(ask(given))
             for front, ask in question.fronts.items()
         }
         assert len({*verdicts.values()}) == 1, f"{number}: {given} is {verdicts}"

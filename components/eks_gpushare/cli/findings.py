@@ -79,7 +79,7 @@ def _names(rule: Rule, known: Mapping[str, Known]) -> Iterator[_Name]:
 
     for fact in facts_of(rule.id):
         if fact.title == rule.title:
-            for name in (name for names in fact.names.values() for name in names):
+            for name in fact.names:
                 differs = fact.differs.get(name)
                 by = known[name].reported_by if name in known else ""
                 yield _Name(name, fact.severity_of(name), by, differs.because if differs else "")

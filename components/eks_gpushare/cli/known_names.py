@@ -34,7 +34,7 @@ def known_names() -> dict[str, Known]:
     found += [(verb.REPORTED_BY, rule) for verb in added_verbs() for rule in verb.RULES]
     known = {rule.id: Known(reported_by, (rule,)) for reported_by, rule in found}
     for fact in every_fact():
-        for name in fact.names.get(Front.POLICY, ()):
+        for name in fact.names_of(Front.POLICY):
             before = known[name].rules if name in known else ()
             known[name] = Known(POLICY, (*before, fact.rule(name)))
     return known

@@ -27,6 +27,17 @@ class Front(StrEnum):
     """The policy pack, of resources; the name is that of the policy."""
 
 
+def front_of(name: str) -> Front:
+    """Whose name it is: of a policy, or a code by its number."""
+    if not name.startswith("GPU"):
+        return Front.POLICY
+    number = int(name.removeprefix("GPU"))
+    return Front.STACK if number < _LAB else Front.LAB if number < _FILES else Front.FILES
+
+
+_LAB, _FILES = 900, 1000
+
+
 class Differs(NamedTuple):
     """What one name of a fact is worth, where it is not what the fact is worth."""
 
@@ -50,11 +61,15 @@ class Fact(NamedTuple):
     """A link that explains it, of somebody else's."""
     severity: Severity
     """What it is worth, under every name that `differs` does not have."""
-    names: Mapping[Front, tuple[str, ...]]
-    """The names it is said by: codes of findings, and names of policies, of which one may say
-    several facts. All of them were released and stay."""
+    names: tuple[str, ...]
+    """What it is said by: codes of findings, and names of policies, of which one may say several
+    facts. All of them were released and stay."""
     differs: Mapping[str, Differs] = MappingProxyType({})
     """By name."""
+
+    def names_of(self, front: Front) -> tuple[str, ...]:
+        """Its names in one front."""
+        return tuple(name for name in self.names if front_of(name) == front)
 
     def severity_of(self, name: str) -> Severity:
         """What the fact is worth under one of its names."""
@@ -71,6 +86,6 @@ class Fact(NamedTuple):
         Raises:
             ValueError: If the fact has no such name.
         """
-        if not any(code in codes for codes in self.names.values()):
+        if code not in self.names:
             raise ValueError(f"{code} is no name of the fact: {self.title}")
         return Rule(code, self.severity_of(code), self.title, self.why, self.source, not_alone)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.facts.fact import Front
+from eks_gpushare.facts.fact import Front, front_of
 from eks_gpushare.facts.index import facts_of, names_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def in_full(name: str) -> str:
 
 def only_a_policy_says(name: str) -> bool:
     """Whether `check` never finds what a name says, and a policy may."""
-    fronts = {front for fact in facts_of(name) for front in fact.names}
+    fronts = {front_of(each) for fact in facts_of(name) for each in fact.names}
     if Front.STACK in fronts:
         return False
     return Front.POLICY in fronts or not name.startswith("GPU")

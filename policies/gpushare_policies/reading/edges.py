@@ -40,12 +40,12 @@ def edge_check(policy: str, *, stack_file: str = "", likely: Collection[str] = (
         likely: Codes that are said even where something outside the program may mend it.
     """
     facts = facts_of(policy)
-    wanted = {code for fact in facts for code in fact.names.get(Front.FILES, ())}
+    wanted = {code for fact in facts for code in fact.names_of(Front.FILES)}
     severities = ("error",) if is_worth_refusing(policy) else ("error", "warning")
     always = {
         code
         for fact in facts
-        for code in fact.names.get(Front.FILES, ())
+        for code in fact.names_of(Front.FILES)
         if fact.severity_of(code) not in severities and fact.severity_of(policy) in severities
     }.union(likely)
     _JUDGED.update(wanted)

@@ -34,9 +34,8 @@ def every_fact() -> tuple[Fact, ...]:
 def _by_name() -> Mapping[str, tuple[Fact, ...]]:
     found: dict[str, tuple[Fact, ...]] = {}
     for fact in every_fact():
-        for names in fact.names.values():
-            for name in names:
-                found[name] = (*found.get(name, ()), fact)
+        for name in fact.names:
+            found[name] = (*found.get(name, ()), fact)
     return found
 
 
@@ -59,5 +58,5 @@ def names_of(name: str) -> frozenset[str]:
     """
     found = {name}
     for fact in facts_of(name):
-        found.update(*fact.names.values())
+        found.update(fact.names)
     return frozenset(found)

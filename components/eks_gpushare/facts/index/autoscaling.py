@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.fact import Differs, Fact, Front
+from eks_gpushare.facts.fact import Differs, Fact
 
 PROMISE = Fact(
     "An autoscaler is told of as many GPUs or shares as a node advertises.",
@@ -11,12 +11,7 @@ PROMISE = Fact(
     " for 25 pods.",
     "https://karpenter.sh/docs/concepts/nodeoverlays/",
     "error",
-    {
-        Front.STACK: ("GPU790",),
-        Front.FILES: ("GPU1140",),
-        Front.LAB: ("GPU965",),
-        Front.POLICY: ("autoscalers-know-shares",),
-    },
+    ("GPU790", "GPU1140", "GPU965", "autoscalers-know-shares"),
 )
 
 SAME_MINOR = Fact(
@@ -24,10 +19,7 @@ SAME_MINOR = Fact(
     "It simulates the scheduler of one minor version, and is tested with that one only.",
     "https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.36.1/cluster-autoscaler/README.md#releases",
     "warning",
-    {
-        Front.STACK: ("GPU786",),
-        Front.POLICY: ("cluster-autoscaler-agrees",),
-    },
+    ("GPU786", "cluster-autoscaler-agrees"),
 )
 
 NOT_PROMISED = Fact(
@@ -36,10 +28,7 @@ NOT_PROMISED = Fact(
     " would have it.",
     "https://github.com/aws/karpenter-provider-aws/issues/3376",
     "error",
-    {
-        Front.FILES: ("GPU1141",),
-        Front.POLICY: ("autoscalers-know-shares",),
-    },
+    ("GPU1141", "autoscalers-know-shares"),
 )
 
 NOT_TAKEN_BACK = Fact(
@@ -48,10 +37,7 @@ NOT_TAKEN_BACK = Fact(
     "launch nodes that cannot hold the pod, one after another.",
     "https://karpenter.sh/docs/concepts/nodeoverlays/",
     "warning",
-    {
-        Front.FILES: ("GPU1142",),
-        Front.POLICY: ("autoscalers-know-shares",),
-    },
+    ("GPU1142", "autoscalers-know-shares"),
     {
         "autoscalers-know-shares": Differs(
             "error", "A program has both the nodes and what is told of them."
@@ -64,10 +50,7 @@ SAME_WEIGHT = Fact(
     "Karpenter takes neither of two that say different things with the same weight.",
     "https://karpenter.sh/docs/concepts/nodeoverlays/",
     "error",
-    {
-        Front.FILES: ("GPU1143",),
-        Front.POLICY: ("autoscalers-know-shares",),
-    },
+    ("GPU1143", "autoscalers-know-shares"),
 )
 
 NO_TARGET = Fact(
@@ -75,10 +58,7 @@ NO_TARGET = Fact(
     "KEDA and the HorizontalPodAutoscaler scale nothing: pods on GPUs stay as many as they are.",
     "https://keda.sh/docs/2.18/reference/scaledobject-spec/#scaletargetref",
     "error",
-    {
-        Front.FILES: ("GPU1191",),
-        Front.POLICY: ("autoscalers-have-targets",),
-    },
+    ("GPU1191", "autoscalers-have-targets"),
 )
 
 NO_PODS = Fact(
@@ -86,10 +66,7 @@ NO_PODS = Fact(
     "A Service without pods refuses every connection; a budget without pods protects none.",
     "https://kubernetes.io/docs/concepts/services-networking/service/",
     "warning",
-    {
-        Front.FILES: ("GPU1192",),
-        Front.POLICY: ("services-reach-pods",),
-    },
+    ("GPU1192", "services-reach-pods"),
 )
 
 NO_PORT = Fact(
@@ -97,10 +74,7 @@ NO_PORT = Fact(
     "The Service has no endpoint for a name that no container gives a port.",
     "https://kubernetes.io/docs/concepts/services-networking/service/#field-spec-ports",
     "warning",
-    {
-        Front.FILES: ("GPU1193",),
-        Front.POLICY: ("services-reach-pods",),
-    },
+    ("GPU1193", "services-reach-pods"),
 )
 
 TRIGGERS = Fact(
@@ -109,8 +83,5 @@ TRIGGERS = Fact(
     "KEDA gets no number, or that of other pods: it scales nothing, or the wrong way.",
     "https://keda.sh/docs/2.18/concepts/scaling-deployments/#scaling-modifiers",
     "error",
-    {
-        Front.FILES: ("GPU1194",),
-        Front.POLICY: ("autoscalers-have-targets",),
-    },
+    ("GPU1194", "autoscalers-have-targets"),
 )

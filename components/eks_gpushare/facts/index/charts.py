@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.fact import Fact, Front
+from eks_gpushare.facts.fact import Fact
 
 EXACT_VERSION = Fact(
     "A chart version is exact.",
     "A range is resolved anew at every update, and the chart changes under the stack.",
     "https://www.pulumi.com/registry/packages/kubernetes/api-docs/helm/v3/release/",
     "error",
-    {
-        Front.STACK: ("GPU702",),
-        Front.POLICY: ("chart-versions-pinned",),
-    },
+    ("GPU702", "chart-versions-pinned"),
 )
 
 UNKNOWN_VALUE = Fact(
@@ -20,11 +17,7 @@ UNKNOWN_VALUE = Fact(
     "Helm ignores others in silence: a misspelt setting is simply not in force.",
     "https://helm.sh/docs/chart_template_guide/values_files/",
     "error",
-    {
-        Front.STACK: ("GPU711",),
-        Front.FILES: ("GPU1034",),
-        Front.POLICY: ("chart-values-known",),
-    },
+    ("GPU711", "GPU1034", "chart-values-known"),
 )
 
 IDLE_VALUE = Fact(
@@ -32,10 +25,7 @@ IDLE_VALUE = Fact(
     "It stands among the chart's defaults, and no template reads it.",
     "https://helm.sh/docs/chart_template_guide/values_files/",
     "warning",
-    {
-        Front.STACK: ("GPU712",),
-        Front.FILES: ("GPU1035",),
-    },
+    ("GPU712", "GPU1035"),
 )
 
 WRONG_TYPE = Fact(
@@ -43,11 +33,7 @@ WRONG_TYPE = Fact(
     'A template takes the text "false" for true, and Kubernetes refuses what else comes out.',
     "https://helm.sh/docs/chart_template_guide/values_files/",
     "error",
-    {
-        Front.STACK: ("GPU727",),
-        Front.FILES: ("GPU1036",),
-        Front.POLICY: ("chart-values-known",),
-    },
+    ("GPU727", "GPU1036", "chart-values-known"),
 )
 
 OLD_CHART = Fact(
@@ -56,11 +42,7 @@ OLD_CHART = Fact(
     "not know: the GPUs are not shared, and nothing says so.",
     "https://github.com/NVIDIA/k8s-device-plugin/releases",
     "error",
-    {
-        Front.STACK: ("GPU718",),
-        Front.FILES: ("GPU1126",),
-        Front.POLICY: ("device-plugin-config-valid",),
-    },
+    ("GPU718", "GPU1126", "device-plugin-config-valid"),
 )
 
 PINNED = Fact(
@@ -69,8 +51,5 @@ PINNED = Fact(
     " adds tolerations of GPUs only to pods that ask for some.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
     "error",
-    {
-        Front.FILES: ("GPU1118",),
-        Front.POLICY: ("workloads-can-land",),
-    },
+    ("GPU1118", "workloads-can-land"),
 )

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.fact import ADOPTED, Differs, Fact, Front
+from eks_gpushare.facts.fact import ADOPTED, Differs, Fact
 
 OWN_KEY = Fact(
     "The secrets of a cluster are encrypted with a KMS key of one's own.",
     "EKS encrypts them with a key of AWS: who may decrypt is not for you to decide, nor to see.",
     "https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html",
     "warning",
-    {
-        Front.FILES: ("GPU1088",),
-        Front.POLICY: ("secrets-encrypted",),
-    },
+    ("GPU1088", "secrets-encrypted"),
     {
         "secrets-encrypted": ADOPTED,
     },
@@ -23,10 +20,7 @@ LOGGED = Fact(
     "What is not logged cannot be looked up afterwards: who did what, and why pods got no node.",
     "https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html",
     "warning",
-    {
-        Front.FILES: ("GPU1089",),
-        Front.POLICY: ("control-plane-logs",),
-    },
+    ("GPU1089", "control-plane-logs"),
     {
         "control-plane-logs": ADOPTED,
     },
@@ -38,11 +32,7 @@ PRIVATE_ENDPOINT = Fact(
     "name and that changes with the gateway: they never join, and nothing says so.",
     "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html",
     "error",
-    {
-        Front.STACK: ("GPU323",),
-        Front.FILES: ("GPU1090",),
-        Front.POLICY: ("private-endpoint-on",),
-    },
+    ("GPU323", "GPU1090", "private-endpoint-on"),
     {
         "GPU1090": Differs(
             "warning",
@@ -57,10 +47,7 @@ STANDARD_SUPPORT = Fact(
     "In extended support a cluster costs six times as much per hour.",
     "https://aws.amazon.com/eks/pricing/",
     "error",
-    {
-        Front.STACK: ("GPU603",),
-        Front.POLICY: ("version-in-standard-support",),
-    },
+    ("GPU603", "version-in-standard-support"),
 )
 
 OPEN_ENDPOINT = Fact(
@@ -69,9 +56,5 @@ OPEN_ENDPOINT = Fact(
     "server then: one leaked credential, or one hole in it, is enough.",
     "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html",
     "error",
-    {
-        Front.STACK: ("GPU608",),
-        Front.FILES: ("GPU1087",),
-        Front.POLICY: ("public-endpoint-not-open",),
-    },
+    ("GPU608", "GPU1087", "public-endpoint-not-open"),
 )

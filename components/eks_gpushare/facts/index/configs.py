@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from eks_gpushare.catalog.versions import device_plugin_source
-from eks_gpushare.facts.fact import Differs, Fact, Front
+from eks_gpushare.facts.fact import Differs, Fact
 
 IGNORED = Fact(
     "Every key of a device plugin's configuration is one that the plugin reads, in its place.",
     "It drops others without a word: sharing, or what was asked of it, is not in force.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/1433",
     "error",
-    {
-        Front.FILES: ("GPU1020",),
-        Front.POLICY: ("device-plugin-config-valid",),
-    },
+    ("GPU1020", "device-plugin-config-valid"),
 )
 
 REFUSED = Fact(
@@ -21,10 +18,7 @@ REFUSED = Fact(
     "It stops at a value that it cannot read, and restarts for ever; the node has no GPUs then.",
     device_plugin_source("api/config/v1/replicas.go"),
     "error",
-    {
-        Front.FILES: ("GPU1021",),
-        Front.POLICY: ("device-plugin-config-valid",),
-    },
+    ("GPU1021", "device-plugin-config-valid"),
 )
 
 RESET = Fact(
@@ -32,10 +26,7 @@ RESET = Fact(
     "It says so in its log alone and goes on with the default: all devices, the usual name.",
     device_plugin_source("api/config/v1/config.go"),
     "warning",
-    {
-        Front.FILES: ("GPU1022",),
-        Front.POLICY: ("device-plugin-config-valid",),
-    },
+    ("GPU1022", "device-plugin-config-valid"),
     {
         "device-plugin-config-valid": Differs(
             "error",
@@ -50,10 +41,7 @@ BOTH = Fact(
     "Of both the plugin takes MPS without a word.",
     device_plugin_source("api/config/v1/sharing.go"),
     "error",
-    {
-        Front.FILES: ("GPU1023",),
-        Front.POLICY: ("device-plugin-config-valid",),
-    },
+    ("GPU1023", "device-plugin-config-valid"),
 )
 
 NOT_WITH_MPS = Fact(
@@ -61,10 +49,7 @@ NOT_WITH_MPS = Fact(
     "The plugin or its MPS daemon stops, and the node has no GPUs.",
     "https://github.com/NVIDIA/k8s-device-plugin#with-cuda-mps",
     "error",
-    {
-        Front.FILES: ("GPU1025",),
-        Front.POLICY: ("device-plugin-config-valid",),
-    },
+    ("GPU1025", "device-plugin-config-valid"),
 )
 
 MAP_MISSING = Fact(
@@ -72,10 +57,7 @@ MAP_MISSING = Fact(
     "The device plugin's pods wait for the volume for ever: ContainerCreating, and no GPU.",
     "https://github.com/NVIDIA/gpu-operator/issues/412",
     "error",
-    {
-        Front.FILES: ("GPU1120",),
-        Front.POLICY: ("sharing-config-exists",),
-    },
+    ("GPU1120", "sharing-config-exists"),
 )
 
 MAP_UNUSED = Fact(
@@ -83,10 +65,7 @@ MAP_UNUSED = Fact(
     "Nothing reads it: nodes advertise whole GPUs, and no error says that they are not shared.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/990",
     "warning",
-    {
-        Front.FILES: ("GPU1121",),
-        Front.POLICY: ("sharing-config-takes-effect",),
-    },
+    ("GPU1121", "sharing-config-takes-effect"),
 )
 
 KEY_MISSING = Fact(
@@ -95,10 +74,7 @@ KEY_MISSING = Fact(
     " for ever.",
     "https://github.com/NVIDIA/k8s-device-plugin#updating-per-node-configuration-with-a-node-label",
     "error",
-    {
-        Front.FILES: ("GPU1122",),
-        Front.POLICY: ("sharing-config-exists",),
-    },
+    ("GPU1122", "sharing-config-exists"),
 )
 
 NO_KEY = Fact(
@@ -107,10 +83,7 @@ NO_KEY = Fact(
     "any, so that GPUs are not shared.",
     "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-sharing.html",
     "error",
-    {
-        Front.FILES: ("GPU1123",),
-        Front.POLICY: ("sharing-config-takes-effect",),
-    },
+    ("GPU1123", "sharing-config-takes-effect"),
     {
         "sharing-config-takes-effect": Differs(
             "warning", "Something outside the program may label the nodes."
@@ -123,10 +96,7 @@ LABEL_UNREAD = Fact(
     "Without a ConfigMap nothing looks at the label, and GPUs are not shared.",
     "https://github.com/NVIDIA/k8s-device-plugin#updating-per-node-configuration-with-a-node-label",
     "warning",
-    {
-        Front.FILES: ("GPU1124",),
-        Front.POLICY: ("sharing-config-exists",),
-    },
+    ("GPU1124", "sharing-config-exists"),
     {
         "sharing-config-exists": Differs(
             "error", "A program has its charts: what the label names is nowhere."
@@ -140,10 +110,7 @@ NO_YAML = Fact(
     " or cut.",
     "https://github.com/NVIDIA/k8s-device-plugin#updating-per-node-configuration-with-a-node-label",
     "error",
-    {
-        Front.FILES: ("GPU1125",),
-        Front.POLICY: ("device-plugin-config-valid",),
-    },
+    ("GPU1125", "device-plugin-config-valid"),
 )
 
 MOUNT_MISSING = Fact(
@@ -152,10 +119,7 @@ MOUNT_MISSING = Fact(
     "theirs.",
     "https://kubernetes.io/docs/concepts/storage/volumes/#configmap",
     "error",
-    {
-        Front.FILES: ("GPU1127",),
-        Front.POLICY: ("sharing-config-exists",),
-    },
+    ("GPU1127", "sharing-config-exists"),
 )
 
 FILE_MISSING = Fact(
@@ -163,8 +127,5 @@ FILE_MISSING = Fact(
     "The kubelet does not start the pods, or the program stops at a file that is not there.",
     "https://kubernetes.io/docs/concepts/storage/volumes/#configmap",
     "error",
-    {
-        Front.FILES: ("GPU1128",),
-        Front.POLICY: ("sharing-config-exists",),
-    },
+    ("GPU1128", "sharing-config-exists"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.fact import Differs, Fact, Front
+from eks_gpushare.facts.fact import Differs, Fact
 
 ONE_ENGINE = Fact(
     "One host engine of DCGM runs on a node.",
@@ -10,12 +10,7 @@ ONE_ENGINE = Fact(
     " read profiling metrics. EKS's node monitoring agent has one on every GPU node.",
     "https://github.com/NVIDIA/DCGM/issues/108",
     "error",
-    {
-        Front.STACK: ("GPU644",),
-        Front.FILES: ("GPU1187",),
-        Front.LAB: ("GPU942",),
-        Front.POLICY: ("one-dcgm-engine",),
-    },
+    ("GPU644", "GPU1187", "GPU942", "one-dcgm-engine"),
 )
 
 ONE_PLUGIN = Fact(
@@ -24,11 +19,7 @@ ONE_PLUGIN = Fact(
     "change with every restart, and the same GPU is given out twice.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/1105",
     "error",
-    {
-        Front.FILES: ("GPU1185",),
-        Front.LAB: ("GPU939",),
-        Front.POLICY: ("one-device-plugin",),
-    },
+    ("GPU1185", "GPU939", "one-device-plugin"),
 )
 
 KEPT_OUT = Fact(
@@ -37,10 +28,7 @@ KEPT_OUT = Fact(
     "every pod that asks for one stays Pending.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/1934",
     "error",
-    {
-        Front.FILES: ("GPU1100",),
-        Front.POLICY: ("gpu-stack-tolerates-taints",),
-    },
+    ("GPU1100", "gpu-stack-tolerates-taints"),
 )
 
 UNLABELLED = Fact(
@@ -49,10 +37,7 @@ UNLABELLED = Fact(
     " no node: 0 desired, 0 ready, no error, and no GPU.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/1085",
     "error",
-    {
-        Front.FILES: ("GPU1101",),
-        Front.POLICY: ("gpu-stack-tolerates-taints",),
-    },
+    ("GPU1101", "gpu-stack-tolerates-taints"),
 )
 
 NO_PLUGIN = Fact(
@@ -60,10 +45,7 @@ NO_PLUGIN = Fact(
     "A node without one advertises no GPU, whatever it has and costs.",
     "https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/",
     "error",
-    {
-        Front.FILES: ("GPU1102",),
-        Front.POLICY: ("gpu-nodes-have-device-plugin",),
-    },
+    ("GPU1102", "gpu-nodes-have-device-plugin"),
     {
         "gpu-nodes-have-device-plugin": Differs("warning", "Another program may install it."),
     },
@@ -75,10 +57,7 @@ UNWATCHED = Fact(
     "somebody looks for them.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
     "warning",
-    {
-        Front.FILES: ("GPU1103",),
-        Front.POLICY: ("gpu-monitoring-reaches-nodes",),
-    },
+    ("GPU1103", "gpu-monitoring-reaches-nodes"),
 )
 
 UNTOLD_TAINT = Fact(
@@ -87,10 +66,7 @@ UNTOLD_TAINT = Fact(
     "user data never come to run on the node that was launched for them, so it launches the next.",
     "https://karpenter.sh/docs/concepts/nodepools/#spectemplatespecstartuptaints",
     "error",
-    {
-        Front.FILES: ("GPU1144",),
-        Front.POLICY: ("karpenter-objects-valid",),
-    },
+    ("GPU1144", "karpenter-objects-valid"),
 )
 
 UNTOLD_LABEL = Fact(
@@ -98,10 +74,7 @@ UNTOLD_LABEL = Fact(
     "Karpenter launches no node for a pod that selects by a label which only user data sets.",
     "https://karpenter.sh/docs/concepts/scheduling/#labels",
     "warning",
-    {
-        Front.FILES: ("GPU1145",),
-        Front.POLICY: ("karpenter-pools-effective",),
-    },
+    ("GPU1145", "karpenter-pools-effective"),
 )
 
 PLUGIN_AND_DRA = Fact(
@@ -109,8 +82,5 @@ PLUGIN_AND_DRA = Fact(
     "Neither knows of what the other has given out: two pods that each own a GPU get the same.",
     "https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu",
     "error",
-    {
-        Front.FILES: ("GPU1186",),
-        Front.POLICY: ("one-device-plugin",),
-    },
+    ("GPU1186", "one-device-plugin"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.fact import Differs, Fact, Front
+from eks_gpushare.facts.fact import Differs, Fact
 
 IMAGE_PINNED = Fact(
     "The image of a Karpenter pool is pinned.",
@@ -10,11 +10,7 @@ IMAGE_PINNED = Fact(
     " AWS publishes another.",
     "https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms",
     "error",
-    {
-        Front.STACK: ("GPU754",),
-        Front.FILES: ("GPU1056",),
-        Front.POLICY: ("node-class-ami-pinned",),
-    },
+    ("GPU754", "GPU1056", "node-class-ami-pinned"),
 )
 
 STARTUP_TAINT = Fact(
@@ -22,11 +18,7 @@ STARTUP_TAINT = Fact(
     "With a startup taint that is an ordinary one too, Karpenter launches no node at all.",
     "https://karpenter.sh/docs/concepts/nodepools/#cilium-startup-taint",
     "error",
-    {
-        Front.STACK: ("GPU752",),
-        Front.FILES: ("GPU1058",),
-        Front.POLICY: ("karpenter-objects-valid",),
-    },
+    ("GPU752", "GPU1058", "karpenter-objects-valid"),
 )
 
 IDLE_LIMIT = Fact(
@@ -35,11 +27,7 @@ IDLE_LIMIT = Fact(
     " as far as pods and quotas let it.",
     "https://karpenter.sh/docs/concepts/nodepools/#speclimits",
     "error",
-    {
-        Front.STACK: ("GPU744",),
-        Front.FILES: ("GPU1057",),
-        Front.POLICY: ("karpenter-objects-valid",),
-    },
+    ("GPU744", "GPU1057", "karpenter-objects-valid"),
 )
 
 NO_LIMIT = Fact(
@@ -47,11 +35,7 @@ NO_LIMIT = Fact(
     "A wrong manifest with many replicas then costs what the quotas of the account allow.",
     "https://karpenter.sh/docs/concepts/nodepools/#speclimits",
     "warning",
-    {
-        Front.STACK: ("GPU746",),
-        Front.FILES: ("GPU1078",),
-        Front.POLICY: ("node-pool-limits",),
-    },
+    ("GPU746", "GPU1078", "node-pool-limits"),
 )
 
 BUSY_CONSOLIDATION = Fact(
@@ -60,11 +44,7 @@ BUSY_CONSOLIDATION = Fact(
     " holds in GPU memory is lost, again and again where shares come and go.",
     "https://karpenter.sh/docs/concepts/disruption/#consolidation",
     "warning",
-    {
-        Front.STACK: ("GPU751",),
-        Front.FILES: ("GPU1079",),
-        Front.POLICY: ("gpu-pools-not-consolidated",),
-    },
+    ("GPU751", "GPU1079", "gpu-pools-not-consolidated"),
 )
 
 REMOVED_VERSION = Fact(
@@ -73,10 +53,7 @@ REMOVED_VERSION = Fact(
     "nothing acts on it, and no node is launched.",
     "https://karpenter.sh/v1.0/upgrading/v1-migration/",
     "error",
-    {
-        Front.FILES: ("GPU1050",),
-        Front.POLICY: ("karpenter-objects-valid",),
-    },
+    ("GPU1050", "karpenter-objects-valid"),
 )
 
 NO_SUCH_KIND = Fact(
@@ -84,10 +61,7 @@ NO_SUCH_KIND = Fact(
     "The API server refuses it: no such kind was ever defined.",
     "https://karpenter.sh/docs/concepts/",
     "error",
-    {
-        Front.FILES: ("GPU1051",),
-        Front.POLICY: ("karpenter-objects-valid",),
-    },
+    ("GPU1051", "karpenter-objects-valid"),
 )
 
 UNKNOWN_KEY = Fact(
@@ -95,10 +69,7 @@ UNKNOWN_KEY = Fact(
     "kubectl refuses the object, and a server-side or lenient client drops the key in silence.",
     "https://karpenter.sh/docs/concepts/",
     "error",
-    {
-        Front.FILES: ("GPU1052",),
-        Front.POLICY: ("karpenter-objects-valid",),
-    },
+    ("GPU1052", "karpenter-objects-valid"),
 )
 
 REFUSED_VALUE = Fact(
@@ -106,10 +77,7 @@ REFUSED_VALUE = Fact(
     "The API server refuses the object, and no node is launched by it.",
     "https://karpenter.sh/docs/concepts/nodepools/",
     "error",
-    {
-        Front.FILES: ("GPU1053",),
-        Front.POLICY: ("karpenter-objects-valid",),
-    },
+    ("GPU1053", "karpenter-objects-valid"),
 )
 
 UNSET_LABEL = Fact(
@@ -118,10 +86,7 @@ UNSET_LABEL = Fact(
     "requirement chooses nothing: Karpenter may launch types without a GPU.",
     "https://karpenter.sh/docs/concepts/scheduling/#well-known-labels",
     "warning",
-    {
-        Front.FILES: ("GPU1054",),
-        Front.POLICY: ("karpenter-pools-effective",),
-    },
+    ("GPU1054", "karpenter-pools-effective"),
 )
 
 LATE_LABEL = Fact(
@@ -130,10 +95,7 @@ LATE_LABEL = Fact(
     "type by it: it chooses nothing, or gives every node a value that is then overwritten.",
     "https://karpenter.sh/docs/concepts/scheduling/#well-known-labels",
     "warning",
-    {
-        Front.FILES: ("GPU1055",),
-        Front.POLICY: ("karpenter-pools-effective",),
-    },
+    ("GPU1055", "karpenter-pools-effective"),
 )
 
 AUTO_MODE = Fact(
@@ -142,10 +104,7 @@ AUTO_MODE = Fact(
     "replace it: every pod gets a whole GPU.",
     "https://docs.aws.amazon.com/eks/latest/userguide/auto-accelerated.html",
     "error",
-    {
-        Front.FILES: ("GPU1059",),
-        Front.POLICY: ("karpenter-objects-valid", "auto-mode-shares-no-gpu"),
-    },
+    ("GPU1059", "karpenter-objects-valid", "auto-mode-shares-no-gpu"),
     {
         "auto-mode-shares-no-gpu": Differs(
             "warning", "Of a whole cluster, of which another program may make other nodes."
@@ -158,10 +117,7 @@ OVERLAY_SHAPE = Fact(
     "The API server refuses it, or it is for every type that there is.",
     "https://karpenter.sh/docs/concepts/nodeoverlays/",
     "error",
-    {
-        Front.FILES: ("GPU1060",),
-        Front.POLICY: ("karpenter-objects-valid",),
-    },
+    ("GPU1060", "karpenter-objects-valid"),
 )
 
 REFUSED_ALIAS = Fact(
@@ -169,10 +125,7 @@ REFUSED_ALIAS = Fact(
     "Karpenter refuses the EC2NodeClass, or finds no image and launches nothing.",
     "https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms",
     "error",
-    {
-        Front.FILES: ("GPU1061",),
-        Front.POLICY: ("karpenter-objects-valid",),
-    },
+    ("GPU1061", "karpenter-objects-valid"),
 )
 
 ANY_TYPE = Fact(
@@ -181,10 +134,7 @@ ANY_TYPE = Fact(
     "GPUs run there in vain, and so do pods that select it.",
     "https://karpenter.sh/docs/concepts/scheduling/#well-known-labels",
     "warning",
-    {
-        Front.FILES: ("GPU1084",),
-        Front.POLICY: ("karpenter-pools-effective",),
-    },
+    ("GPU1084", "karpenter-pools-effective"),
 )
 
 NO_TYPE = Fact(
@@ -192,8 +142,5 @@ NO_TYPE = Fact(
     "Karpenter finds none that fits all of them, and launches nothing.",
     "https://karpenter.sh/docs/concepts/nodepools/#spectemplatespecrequirements",
     "error",
-    {
-        Front.FILES: ("GPU1085",),
-        Front.POLICY: ("karpenter-objects-valid",),
-    },
+    ("GPU1085", "karpenter-objects-valid"),
 )

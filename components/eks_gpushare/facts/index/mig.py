@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from eks_gpushare.catalog.versions import mig_parted_source
-from eks_gpushare.facts.fact import Fact, Front
+from eks_gpushare.facts.fact import Fact
 
 PROFILE = Fact(
     "A MIG profile is one that a GPU has, by the name it has there.",
     "mig-parted takes any name of the right form, and makes no device of it on the node.",
     "https://github.com/NVIDIA/mig-parted/issues/97",
     "error",
-    {
-        Front.STACK: ("GPU221",),
-        Front.FILES: ("GPU1031",),
-        Front.POLICY: ("mig-config-valid",),
-    },
+    ("GPU221", "GPU1031", "mig-config-valid"),
 )
 
 FITS = Fact(
@@ -22,11 +18,7 @@ FITS = Fact(
     "The layout fails on the node, half of it made.",
     "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/#supported-mig-profiles",
     "error",
-    {
-        Front.STACK: ("GPU222",),
-        Front.FILES: ("GPU1032",),
-        Front.POLICY: ("mig-config-valid",),
-    },
+    ("GPU222", "GPU1032", "mig-config-valid"),
 )
 
 UNIFORM = Fact(
@@ -35,11 +27,7 @@ UNIFORM = Fact(
     "the same migEnabled value. The node advertises nothing.",
     "https://github.com/NVIDIA/k8s-device-plugin#configuration-option-details",
     "error",
-    {
-        Front.STACK: ("GPU228",),
-        Front.FILES: ("GPU1133",),
-        Front.POLICY: ("mig-strategy-fits",),
-    },
+    ("GPU228", "GPU1133", "mig-strategy-fits"),
 )
 
 APPLIED = Fact(
@@ -47,11 +35,7 @@ APPLIED = Fact(
     "The device plugin's own chart does not look at the label: GPUs stay whole.",
     "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html",
     "error",
-    {
-        Front.FILES: ("GPU1132",),
-        Front.LAB: ("GPU937",),
-        Front.POLICY: ("mig-layouts-fit",),
-    },
+    ("GPU1132", "GPU937", "mig-layouts-fit"),
 )
 
 BOOT_READ = Fact(
@@ -59,10 +43,7 @@ BOOT_READ = Fact(
     "A node without its layout would join without taint and label.",
     "https://github.com/awslabs/amazon-eks-ami/pull/2427",
     "error",
-    {
-        Front.STACK: ("GPU640",),
-        Front.LAB: ("GPU941",),
-    },
+    ("GPU640", "GPU941"),
 )
 
 REFUSED = Fact(
@@ -70,10 +51,7 @@ REFUSED = Fact(
     "It refuses the whole file, and no node gets a layout.",
     mig_parted_source("api/spec/v1/spec.go"),
     "error",
-    {
-        Front.FILES: ("GPU1030",),
-        Front.POLICY: ("mig-config-valid",),
-    },
+    ("GPU1030", "mig-config-valid"),
 )
 
 NO_FILTER = Fact(
@@ -81,10 +59,7 @@ NO_FILTER = Fact(
     "Any other matches no GPU, and the node is left as it was without an error.",
     mig_parted_source("pkg/types/device.go"),
     "error",
-    {
-        Front.FILES: ("GPU1033",),
-        Front.POLICY: ("mig-config-valid",),
-    },
+    ("GPU1033", "mig-config-valid"),
 )
 
 CANNOT = Fact(
@@ -93,10 +68,7 @@ CANNOT = Fact(
     "advertises nothing, or GPUs that are not as they should be.",
     "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
     "error",
-    {
-        Front.FILES: ("GPU1130",),
-        Front.POLICY: ("mig-layouts-fit",),
-    },
+    ("GPU1130", "mig-layouts-fit"),
 )
 
 NO_LAYOUT = Fact(
@@ -104,10 +76,7 @@ NO_LAYOUT = Fact(
     "MIG manager sets nvidia.com/mig.config.state=failed and leaves the GPUs as they are.",
     "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html",
     "error",
-    {
-        Front.FILES: ("GPU1131",),
-        Front.POLICY: ("mig-layouts-fit",),
-    },
+    ("GPU1131", "mig-layouts-fit"),
 )
 
 NO_STRATEGY = Fact(
@@ -116,10 +85,7 @@ NO_STRATEGY = Fact(
     "of them finds no device to compute on.",
     "https://github.com/NVIDIA/k8s-device-plugin#configuration-option-details",
     "error",
-    {
-        Front.FILES: ("GPU1134",),
-        Front.POLICY: ("mig-strategy-fits",),
-    },
+    ("GPU1134", "mig-strategy-fits"),
 )
 
 UNDONE = Fact(
@@ -128,8 +94,5 @@ UNDONE = Fact(
     "then takes the MIG devices away: the node advertises whole GPUs, and its pods wait.",
     "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html",
     "error",
-    {
-        Front.FILES: ("GPU1135",),
-        Front.POLICY: ("mig-layouts-fit",),
-    },
+    ("GPU1135", "mig-layouts-fit"),
 )

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from eks_gpushare.catalog.versions import device_plugin_source
-from eks_gpushare.facts.fact import Differs, Fact, Front
+from eks_gpushare.facts.fact import Differs, Fact
 
 CLIENTS = Fact(
     "A GPU is shared by as many as MPS takes at most.",
     "The control daemon stops with `invalid MPS configuration`, and the node advertises nothing.",
     device_plugin_source("cmd/mps-control-daemon/mps/device.go"),
     "error",
-    {
-        Front.STACK: ("GPU202",),
-        Front.FILES: ("GPU1173",),
-        Front.POLICY: ("mps-runs",),
-    },
+    ("GPU202", "GPU1173", "mps-runs"),
 )
 
 ONE_USER = Fact(
@@ -23,12 +19,7 @@ ONE_USER = Fact(
     " first are done, which servers never are. NVIDIA's plugin does not start it for several.",
     "https://manpages.ubuntu.com/manpages/jammy/man1/nvidia-cuda-mps-control.1.html",
     "warning",
-    {
-        Front.STACK: ("GPU280",),
-        Front.FILES: ("GPU1170",),
-        Front.LAB: ("GPU953",),
-        Front.POLICY: ("mps-one-user",),
-    },
+    ("GPU280", "GPU1170", "GPU953", "mps-one-user"),
     {
         "GPU280": Differs("info", "A stack file has no pods: it is said beforehand."),
         "GPU953": Differs("error", "The lab has seen pods wait for their turn for ever."),
@@ -41,10 +32,7 @@ NO_DAEMON = Fact(
     "writes; without the daemon the device plugin waits for it and advertises nothing.",
     "https://github.com/NVIDIA/k8s-device-plugin#with-cuda-mps",
     "error",
-    {
-        Front.FILES: ("GPU1171",),
-        Front.POLICY: ("mps-runs",),
-    },
+    ("GPU1171", "mps-runs"),
 )
 
 NOT_ON_MIG = Fact(
@@ -52,10 +40,7 @@ NOT_ON_MIG = Fact(
     "The device plugin stops: sharing using MPS is not supported for MIG devices.",
     "https://github.com/NVIDIA/k8s-device-plugin#with-cuda-mps",
     "error",
-    {
-        Front.FILES: ("GPU1172",),
-        Front.POLICY: ("mps-runs",),
-    },
+    ("GPU1172", "mps-runs"),
 )
 
 SHARED_MEMORY = Fact(
@@ -63,8 +48,5 @@ SHARED_MEMORY = Fact(
     "It mounts the shared memory of the MPS control daemon there, by which clients talk to it.",
     "https://github.com/NVIDIA/k8s-device-plugin#with-cuda-mps",
     "warning",
-    {
-        Front.FILES: ("GPU1174",),
-        Front.POLICY: ("mps-one-user",),
-    },
+    ("GPU1174", "mps-one-user"),
 )

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from eks_gpushare.catalog.versions import gpu_operator_source
-from eks_gpushare.facts.fact import ADOPTED, Differs, Fact, Front
+from eks_gpushare.facts.fact import ADOPTED, Differs, Fact
 
 TAINTED = Fact(
     "GPU nodes are tainted.",
     "Pods that need no GPU fill the node, and its shares stay unused.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/aiml-compute.html",
     "warning",
-    {
-        Front.STACK: ("GPU306",),
-        Front.POLICY: (
-            "gpu-nodes-tainted",
-            "gpu-launch-template-taints",
-            "gpu-node-pools-tainted",
-        ),
-    },
+    ("GPU306", "gpu-nodes-tainted", "gpu-launch-template-taints", "gpu-node-pools-tainted"),
     {
         "gpu-nodes-tainted": ADOPTED,
         "gpu-launch-template-taints": ADOPTED,
@@ -30,14 +23,7 @@ VOLUME_ROOM = Fact(
     "Images of 10 GiB and more fill a small disk; the kubelet then evicts pods.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/aiml-performance.html",
     "warning",
-    {
-        Front.STACK: ("GPU506",),
-        Front.POLICY: (
-            "gpu-node-volume-size",
-            "gpu-launch-template-volume-size",
-            "node-class-volume-size",
-        ),
-    },
+    ("GPU506", "gpu-node-volume-size", "gpu-launch-template-volume-size", "node-class-volume-size"),
 )
 
 AMI_PINNED = Fact(
@@ -45,10 +31,7 @@ AMI_PINNED = Fact(
     "A node group created later, or a version update, starts from another driver than today's.",
     "https://docs.aws.amazon.com/eks/latest/userguide/update-managed-node-group.html",
     "info",
-    {
-        Front.STACK: ("GPU508",),
-        Front.POLICY: ("ami-versions-pinned",),
-    },
+    ("GPU508", "ami-versions-pinned"),
     {
         "ami-versions-pinned": Differs(
             "error", "It judges stacks of production, whose nodes must not change by themselves."
@@ -61,11 +44,7 @@ DRIVER = Fact(
     "Without one there is nothing to advertise: the device plugin finds no GPU and waits.",
     "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
     "error",
-    {
-        Front.STACK: ("GPU507",),
-        Front.FILES: ("GPU1181",),
-        Front.POLICY: ("driver-not-twice",),
-    },
+    ("GPU507", "GPU1181", "driver-not-twice"),
 )
 
 WAITS_FOR_DRIVER = Fact(
@@ -74,10 +53,7 @@ WAITS_FOR_DRIVER = Fact(
     " driver, and a node that was too quick never advertises a GPU.",
     gpu_operator_source("cmd/nvidia-validator/main.go"),
     "warning",
-    {
-        Front.STACK: ("GPU642",),
-        Front.LAB: ("GPU940",),
-    },
+    ("GPU642", "GPU940"),
     {
         "GPU940": Differs("error", "The lab has seen the node advertise nothing."),
     },
@@ -89,10 +65,7 @@ TWICE = Fact(
     " its toolkit rewrites containerd's configuration, and no pod starts on the node.",
     "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
     "error",
-    {
-        Front.FILES: ("GPU1180",),
-        Front.POLICY: ("driver-not-twice",),
-    },
+    ("GPU1180", "driver-not-twice"),
 )
 
 UNNAMED = Fact(
@@ -101,10 +74,7 @@ UNNAMED = Fact(
     "none is named: of the standard ones none has a driver.",
     "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html",
     "warning",
-    {
-        Front.FILES: ("GPU1182",),
-        Front.POLICY: ("gpu-ami-type-named",),
-    },
+    ("GPU1182", "gpu-ami-type-named"),
 )
 
 MIXED = Fact(
@@ -113,10 +83,7 @@ MIXED = Fact(
     " for the same: pods that ask for a GPU wait beside nodes that have none.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/cas.html",
     "error",
-    {
-        Front.FILES: ("GPU1183",),
-        Front.POLICY: ("gpu-node-types-alike",),
-    },
+    ("GPU1183", "gpu-node-types-alike"),
 )
 
 EFA_ZONE = Fact(
@@ -125,10 +92,7 @@ EFA_ZONE = Fact(
     "fraction of the speed, or fail to find each other.",
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html",
     "warning",
-    {
-        Front.STACK: ("GPU627",),
-        Front.POLICY: ("efa-in-one-zone",),
-    },
+    ("GPU627", "efa-in-one-zone"),
     {
         "efa-in-one-zone": ADOPTED,
     },

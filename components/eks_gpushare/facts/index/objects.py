@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.fact import Fact, Front
+from eks_gpushare.facts.fact import Fact
 
 WRONG_KIND = Fact(
     "A value of a pod is of the kind that Kubernetes takes.",
     "Labels, selectors, tolerations and variables are text; true or 1 without quotes is refused.",
     "https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/",
     "error",
-    {
-        Front.FILES: ("GPU1004",),
-        Front.POLICY: ("kubernetes-objects-valid",),
-    },
+    ("GPU1004", "kubernetes-objects-valid"),
 )
 
 NO_FIELD = Fact(
@@ -20,10 +17,7 @@ NO_FIELD = Fact(
     "kubectl refuses others, and whatever applies without that check drops them in silence.",
     "https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation",
     "error",
-    {
-        Front.FILES: ("GPU1005",),
-        Front.POLICY: ("kubernetes-objects-valid",),
-    },
+    ("GPU1005", "kubernetes-objects-valid"),
 )
 
 BAD_TOLERATION = Fact(
@@ -31,10 +25,7 @@ BAD_TOLERATION = Fact(
     "The pod is refused, or its controller makes none.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
     "error",
-    {
-        Front.FILES: ("GPU1006",),
-        Front.POLICY: ("kubernetes-objects-valid",),
-    },
+    ("GPU1006", "kubernetes-objects-valid"),
 )
 
 OLD_API = Fact(
@@ -42,10 +33,7 @@ OLD_API = Fact(
     "It is refused as a kind that is not known.",
     "https://kubernetes.io/docs/reference/using-api/deprecation-guide/",
     "error",
-    {
-        Front.FILES: ("GPU1007",),
-        Front.POLICY: ("kubernetes-objects-valid",),
-    },
+    ("GPU1007", "kubernetes-objects-valid"),
 )
 
 COUNTS_NOTHING = Fact(
@@ -53,10 +41,7 @@ COUNTS_NOTHING = Fact(
     "Of extended resources quotas take names with requests. alone; of others nothing is counted.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-for-extended-resources",
     "error",
-    {
-        Front.FILES: ("GPU1008",),
-        Front.POLICY: ("kubernetes-objects-valid",),
-    },
+    ("GPU1008", "kubernetes-objects-valid"),
 )
 
 DEVICES_BY_HAND = Fact(
@@ -65,10 +50,7 @@ DEVICES_BY_HAND = Fact(
     " nothing is counted, and shares of others are used.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/61",
     "warning",
-    {
-        Front.FILES: ("GPU1009",),
-        Front.POLICY: ("visible-devices-leak-closed",),
-    },
+    ("GPU1009", "visible-devices-leak-closed"),
 )
 
 GPU_FOR_ALL = Fact(
@@ -76,10 +58,7 @@ GPU_FOR_ALL = Fact(
     "Every container of the namespace that says nothing then takes a GPU, sidecars too.",
     "https://kubernetes.io/docs/concepts/policy/limit-range/",
     "warning",
-    {
-        Front.FILES: ("GPU1010",),
-        Front.POLICY: ("limit-ranges-give-no-gpu",),
-    },
+    ("GPU1010", "limit-ranges-give-no-gpu"),
 )
 
 NO_VENDOR = Fact(
@@ -87,8 +66,5 @@ NO_VENDOR = Fact(
     "Kubernetes knows resources as vendor and name; Spark stops before it makes a pod.",
     "https://spark.apache.org/docs/latest/running-on-kubernetes.html#resource-allocation-and-configuration-overview",
     "error",
-    {
-        Front.FILES: ("GPU1015",),
-        Front.POLICY: ("kubernetes-objects-valid",),
-    },
+    ("GPU1015", "kubernetes-objects-valid"),
 )

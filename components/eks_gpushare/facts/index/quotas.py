@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.fact import Differs, Fact, Front
+from eks_gpushare.facts.fact import Differs, Fact
 
 VCPUS = Fact(
     "The account's vCPU quotas cover the pools at their largest.",
     "Launches fail with VcpuLimitExceeded; in new accounts the quotas for GPUs are 0.",
     "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html",
     "info",
-    {
-        Front.STACK: ("GPU801",),
-        Front.POLICY: ("vcpus-within-quota",),
-    },
+    ("GPU801", "vcpus-within-quota"),
 )
 
 QUOTA_NAME = Fact(
@@ -21,10 +18,7 @@ QUOTA_NAME = Fact(
     "Kueue admits none of them.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#resource-quota-for-extended-resources",
     "error",
-    {
-        Front.FILES: ("GPU1150",),
-        Front.POLICY: ("quotas-within-capacity",),
-    },
+    ("GPU1150", "quotas-within-capacity"),
     {
         "quotas-within-capacity": Differs("warning", "Another program may make the nodes."),
     },
@@ -35,10 +29,7 @@ ABOVE_CAPACITY = Fact(
     "What it promises is never there: pods within the quota stay Pending.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-and-cluster-capacity",
     "warning",
-    {
-        Front.FILES: ("GPU1151",),
-        Front.POLICY: ("quotas-within-capacity",),
-    },
+    ("GPU1151", "quotas-within-capacity"),
 )
 
 PROMISED_TWICE = Fact(
@@ -46,8 +37,5 @@ PROMISED_TWICE = Fact(
     "Kueue admits pods up to each nominal quota, and the last of them stay Pending as admitted.",
     "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/",
     "warning",
-    {
-        Front.FILES: ("GPU1152",),
-        Front.POLICY: ("quotas-within-capacity",),
-    },
+    ("GPU1152", "quotas-within-capacity"),
 )

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.fact import Fact, Front
+from eks_gpushare.facts.fact import Fact
 
 PODS_FOR_SHARES = Fact(
     "A node can run as many pods as it advertises shares.",
     "Shares beyond the pod limit are paid for and never used, and pods stay Pending.",
     "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html",
     "warning",
-    {
-        Front.STACK: ("GPU209",),
-        Front.FILES: ("GPU1190",),
-        Front.POLICY: ("shares-within-reach",),
-    },
+    ("GPU209", "GPU1190", "shares-within-reach"),
 )
 
 # No policy says it: pods may ask for as little as there is, and a policy has no notes.
@@ -22,10 +18,7 @@ THIN_SHARE = Fact(
     "CPU or memory runs out before the shares do, so the last shares are paid for and not used.",
     "https://karpenter.sh/docs/reference/instance-types/",
     "info",
-    {
-        Front.STACK: ("GPU210",),
-        Front.FILES: ("GPU1208",),
-    },
+    ("GPU210", "GPU1208"),
 )
 
 GOES_ROUND = Fact(
@@ -33,11 +26,7 @@ GOES_ROUND = Fact(
     "The node is full before its shares are: some of the GPU that is paid for stays unused.",
     "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
     "warning",
-    {
-        Front.STACK: ("GPU837",),
-        Front.FILES: ("GPU1207",),
-        Front.POLICY: ("shares-within-reach",),
-    },
+    ("GPU837", "GPU1207", "shares-within-reach"),
 )
 
 SEVERAL_REFUSED = Fact(
@@ -45,10 +34,7 @@ SEVERAL_REFUSED = Fact(
     "Two shares of a time-sliced GPU are neither twice the compute nor twice the memory.",
     "https://github.com/NVIDIA/gpu-operator/issues/386",
     "warning",
-    {
-        Front.STACK: ("GPU205",),
-        Front.POLICY: ("several-shares-refused",),
-    },
+    ("GPU205", "several-shares-refused"),
 )
 
 ONE_SHARE = Fact(
@@ -57,11 +43,7 @@ ONE_SHARE = Fact(
     "failRequestsGreaterThanOne the kubelet refuses the pod: UnexpectedAdmissionError.",
     "https://github.com/NVIDIA/k8s-device-plugin#with-cuda-time-slicing",
     "error",
-    {
-        Front.FILES: ("GPU1113",),
-        Front.LAB: ("GPU922",),
-        Front.POLICY: ("one-share-per-container",),
-    },
+    ("GPU1113", "GPU922", "one-share-per-container"),
 )
 
 FEW_SLICES = Fact(
@@ -69,8 +51,5 @@ FEW_SLICES = Fact(
     "Latency grows with every pod that takes its turn.",
     "https://docs.aws.amazon.com/eks/latest/userguide/device-management-nvidia-time-slicing.html",
     "info",
-    {
-        Front.STACK: ("GPU208",),
-        Front.POLICY: ("time-slicing-replicas",),
-    },
+    ("GPU208", "time-slicing-replicas"),
 )

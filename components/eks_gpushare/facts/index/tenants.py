@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.fact import Differs, Fact, Front
+from eks_gpushare.facts.fact import Differs, Fact
 
 SHARED_BY_TENANTS = Fact(
     "A tenant that is marked isolated takes turns on no GPU with another.",
@@ -10,10 +10,7 @@ SHARED_BY_TENANTS = Fact(
     "ends those of both; MIG divides memory and faults in hardware.",
     "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-sharing.html",
     "error",
-    {
-        Front.FILES: ("GPU1160",),
-        Front.POLICY: ("tenants-share-no-gpu",),
-    },
+    ("GPU1160", "tenants-share-no-gpu"),
 )
 
 LEAK = Fact(
@@ -22,10 +19,7 @@ LEAK = Fact(
     "that sets it, as CUDA's do: without a request, past quotas, past sharing.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/61",
     "warning",
-    {
-        Front.FILES: ("GPU1161",),
-        Front.POLICY: ("visible-devices-leak-closed",),
-    },
+    ("GPU1161", "visible-devices-leak-closed"),
 )
 
 NO_WAY = Fact(
@@ -34,10 +28,7 @@ NO_WAY = Fact(
     " GPUs by it alone: pods start and see no GPU.",
     "https://github.com/NVIDIA/k8s-device-plugin#configuration-option-details",
     "error",
-    {
-        Front.FILES: ("GPU1162",),
-        Front.POLICY: ("visible-devices-leak-closed",),
-    },
+    ("GPU1162", "visible-devices-leak-closed"),
     {
         "visible-devices-leak-closed": Differs(
             "warning", "A program rarely says which runtime its nodes have."

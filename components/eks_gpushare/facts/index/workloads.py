@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.fact import ADOPTED, Differs, Fact, Front
+from eks_gpushare.facts.fact import ADOPTED, Differs, Fact
 
 TOLERATED = Fact(
     "Pods tolerate the taints of the nodes whose GPUs they ask for.",
@@ -10,11 +10,7 @@ TOLERATED = Fact(
     " is another key as soon as shares are renamed or GPUs are cut by MIG.",
     "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html",
     "error",
-    {
-        Front.FILES: ("GPU1111",),
-        Front.LAB: ("GPU924",),
-        Front.POLICY: ("workloads-can-land",),
-    },
+    ("GPU1111", "GPU924", "workloads-can-land"),
     {
         "GPU924": Differs(
             "warning",
@@ -28,11 +24,7 @@ ADVERTISED = Fact(
     "The scheduler knows no node that has it: the pods stay Pending, and no autoscaler adds one.",
     "https://kubernetes.io/docs/tasks/configure-pod-container/extended-resource/",
     "error",
-    {
-        Front.FILES: ("GPU1110",),
-        Front.LAB: ("GPU923",),
-        Front.POLICY: ("workloads-can-land",),
-    },
+    ("GPU1110", "GPU923", "workloads-can-land"),
 )
 
 IMAGE_PINNED = Fact(
@@ -40,10 +32,7 @@ IMAGE_PINNED = Fact(
     "A pod that is added later may run another program than those beside it.",
     "https://kubernetes.io/docs/concepts/containers/images/",
     "warning",
-    {
-        Front.STACK: ("GPU830",),
-        Front.POLICY: ("images-pinned",),
-    },
+    ("GPU830", "images-pinned"),
     {
         "images-pinned": ADOPTED,
     },
@@ -55,10 +44,7 @@ BUDGET = Fact(
     "wait for ever.",
     "https://kubernetes.io/docs/tasks/run-application/configure-pdb/",
     "warning",
-    {
-        Front.STACK: ("GPU849",),
-        Front.POLICY: ("budgets-let-nodes-go",),
-    },
+    ("GPU849", "budgets-let-nodes-go"),
 )
 
 ELSEWHERE = Fact(
@@ -66,10 +52,7 @@ ELSEWHERE = Fact(
     "No node has both the labels and the resource, so the pods stay Pending.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/",
     "error",
-    {
-        Front.FILES: ("GPU1112",),
-        Front.POLICY: ("workloads-can-land",),
-    },
+    ("GPU1112", "workloads-can-land"),
 )
 
 AMOUNT = Fact(
@@ -78,10 +61,7 @@ AMOUNT = Fact(
     "twice.",
     "https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/",
     "error",
-    {
-        Front.FILES: ("GPU1114",),
-        Front.POLICY: ("gpu-requests-whole",),
-    },
+    ("GPU1114", "gpu-requests-whole"),
 )
 
 TOO_MANY = Fact(
@@ -89,10 +69,7 @@ TOO_MANY = Fact(
     "No node can hold it, however many there are: it stays Pending.",
     "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
     "error",
-    {
-        Front.FILES: ("GPU1115",),
-        Front.POLICY: ("workloads-can-land",),
-    },
+    ("GPU1115", "workloads-can-land"),
 )
 
 NO_CLASS = Fact(
@@ -100,10 +77,7 @@ NO_CLASS = Fact(
     "No device is ever of a class that nobody makes: pods with the claim stay Pending.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/",
     "error",
-    {
-        Front.FILES: ("GPU1146",),
-        Front.POLICY: ("workloads-can-land",),
-    },
+    ("GPU1146", "workloads-can-land"),
 )
 
 BAD_CONFIG = Fact(
@@ -111,10 +85,7 @@ BAD_CONFIG = Fact(
     "The driver refuses to prepare the device, and the pod hangs in ContainerCreating.",
     "https://github.com/NVIDIA/k8s-dra-driver-gpu/tree/main/api/nvidia.com/resource/v1beta1",
     "error",
-    {
-        Front.FILES: ("GPU1147",),
-        Front.POLICY: ("workloads-can-land",),
-    },
+    ("GPU1147", "workloads-can-land"),
 )
 
 NO_CLAIM = Fact(
@@ -123,10 +94,7 @@ NO_CLAIM = Fact(
     "does not list is refused.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/",
     "error",
-    {
-        Front.FILES: ("GPU1148",),
-        Front.POLICY: ("workloads-can-land",),
-    },
+    ("GPU1148", "workloads-can-land"),
 )
 
 CLAIM_SHAPE = Fact(
@@ -134,10 +102,7 @@ CLAIM_SHAPE = Fact(
     "The API server refuses it.",
     "https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/resource-claim-v1/",
     "error",
-    {
-        Front.FILES: ("GPU1149",),
-        Front.POLICY: ("workloads-can-land",),
-    },
+    ("GPU1149", "workloads-can-land"),
 )
 
 NO_SUCH_RESOURCE = Fact(
@@ -145,10 +110,7 @@ NO_SUCH_RESOURCE = Fact(
     "No node ever advertises another one: the pod stays Pending, and no autoscaler adds a node.",
     "https://github.com/NVIDIA/k8s-device-plugin#readme",
     "error",
-    {
-        Front.FILES: ("GPU1204",),
-        Front.POLICY: ("workloads-can-land",),
-    },
+    ("GPU1204", "workloads-can-land"),
 )
 
 RESOURCE_AS_LABEL = Fact(
@@ -156,10 +118,7 @@ RESOURCE_AS_LABEL = Fact(
     "Nothing labels nodes with the name of a resource: the pod stays Pending.",
     "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/getting-started.html",
     "error",
-    {
-        Front.FILES: ("GPU1205",),
-        Front.POLICY: ("workloads-can-land",),
-    },
+    ("GPU1205", "workloads-can-land"),
 )
 
 OTHER_STRATEGY = Fact(
@@ -168,8 +127,5 @@ OTHER_STRATEGY = Fact(
     "stays Pending.",
     "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html",
     "error",
-    {
-        Front.FILES: ("GPU1206",),
-        Front.POLICY: ("workloads-can-land",),
-    },
+    ("GPU1206", "workloads-can-land"),
 )
