@@ -124,9 +124,21 @@ def test_a_version_that_the_publisher_never_had(fragment: dict[str, Any]) -> Non
     assert found(fragment) == [("error", "GPU719", place)]
 
 
+def next_patch(chart: str) -> str:
+    """A version right after the newest that is known of a chart."""
+    history = chart_history(chart)
+    assert history is not None
+    first, _, patch = history.newest.rpartition(".")
+    return f"{first}.{int(patch) + 1}"
+
+
 @pytest.mark.parametrize(
     "fragment",
-    [plugin(version="0.20.1"), plugin(version="v0.21.0-rc.1"), operator(version="v27.1.0")],
+    [
+        plugin(version=next_patch("nvidia-device-plugin")),
+        plugin(version="v0.21.0-rc.1"),
+        operator(version="v27.1.0"),
+    ],
 )
 def test_a_newer_version_is_a_warning(fragment: dict[str, Any]) -> None:
     place = f"charts.{next(iter(fragment['charts']))}.version"

@@ -17,6 +17,7 @@ import pytest
 import yaml
 from finding_examples import base, checked, stack_file_text
 
+from eks_gpushare.catalog import versions
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.documents.image import reference_fault
 
@@ -365,7 +366,7 @@ def test_an_image_that_no_runtime_can_name(chart: str, place: str, value: str) -
 @pytest.mark.parametrize(
     ("chart", "place", "like"),
     [
-        (PLUGIN, "image.tag", "v0.20.0"),
+        (PLUGIN, "image.tag", f"v{versions.DEVICE_PLUGIN.version}"),
         (PLUGIN, "image.repository", "nvidia/k8s-device-plugin"),
         (PLUGIN, "nfd.image.tag", "v0.19.0"),
         (PLUGIN, "nfd.image.repository", "nfd/node-feature-discovery"),
