@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from finding_examples import findings
 
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.catalog.kubelet import BOTTLEROCKET_SETTINGS, SET_ELSEWHERE, kubelet_fields
+from eks_gpushare.config.pools import Pool
+from eks_gpushare.rules.node_settings import idle_keys, unread_keys
+
+if TYPE_CHECKING:
+    from eks_gpushare.rules.context import Context
 
 ROLE = "arn:aws:iam::111122223333:role/gpu-nodes"
 BOTTLEROCKET = {"amiFamily": "bottlerocket", "instanceTypes": ["g5.12xlarge"]}
@@ -96,6 +102,25 @@ def test_nodes_of_others_are_not_set_up_here(key: str, value: object) -> None:
         )
     ]
     assert pool("GPU422", **{key: value}) == []
+
+
+SAID_OF_NODES_OF_OTHERS = {
+    *("provisioner", "instance_types", "nodes", "ami_family", "custom_ami", "ami_version"),
+    *("bottlerocket", "capacity_type", "reservation", "labels", "taints", "sharing"),
+    *("karpenter", "warm", "wait_for_driver", "efa"),
+}
+
+
+@pytest.mark.parametrize("field", Pool.model_fields)
+def test_of_nodes_of_others_every_key_is_read_or_told_of(field: str) -> None:
+    """A new key too: whoever adds it says here that it is read, or it is told of."""
+    values: dict[str, Any] = {field: "something", "provisioner": "existing"}
+    given = Pool.model_construct(**values)
+    stack = cast("Context", SimpleNamespace(nodes_elsewhere=False))
+    told = [*unread_keys(stack, "gpu", given), *idle_keys(stack, "gpu", given)]
+
+    assert bool(told) == (field not in SAID_OF_NODES_OF_OTHERS)
+    assert {each.at[2] for each in told} <= {Pool.model_fields[field].alias}
 
 
 # --- kubelet ----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.catalog.arns import role_fault
 from eks_gpushare.catalog.kubelet import BOTTLEROCKET_SETTINGS, SET_ELSEWHERE, kubelet_fields
+from eks_gpushare.config.pools import Pool
 from eks_gpushare.documents.duration import seconds
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.config.environment import SystemNodes
-    from eks_gpushare.config.pools import Pool
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
@@ -84,17 +84,16 @@ NO_STORE = Rule(
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html",
 )
 
-_KEYS = {
-    "node_role": "nodeRole",
-    "user_data": "userData",
-    "kubelet": "kubelet",
-    "max_unavailable": "maxUnavailable",
-    "local_storage": "localStorage",
-}
-_UNREAD = (
-    *("zones", "subnet_ids", "root_volume_gib", "scaled_by", "placement_group"),
-    *("metadata_hop_limit", "tag_instances", "node_repair"),
+_IDLE = ("node_role", "user_data", "kubelet", "max_unavailable", "local_storage")
+"""Keys that set nodes up, which is refused of nodes that others make."""
+_READ = frozenset(
+    {
+        *("provisioner", "instance_types", "nodes", "ami_family", "custom_ami", "ami_version"),
+        *("bottlerocket", "capacity_type", "reservation", "labels", "taints", "sharing"),
+        *("karpenter", "warm", "wait_for_driver", "efa"),
+    }
 )
+"""Keys that say how nodes of others are, or that have a rule of their own."""
 _PERCENT = re.compile(r"([1-9][0-9]?|100)%")
 _MOST_AT_A_TIME = 100
 _OF_EACH = {"texts": "text", "booleans": "boolean"}
@@ -137,8 +136,9 @@ def idle_keys(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             fix = "Remove it, and give the role as nodeRole of karpenter itself."
             yield IDLE_NODE_KEY.finding(("pools", name, "nodeRole"), message, fix)
         return
-    for field, key in _KEYS.items():
+    for field in _IDLE:
         if getattr(pool, field) is not None:
+            key = Pool.model_fields[field].alias or field
             message = f"{pool.provisioner} leaves the nodes to others, so {key} would be ignored."
             fix = f"Remove {key}, or set provisioner: managedNodeGroup."
             yield IDLE_NODE_KEY.finding(("pools", name, key), message, fix)
@@ -149,8 +149,8 @@ def unread_keys(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     """For keys that are worth a word only, since leaving them there breaks nothing."""
     if pool.provisioner != "existing" or ctx.nodes_elsewhere:
         return
-    for field, info in type(pool).model_fields.items():
-        if field in _UNREAD and getattr(pool, field) != info.default:
+    for field, info in Pool.model_fields.items():
+        if field not in {*_READ, *_IDLE} and getattr(pool, field) != info.default:
             key = info.alias or field
             message = f"The nodes of this pool are made elsewhere, and nothing here reads {key}."
             fix = f"Remove {key}, or set provisioner: managedNodeGroup."
