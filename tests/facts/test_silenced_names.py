@@ -12,9 +12,9 @@ import pytest
 
 from eks_gpushare.cli import main
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.dispatch import read_files
-from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.manifests.checks import CHECKS
+from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.program.policies.analyzer import judge
 from eks_gpushare.program.policies.config import PolicyConfigError
 from eks_gpushare.program.policies.stack_silences import stack_silences

@@ -10,9 +10,9 @@ from lint_corpus import found_in
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.registry import Edge
-from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.dispatch import Reading
-from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.manifests.checks import CHECKS
+from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

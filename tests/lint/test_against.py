@@ -17,9 +17,9 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.against import judge_against, with_stack
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.files import GivenFile, given_files
-from eks_gpushare.lint.pod_demand import demand_of
 from eks_gpushare.lint.stack_side import StackUnusableError, read_stack, stack_file_of
+from eks_gpushare.manifests.files import GivenFile, given_files
+from eks_gpushare.manifests.pod_demand import demand_of
 
 ROOT = Path(__file__).parents[2]
 STACKS = sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))

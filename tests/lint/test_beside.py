@@ -8,9 +8,9 @@ import pytest
 
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.items import Release
-from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.dispatch import read_files
-from eks_gpushare.lint.files import GivenFile, read_file
+from eks_gpushare.manifests.checks import CHECKS
+from eks_gpushare.manifests.files import GivenFile, read_file
 
 if TYPE_CHECKING:
     from pathlib import Path

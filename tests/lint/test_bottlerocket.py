@@ -6,7 +6,7 @@ import pytest
 from foreign_reading import ids, items, placed, problems, read_text_with
 
 from eks_gpushare.inventory.items import Nodes, NodeTaint
-from eks_gpushare.lint.readers.bottlerocket import BottlerocketReader
+from eks_gpushare.manifests.readers.bottlerocket import BottlerocketReader
 
 BOTTLEROCKET = BottlerocketReader()
 TEXT = """\

@@ -9,8 +9,8 @@ from foreign_reading import merged, problems, read_with
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.readers.device_plugin import DevicePluginConfigReader
 
 PLUGIN = DevicePluginConfigReader()
 

@@ -16,7 +16,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.lint import dispatch
 from eks_gpushare.lint.dispatch import Reading, lint_files, read_files
-from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

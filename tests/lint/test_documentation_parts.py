@@ -10,7 +10,7 @@ from foreign_reading import items, placed, problems, read_text_with
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.markdown import MarkdownReader, blocks
-from eks_gpushare.lint.snippets import filled, read_snippet, without_placeholders
+from eks_gpushare.manifests.snippets import filled, read_snippet, without_placeholders
 
 DOCUMENTATION = MarkdownReader()
 

@@ -8,10 +8,10 @@ import pytest
 
 from eks_gpushare.inventory.problem import Edit
 from eks_gpushare.lint.edits import applied, changes
-from eks_gpushare.lint.files import GivenFile
 from eks_gpushare.lint.fixes import Fixed, fixed_files, write
-from eks_gpushare.lint.texts import read_texts
-from eks_gpushare.lint.yaml_text import YamlText
+from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.texts import read_texts
+from eks_gpushare.manifests.yaml_text import YamlText
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ import pytest
 
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.instance_choice import chosen_types
+from eks_gpushare.manifests.instance_choice import chosen_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable

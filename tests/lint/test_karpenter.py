@@ -11,7 +11,7 @@ from foreign_reading import ids, merged, problems, read_with
 from eks_gpushare.inventory.items import Nodes, NodeTaint, Overlay
 from eks_gpushare.inventory.problem import Edit, NotSeen
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.readers.karpenter import KarpenterReader
+from eks_gpushare.manifests.readers.karpenter import KarpenterReader
 
 KARPENTER = KarpenterReader()
 REQUIREMENTS = "spec__template__spec__requirements"

@@ -19,8 +19,8 @@ from eks_gpushare.inventory.items import (
     Workload,
 )
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.readers.kubernetes import KubernetesReader
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
 
 KUBERNETES = KubernetesReader()
 

@@ -12,12 +12,12 @@ import yaml
 
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.items import ConfigMap
-from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.dispatch import read_files
-from eks_gpushare.lint.files import GivenFile
-from eks_gpushare.lint.kustomize import Kustomizations
-from eks_gpushare.lint.strategic_merge import PatchError, patched
-from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.manifests.checks import CHECKS
+from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.kustomize import Kustomizations
+from eks_gpushare.manifests.strategic_merge import PatchError, patched
+from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
     from pathlib import Path

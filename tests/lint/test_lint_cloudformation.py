@@ -11,8 +11,8 @@ from foreign_reading import ids, items, placed, problems, read_with
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.readers.cloudformation import CloudFormationReader, plain
+from eks_gpushare.manifests.document import Document
 
 READER = CloudFormationReader()
 GROUP, TEMPLATE = "AWS::EKS::Nodegroup", "AWS::EC2::LaunchTemplate"

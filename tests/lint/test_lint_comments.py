@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.manifests.texts import read_texts
 
 HEAD = "# #### one # two ## three # four ###\n" * 200
 

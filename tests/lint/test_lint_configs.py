@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.files import GivenFile
 from eks_gpushare.lint.fixes import fixed_files
+from eks_gpushare.manifests.files import GivenFile
 
 
 def found(text: str, name: str = "a.yaml") -> list[str]:

@@ -13,7 +13,7 @@ from eks_gpushare.inventory.problem import Judgement, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import Reading
-from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ import pytest
 
 from eks_gpushare.inventory.problem import Edit
 from eks_gpushare.lint.edits import applied, changes
-from eks_gpushare.lint.texts import read_texts, texts_within
-from eks_gpushare.lint.yaml_text import YamlText
+from eks_gpushare.manifests.texts import read_texts, texts_within
+from eks_gpushare.manifests.yaml_text import YamlText
 
 
 def edited(text: str, *edits: Edit, document: int = 0) -> str:

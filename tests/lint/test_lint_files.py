@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eks_gpushare.cli import main
-from eks_gpushare.lint import files
-from eks_gpushare.lint.files import MAX_BYTES, given_files, read_file
+from eks_gpushare.manifests import files
+from eks_gpushare.manifests.files import MAX_BYTES, given_files, read_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ MEASURED = """
 import sys
 from pathlib import Path
 from eks_gpushare.cli import main
-from eks_gpushare.lint import files
+from eks_gpushare.manifests import files
 main(["lint", "--quiet", "."])
 status = Path("/proc/self/status").read_text()
 print(int(status.partition("VmHWM:")[2].split()[0]) // 1024, file=sys.stderr)

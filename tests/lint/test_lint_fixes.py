@@ -12,8 +12,8 @@ import pytest
 
 from eks_gpushare.cli import main
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.files import GivenFile
 from eks_gpushare.lint.fixes import fixed_files
+from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
     from pathlib import Path

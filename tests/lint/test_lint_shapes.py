@@ -10,7 +10,7 @@ import lint_corpus
 import yaml
 
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

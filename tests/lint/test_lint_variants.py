@@ -6,8 +6,8 @@ import pytest
 
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.lint.dispatch import lint_files, read_files
-from eks_gpushare.lint.files import GivenFile
 from eks_gpushare.lint.same_nodes import together
+from eks_gpushare.manifests.files import GivenFile
 
 MAP = """\
 apiVersion: v1

@@ -15,8 +15,8 @@ from eks_gpushare.cli.lint import run
 from eks_gpushare.lint.migration.migrate import Migration, migrate
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
-from eks_gpushare.lint.readers.karpenter import KarpenterReader
 from eks_gpushare.lint.readers.shell import ShellReader
+from eks_gpushare.manifests.readers.karpenter import KarpenterReader
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "migration"
 CLUSTER = (EXAMPLES / "cluster.yaml").read_text(encoding="utf-8")

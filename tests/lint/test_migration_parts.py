@@ -15,14 +15,14 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import PART_OF_POD, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.migration.clusters import cluster_of, groups_of
 from eks_gpushare.lint.migration.migrate import Migration, migrate
 from eks_gpushare.lint.migration.moved import Moved
 from eks_gpushare.lint.migration.pools import free_name, pool_of, sizes
 from eks_gpushare.lint.migration.shares import Shares
 from eks_gpushare.lint.readers.compose import ComposeReader
-from eks_gpushare.lint.readers.karpenter import KarpenterReader
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.readers.karpenter import KarpenterReader
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "migration"
 PLAN: dict[str, Any] = yaml.safe_load((EXAMPLES / "compose.yaml").read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.registry import Edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import Reading
-from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory

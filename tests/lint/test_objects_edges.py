@@ -9,9 +9,9 @@ from foreign_reading import items, problems, read_with
 
 from eks_gpushare.inventory.items import ConfigMap, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.lint.readers.helm_objects import HelmObjectReader
-from eks_gpushare.lint.readers.kubernetes import KubernetesReader
-from eks_gpushare.lint.rules.user_data import config_problems
+from eks_gpushare.manifests.readers.helm_objects import HelmObjectReader
+from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
+from eks_gpushare.manifests.rules.user_data import config_problems
 
 KUBERNETES, HELM = KubernetesReader(), HelmObjectReader()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare.lint.strategic_merge import PatchError, merged, patched
+from eks_gpushare.manifests.strategic_merge import PatchError, merged, patched
 
 POD = {"apiVersion": "v1", "kind": "Pod"}
 

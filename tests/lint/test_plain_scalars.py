@@ -11,12 +11,12 @@ from eks_gpushare.catalog.instances import InstanceType
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint import charts, plain, toml_text
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.retired import retired_words
-from eks_gpushare.lint.scalars import plain_scalar, tagged_scalar, templated
-from eks_gpushare.lint.texts import read_texts
-from eks_gpushare.lint.yaml_text import YamlText
+from eks_gpushare.manifests import charts, plain, toml_text
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.retired import retired_words
+from eks_gpushare.manifests.scalars import plain_scalar, tagged_scalar, templated
+from eks_gpushare.manifests.texts import read_texts
+from eks_gpushare.manifests.yaml_text import YamlText
 
 TAG = "tag:yaml.org,2002:"
 

@@ -20,9 +20,9 @@ from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.checks import gpu_names, room, thin_shares
-from eks_gpushare.lint.checks import pods as checks
-from eks_gpushare.lint.pod_demand import demand_of
+from eks_gpushare.manifests.checks import gpu_names, room, thin_shares
+from eks_gpushare.manifests.checks import pods as checks
+from eks_gpushare.manifests.pod_demand import demand_of
 from eks_gpushare.sharing.nodes import allocatable
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from foreign_reading import ids, items, merged, placed, problems, read_text_with
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Nodes, Overlay
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.readers.bottlerocket import BottlerocketReader
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
-from eks_gpushare.lint.readers.karpenter import KarpenterReader
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.readers.stack_files import StackFileReader
-from eks_gpushare.lint.readers.user_data import judge_user_data
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.readers.bottlerocket import BottlerocketReader
+from eks_gpushare.manifests.readers.karpenter import KarpenterReader
+from eks_gpushare.manifests.readers.user_data import judge_user_data
 
 EKSCTL, KARPENTER = EksctlReader(), KarpenterReader()
 

@@ -11,13 +11,13 @@ from inventory_of import nodes, pods
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.nodes import KubernetesComposer
-from eks_gpushare.lint.readers.lists import ListReader
-from eks_gpushare.lint.readers.pods import pod_labels, pod_places
 from eks_gpushare.lint.rules.terraform import node_group_rules
 from eks_gpushare.lint.same_nodes import together
-from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.nodes import KubernetesComposer
+from eks_gpushare.manifests.readers.lists import ListReader
+from eks_gpushare.manifests.readers.pods import pod_labels, pod_places
+from eks_gpushare.manifests.texts import read_texts
 from eks_gpushare.stack_file.composer import MAX_DEPTH, find
 from eks_gpushare.stack_file.yaml_problems import StopReadingError
 

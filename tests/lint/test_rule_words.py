@@ -10,11 +10,11 @@ from foreign_reading import merged, problems, read_text_with, read_with
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.readers.bottlerocket import BottlerocketReader
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
-from eks_gpushare.lint.readers.karpenter import KarpenterReader
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.readers.bottlerocket import BottlerocketReader
+from eks_gpushare.manifests.readers.karpenter import KarpenterReader
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Problem

@@ -11,8 +11,8 @@ from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Release, W
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.shell.helm import chart_name
-from eks_gpushare.lint.shell.set_values import put, settings
-from eks_gpushare.lint.shell.words import GAP, commands
+from eks_gpushare.manifests.shell.set_values import put, settings
+from eks_gpushare.manifests.shell.words import GAP, commands
 
 SHELL = ShellReader()
 

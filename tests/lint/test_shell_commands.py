@@ -12,7 +12,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.shell.helm import chart_and_files, chart_name
 from eks_gpushare.lint.shell.reading import MAX_CHARACTERS
-from eks_gpushare.lint.shell.words import commands
+from eks_gpushare.manifests.shell.words import commands
 
 SHELL = ShellReader()
 INSTALL = "helm install gpu nvidia/gpu-operator"

@@ -11,9 +11,9 @@ import pytest
 from eks_gpushare.cli import main
 from eks_gpushare.findings.silenced import comments
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.dispatch import read_files
-from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.manifests.checks import CHECKS
+from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,10 @@ from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.files import GivenFile
-from eks_gpushare.lint.readers.kubernetes import KubernetesReader
-from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
+from eks_gpushare.manifests.texts import read_texts
 
 NODES = """\
 apiVersion: karpenter.sh/v1

@@ -12,10 +12,10 @@ from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Release, W
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.terraform import TerraformReader
-from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from eks_gpushare.lint.document import Read
+    from eks_gpushare.manifests.document import Read
 
 GROUP: dict[str, Any] = {
     "node_group_name": "gpu",

@@ -14,13 +14,13 @@ from eks_gpushare.inventory.items import Nodes, Release
 from eks_gpushare.inventory.problem import NotSeen
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.dispatch import lint_files, read_files
-from eks_gpushare.lint.document import Read
-from eks_gpushare.lint.files import GivenFile
 from eks_gpushare.lint.readers.terraform import TerraformReader
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import TAG, from_zero, with_tags
 from eks_gpushare.lint.terraform_templates import Templates
-from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding

@@ -11,13 +11,13 @@ from foreign_reading import items
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.launch_templates import OF_OTHERS
 from eks_gpushare.lint.readers.terraform import TerraformReader
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_objects import object_of
 from eks_gpushare.lint.terraform_templates import Templates
-from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.texts import read_texts
 
 TERRAFORM = TerraformReader()
 TEMPLATE = "aws_launch_template"

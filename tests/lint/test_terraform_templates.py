@@ -12,7 +12,7 @@ from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import read_files
-from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.manifests.files import GivenFile
 
 CONFIG = """\
 apiVersion: node.eks.aws/v1alpha1

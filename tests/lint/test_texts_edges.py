@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.lint import texts
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.texts import place_within, read_texts, texts_within, unreadable_character
+from eks_gpushare.manifests import texts
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.texts import (
+    place_within,
+    read_texts,
+    texts_within,
+    unreadable_character,
+)
 
 
 def values(text: str) -> list[Any]:

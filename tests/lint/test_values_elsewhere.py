@@ -10,9 +10,9 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.files import GivenFile
-from eks_gpushare.lint.readers.values_elsewhere import with_values_from
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.readers.values_elsewhere import with_values_from
 
 ONE = [{"kind": "Secret", "name": "a", "targetPath": "config.name"}]
 

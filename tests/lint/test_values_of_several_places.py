@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.manifests.files import GivenFile
 
 MAP = """\
 apiVersion: v1

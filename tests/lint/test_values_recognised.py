@@ -8,8 +8,8 @@ import pytest
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Release
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.readers.helm_values import HelmValuesReader, ValuesOf
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.readers.helm_values import HelmValuesReader, ValuesOf
 
 VALUES = HelmValuesReader()
 OPERATOR, PLUGIN, EXPORTER = "gpu-operator", "nvidia-device-plugin", "dcgm-exporter"

@@ -238,7 +238,7 @@ def test_what_never_ends_is_noticed(tmp_path: Path) -> None:
     ("module", "tests"),
     [
         ("components/eks_gpushare/inventory/values.py", ["tests/inventory/test_plain_values.py"]),
-        ("components/eks_gpushare/lint/scalars.py", ["tests/lint/test_plain_scalars.py"]),
+        ("components/eks_gpushare/manifests/scalars.py", ["tests/lint/test_plain_scalars.py"]),
     ],
 )
 def test_some_of_our_own_conditions_are_held(module: str, tests: list[str]) -> None:

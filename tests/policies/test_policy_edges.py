@@ -15,7 +15,7 @@ from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE, Unkn
 
 from eks_gpushare.findings.rule import rules_in
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.lint.rules import kubernetes
+from eks_gpushare.manifests.rules import kubernetes
 from gpushare_policies import POLICIES
 from gpushare_policies.reading.edges import judging_edges
 from gpushare_policies.rule import StackPolicy

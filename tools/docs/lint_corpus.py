@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.dispatch import Reading
-from eks_gpushare.lint.files import GivenFile
+from eks_gpushare.manifests.checks import CHECKS
+from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

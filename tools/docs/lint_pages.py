@@ -18,8 +18,8 @@ from eks_gpushare.findings.pages import subject_of
 from eks_gpushare.findings.text import print_findings
 from eks_gpushare.lint.all_rules import lint_rules
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.files import given_files
 from eks_gpushare.lint.stack_side import read_stack
+from eks_gpushare.manifests.files import given_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

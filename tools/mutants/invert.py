@@ -28,6 +28,7 @@ RESULTS = Path(__file__).parent / "rules.json"
 ROOMS = {
     "policies": ("policies/gpushare_policies", ["tests/policies"]),
     "inventory": ("components/eks_gpushare/inventory", ["tests/inventory"]),
+    "manifests": ("components/eks_gpushare/manifests", ["tests/lint"]),
     "lint": ("components/eks_gpushare/lint", ["tests/lint"]),
     "rules": (
         "components/eks_gpushare/rules",

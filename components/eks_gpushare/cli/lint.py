@@ -107,7 +107,7 @@ def _linted(
 ) -> tuple[tuple[Fixed, ...], tuple[FileReport, ...]]:
     """What to correct, if that was asked for, and what is found once it is."""
     from eks_gpushare.lint.dispatch import lint_files
-    from eks_gpushare.lint.files import given_files
+    from eks_gpushare.manifests.files import given_files
 
     files = given_files(options.files)
     if not (writes or options.diff):

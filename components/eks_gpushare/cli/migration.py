@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Make the stack file, write it, and say what it lacks."""
     from eks_gpushare.lint.dispatch import read_files
-    from eks_gpushare.lint.files import given_files
     from eks_gpushare.lint.migration.migrate import migrate
+    from eks_gpushare.manifests.files import given_files
 
     reading = read_files(given_files(options.files))
     unread = [each for each in reading.reports() if not each.readable]

@@ -19,8 +19,8 @@ from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.lint.pod_demand import PodDemand, demand_of
-from eks_gpushare.lint.rules.against import (
+from eks_gpushare.manifests.pod_demand import PodDemand, demand_of
+from eks_gpushare.manifests.rules.against import (
     STACK_WITH_ERRORS,
     TOO_LARGE_POD,
     TOO_MANY_PODS,

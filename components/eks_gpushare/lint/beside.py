@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import STDIN
-from eks_gpushare.lint.charts import CHARTS
-from eks_gpushare.lint.files import read_file
 from eks_gpushare.lint.readers.markdown import MarkdownReader, blocks
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.shell.helm import chart_and_files
 from eks_gpushare.lint.shell.reading import MAX_CHARACTERS
-from eks_gpushare.lint.shell.words import commands
+from eks_gpushare.manifests.charts import CHARTS
+from eks_gpushare.manifests.files import read_file
+from eks_gpushare.manifests.shell.words import commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eks_gpushare.lint.files import GivenFile
+    from eks_gpushare.manifests.files import GivenFile
 
 _MOST: Final = 50
 """Most files that are read besides those of the call."""

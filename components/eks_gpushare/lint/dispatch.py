@@ -16,23 +16,23 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.beside import beside, named_values
-from eks_gpushare.lint.checks import CHECKS
-from eks_gpushare.lint.checks.chart_values import values_of_files
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.files import ENDINGS
-from eks_gpushare.lint.kustomize import Kustomizations
 from eks_gpushare.lint.node_classes import class_of, with_classes
-from eks_gpushare.lint.nodes import MAX_ITEMS
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
-from eks_gpushare.lint.readers.helm_values import ValuesOf
 from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
 from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.lint.silencing import silenced
-from eks_gpushare.lint.texts import read_texts, unreadable_character
 from eks_gpushare.lint.variants import agreed, is_loose, variants
+from eks_gpushare.manifests.checks import CHECKS
+from eks_gpushare.manifests.checks.chart_values import values_of_files
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.files import ENDINGS
+from eks_gpushare.manifests.kustomize import Kustomizations
+from eks_gpushare.manifests.nodes import MAX_ITEMS
+from eks_gpushare.manifests.readers.helm_values import ValuesOf
+from eks_gpushare.manifests.texts import read_texts, unreadable_character
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item, Release
     from eks_gpushare.inventory.problem import Edit, Judgement
     from eks_gpushare.inventory.registry import Edge
-    from eks_gpushare.lint.document import DocumentReader, Read
-    from eks_gpushare.lint.files import GivenFile
     from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.manifests.document import DocumentReader, Read
+    from eks_gpushare.manifests.files import GivenFile
     from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
 _YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")

@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.lint.scalars import plain_scalar
+from eks_gpushare.manifests.scalars import plain_scalar
 from eks_gpushare.stack_file.composer import find
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.problem import Edit
-    from eks_gpushare.lint.yaml_text import YamlText
+    from eks_gpushare.manifests.yaml_text import YamlText
     from eks_gpushare.stack_file.composer import Entry, Node
 
 _SAFE: Final = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_./-]*")

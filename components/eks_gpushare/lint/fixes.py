@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.lint.edits import Change, applied, changes
-from eks_gpushare.lint.files import GivenFile
-from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN, Unknown
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.plain import items, text
+from eks_gpushare.manifests.plain import items, text
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Nodes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, text
-from eks_gpushare.lint.document import Document
+from eks_gpushare.manifests.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding, Position
     from eks_gpushare.findings.silenced import Silence
     from eks_gpushare.inventory.problem import Edit
-    from eks_gpushare.lint.document import Document
+    from eks_gpushare.manifests.document import Document
 
 
 class Placed(NamedTuple):

@@ -16,7 +16,7 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Overlay, Release
 from eks_gpushare.inventory.source import Source
-from eks_gpushare.lint.document import Document
+from eks_gpushare.manifests.document import Document
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.device_plugin_config import config_map_data
 from eks_gpushare.sharing.mig.layout import LayoutError

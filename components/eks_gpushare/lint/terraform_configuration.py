@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.plain import items, mapping
+from eks_gpushare.manifests.plain import items, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,9 +12,9 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import registered
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.launch_templates import overridden, with_template
-from eks_gpushare.lint.plain import items, mapping, text, whole
-from eks_gpushare.lint.rules.eksctl import FROM_ZERO
 from eks_gpushare.lint.terraform_configuration import INDEX, module_of
+from eks_gpushare.manifests.plain import items, mapping, text, whole
+from eks_gpushare.manifests.rules.eksctl import FROM_ZERO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.lint.plain import mapping
+from eks_gpushare.manifests.plain import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,13 +14,13 @@ from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.checks import CHECKS
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.readers.device_plugin import DevicePluginConfigReader
-from eks_gpushare.lint.readers.in_clusters import CLUSTER_READERS
-from eks_gpushare.lint.readers.kubernetes import KubernetesReader
-from eks_gpushare.lint.readers.mig_parted import MigPartedReader
-from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.manifests.checks import CHECKS
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.readers.device_plugin import DevicePluginConfigReader
+from eks_gpushare.manifests.readers.in_clusters import CLUSTER_READERS
+from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
+from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
+from eks_gpushare.manifests.texts import read_texts
 from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.nodes import nodes_of

@@ -10,7 +10,7 @@ from eks_gpushare.documents.device_plugin import DocumentError, PluginConfig, pl
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.manifests.texts import read_texts
 from gpushare_policies.reading.charts import EMBEDDED, chart_values, charts_of
 from gpushare_policies.reading.inventory import config_map_of
 from gpushare_policies.reading.objects import Kind, KubernetesObject

@@ -22,9 +22,9 @@ from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.lint.checks import CHECKS
-from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
+from eks_gpushare.manifests.checks import CHECKS
+from eks_gpushare.manifests.document import Document
 from eks_gpushare.stack_file.check import check_given
 from gpushare_policies import POLICIES
 from gpushare_policies.rule import ResourcePolicy

@@ -9,15 +9,15 @@ import yaml
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.lint.document import Document, Read
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
-from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.manifests.document import Document, Read
+from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eks_gpushare.inventory.items import Item
-    from eks_gpushare.lint.document import DocumentReader, TextReader
+    from eks_gpushare.manifests.document import DocumentReader, TextReader
 
 
 def read_with(reader: DocumentReader, text: str | dict[str, Any]) -> list[Read]:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.lint.checks import CHECKS
 from eks_gpushare.lint.dispatch import Reading, lint_files, read_files
-from eks_gpushare.lint.files import given_files
 from eks_gpushare.lint.stack_side import read_stack
+from eks_gpushare.manifests.checks import CHECKS
+from eks_gpushare.manifests.files import given_files
 from eks_gpushare.program.manifests import write_manifests
 from stack_mutants.recordings import recorded, stack_file
 

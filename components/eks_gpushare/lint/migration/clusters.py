@@ -8,8 +8,8 @@ from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.migration.pools import sizes
-from eks_gpushare.lint.plain import items, mapping, text
-from eks_gpushare.lint.rules.eksctl import MANAGED, SELF_MANAGED
+from eks_gpushare.manifests.plain import items, mapping, text
+from eks_gpushare.manifests.rules.eksctl import MANAGED, SELF_MANAGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

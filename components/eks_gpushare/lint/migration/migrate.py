@@ -14,13 +14,13 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import PART_OF_POD, Nodes, Overlay, Workload
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.document import Document
 from eks_gpushare.lint.migration.clusters import cluster_of, groups_of
 from eks_gpushare.lint.migration.moved import Left, Moved
 from eks_gpushare.lint.migration.plans import plan_of
 from eks_gpushare.lint.migration.pools import pool_of
 from eks_gpushare.lint.migration.shares import Shares, unknown_sharing
 from eks_gpushare.lint.rules.compose import INTEGRATIONS
+from eks_gpushare.manifests.document import Document
 from eks_gpushare.scaffold.choices import kubernetes_version
 from eks_gpushare.stack_file.check import check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of

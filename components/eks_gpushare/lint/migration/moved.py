@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.lint.document import Document
+from eks_gpushare.manifests.document import Document
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath

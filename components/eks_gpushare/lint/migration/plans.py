@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.migration.pools import free_name
-from eks_gpushare.lint.plain import mapping
+from eks_gpushare.manifests.plain import mapping
 from eks_gpushare.sharing.omnistrate import environment_parts
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.document import Document
-from eks_gpushare.lint.plain import items, mapping, whole
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.plain import items, mapping, whole
 from eks_gpushare.sharing.labels import DERIVED_LABELS, OWNED_PREFIXES
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.plain import items, mapping, whole
-from eks_gpushare.lint.rules.karpenter_pools import MIG_CONFIG
-from eks_gpushare.lint.texts import read_texts
+from eks_gpushare.manifests.plain import items, mapping, whole
+from eks_gpushare.manifests.rules.karpenter_pools import MIG_CONFIG
+from eks_gpushare.manifests.texts import read_texts
 from eks_gpushare.sharing.labels import CONFIG_LABEL
 
 if TYPE_CHECKING:

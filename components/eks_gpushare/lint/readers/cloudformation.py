@@ -11,17 +11,17 @@ from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at, pairs
-from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.launch_templates import (
     OF_OTHERS,
     LaunchTemplate,
     overridden,
     with_template,
 )
-from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
-from eks_gpushare.lint.readers.user_data import judge_user_data
-from eks_gpushare.lint.retired import retired
-from eks_gpushare.lint.rules.nodes import owned_labels
+from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
+from eks_gpushare.manifests.readers.user_data import judge_user_data
+from eks_gpushare.manifests.retired import retired
+from eks_gpushare.manifests.rules.nodes import owned_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
-    from eks_gpushare.lint.document import Document
+    from eks_gpushare.manifests.document import Document
 
 _ADDON: Final = "AWS::EKS::Addon"
 _NODE_GROUP: Final = "AWS::EKS::Nodegroup"

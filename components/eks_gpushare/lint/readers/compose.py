@@ -8,15 +8,15 @@ from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.document import Read
-from eks_gpushare.lint.plain import text
-from eks_gpushare.lint.retired import retired
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS, plan_rules
+from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.plain import text
+from eks_gpushare.manifests.retired import retired
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
-    from eks_gpushare.lint.document import Document
+    from eks_gpushare.manifests.document import Document
 
 
 class ComposeReader:

@@ -9,13 +9,18 @@ from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
 from eks_gpushare.inventory.values import at, has_unknown
-from eks_gpushare.lint.document import Read
-from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
-from eks_gpushare.lint.readers.user_data import judge_user_data
-from eks_gpushare.lint.retired import retired
-from eks_gpushare.lint.rules.bottlerocket import bottlerocket_rules
-from eks_gpushare.lint.rules.eksctl import DEFAULT_FAMILY, MANAGED, SELF_MANAGED, cluster_config
-from eks_gpushare.lint.rules.nodes import owned_labels
+from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
+from eks_gpushare.manifests.readers.user_data import judge_user_data
+from eks_gpushare.manifests.retired import retired
+from eks_gpushare.manifests.rules.bottlerocket import bottlerocket_rules
+from eks_gpushare.manifests.rules.eksctl import (
+    DEFAULT_FAMILY,
+    MANAGED,
+    SELF_MANAGED,
+    cluster_config,
+)
+from eks_gpushare.manifests.rules.nodes import owned_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Release
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
-    from eks_gpushare.lint.document import Document
+    from eks_gpushare.manifests.document import Document
 
 _TEMPLATE_TAG = "k8s.io/cluster-autoscaler/node-template/resources/"
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.lint.charts import within_values
 from eks_gpushare.lint.copied import as_meant
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
 from eks_gpushare.lint.rules.shell import NO_YAML
 from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of, too_large
-from eks_gpushare.lint.shell.said import Said, placed_document
-from eks_gpushare.lint.snippets import read_snippet, without_placeholders
+from eks_gpushare.manifests.charts import within_values
+from eks_gpushare.manifests.shell.said import Said, placed_document
+from eks_gpushare.manifests.snippets import read_snippet, without_placeholders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Release
-    from eks_gpushare.lint.document import Read
+    from eks_gpushare.manifests.document import Read
 
 _ENDINGS: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
 _FENCE: Final = re.compile(r"(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, items, pairs
-from eks_gpushare.lint.document import Read
-from eks_gpushare.lint.readers.values import walk
+from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.readers.values import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.findings.finding import FieldPath, Position
-    from eks_gpushare.lint.document import Document
+    from eks_gpushare.manifests.document import Document
 
 _GPUS: Final = "nvidia.com/"
 _MOST: Final = 20_000

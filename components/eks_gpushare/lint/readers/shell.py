@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.lint.charts import within_values
 from eks_gpushare.lint.shell.reading import read_commands, read_of, too_large
-from eks_gpushare.lint.shell.said import Said
+from eks_gpushare.manifests.charts import within_values
+from eks_gpushare.manifests.shell.said import Said
 
 if TYPE_CHECKING:
-    from eks_gpushare.lint.document import Read
+    from eks_gpushare.manifests.document import Read
 
 _ENDINGS: Final = (".sh", ".bash", ".zsh", ".ksh")
 _SHEBANG: Final = re.compile(r"#!\s*\S*/(env\s+)?(ba|da|z|k)?sh\b")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
-from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.rules.files import NOT_READ
+from eks_gpushare.manifests.document import Read
 
 if TYPE_CHECKING:
-    from eks_gpushare.lint.document import Document
+    from eks_gpushare.manifests.document import Document
 
 _FILE: Final = re.compile(r"Pulumi(\.[^/]+)?\.ya?ml")
 

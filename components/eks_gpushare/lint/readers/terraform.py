@@ -12,21 +12,21 @@ from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint import terraform_groups, terraform_templates
-from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.launch_templates import with_template
-from eks_gpushare.lint.plain import items, labels, mapping, taints, text, whole
-from eks_gpushare.lint.readers.user_data import judge_user_data
-from eks_gpushare.lint.retired import retired
 from eks_gpushare.lint.rules.control_plane import cluster_rules
-from eks_gpushare.lint.rules.nodes import owned_labels
 from eks_gpushare.lint.rules.terraform import node_group_rules
 from eks_gpushare.lint.shell.helm import chart_name
-from eks_gpushare.lint.shell.set_values import put, settings
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import from_zero, scaling_group, with_tags
 from eks_gpushare.lint.terraform_objects import object_of
 from eks_gpushare.lint.terraform_templates import Templates
-from eks_gpushare.lint.texts import read_texts, texts_within
+from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
+from eks_gpushare.manifests.readers.user_data import judge_user_data
+from eks_gpushare.manifests.retired import retired
+from eks_gpushare.manifests.rules.nodes import owned_labels
+from eks_gpushare.manifests.shell.set_values import put, settings
+from eks_gpushare.manifests.texts import read_texts, texts_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
-    from eks_gpushare.lint.document import Document
+    from eks_gpushare.manifests.document import Document
 
 _ROOT: Final = ("planned_values", "root_module")
 _CONFIG_MAPS: Final = ("kubernetes_config_map", "kubernetes_config_map_v1")

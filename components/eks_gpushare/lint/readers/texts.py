@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.lint.readers.bottlerocket import BottlerocketReader
 from eks_gpushare.lint.readers.markdown import MarkdownReader
 from eks_gpushare.lint.readers.shell import ShellReader
+from eks_gpushare.manifests.readers.bottlerocket import BottlerocketReader
 
 if TYPE_CHECKING:
-    from eks_gpushare.lint.document import TextReader
+    from eks_gpushare.manifests.document import TextReader
 
 TEXT_READERS: tuple[TextReader, ...] = (
     BottlerocketReader(),

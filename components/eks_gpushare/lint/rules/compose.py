@@ -11,7 +11,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.plain import mapping, whole
+from eks_gpushare.manifests.plain import mapping, whole
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:

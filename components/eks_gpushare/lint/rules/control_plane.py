@@ -9,7 +9,7 @@ from eks_gpushare.inventory.control_plane import LOG_TYPES, encrypts_secrets, no
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
-from eks_gpushare.lint.plain import items, text
+from eks_gpushare.manifests.plain import items, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

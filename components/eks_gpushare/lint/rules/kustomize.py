@@ -9,7 +9,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
 
 if TYPE_CHECKING:
-    from eks_gpushare.lint.kustomize import Unapplied
+    from eks_gpushare.manifests.kustomize import Unapplied
 
 NOT_BUILT: Final = Rule(
     "GPU1014",

@@ -8,8 +8,8 @@ from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.plain import items, kubernetes_effect
-from eks_gpushare.lint.rules.eksctl import AMAZON_LINUX_2
+from eks_gpushare.manifests.plain import items, kubernetes_effect
+from eks_gpushare.manifests.rules.eksctl import AMAZON_LINUX_2
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

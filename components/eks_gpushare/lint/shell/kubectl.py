@@ -10,11 +10,11 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Release
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.plain import EFFECTS, kubernetes_effect
 from eks_gpushare.lint.rules.shell import BAD_TAINT, BY_HAND
 from eks_gpushare.lint.shell.flags import sorted_words
-from eks_gpushare.lint.shell.said import placed_document
-from eks_gpushare.lint.shell.words import GAP, known
+from eks_gpushare.manifests.plain import EFFECTS, kubernetes_effect
+from eks_gpushare.manifests.shell.said import placed_document
+from eks_gpushare.manifests.shell.words import GAP, known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.lint.shell.flags import Line
-    from eks_gpushare.lint.shell.said import Said
-    from eks_gpushare.lint.shell.words import Word
+    from eks_gpushare.manifests.shell.said import Said
+    from eks_gpushare.manifests.shell.words import Word
 
 _SWITCHES: Final = frozenset(
     ("overwrite", "all", "list", "dry-run", "server-side", "force-conflicts", "recursive", "force",

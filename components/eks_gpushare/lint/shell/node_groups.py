@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.items import Nodes, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.launch_templates import OF_OTHERS, with_template
-from eks_gpushare.lint.plain import EFFECTS, taints, whole
-from eks_gpushare.lint.retired import retired
-from eks_gpushare.lint.rules.eksctl import DEFAULT_FAMILY
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.lint.shell.kubectl import bad_taint
-from eks_gpushare.lint.shell.words import GAP, Word, known
+from eks_gpushare.manifests.plain import EFFECTS, taints, whole
+from eks_gpushare.manifests.retired import retired
+from eks_gpushare.manifests.rules.eksctl import DEFAULT_FAMILY
+from eks_gpushare.manifests.shell.words import GAP, Word, known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.lint.shell.flags import Line
-    from eks_gpushare.lint.shell.said import Said
+    from eks_gpushare.manifests.shell.said import Said
 
 _SWITCHES: Final = frozenset(
     (

@@ -11,14 +11,14 @@ from eks_gpushare.catalog.mig import mig_model, mig_models
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.mig_commands import CREATE
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.lint.mig_devices import PROFILE, wrong_devices
+from eks_gpushare.manifests.mig_devices import PROFILE, wrong_devices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eks_gpushare.catalog.mig import MigModel
-    from eks_gpushare.lint.shell.said import Said
-    from eks_gpushare.lint.shell.words import Word
+    from eks_gpushare.manifests.shell.said import Said
+    from eks_gpushare.manifests.shell.words import Word
 
 
 def mig_instances(words: Sequence[Word], said: Said) -> None:

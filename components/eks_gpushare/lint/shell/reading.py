@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
-from eks_gpushare.lint.document import Read
 from eks_gpushare.lint.rules.files import NOT_READ
 from eks_gpushare.lint.shell.helm import helm_release
 from eks_gpushare.lint.shell.kubectl import kubectl
 from eks_gpushare.lint.shell.node_groups import node_group
 from eks_gpushare.lint.shell.nvidia_smi import mig_instances
-from eks_gpushare.lint.shell.said import documents_of, placed_document
-from eks_gpushare.lint.shell.words import commands
-from eks_gpushare.lint.snippets import without_placeholders
+from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.shell.said import documents_of, placed_document
+from eks_gpushare.manifests.shell.words import commands
+from eks_gpushare.manifests.snippets import without_placeholders
 
 if TYPE_CHECKING:
-    from eks_gpushare.lint.shell.said import Said
-    from eks_gpushare.lint.shell.words import Command
+    from eks_gpushare.manifests.shell.said import Said
+    from eks_gpushare.manifests.shell.words import Command
 
 TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "microk8s", "nvidia-smi")
 """Commands that say something of a cluster or its nodes."""

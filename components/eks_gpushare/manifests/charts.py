@@ -1,0 +1,76 @@
+"""Charts of NVIDIA by name, and the documents within their values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import at, text
+from eks_gpushare.manifests.texts import texts_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.manifests.document import Document
+
+DEVICE_PLUGIN: Final = "nvidia-device-plugin"
+OPERATOR: Final = "gpu-operator"
+EXPORTER: Final = "dcgm-exporter"
+CHARTS: Final = (
+    *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
+    *("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu", "cluster-autoscaler", "karpenter", "keda"),
+)
+"""Charts that say something of GPUs."""
+
+_CONFIGS: Final = (
+    ("config", "map"),
+    ("devicePlugin", "config", "data"),
+    ("migManager", "config", "data"),
+)
+"""Where values hold configurations by name."""
+
+
+def chart_named(given: Any) -> str | None:
+    """The chart that a name, a path, an archive or an address is for, if it is one of them."""
+    if not isinstance(given, str):
+        return None
+    last = given.rstrip("/").rpartition("/")[2]
+    return next((each for each in CHARTS if last == each or last.startswith(f"{each}-")), None)
+
+
+def release(
+    document: Document,
+    chart: str,
+    values: Any,
+    *,
+    name: Maybe[str] = UNKNOWN,
+    namespace: Maybe[str] = UNKNOWN,
+    version: Any = "",
+    path: FieldPath = (),
+) -> Release:
+    """A release whose values stand at a path of a document."""
+    called = f"of {chart}" if name is UNKNOWN or not name else f"{name} of {chart}"
+    return Release(
+        source=Source(f"the release {called}", document, path),
+        name=name,
+        chart=chart,
+        version=text(version),
+        namespace=namespace,
+        values=values if isinstance(values, dict) or values is UNKNOWN else {},
+    )
+
+
+def within_values(document: Document, path: FieldPath = ()) -> Iterator[Document]:
+    """The configurations that values hold: texts, or mappings in the operator's chart."""
+    for place in _CONFIGS:
+        found = at(document.value, *path, *place)
+        for key, each in found.items() if isinstance(found, dict) else ():
+            where = (*path, *place, key)
+            if isinstance(each, dict):
+                yield document.inside(where, each)
+            elif isinstance(each, str):
+                texts = texts_within(document, where)
+                yield from texts.documents if texts else ()

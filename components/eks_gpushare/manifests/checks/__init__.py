@@ -1,0 +1,19 @@
+"""What lint looks for beside the checks of inventories, which know nothing of charts' templates.
+
+`CHECKS` are all of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.inventory.registry import edges_in
+from eks_gpushare.manifests.checks import chart_values, gpu_names, pods, reserved_memory, room, thin_shares
+
+if TYPE_CHECKING:
+    from eks_gpushare.inventory.registry import Edge
+
+CHECKS: tuple[Edge, ...] = edges_in(
+    chart_values, pods, gpu_names, room, thin_shares, reserved_memory
+)
+"""Every check."""

@@ -1,0 +1,171 @@
+"""Names of GPUs in pods, where no nodes are given that would tell."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
+from eks_gpushare.inventory.daemons import daemons
+from eks_gpushare.inventory.items import Nodes, Release, Workload
+from eks_gpushare.inventory.nodes import gpu_nodes
+from eks_gpushare.inventory.plugin_configs import configs_of
+from eks_gpushare.inventory.problem import Edit, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items, pairs, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.rules.gpu_names import NO_SUCH_RESOURCE, OTHER_STRATEGY, RESOURCE_AS_LABEL
+from eks_gpushare.manifests.rules.karpenter_versions import never_existed
+from eks_gpushare.sharing.labels import PRESENT_LABEL
+from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_OF_NVIDIA: Final = re.compile(r"nvidia(?:\.com)?/", re.IGNORECASE)
+_MIG: Final = re.compile(
+    r"nvidia\.com/mig-(?:[0-9]+c\.)?[0-9]+g\.[0-9]+gb(?:[.-](?:me|gfx|all))*(?:\.shared)?"
+)
+_PROFILE: Final = re.compile(r"([0-9]+)g[-_. ]?([0-9]+)gb", re.IGNORECASE)
+_ONCE: Final = "alpha.kubernetes.io/nvidia-gpu"
+"""What GPUs were called up to Kubernetes 1.10."""
+_MEANT: Final = {
+    **dict.fromkeys(("gpu", "gpus"), GPU),
+    **dict.fromkeys(("gpushared", "gpushare", "sharedgpu"), GPU + SHARED_SUFFIX),
+}
+_LABELS: Final = re.compile(r"nvidia\.com/(?:gpu|gpu\.shared|mig-[0-9]+g\.[0-9]+gb(?:\.shared)?)")
+_WANTING: Final = ("In", "Exists", "Gt", "Lt")
+_TERMS: Final = (
+    "affinity",
+    "nodeAffinity",
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "nodeSelectorTerms",
+)
+
+
+@edge(NO_SUCH_RESOURCE)
+def resources_have_known_names(inventory: Inventory) -> Iterator[Judgement]:
+    """Such as are written nearly right: other plugins have names of their own."""
+    for workload in inventory.of(Workload):
+        for where, container in containers(workload.spec):
+            for part in ("limits", "requests"):
+                for name, _ in pairs(at(container, "resources", part)):
+                    if (meant := _meant(name)) is not None:
+                        path = (*workload.spec_path, *where, "resources", part, name)
+                        yield _misnamed(workload, path, name, meant)
+
+
+def _meant(name: str) -> str | None:
+    """The resource that is meant by a name that none has; None for all other names."""
+    if name == _ONCE:
+        return GPU
+    matched = _OF_NVIDIA.match(name)
+    if matched is None or name in (GPU, GPU + SHARED_SUFFIX) or _MIG.fullmatch(name):
+        return None
+    rest = name[matched.end() :].lower()
+    plain = re.sub(r"[^a-z0-9]", "", rest)
+    if plain in _MEANT:
+        return _MEANT[plain]
+    profile = _PROFILE.search(rest)
+    if profile is None or not plain.startswith(("mig", profile[1])):
+        return None
+    suffix = SHARED_SUFFIX if plain.endswith("shared") else ""
+    return f"{MIG_PREFIX}{profile[1]}g.{profile[2]}gb{suffix}"
+
+
+def _misnamed(workload: Workload, path: FieldPath, name: str, meant: str) -> Problem:
+    message = f"{at_start(workload.source.name)} asks for {name}, which no device plugin gives out."
+    edits = (Edit("rename", path, meant),)
+    return Problem(NO_SUCH_RESOURCE, workload.source, path, message, f"Write {meant}.", edits=edits)
+
+
+@edge(RESOURCE_AS_LABEL)
+def resources_are_no_labels(inventory: Inventory) -> Iterator[Judgement]:
+    """Unless somebody gives nodes such a label.
+
+    Where nodes are given, pods that ask for GPUs are judged by what those have.
+    """
+    for cluster in inventory.clusters():
+        nodes = [each for each in inventory.of(Nodes, cluster) if not _never_made(each)]
+        if any(each.labels is UNKNOWN for each in nodes):
+            continue
+        declared = any(each.provisioner != "byHand" for each in nodes)
+        asking = gpu_workloads(inventory, cluster) if declared else ()
+        judged = {id(workload.source) for workload, _ in asking}
+        given = {key for each in nodes for key, _ in pairs(each.labels)}
+        for workload in inventory.of(Workload, cluster):
+            if id(workload.source) in judged:
+                continue
+            for path, key in _selected(workload.spec):
+                if _LABELS.fullmatch(key) and key not in given:
+                    yield Problem(
+                        RESOURCE_AS_LABEL,
+                        workload.source,
+                        (*workload.spec_path, *path),
+                        f"{at_start(workload.source.name)} wants nodes with the label {key}, which "
+                        "is the name of a resource; no node has it as a label.",
+                        f"Select by {PRESENT_LABEL}, or by a label of the node group.",
+                    )
+
+
+def _never_made(nodes: Nodes) -> bool:
+    """Whether it is of a kind that no version of Karpenter had, so that nothing makes its nodes."""
+    value = getattr(nodes.source.document, "value", None)
+    return isinstance(value, dict) and never_existed(value)
+
+
+def _selected(spec: Any) -> Iterator[tuple[FieldPath, str]]:
+    for key, _ in pairs(at(spec, "nodeSelector")):
+        yield ("nodeSelector", key), key
+    for number, term in enumerate(items(at(spec, *_TERMS))):
+        for index, each in enumerate(items(at(term, "matchExpressions"))):
+            key = text(at(each, "key"))
+            if key is not UNKNOWN and at(each, "operator") in _WANTING:
+                yield (*_TERMS, number, "matchExpressions", index, "key"), key
+
+
+@edge(OTHER_STRATEGY)
+def names_go_with_the_strategy(inventory: Inventory) -> Iterator[Judgement]:
+    """Of charts without configurations, which would have strategies of their own for nodes."""
+    for cluster in inventory.clusters():
+        if any(each.nodes.provisioner != "byHand" for each in gpu_nodes(inventory, cluster)):
+            continue
+        releases = [each.item for each in daemons(inventory, cluster) if each.role == "plugin"]
+        strategies = [_strategy(inventory, each) for each in releases]
+        if len(strategies) != 1 or strategies[0] not in ("single", "none"):
+            continue
+        for workload, requests in gpu_workloads(inventory, cluster):
+            for each in requests:
+                if each.resource.startswith(MIG_PREFIX):
+                    called = (
+                        f"whose MIG devices are called {GPU}"
+                        if strategies[0] == "single"
+                        else "which makes no MIG devices known"
+                    )
+                    yield Problem(
+                        OTHER_STRATEGY,
+                        workload.source,
+                        each.place,
+                        f"{at_start(workload.source.name)} asks for {each.resource}, and "
+                        f"{releases[0].source.name} has the MIG strategy {strategies[0]}, "
+                        f"{called}.",
+                        f"Set the strategy to mixed, or ask for {GPU}.",
+                    )
+                    break
+
+
+def _strategy(inventory: Inventory, item: Release | Workload) -> Any:
+    """The MIG strategy of a chart's plugin; None where nodes may have others."""
+    configs = configs_of(inventory, item) if isinstance(item, Release) else None
+    if configs is None or configs.is_there or not isinstance(item, Release):
+        return None
+    operator = chart_of(item.chart) == OPERATOR_CHART
+    given = at(item.values, *(("mig", "strategy") if operator else ("migStrategy",)))
+    return given or ("single" if operator else "none")

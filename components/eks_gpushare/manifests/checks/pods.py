@@ -1,0 +1,227 @@
+"""What is wrong within one pod, whatever nodes there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.findings.finding import dotted
+from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.problem import Edit, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests import pod_fields as fields
+from eks_gpushare.manifests.readers.values import mappings
+from eks_gpushare.manifests.readers.words import close_to, plain, shown
+from eks_gpushare.manifests.rules.kubernetes import (
+    BAD_TOLERATION,
+    DEVICES_BY_HAND,
+    NO_FIELD,
+    WRONG_KIND,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_CONTAINERS = ("initContainers", "containers")
+_WITH_ENV = (*_CONTAINERS, "ephemeralContainers")
+"""Those that debug a pod have variables, and ask for nothing."""
+_VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+_NO_DEVICE = frozenset(("", "none", "void"))
+_NVIDIAS = ("nvcr.io/nvidia/", "nvidia/")
+_OF_NODES = ("k8s-", "k8s/", "gpu-", "dcgm", "driver", "cloud-native/", "container-toolkit", "mig-")
+"""How NVIDIA's images for nodes are called, other than those in which people run their programs."""
+
+
+@edge(NO_FIELD)
+def fields_are_known(inventory: Inventory) -> Iterator[Judgement]:
+    """In pods of Kubernetes' own kinds; others have pods with fields of their own."""
+    for each in inventory.of(Workload):
+        if each.spec is UNKNOWN or not _is_plain(each):
+            continue
+        for path, given, known in _parts(each.spec):
+            for key in given:
+                if key not in known:
+                    yield _no_field(each, path, key, given, known)
+
+
+@edge(WRONG_KIND)
+def values_are_text(inventory: Inventory) -> Iterator[Judgement]:
+    """Selectors, labels, tolerations and variables."""
+    for each in inventory.of(Workload):
+        if each.spec is UNKNOWN:
+            continue
+        for path, value in _texts(each.spec):
+            if value is None or value is UNKNOWN or isinstance(value, str | dict | list):
+                continue
+            text = _as_text(value)
+            message = f"{dotted(path)} of {each.source.name} is {shown(value)}, not text."
+            where = (*each.spec_path, *path)
+            edits = (Edit("set", where, text),)
+            fix = f'Put it in quotes: "{text}".'
+            yield Problem(WRONG_KIND, each.source, where, message, fix, None, edits)
+
+
+@edge(BAD_TOLERATION)
+def tolerations_are_valid(inventory: Inventory) -> Iterator[Judgement]:
+    """As the API server validates them."""
+    for each in inventory.of(Workload):
+        for index, given in mappings(at(each.spec, "tolerations")):
+            path = (*each.spec_path, "tolerations", index)
+            for key, message, fix, edits in _toleration(given, path):
+                told = f"A toleration of {each.source.name} {message}"
+                place = (*path, key) if key in given else path
+                yield Problem(BAD_TOLERATION, each.source, place, told, fix, None, edits)
+
+
+@edge(DEVICES_BY_HAND)
+def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
+    """By the device plugin; NVIDIA's own programs need to see all of them."""
+    for each in inventory.of(Workload):
+        for part in _WITH_ENV:
+            for index, container in mappings(at(each.spec, part)):
+                if _may_see_all(container):
+                    continue
+                for number, variable in mappings(container.get("env")):
+                    value = variable.get("value")
+                    if variable.get("name") != _VISIBLE or not isinstance(value, str | int):
+                        continue
+                    if value in _NO_DEVICE:
+                        continue
+                    path = (*each.spec_path, part, index, "env", number, "value")
+                    message = f"{each.source.name} sets {_VISIBLE} to {shown(value)}."
+                    fix = "Remove it, and ask for a GPU under resources.limits."
+                    told = f"{message[:1].upper()}{message[1:]}"
+                    yield Problem(DEVICES_BY_HAND, each.source, path, told, fix)
+
+
+def _may_see_all(container: Mapping[str, Any]) -> bool:
+    """Whether it reaches every device anyway, or is a program of NVIDIA's that needs to."""
+    if at(container, "securityContext", "privileged") is True:
+        return True
+    image = container.get("image")
+    # What is in capitals is no image: the operator fills it in.
+    if not isinstance(image, str):
+        return False
+    named = next((image.removeprefix(each) for each in _NVIDIAS if image.startswith(each)), "")
+    return named.startswith(_OF_NODES) or image.isupper()
+
+
+def _is_plain(workload: Workload) -> bool:
+    return workload.kind in (
+        *("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"),
+        *("ReplicationController", "PodTemplate"),
+    )
+
+
+def _parts(
+    spec: Mapping[str, Any],
+) -> Iterator[tuple[FieldPath, Mapping[str, Any], Collection[str]]]:
+    yield (), spec, fields.POD
+    for index, each in mappings(spec.get("tolerations")):
+        yield ("tolerations", index), each, fields.TOLERATION
+    for part in _CONTAINERS:
+        for index, each in mappings(spec.get(part)):
+            yield (part, index), each, fields.CONTAINER
+            resources = each.get("resources")
+            if isinstance(resources, dict):
+                yield (part, index, "resources"), resources, fields.RESOURCES
+
+
+def _no_field(
+    workload: Workload,
+    path: FieldPath,
+    key: str,
+    given: Mapping[str, Any],
+    known: Collection[str],
+) -> Problem:
+    where = (*workload.spec_path, *path, key)
+    what = {fields.POD: "A pod", fields.CONTAINER: "A container"}.get(known)  # type: ignore[call-overload]
+    message = f"{what or _last_name(path)} has no field {key}."
+    edits: tuple[Edit, ...] = ()
+    close = close_to(key, known)
+    if known is fields.RESOURCES and "/" in key:
+        message = f"{key} stands under resources itself, so nothing is asked for."
+        fix = f"Write limits: {{{key}: {shown(given[key])}}} under resources."
+    elif known is fields.CONTAINER and key in fields.POD:
+        fix = "Move it out of the container, beside containers."
+    elif known is fields.POD and key in fields.CONTAINER and plain(key) != plain(close or ""):
+        fix = "Move it into the container that it is for."
+    elif close is not None:
+        fix = f"Did you mean {close}?"
+        edits = (Edit("rename", where, close),) if close not in given else ()
+    else:
+        fix = "Remove it."
+    return Problem(NO_FIELD, workload.source, where, message, fix, None, edits)
+
+
+def _last_name(path: FieldPath) -> str:
+    """What a path leads to, by the last key on it."""
+    return next(step for step in reversed(path) if isinstance(step, str))
+
+
+def _texts(spec: Mapping[str, Any]) -> Iterator[tuple[FieldPath, Any]]:
+    selector = spec.get("nodeSelector")
+    for key, value in selector.items() if isinstance(selector, dict) else ():
+        yield ("nodeSelector", key), value
+    for index, each in mappings(spec.get("tolerations")):
+        for key in ("key", "value"):
+            yield ("tolerations", index, key), each.get(key)
+    yield from _affinity(spec)
+    for part in _WITH_ENV:
+        for index, container in mappings(spec.get(part)):
+            for number, variable in mappings(container.get("env")):
+                yield (part, index, "env", number, "value"), variable.get("value")
+
+
+def _affinity(spec: Mapping[str, Any]) -> Iterator[tuple[FieldPath, Any]]:
+    top: FieldPath = ("affinity", "nodeAffinity")
+    required: FieldPath = (*top, "requiredDuringSchedulingIgnoredDuringExecution")
+    terms = [
+        (*required, "nodeSelectorTerms", index)
+        for index, _ in mappings(at(spec, *required, "nodeSelectorTerms"))
+    ]
+    preferred: FieldPath = (*top, "preferredDuringSchedulingIgnoredDuringExecution")
+    terms += [(*preferred, index, "preference") for index, _ in mappings(at(spec, *preferred))]
+    for term in terms:
+        path = (*term, "matchExpressions")
+        for index, each in mappings(at(spec, *path)):
+            values = each.get("values")
+            for number, value in enumerate(values if isinstance(values, list) else ()):
+                yield (*path, index, "values", number), value
+
+
+def _toleration(
+    given: Mapping[str, Any], path: FieldPath
+) -> Iterator[tuple[str, str, str, tuple[Edit, ...]]]:
+    key, value = given.get("key"), given.get("value")
+    operator, effect = given.get("operator"), given.get("effect")
+    if UNKNOWN in (key, value, operator, effect):
+        return
+    if operator not in (None, "", *fields.OPERATORS):
+        close = close_to(str(operator), fields.OPERATORS)
+        edits = (Edit("set", (*path, "operator"), close),) if close else ()
+        fix = f"Write {close}." if close else f"Write one of {', '.join(fields.OPERATORS)}."
+        yield "operator", f"has the operator {shown(operator)}.", fix, edits
+    if effect not in (None, "", *fields.EFFECTS):
+        close = close_to(str(effect), fields.EFFECTS)
+        edits = (Edit("set", (*path, "effect"), close),) if close else ()
+        fix = f"Write {close}." if close else f"Write one of {', '.join(fields.EFFECTS)}."
+        yield "effect", f"has the effect {shown(effect)}.", fix, edits
+    if operator == "Exists" and value not in (None, ""):
+        fix = "Remove the value; Exists goes with any."
+        edits = (Edit("remove", (*path, "value")),)
+        yield "value", f"has the operator Exists and the value {shown(value)}.", fix, edits
+    if key in (None, "") and operator in (None, "", "Equal"):
+        fix = "Write its key, or operator: Exists for every taint."
+        yield "key", "has no key.", fix, ()
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

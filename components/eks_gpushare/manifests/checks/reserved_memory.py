@@ -1,0 +1,173 @@
+"""Programs that reserve nearly all of a GPU's memory when they start, on GPUs that are shared."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.inventory.landings import starting_grounds
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items, pairs, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.thin_shares import replicas_written
+from eks_gpushare.manifests.rules.reserved_memory import RESERVES_MEMORY
+from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.advertised import Offer
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Workload
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.requests import Request
+
+
+class _Program(NamedTuple):
+    """A program, by what its containers are called, and what it takes."""
+
+    name: str
+    sign: re.Pattern[str]
+    part: float
+    """Of the GPU's memory, where nobody says."""
+    flags: tuple[str, ...]
+    """By which a command line says how much."""
+    variables: Mapping[str, tuple[str, ...]]
+    """Variables that say otherwise, each with the values that do; any where there are none."""
+    fix: str
+
+
+_PROGRAMS: Final = (
+    _Program(
+        "vLLM",
+        re.compile(r"(?:^|[/.\s-])vllm(?:$|[/.:\s-])"),
+        0.9,
+        ("--gpu-memory-utilization", "--gpu_memory_utilization"),
+        {},
+        "Give it --gpu-memory-utilization with a part that leaves room for the others",
+    ),
+    _Program(
+        "TensorFlow",
+        re.compile(r"(?:^|[/-])tensorflow(?:$|[/:_-])"),
+        1.0,
+        ("--per_process_gpu_memory_fraction",),
+        {"TF_FORCE_GPU_ALLOW_GROWTH": ("true", "1"), "TF_GPU_ALLOCATOR": ()},
+        "Set TF_FORCE_GPU_ALLOW_GROWTH=true, so that it takes what it needs",
+    ),
+    _Program(
+        "JAX",
+        re.compile(r"(?:^|[/-])jax(?:$|[/:_-])"),
+        0.75,
+        (),
+        {
+            "XLA_PYTHON_CLIENT_PREALLOCATE": ("false", "0"),
+            "XLA_PYTHON_CLIENT_MEM_FRACTION": (),
+            "XLA_CLIENT_MEM_FRACTION": (),
+            "XLA_PYTHON_CLIENT_ALLOCATOR": ("platform",),
+        },
+        "Set XLA_PYTHON_CLIENT_PREALLOCATE=false, so that it takes what it needs",
+    ),
+)
+"""What each takes by default, November 2026: https://www.tensorflow.org/guide/gpu,
+https://docs.jax.dev/en/latest/gpu_memory_allocation.html, https://docs.vllm.ai/en/stable/configuration/engine_args/
+"""
+_MOST: Final = 0.5
+"""With more than that, two of them have no room on one GPU."""
+_SEVERAL: Final = 2
+
+
+@edge(RESERVES_MEMORY)
+def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
+    """Of workloads with several pods, whose pods may get shares of one GPU."""
+    for cluster in inventory.clusters():
+        ground = starting_grounds(inventory, cluster)
+        written = replicas_written(inventory, cluster)
+        for workload, requests in gpu_workloads(inventory, cluster):
+            if not isinstance(workload.replicas, int) or workload.replicas < _SEVERAL:
+                continue
+            for offer in ground.places(workload).alike:
+                if (found := _reserved(workload, requests, offer, written)) is not None:
+                    yield found
+                    break
+
+
+def _reserved(
+    workload: Workload, requests: tuple[Request, ...], offer: Offer, written: int | None
+) -> Problem | None:
+    shared = {each.resource: _shares(offer, each.resource, written) for each in requests}
+    for where, container in containers(workload.spec):
+        parts = (at(container, "resources", part) for part in ("limits", "requests"))
+        asked = {name for part in parts for name, _ in pairs(part)}
+        shares = max((n for name, n in shared.items() if name in asked), default=1)
+        program = _program(container)
+        if shares < _SEVERAL or program is None:
+            continue
+        part = _part(program, container)
+        if part is None or part <= _MOST:
+            continue
+        place: FieldPath = (*workload.spec_path, *where, "image")
+        return Problem(
+            RESERVES_MEMORY,
+            workload.source,
+            place,
+            f"{at_start(workload.source.name)} has {workload.replicas} pods that run "
+            f"{program.name}, which takes {round(part * 100)}% of a GPU's memory at its start, and "
+            f"up to {shares} of them get shares of one GPU.",
+            f"{program.fix}; or share by MIG, which divides the memory.",
+        )
+    return None
+
+
+def _shares(offer: Offer, resource: str, written: int | None) -> int:
+    """How many pods have time slices of what one of a resource stands for."""
+    config = offer.config
+    if config is None:
+        of_map = resource == GPU and offer.kind.nodes.provisioner != "byHand"
+        return written or 1 if of_map else 1
+    if config.sharing != "timeSlicing" or not offer.is_shared(resource):
+        return 1
+    return config.replicas[resource.removesuffix(SHARED_SUFFIX)]
+
+
+def _program(container: Any) -> _Program | None:
+    """What a container runs, as far as its image, its name or its command says so."""
+    image, name = (str(text(at(container, key))).lower() for key in ("image", "name"))
+    words = [
+        str(text(each)).lower() for key in ("command", "args") for each in items(at(container, key))
+    ]
+    told = [image.partition("@")[0], name, *words[:_FIRST_WORDS]]
+    return next((each for each in _PROGRAMS if any(each.sign.search(word) for word in told)), None)
+
+
+_FIRST_WORDS: Final = 4
+"""Of a command, those that can name the program."""
+
+
+def _part(program: _Program, container: Any) -> float | None:
+    """The part of a GPU's memory that it takes; None where something else decides."""
+    for each in items(at(container, "env")):
+        values = program.variables.get(str(text(at(each, "name"))))
+        if values is None:
+            continue
+        given = at(each, "value")
+        if not values or given is None or given is UNKNOWN or str(text(given)).lower() in values:
+            return None
+    words = [text(each) for key in ("command", "args") for each in items(at(container, key))]
+    if UNKNOWN in words or at(container, "envFrom"):
+        return None
+    line = " ".join(map(str, words))
+    for flag in program.flags:
+        found = re.search(rf"{flag}(?:=|\s+)([0-9.]+)", line, re.ASCII)
+        if found is not None:
+            try:
+                return float(found[1])
+            except ValueError:
+                return None
+        if flag in line:
+            return None
+    return program.part

@@ -1,0 +1,86 @@
+"""What readers are given, and what they give back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eks_gpushare.findings.finding import FieldPath, Position
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.manifests.yaml_text import YamlText
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a file: of YAML with several, of a List's items, or a line of a script."""
+
+    file: str
+    """The file's name as it was given."""
+    value: Any
+    """Its plain value; `UNKNOWN` where a template fills something in."""
+    position: Callable[[FieldPath], Position]
+    """Where a key or list item stands; of one that is not there, its nearest ancestor."""
+    index: int = 0
+    """Its number in the file, from 0."""
+    editable: bool = True
+    """Whether edits can be written back at these positions. Not in a text within a text."""
+    text: YamlText | None = field(default=None, compare=False, repr=False)
+    """The text that it was read from, where that is one of YAML or JSON. For edits."""
+    at: FieldPath = ()
+    """Its place in that text's value: an item of a List stands at `("items", 0)`."""
+
+    def always(self, path: FieldPath) -> Callable[[Position], Position]:
+        """The place of a text for all that is in it, as its lines have none of their own."""
+        where = self.position(path)
+        return lambda _: where
+
+    def inside(self, path: FieldPath, value: Any) -> Document:
+        """A part of it as a document of its own, such as an item of a List."""
+        outer = self.position
+        return replace(
+            self,
+            value=value,
+            position=lambda inner: outer((*path, *inner)),
+            at=(*self.at, *path),
+        )
+
+
+class Read(NamedTuple):
+    """What a reader made of a document."""
+
+    items: Sequence[Item] = ()
+    """For the inventory; each source's `document` is the `Document`."""
+    judgements: Sequence[Judgement] = ()
+    """What is wrong within the document itself."""
+    inner: Sequence[Document] = ()
+    """Documents within it, to be read in turn: a ConfigMap's configurations, a script's values."""
+
+
+class DocumentReader(Protocol):
+    """Reads documents of YAML or JSON."""
+
+    name: str
+    """The kind of document, as the command names it: `Karpenter NodePool`."""
+
+    def matches(self, document: Document) -> bool:
+        """Whether it is one of these."""
+
+    def read(self, document: Document) -> Read:
+        """What it says."""
+
+
+class TextReader(Protocol):
+    """Reads files that are neither YAML nor JSON."""
+
+    name: str
+    """The kind of file, as the command names it."""
+
+    def matches(self, file: str, text: str) -> bool:
+        """Whether it is one of these."""
+
+    def read(self, file: str, text: str) -> Read:
+        """What it says."""

@@ -1,0 +1,91 @@
+"""Which GPU types the requirements of a NodePool, or an eksctl selector, leave to choose from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.inventory.matching import meets_expression
+from eks_gpushare.inventory.source import UNKNOWN, Unknown
+from eks_gpushare.inventory.type_labels import PREFIXES, facts_of
+from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests.plain import items, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from eks_gpushare.inventory.source import Maybe
+
+TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+"""Labels whose value is the name of an instance type."""
+_GPU_KEYS = ("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory")
+_GPU_CATEGORIES = frozenset({"g", "gr", "p"})
+_COMPARING = ("Gt", "Gte", "Lt", "Lte")
+
+
+def chosen_types(requirements: Any) -> Maybe[tuple[str, ...]]:
+    """The types that requirements are about; empty where they do not ask for GPUs.
+
+    Types that requirements name by `In` are taken whatever they are. Where they speak of families,
+    categories or GPUs, it is the GPU types of the catalog that they leave.
+    """
+    if requirements is UNKNOWN:
+        return Unknown.UNKNOWN
+    known = items(requirements)
+    if UNKNOWN in known:
+        return Unknown.UNKNOWN
+    named = [each for each in known if at(each, "key") in TYPE_KEYS]
+    for each in named:
+        if at(each, "operator") == "In":
+            values = at(each, "values")
+            if values is UNKNOWN or UNKNOWN in items(values):
+                return Unknown.UNKNOWN
+            given = tuple(str(text(value)) for value in items(values))
+            return tuple(name for name in given if _allowed(name, known))
+    if not any(_asks_for_gpus(each) for each in known):
+        return ()
+    return tuple(
+        name
+        for name, found in gpu_instance_types().items()
+        if not found.retired and _allowed(name, known)
+    )
+
+
+def _asks_for_gpus(requirement: Any) -> bool:
+    """Whether a requirement leaves none, or hardly any, but GPU types."""
+    key, how = at(requirement, "key"), at(requirement, "operator")
+    if not isinstance(key, str) or not key.startswith(PREFIXES):
+        return False
+    word = key.partition("instance-")[2]
+    if word in _GPU_KEYS:
+        return how in ("In", "Exists", "Gt", "Gte")
+    values = {str(value) for value in items(at(requirement, "values")) if value is not UNKNOWN}
+    if how != "In" or not values:
+        return False
+    if word == "category":
+        return values <= _GPU_CATEGORIES
+    families = {name.partition(".")[0] for name in gpu_instance_types()}
+    return word == "family" and values <= families
+
+
+def _allowed(name: str, requirements: Iterable[Any]) -> bool:
+    found = gpu_instance_types().get(name)
+    if found is None:  # nothing is known of it
+        return True
+    labels = {f"{prefix}{k}": of for prefix in PREFIXES for k, of in facts_of(found).items()}
+    labels["kubernetes.io/arch"] = found.arch
+
+    def label(key: str) -> Maybe[str]:
+        return labels.get(key, Unknown.UNKNOWN)
+
+    return all(
+        meets_expression(each, label) is not False or _compares_no_number(each, labels)
+        for each in requirements
+    )
+
+
+def _compares_no_number(requirement: Any, labels: Mapping[str, str]) -> bool:
+    """Karpenter refuses such a requirement, and what is meant by it nobody knows."""
+    key, how, values = (at(requirement, part) for part in ("key", "operator", "values"))
+    both = [labels.get(str(key), ""), *map(str, items(values))]
+    return how in _COMPARING and (len(both) != 2 or not all(map(str.isdecimal, both)))  # noqa: PLR2004

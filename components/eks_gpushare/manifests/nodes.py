@@ -1,0 +1,65 @@
+"""YAML that others wrote for Kubernetes and Helm, with scalars as those tools read them.
+
+Unlike that of stack files it may have aliases, merges, tags and keys of any kind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.manifests.scalars import function_of, plain_scalar, tagged_scalar, templated
+from eks_gpushare.stack_file.composer import Composer, Node
+
+if TYPE_CHECKING:
+    from eks_gpushare.stack_file.yaml_events import Event
+
+MAX_ITEMS: Final = 120_000
+"""Most keys and values of a text, each alias counted with everything it stands for."""
+_MAX_PROBLEMS: Final = 20
+"""With so many problems, reading stops."""
+
+
+class KubernetesComposer(Composer):
+    """Builds the node tree of one document; use each instance once.
+
+    Args:
+        text: Text of the document.
+        line: Lines of the file before it, for messages.
+        most: Most keys and values that are read.
+    """
+
+    def __init__(self, text: str, line: int = 0, most: int = MAX_ITEMS) -> None:
+        super().__init__(
+            text, most_items=most, most_problems=_MAX_PROBLEMS, line=line, lenient=True
+        )
+
+    def _second_document(self, event: Event) -> None:  # behind `...`, which nobody writes
+        self._stop("documents", event, "a second document starts here without ---")
+
+    def _fault(self, kind: str, event: Event, message: str, fix: str = "") -> None:
+        self._stop(kind, event, message, fix)
+
+    def _made(self, node: Node) -> Node:
+        """The short form of one of CloudFormation's functions is as its long form."""
+        function = function_of(node.tag)
+        return node if function is None else node.wrapped(function)
+
+    def _key(self, event: Event) -> str:
+        """The key's text, as JSON has it."""
+        node = self._node(event)
+        if isinstance(node.value, dict | list):
+            return self._no_text(event, node)
+        if isinstance(node.value, str):
+            return node.value
+        if isinstance(node.value, bool):
+            return "true" if node.value else "false"
+        return str(getattr(event, "value", node.value))
+
+    def _scalar(self, event: Event) -> Node:
+        text: str = event.value
+        if templated(text) and function_of(event.tag) is None:
+            return Node(event, UNKNOWN)
+        if event.tag not in (None, "!"):
+            return Node(event, tagged_scalar(event.tag, text))
+        return Node(event, text if event.style else plain_scalar(text))

@@ -1,0 +1,301 @@
+"""What stands for a chart that is installed: of Flux, Argo CD, k3s, Kustomize, Helmfile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.inventory.items import ConfigMap
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import PartlyKnown, at, pairs, partly_known
+from eks_gpushare.inventory.values import text as scalar
+from eks_gpushare.manifests.charts import OPERATOR, chart_named, release, within_values
+from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.kustomize import is_kustomization
+from eks_gpushare.manifests.readers.literals import literal_documents
+from eks_gpushare.manifests.readers.values import mappings, text
+from eks_gpushare.manifests.readers.values_elsewhere import (
+    elsewhere,
+    unless_elsewhere,
+    with_files,
+    with_values_from,
+)
+from eks_gpushare.manifests.shell.set_values import put, settings
+from eks_gpushare.manifests.texts import texts_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.items import Item, Release
+    from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.manifests.document import Document
+
+_KINDS: Final = {
+    "HelmRelease": ("helm.toolkit.fluxcd.io", "helm.fluxcd.io"),
+    "Application": ("argoproj.io",),
+    "ApplicationSet": ("argoproj.io",),
+    "HelmChartInflationGenerator": ("builtin",),
+    "HelmChart": ("helm.cattle.io",),
+    "Kustomization": ("kustomize.config.k8s.io",),
+    "ClusterPolicy": ("nvidia.com",),
+}
+
+
+class HelmObjectReader:
+    """Knows them by kind and group."""
+
+    name = "Kubernetes"
+
+    def matches(self, document: Document) -> bool:
+        """Whether it is one of these."""
+        value = document.value
+        if not isinstance(value, dict):
+            return False
+        if is_kustomization(document) or is_helmfile(value):
+            return True
+        groups = _KINDS.get(str(value.get("kind")), ())
+        return str(value.get("apiVersion")).partition("/")[0] in groups
+
+    def read(self, document: Document) -> Read:
+        """The releases, and the configurations within their values."""
+        items: list[Item] = []
+        inner: list[Document] = []
+        for item, within in _releases(document):
+            items.append(item)
+            inner += within
+        if is_kustomization(document):
+            items += _generated(document)
+            inner += literal_documents(document)
+        return Read(items=items, inner=inner, judgements=list(elsewhere(document)))
+
+
+def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
+    value = document.value
+    name = text(at(value, "metadata", "name"))
+    match value.get("kind"):
+        case "ClusterPolicy":
+            yield _at(document, OPERATOR, ("spec",), name, UNKNOWN, "")
+        case "HelmRelease":
+            yield from _flux(document, value, name)
+        case "HelmChart":
+            yield from _k3s(document, value, name)
+        case "Application":
+            yield from _argo(document, value, name, ("spec",))
+        case "ApplicationSet":
+            yield from _argo(document, value, name, ("spec", "template", "spec"))
+        case "HelmChartInflationGenerator":
+            yield from _inflated(document, (), value)
+        case _ if is_helmfile(value):
+            yield from _helmfile(document, value)
+        case _:
+            for index, each in mappings(value.get("helmCharts")):
+                yield from _inflated(document, ("helmCharts", index), each)
+
+
+def _space_of(value: Mapping[str, Any]) -> Maybe[str]:
+    own = text(at(value, "metadata", "namespace"), "default")
+    return text(at(value, "spec", "targetNamespace"), "") or own
+
+
+def _flux(
+    document: Document, value: Mapping[str, Any], name: Maybe[str]
+) -> Iterator[tuple[Release, list[Document]]]:
+    spec = at(value, "spec", "chart", "spec") or at(value, "spec", "chart")
+    chart = chart_named(at(spec, "chart") or at(spec, "name"))
+    if chart:
+        path, space = ("spec", "values"), _space_of(value)
+        item, inner = _at(document, chart, path, name, space, at(spec, "version"))
+        yield with_values_from(item, at(value, "spec", "valuesFrom")), inner
+
+
+def _k3s(
+    document: Document, value: Mapping[str, Any], name: Maybe[str]
+) -> Iterator[tuple[Release, list[Document]]]:
+    chart = chart_named(at(value, "spec", "chart"))
+    if not chart:
+        return
+    space, version = _space_of(value), at(value, "spec", "version")
+    content = ("spec", "valuesContent")
+    if at(value, *content):
+        found = list(_in_text(document, chart, content, name, space, version))
+    else:
+        found = [_at(document, chart, ("spec", "values"), name, space, version)]
+    given = [{"name": key, "value": each} for key, each in pairs(at(value, "spec", "set"))]
+    for item, inner in found:
+        yield with_parameters(item, document, ("spec",), given, ("set",)), inner
+
+
+def _inflated(
+    document: Document, place: FieldPath, chart: Mapping[str, Any]
+) -> Iterator[tuple[Release, list[Document]]]:
+    """A chart that Kustomize inflates."""
+    named = chart_named(chart.get("name"))
+    if named:
+        space, called = text(chart.get("namespace"), "default"), text(chart.get("releaseName"))
+        path = (*place, "valuesInline")
+        item, inner = _at(document, named, path, called, space, chart.get("version"))
+        yield with_files(item, chart), inner
+
+
+def is_helmfile(value: Mapping[str, Any]) -> bool:
+    """Whether a document is one of Helmfile's: releases of charts, with nothing that names it."""
+    return "apiVersion" not in value and any(
+        isinstance(each.get("chart"), str) for _, each in mappings(value.get("releases"))
+    )
+
+
+def _helmfile(
+    document: Document, value: Mapping[str, Any]
+) -> Iterator[tuple[Release, list[Document]]]:
+    """Releases with values that are written in it, files of values beside them."""
+    for index, each in mappings(value.get("releases")):
+        chart = chart_named(each.get("chart"))
+        if not chart or each.get("installed") is False:
+            continue
+        place: FieldPath = ("releases", index)
+        name, space = text(each.get("name")), text(each.get("namespace"), "default")
+        path: FieldPath = (*place, "values")
+        item, _ = _at(document, chart, path, name, space, each.get("version"))
+        values: dict[str, Any] = {}
+        paths: dict[tuple[str, ...], FieldPath] = {}
+        inner: list[Document] = []
+        listed = each.get("values")
+        for number, one in mappings(listed):
+            values = merge_values(values, one)
+            paths |= {(key,): (number, key) for key in one}
+            inner += within_values(document, (*path, number))
+        item = replace(item, values=values, paths=paths)
+        if any(not isinstance(one, dict) for one in (listed if isinstance(listed, list) else ())):
+            item = unless_elsewhere(item)
+        yield with_parameters(item, document, place, each.get("set"), ("set",)), inner
+
+
+def _argo(
+    document: Document, value: Mapping[str, Any], name: Maybe[str], above: FieldPath
+) -> Iterator[tuple[Release, list[Document]]]:
+    space = text(at(value, *above, "destination", "namespace"), "default")
+    places: list[FieldPath] = [(*above, "source")]
+    places += [(*above, "sources", n) for n, _ in mappings(at(value, *above, "sources"))]
+    for place in places:
+        source = at(value, *place)
+        chart = chart_named(at(source, "chart") or at(source, "path"))
+        if not chart:
+            continue
+        version = at(source, "targetRevision")
+        if at(source, "helm", "valuesObject") is not None:
+            path = (*place, "helm", "valuesObject")
+            made = [_at(document, chart, path, name, space, version)]
+        elif isinstance(at(source, "helm", "values"), str):
+            path = (*place, "helm", "values")
+            made = list(_in_text(document, chart, path, name, space, version))
+        else:
+            path = (*place, "helm", "values")
+            made = [_at(document, chart, path, name, space, version)]
+        if at(source, "helm", "valueFiles"):
+            made = [(unless_elsewhere(item), inner) for item, inner in made]
+        parameters = at(source, "helm", "parameters")
+        yield from (
+            (with_parameters(each, document, place, parameters, ("helm", "parameters")), inner)
+            for each, inner in made
+        )
+
+
+def with_parameters(
+    item: Release, document: Document, place: FieldPath, parameters: Any, below: FieldPath
+) -> Release:
+    """A release with parameters, which go over all other values as those of `helm --set` do.
+
+    Args:
+        item: The release.
+        document: Where it was read.
+        place: What its values and its parameters stand below.
+        parameters: Each with its name and value.
+        below: Where the parameters stand there.
+    """
+    given: dict[str, Any] = {}
+    paths: dict[tuple[str, ...], FieldPath] = {}
+    for index, each in mappings(parameters):
+        name, value = each.get("name"), each.get("value")
+        if not isinstance(name, str) or value is None:
+            continue
+        strings = each.get("forceString") is True
+        for setting in settings(f"{name}={scalar(value)}", strings=strings):
+            put(given, setting.path, UNKNOWN if value is UNKNOWN else setting.value)
+            steps = tuple(str(step) for step in setting.path)
+            for length, _ in enumerate(steps, 1):
+                is_list = isinstance(at(document.value, *place, *below), list)
+                where = (*below, index, "name") if is_list else (*below, name)
+                paths[steps[:length]] = where
+    if not given:
+        return item
+    if not isinstance(item.values, dict):
+        return replace(item, over=given)
+    own = {key: (*item.source.path[len(place) :], *path) for key, path in item.paths.items()}
+    values = merge_values(item.values, given)
+    if isinstance(item.values, PartlyKnown):
+        values = partly_known(values)
+    if item.source.document is not document:  # a text within, which has places of its own
+        return replace(item, values=values)
+    above = item.source.path[len(place) :]
+    source = replace(item.source, path=place)
+    return replace(item, values=values, source=source, paths={(): above, **own, **paths})
+
+
+def _at(
+    document: Document,
+    chart: str,
+    path: FieldPath,
+    name: Maybe[str],
+    namespace: Maybe[str],
+    version: Any,
+) -> tuple[Release, list[Document]]:
+    values = at(document.value, *path)
+    item = release(
+        document, chart, values, name=name, namespace=namespace, version=version, path=path
+    )
+    return item, list(within_values(document, path))
+
+
+def _generated(document: Document) -> Iterator[ConfigMap]:
+    """ConfigMaps that Kustomize makes; it corrects references to their names, with a hash in them.
+
+    Of files only the keys are known here: what is in them is read where they are given too.
+    """
+    value = document.value
+    for index, each in mappings(value.get("configMapGenerator")):
+        name = text(each.get("name"))
+        space = each.get("namespace") or value.get("namespace") or UNKNOWN
+        data: dict[str, Any] = {}
+        for literal in _texts(each.get("literals")):
+            key, _, content = literal.partition("=")
+            data[key] = content if "\n" in content else content.strip("\"'")
+        for file in _texts(each.get("files")):
+            key, equals, _ = file.partition("=")
+            data[key if equals else PurePosixPath(key).name] = UNKNOWN
+        yield ConfigMap(
+            source=Source(f"the ConfigMap {name}", document, ("configMapGenerator", index)),
+            name=name,
+            namespace=space,
+            # Of a file of variables the keys are not known.
+            data=UNKNOWN if each.get("envs") or each.get("env") else data,
+        )
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _in_text(
+    document: Document,
+    chart: str,
+    path: FieldPath,
+    name: Maybe[str],
+    namespace: Maybe[str],
+    version: Any,
+) -> Iterator[tuple[Release, list[Document]]]:
+    texts = texts_within(document, path)
+    for inner in texts.documents[:1] if texts else ():
+        yield _at(inner, chart, (), name, namespace, version)

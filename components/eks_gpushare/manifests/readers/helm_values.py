@@ -1,0 +1,181 @@
+"""Values of NVIDIA's charts: files for `helm install -f`, and those of charts around them."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.catalog.chart_keys import chart_keys
+from eks_gpushare.manifests.charts import (
+    DEVICE_PLUGIN,
+    EXPORTER,
+    OPERATOR,
+    release,
+    within_values,
+)
+from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.readers.words import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.inventory.items import Release
+    from eks_gpushare.manifests.document import Document
+
+_SIGNS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
+    OPERATOR: (
+        frozenset(
+            (
+                *("migmanager", "sandboxworkloads", "sandboxdeviceplugin", "vgpumanager"),
+                *("vgpudevicemanager", "nodestatusexporter", "ccmanager", "katamanager"),
+                *("vfiomanager", "dcgmexporter", "clusterpolicy"),
+            )
+        ),
+        frozenset(
+            (
+                *("driver", "toolkit", "mig", "operator", "deviceplugin", "gfd", "dcgm", "nfd"),
+                *("validator", "daemonsets", "cdi", "gds", "gdrcopy", "psa"),
+            )
+        ),
+    ),
+    DEVICE_PLUGIN: (
+        frozenset(
+            (
+                *("migstrategy", "failoniniterror", "deviceliststrategy", "deviceidstrategy"),
+                *("compatwithcpumanager", "nvidiadriverroot", "allowdefaultnamespace"),
+                *("devicediscoverystrategy", "gdrcopyenabled", "gdsenabled", "mofedenabled"),
+            )
+        ),
+        frozenset(
+            (
+                *("config", "gfd", "nfd", "mps", "deviceplugin", "tolerations", "affinity"),
+                *("nodeselector", "runtimeclassname", "image", "resources", "cdi"),
+            )
+        ),
+    ),
+    EXPORTER: (
+        frozenset(("kubeletpath", "dcgmexporter", "custommetrics")),
+        frozenset(("arguments", "servicemonitor", "extraenv", "tolerations", "nodeselector")),
+    ),
+}
+"""Keys, as `plain` has them, that are one chart's own, and keys that it has too."""
+_FILES: Final = {
+    OPERATOR: ("gpuoperator",),
+    DEVICE_PLUGIN: ("deviceplugin", "nvdp", "timeslicing"),
+    EXPORTER: ("dcgm",),
+}
+"""Parts of names that people give files of values."""
+_CONFIG: Final = frozenset(("map", "name", "default", "fallbackStrategies"))
+_ENOUGH: Final = 10
+_NAMED: Final = 9
+_PROSE: Final = 4
+"""Spaces of a text that is a sentence and no value."""
+
+
+class HelmValuesReader:
+    """Knows values by their keys, with some help of the file's name."""
+
+    name = "Helm values"
+
+    def matches(self, document: Document) -> bool:
+        """Whether they are for one of the charts."""
+        return bool(dict(_charts(document)))
+
+    def read(self, document: Document) -> Read:
+        """A release of each chart that they are for, and the configurations within."""
+        items: list[Release] = []
+        inner: list[Document] = []
+        for chart, path in _charts(document):
+            values = document.value[path[0]] if path else document.value
+            items.append(release(document, chart, values, path=path))
+            inner += within_values(document, path)
+        return Read(items=items, inner=inner)
+
+
+class ValuesOf:
+    """Reads values of which something else says what chart they are for.
+
+    Args:
+        chart: The chart's name.
+    """
+
+    name = "Helm values"
+
+    def __init__(self, chart: str) -> None:
+        self._chart = chart
+
+    def matches(self, document: Document) -> bool:
+        """Whether they may be values at all."""
+        return isinstance(document.value, dict)
+
+    def read(self, document: Document) -> Read:
+        """The release, and the configurations within."""
+        made = release(document, self._chart, document.value)
+        return Read(items=[made], inner=list(within_values(document, ())))
+
+
+def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
+    value = document.value
+    if not isinstance(value, dict) or "apiVersion" in value or not value:
+        return
+    if _describes(value) or "gpuResourcesEnabledOverride" in value:
+        return  # a list of what the keys mean; values of the DRA driver's chart
+    subcharts = [each for each in _SIGNS if isinstance(value.get(each), dict)]
+    if subcharts:
+        yield from ((each, (each,)) for each in subcharts)
+        return
+    # A text within an object is not what the file is called after.
+    named = document.file if document.editable and not document.at else ""
+    marks = {chart: _marks(chart, value, named) for chart in _SIGNS}
+    marks = {chart: number for chart, number in marks.items() if _plausible(chart, value)}
+    if not marks:
+        return
+    best = max(marks, key=lambda each: marks[each])
+    if marks[best] >= _ENOUGH:
+        yield best, ()
+
+
+def _chooses(config: Any) -> bool:
+    """Whether a block gives the plugin its configurations, or names one."""
+    if not isinstance(config, dict) or not config or not set(config) <= _CONFIG:
+        return False
+    texts = config.get("map")
+    return not isinstance(texts, dict) or not any(
+        isinstance(each, bool | int | float) for each in texts.values()
+    )
+
+
+def _describes(value: Mapping[str, Any]) -> bool:
+    """Whether it tells what keys mean, as documentation does, instead of giving values."""
+    told = [each for each in value.values() if isinstance(each, str) and each.count(" ") >= _PROSE]
+    return len(told) * 2 >= len(value)
+
+
+def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
+    """Whether its blocks are blocks, and at least half of all keys are of the chart."""
+    blocks = {OPERATOR: ("driver", "toolkit", "devicePlugin", "operator")}.get(chart, ())
+    given = [value[each] for each in blocks if value.get(each) is not None]
+    if not all(isinstance(each, dict) for each in given):
+        return False
+    known = chart_keys(chart)
+    if known is None:
+        return True
+    names = {plain(each) for each in known.below(())} | set().union(*_SIGNS[chart])
+    return 2 * sum(plain(each) in names for each in value) >= len(value)
+
+
+def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
+    """How much speaks for a chart: its own keys by tens, and keys of many by one."""
+    own, common = _SIGNS[chart]
+    keys = {plain(key) for key in value}
+    marks = 10 * len(keys & own) + len(keys & common)
+    config = value.get("config")
+    if chart == DEVICE_PLUGIN and _chooses(config):
+        marks += _ENOUGH
+    if chart == DEVICE_PLUGIN and "config" in keys and keys & {"gfd", "nfd"}:
+        marks += _ENOUGH
+    if chart == OPERATOR and all(isinstance(value.get(k), dict) for k in ("driver", "toolkit")):
+        marks += _ENOUGH
+    if any(each in plain(PurePath(file).name) for each in _FILES[chart]) and keys & common:
+        marks += _NAMED
+    return marks

@@ -1,0 +1,224 @@
+"""Objects of Kubernetes itself, and of those that bring pods of their own."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.items import (
+    ConfigMap,
+    DeviceClaim,
+    Namespace,
+    Nodes,
+    Pointer,
+    Quota,
+    Workload,
+)
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.plain import taints
+from eks_gpushare.manifests.readers.device_plugin import DevicePluginConfigReader
+from eks_gpushare.manifests.readers.lone_containers import lone_containers
+from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
+from eks_gpushare.manifests.readers.objects import judge_object
+from eks_gpushare.manifests.readers.pods import pod_labels, pod_places
+from eks_gpushare.manifests.readers.spark import is_spark, judge_spark, spark_pods
+from eks_gpushare.manifests.readers.values import mapping, mappings, text
+from eks_gpushare.manifests.texts import read_texts, texts_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.manifests.document import Document
+    from eks_gpushare.manifests.texts import Texts
+
+_CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"))
+_POINTERS = frozenset(("ScaledObject", "HorizontalPodAutoscaler", "Service", "PodDisruptionBudget"))
+_CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
+_REQUESTS = "requests."
+
+
+class KubernetesReader:
+    """Any object with `apiVersion` and `kind`; what is not about GPUs gives nothing."""
+
+    name = "Kubernetes"
+
+    def matches(self, document: Document) -> bool:
+        """Whether it says what it is."""
+        value = document.value
+        if not isinstance(value, dict):
+            return False
+        return isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str)
+
+    def read(self, document: Document) -> Read:
+        """Its items, and what stands within a ConfigMap."""
+        inner = _within(document) if document.value["kind"] == "ConfigMap" else ()
+        whence = source(document, object_name(document.value))
+        judged = (*judge_object(document, whence), *judge_spark(document, whence))
+        return Read(items=tuple(_items(document)), judgements=judged, inner=tuple(inner))
+
+
+def object_name(value: Mapping[str, Any]) -> Maybe[str]:
+    """The name of an object, or the beginning of one that is yet to be made."""
+    found = at(value, "metadata", "name")
+    return text(found if found is not None else at(value, "metadata", "generateName"))
+
+
+def namespace_of(value: Mapping[str, Any]) -> Maybe[str]:
+    """The namespace that an object names; without one whoever applies it says where."""
+    found = at(value, "metadata", "namespace")
+    return found if isinstance(found, str) and found else UNKNOWN
+
+
+def source(document: Document, name: Maybe[str]) -> Source:
+    """Its source, called by kind and name."""
+    called = "" if name is UNKNOWN or not name else f" {name}"
+    return Source(f"the {document.value['kind']}{called}", document)
+
+
+def _items(document: Document) -> Iterator[Item]:
+    value: Mapping[str, Any] = document.value
+    kind = value["kind"]
+    name = object_name(value)
+    whence = source(document, name)
+    space = namespace_of(value)
+    if kind == "ConfigMap":
+        yield ConfigMap(source=whence, name=name, namespace=space, data=_texts(value))
+    elif kind == "Namespace":
+        yield Namespace(source=whence, name=name, labels=_labels(value))
+    elif kind == "ResourceQuota":
+        hard = mapping(at(value, "spec", "hard"))
+        yield Quota(source=whence, kind=kind, name=name, namespace=space, hard=_hard(hard))
+    elif kind == "ClusterQueue":
+        yield Quota(source=whence, kind=kind, name=name, namespace="", hard=_queued(value))
+    elif kind == "Node":
+        yield _node(value, whence, name)
+    elif kind in _CLAIMS:
+        spec = mapping(value.get("spec"))
+        yield DeviceClaim(
+            source=whence,
+            kind=kind,
+            version=value["apiVersion"].rpartition("/")[2],
+            name=name,
+            namespace=space,
+            spec=spec,
+        )
+    elif kind in _POINTERS and _is_of_pods(value):
+        spec = mapping(value.get("spec"))
+        yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
+    else:
+        for place in pod_places(kind, value):
+            spec = at(value, *place.spec)
+            if isinstance(spec, dict) and isinstance(spec.get("containers", []), list):
+                yield Workload(
+                    source=whence,
+                    kind=kind,
+                    name=name,
+                    namespace=space,
+                    replicas=place.replicas,
+                    labels=pod_labels(value, place.template),
+                    spec=spec,
+                    spec_path=place.spec,
+                )
+        around = Workload(
+            source=whence, kind=kind, name=name, namespace=space, replicas=1, labels={}, spec={}
+        )
+        reading = spark_pods if is_spark(value) else lone_containers
+        yield from reading(document, whence, around)
+
+
+def _is_of_pods(value: Mapping[str, Any]) -> bool:
+    """Whether it is of the API that everybody means by its kind; Knative has Services too."""
+    group, _, _ = value["apiVersion"].rpartition("/")
+    return group in {"", "autoscaling", "keda.sh", "policy"}
+
+
+def _within(document: Document) -> Iterator[Document]:
+    """The configurations in a ConfigMap's texts, values of charts only where they are named so."""
+    for key, texts in _texts_of(document):
+        for inner in texts.documents if texts else ():
+            if "values" in key.lower() or any(one.matches(inner) for one in _CONFIGURATIONS):
+                yield inner
+
+
+def _texts_of(document: Document) -> Iterator[tuple[str, Texts | None]]:
+    """The texts of a ConfigMap, of whose binary part all stands at the key."""
+    for key, each in pairs(document.value.get("data")):
+        if isinstance(each, str):
+            yield key, texts_within(document, ("data", key))
+    for key, each in pairs(document.value.get("binaryData")):
+        if isinstance(text := _decoded(each), str):
+            place = document.always(("binaryData", key))
+            yield key, read_texts(text, document.file, place=place)
+
+
+def _labels(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
+    return mapping(at(value, "metadata", "labels"))
+
+
+def _texts(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
+    """What a ConfigMap holds, with the binary part as text where it is text."""
+    plain, binary = mapping(value.get("data")), mapping(value.get("binaryData"))
+    if plain is UNKNOWN or binary is UNKNOWN:
+        return UNKNOWN
+    return {**{key: _decoded(each) for key, each in binary.items()}, **plain}
+
+
+def _decoded(value: Any) -> Any:
+    if not isinstance(value, str):
+        return UNKNOWN
+    try:
+        return base64.b64decode("".join(value.split()), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return UNKNOWN
+
+
+def _hard(hard: Maybe[Mapping[str, Any]]) -> Maybe[Mapping[str, Any]]:
+    if hard is UNKNOWN:
+        return UNKNOWN
+    return {
+        key.removeprefix(_REQUESTS): each
+        for key, each in hard.items()
+        if "/" not in key or key.startswith(_REQUESTS)  # of others nothing is counted
+    }
+
+
+def _queued(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
+    """What all flavors of a ClusterQueue have together, as far as one number says so."""
+    found: dict[str, Any] = {}
+    for _, group in mappings(at(value, "spec", "resourceGroups")):
+        for _, flavor in mappings(group.get("flavors")):
+            for _, each in mappings(flavor.get("resources")):
+                name, quota = each.get("name"), each.get("nominalQuota")
+                if isinstance(name, str):
+                    found[name] = quota if name not in found else _sum(found[name], quota)
+    return found
+
+
+def _sum(one: Any, other: Any) -> Any:
+    try:
+        return int(str(one)) + int(str(other))
+    except ValueError:
+        return UNKNOWN
+
+
+def _node(value: Mapping[str, Any], whence: Source, name: Maybe[str]) -> Nodes:
+    labels = _labels(value)
+    types: Maybe[tuple[str, ...]] = ()
+    if labels is not UNKNOWN:
+        stated = labels.get("node.kubernetes.io/instance-type")
+        types = UNKNOWN if stated is UNKNOWN else (stated,) if isinstance(stated, str) else ()
+    return Nodes(
+        source=whence,
+        name=name,
+        provisioner="byHand",
+        instance_types=types,
+        labels=labels,
+        taints=taints(at(value, "spec", "taints")),
+        least=1,
+        most=1,
+    )

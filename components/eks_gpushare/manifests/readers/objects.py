@@ -1,0 +1,103 @@
+"""What is wrong with an object of Kubernetes as it is written, beside its pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.problem import Edit, Problem
+from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests.pod_fields import ONLY_PODS
+from eks_gpushare.manifests.readers.old_apis import ONLY_SPELLING, SERVED_NOW
+from eks_gpushare.manifests.readers.values import mappings
+from eks_gpushare.manifests.rules.kubernetes import COUNTS_NOTHING, GPU_FOR_ALL, NO_FIELD, OLD_API
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.source import Source
+    from eks_gpushare.manifests.document import Document
+
+_GPUS = "nvidia.com/"
+_LIMITS = "limits."
+_REQUESTS = "requests."
+_AROUND_PODS = {
+    **dict.fromkeys(
+        ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"),
+        (("spec",), ("spec", "template")),
+    ),
+    "CronJob": (
+        *(("spec",), ("spec", "jobTemplate"), ("spec", "jobTemplate", "spec")),
+        ("spec", "jobTemplate", "spec", "template"),
+    ),
+}
+"""Where kinds are written around their pods, and people put what belongs into those."""
+
+
+def judge_object(document: Document, source: Source) -> Iterator[Problem]:
+    """What is wrong with it."""
+    value: Mapping[str, Any] = document.value
+    yield from _version(value, source)
+    kind = value["kind"]
+    if kind == "ResourceQuota":
+        yield from _quota(value, source)
+    elif kind == "LimitRange":
+        yield from _limits(value, source)
+    elif kind in _AROUND_PODS:
+        yield from _misplaced(value, source, _AROUND_PODS[kind])
+
+
+def _version(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
+    given, kind = value["apiVersion"], value["kind"]
+    found = SERVED_NOW.get((given, kind))
+    if found is None:
+        return
+    version, gone = found
+    message = f"{given} has had no {kind} since Kubernetes {gone}."
+    fix = f"Write apiVersion: {version}."
+    certain = kind in ONLY_SPELLING and (
+        not version.startswith("apps/") or at(value, "spec", "selector") is not None
+    )
+    edits = (Edit("set", ("apiVersion",), version),) if certain else ()
+    if version == "resource.k8s.io/v1":
+        fix = f"Write it anew for {version}, which has DeviceClass and spec.devices."
+    yield Problem(OLD_API, source, ("apiVersion",), message, fix, None, edits)
+
+
+def _quota(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
+    hard = at(value, "spec", "hard")
+    for key in hard if isinstance(hard, dict) else ():
+        bare = key.removeprefix(_LIMITS)
+        if not bare.startswith(_GPUS):
+            continue
+        wanted = f"{_REQUESTS}{bare}"
+        path: FieldPath = ("spec", "hard", key)
+        message = f"{key} counts nothing in {source.name}."
+        edits = (Edit("rename", path, wanted),) if wanted not in hard else ()
+        yield Problem(COUNTS_NOTHING, source, path, message, f"Write {wanted}.", None, edits)
+
+
+def _limits(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
+    for index, each in mappings(at(value, "spec", "limits")):
+        for part in ("default", "defaultRequest"):
+            given = each.get(part)
+            for key in given if isinstance(given, dict) else ():
+                if key.startswith(_GPUS):
+                    path = ("spec", "limits", index, part, key)
+                    message = f"{source.name} gives {key} to every container that does not say."
+                    told = f"{message[:1].upper()}{message[1:]}"
+                    fix = "Remove it; containers that need a GPU ask for it."
+                    yield Problem(GPU_FOR_ALL, source, path, told, fix)
+
+
+def _misplaced(
+    value: Mapping[str, Any], source: Source, places: tuple[FieldPath, ...]
+) -> Iterator[Problem]:
+    template = (*places[-1], "spec")
+    for place in places:
+        given = at(value, *place)
+        for key in given if isinstance(given, dict) else ():
+            if key in ONLY_PODS:
+                message = f"{key} stands in {'.'.join(map(str, place))} of {source.name}."
+                fix = f"Move it to {'.'.join(map(str, template))}."
+                yield Problem(NO_FIELD, source, (*place, key), message, fix)

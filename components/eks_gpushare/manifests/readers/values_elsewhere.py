@@ -1,0 +1,129 @@
+"""Values of a release that stand in several places, not all of which are among the files.
+
+Sources: https://fluxcd.io/flux/components/helm/helmreleases/#values, and
+`HelmChartInflationGenerator.go` of kubernetes-sigs/kustomize (November 2026).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import at, items, pairs, partly_known
+from eks_gpushare.manifests.charts import chart_named
+from eks_gpushare.manifests.kustomize_charts import Layered
+from eks_gpushare.manifests.readers.values import mappings
+from eks_gpushare.manifests.rules.chart_values import VALUES_ELSEWHERE
+from eks_gpushare.manifests.shell.set_values import put, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.items import Release
+    from eks_gpushare.manifests.document import Document
+
+_MOST = 6
+"""Values that a message lists."""
+
+
+def unless_elsewhere(item: Release) -> Release:
+    """A release that has values from other places too, over which its own go."""
+    return replace(item, values=partly_known(item.values) if item.values else UNKNOWN)
+
+
+def with_values_from(item: Release, sources: Any) -> Release:
+    """A release of Flux with what it takes from ConfigMaps and Secrets.
+
+    Its own values go over those. One that is for a single path leaves the rest as it is.
+    """
+    given = items(sources)
+    if sources is UNKNOWN or not all(at(each, "targetPath") for each in given):
+        return unless_elsewhere(item)
+    if not given:
+        return item
+    below: dict[str, Any] = {}
+    for each in given:
+        for setting in settings(f"{at(each, 'targetPath')}=x"):
+            put(below, setting.path, UNKNOWN)
+    if not isinstance(item.values, dict):
+        return item
+    return replace(item, values=merge_values(below, item.values, keep_null=True))
+
+
+def with_files(item: Release, chart: Mapping[str, Any]) -> Release:
+    """A release of Kustomize whose file of values is not among the files, or has been read."""
+    values = chart.get("valuesInline")
+    if isinstance(values, Layered):
+        return replace(item, own=values.own)
+    if items(chart.get("additionalValuesFiles")):
+        return replace(item, values=UNKNOWN)  # they go over all others
+    if "valuesFile" not in chart or (item.values and chart.get("valuesMerge") == "replace"):
+        return item
+    if item.values and chart.get("valuesMerge") == "merge":
+        return replace(item, values=UNKNOWN, own=None)
+    return unless_elsewhere(item)
+
+
+def elsewhere(document: Document) -> Iterator[Problem]:
+    """What is said of values beside which there are others."""
+    value = document.value
+    kind = value.get("kind")
+    if kind == "HelmRelease":
+        spec = at(value, "spec", "chart", "spec") or at(value, "spec", "chart")
+        if chart_named(at(spec, "chart") or at(spec, "name")) and at(value, "spec", "values"):
+            sources = ", ".join(_source(each) for each in items(at(value, "spec", "valuesFrom")))
+            yield from _told(document, ("spec", "valuesFrom"), sources, at(value, "spec", "values"))
+    elif kind == "Application":
+        for place in _argo_places(value):
+            helm = at(value, *place, "helm")
+            own = at(helm, "valuesObject") or at(helm, "values") or at(helm, "parameters")
+            files = ", ".join(str(each) for each in items(at(helm, "valueFiles")))
+            chart = chart_named(at(value, *place, "chart") or at(value, *place, "path"))
+            if chart and own:
+                yield from _told(document, (*place, "helm", "valueFiles"), files, own)
+    else:
+        for index, each in mappings(value.get("helmCharts")):
+            inline = each.get("valuesInline")
+            if chart_named(each.get("name")) and inline and not isinstance(inline, Layered):
+                named = [each.get("valuesFile"), *items(each.get("additionalValuesFiles"))]
+                listed = ", ".join(str(one) for one in named if one)
+                if each.get("valuesMerge") != "replace" or len(named) > 1:
+                    yield from _told(document, ("helmCharts", index, "valuesFile"), listed, inline)
+
+
+def _argo_places(value: Mapping[str, Any]) -> list[FieldPath]:
+    several = [("spec", "sources", n) for n, _ in mappings(at(value, "spec", "sources"))]
+    return [("spec", "source"), *several]
+
+
+def _source(given: Any) -> str:
+    called = f"the {at(given, 'kind')} {at(given, 'name')}"
+    path = at(given, "targetPath")
+    return f"{path} of {called}" if path else called
+
+
+def _told(document: Document, place: FieldPath, sources: str, own: Any) -> Iterator[Problem]:
+    if not sources:
+        return
+    known = [".".join(path) for path in _leaves(own)]
+    listed = ", ".join(known[:_MOST]) + (", ..." if len(known) > _MOST else "")
+    yield Problem(
+        VALUES_ELSEWHERE,
+        Source("the release", document),
+        place,
+        f"Further values come from {sources}: nothing is known of those but {listed or 'none'}.",
+        "Give what it is made of: helm template CHART -f ... | eks-gpushare lint -",
+    )
+
+
+def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    if not pairs(value):
+        if path:
+            yield path
+        return
+    for key, inner in pairs(value):
+        yield from _leaves(inner, (*path, key))

@@ -1,0 +1,224 @@
+"""What is wrong in eksctl's ClusterConfig."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.catalog.foreign_keys import eksctl_keys, unknown_keys
+from eks_gpushare.findings.finding import dotted
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.problem import Edit, Problem
+from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests.plain import EFFECTS, items, kubernetes_effect, mapping, whole
+from eks_gpushare.validation.shape import similar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Source
+
+_SCHEMA = "https://schema.eksctl.io/"
+
+UNKNOWN_KEY = Rule(
+    "GPU1070",
+    "error",
+    "A ClusterConfig has keys that eksctl reads.",
+    "eksctl refuses the file with an unknown field.",
+    _SCHEMA,
+)
+REFUSED = Rule(
+    "GPU1071",
+    "error",
+    "The values of a node group are ones that eksctl takes.",
+    "eksctl, or EKS behind it, refuses the node group.",
+    _SCHEMA,
+)
+AMAZON_LINUX_2 = Rule(
+    "GPU1072",
+    "error",
+    "GPU nodes start from an image that EKS still builds.",
+    "Images of Amazon Linux 2 ended on 2025-11-26, with Kubernetes 1.32: there is none for a newer "
+    "version, and no driver for newer GPUs.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/eks-ami-deprecation-faqs.html",
+)
+FROM_ZERO = Rule(
+    "GPU1073",
+    "warning",
+    "An autoscaler knows what nodes of an empty, self-managed group will have.",
+    "Of a group with no node it sees only the tags of the Auto Scaling group; without them pods "
+    "that need the labels or tolerate the taints get no node.",
+    "https://docs.aws.amazon.com/eks/latest/eksctl/general-nodegroups.html",
+)
+
+DEFAULT_FAMILY = "AmazonLinux2023"
+"""What eksctl takes where no family is named, its variant for GPUs with types that have them.
+
+https://docs.aws.amazon.com/eks/latest/eksctl/custom-ami-support.html, gpu-support.html beside it,
+November 2026.
+"""
+MANAGED: Final = "managedNodeGroups"
+SELF_MANAGED: Final = "nodeGroups"
+_LAST_AL2: Final = (1, 32)
+_ELSEWHERE: Mapping[str, str] = {
+    "minCapacity": "minSize",
+    "maxCapacity": "maxSize",
+    "desiredSize": "desiredCapacity",
+    "desired": "desiredCapacity",
+    "diskSize": "volumeSize",
+    "amiType": "amiFamily",
+    "nodeLabels": "labels",
+    "nodeTaints": "taints",
+}
+"""Keys of other tools, and eksctl's own."""
+
+
+def cluster_config(value: Mapping[str, Any], source: Source) -> Iterator[Judgement]:
+    """What is wrong in a ClusterConfig."""
+    for path, names in unknown_keys(value, eksctl_keys()):
+        if "taints" in path[:-1]:
+            above = path[: path.index("taints") + 1]
+            if isinstance(at(value, *above), dict):
+                continue  # the short spelling, whose keys are those of taints
+        yield _unknown(value, source, path, names)
+    version = at(value, "metadata", "version")
+    for kind in (MANAGED, SELF_MANAGED):
+        for index, group in enumerate(items(at(value, kind))):
+            if isinstance(group, dict):
+                yield from _group(source, (kind, index), group, kind, version)
+
+
+def _unknown(
+    value: Mapping[str, Any], source: Source, path: FieldPath, names: tuple[str, ...]
+) -> Problem:
+    key = str(path[-1])
+    near = _ELSEWHERE.get(key) if _ELSEWHERE.get(key) in names else similar(key, names)
+    edits: tuple[Edit, ...] = ()
+    if key == "instanceTypes" and path[0] == SELF_MANAGED:
+        near = None
+        fix = "Of a self-managed group, write instancesDistribution: {instanceTypes: [...]}."
+    else:
+        fix = f"Write {near}." if near else f"Remove it; allowed there: {', '.join(names)}."
+    if near and near not in mapping(at(value, *path[:-1])) and key != "amiType":
+        edits = (Edit("rename", path, near),)
+    return Problem(
+        UNKNOWN_KEY, source, path, f"eksctl has no key {dotted(path)}.", fix, edits=edits
+    )
+
+
+def _group(
+    source: Source, path: FieldPath, group: Mapping[str, Any], kind: str, version: Any
+) -> Iterator[Judgement]:
+    name = at(group, "name")
+    if kind == MANAGED and "instanceType" in group and "instanceTypes" in group:
+        message = f"The node group {name} has both instanceType and instanceTypes."
+        fix = "Keep instanceTypes."
+        yield Problem(REFUSED, source, (*path, "instanceType"), message, fix)
+    yield from _sizes(source, path, group)
+    yield from _taints(source, (*path, "taints"), at(group, "taints"))
+    for key, given in mapping(at(group, "labels")).items():
+        if isinstance(given, bool | int | float):
+            as_text = str(given).lower() if isinstance(given, bool) else str(given)
+            place = (*path, "labels", key)
+            yield Problem(
+                REFUSED,
+                source,
+                place,
+                f"The label {key} is no string.",
+                f'Write "{as_text}", in quotes.',
+                edits=(Edit("set", place, as_text),),
+            )
+    yield from _image(source, path, group, version)
+    if kind == SELF_MANAGED:
+        yield from _from_zero(source, path, group)
+
+
+def _sizes(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
+    least, wanted, most = (
+        whole(at(group, key)) for key in ("minSize", "desiredCapacity", "maxSize")
+    )
+    if isinstance(most, int):
+        if isinstance(least, int) and least > most:
+            message = f"minSize {least} is more than maxSize {most}."
+            yield Problem(REFUSED, source, (*path, "minSize"), message, "Raise maxSize.")
+        if isinstance(wanted, int) and wanted > most:
+            message = f"desiredCapacity {wanted} is more than maxSize {most}."
+            yield Problem(REFUSED, source, (*path, "desiredCapacity"), message, "Raise maxSize.")
+    if isinstance(wanted, int) and isinstance(least, int) and wanted < least:
+        message = f"desiredCapacity {wanted} is less than minSize {least}."
+        yield Problem(REFUSED, source, (*path, "desiredCapacity"), message, "Lower minSize.")
+
+
+def _taints(source: Source, path: FieldPath, given: Any) -> Iterator[Judgement]:
+    """Both spellings: a list of key, value and effect, and `KEY: "VALUE:EFFECT"`."""
+    if isinstance(given, dict):
+        for key, short in given.items():
+            if not isinstance(short, str):
+                continue
+            value, _, effect = short.rpartition(":")
+            if effect not in EFFECTS:
+                place = (*path, key)
+                fix = f'Write "{value}:{kubernetes_effect(effect) or "NoSchedule"}".'
+                message = f"The taint {key} is {short!r}, which names no effect."
+                yield Problem(REFUSED, source, place, message, fix)
+        return
+    for index, each in enumerate(items(given)):
+        effect = at(each, "effect")
+        place = (*path, index, "effect")
+        if isinstance(effect, str) and effect not in EFFECTS:
+            meant = kubernetes_effect(effect)
+            yield Problem(
+                REFUSED,
+                source,
+                place,
+                f"{effect} is no effect of a taint; there are {', '.join(EFFECTS)}.",
+                f"Write {meant or 'NoSchedule'}.",
+                edits=(Edit("set", place, meant),) if meant else (),
+            )
+        elif effect is None and isinstance(each, dict):
+            message = f"The taint {at(each, 'key')} has no effect."
+            yield Problem(REFUSED, source, place[:-1], message, "Add effect: NoSchedule.")
+
+
+def _image(
+    source: Source, path: FieldPath, group: Mapping[str, Any], version: Any
+) -> Iterator[Judgement]:
+    own = at(group, "ami") is not None or at(group, "launchTemplate") is not None
+    if at(group, "amiFamily") != "AmazonLinux2" or own or not _has_gpus(group):
+        return
+    numbers = str(version).split(".")
+    known = len(numbers) > 1 and all(each.isascii() and each.isdecimal() for each in numbers[:2])
+    if known and tuple(int(each) for each in numbers[:2]) <= _LAST_AL2:
+        return
+    yield Problem(
+        AMAZON_LINUX_2,
+        source,
+        (*path, "amiFamily"),
+        f"The node group {at(group, 'name')} starts from Amazon Linux 2.",
+        "Write AmazonLinux2023 or Bottlerocket.",
+    )
+
+
+def _has_gpus(group: Mapping[str, Any]) -> bool:
+    """Whether types of a group have GPUs; types that are not known may."""
+    listed = at(group, "instanceTypes") or at(group, "instancesDistribution", "instanceTypes")
+    named = items(listed) or [at(group, "instanceType")]
+    return any(each in gpu_instance_types() for each in named if isinstance(each, str))
+
+
+def _from_zero(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
+    tagged = any("node-template" in str(key) for key in mapping(at(group, "tags")))
+    needs = [key for key in ("labels", "taints") if at(group, key)]
+    if whole(at(group, "minSize")) == 0 and needs and not tagged:
+        if at(group, "propagateASGTags") is True:
+            return
+        yield Problem(
+            FROM_ZERO,
+            source,
+            (*path, "minSize"),
+            f"The node group {at(group, 'name')} may be empty, and nothing tells an autoscaler of "
+            f"its {' and '.join(needs)}.",
+            "Add propagateASGTags: true.",
+        )

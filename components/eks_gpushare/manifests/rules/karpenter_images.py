@@ -1,0 +1,95 @@
+"""Which image an EC2NodeClass starts nodes from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.facts.images import Moving, moving_term
+from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests.plain import items, mapping
+from eks_gpushare.manifests.rules.eksctl import AMAZON_LINUX_2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import Severity
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Source
+
+FLOATING_IMAGE = karpenter_facts.IMAGE_PINNED.rule("GPU1056")
+REFUSED_ALIAS = karpenter_facts.REFUSED_ALIAS.rule("GPU1061")
+
+_FAMILIES = ("al2", "al2023", "bottlerocket", "windows2019", "windows2022", "windows2025")
+_RELEASE = {
+    "bottlerocket": (re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+"), "v1.57.0"),
+    "al2023": (re.compile(r"v[0-9]{8}"), "v20261114"),
+    "al2": (re.compile(r"v[0-9]{8}"), "v20251114"),
+}
+
+
+_MOVING = {
+    Moving.NAME: "{} matches every image that will ever have such a name.",
+    Moving.PARAMETER: "The parameter names whatever AWS recommends at that time.",
+    Moving.TAGS: "Tags match every image that will ever have them, and the newest is taken.",
+}
+_ONE_IMAGE = "Name one image, by its id, by its whole name or by an alias with a release."
+
+
+def image_rules(source: Source, spec: Any) -> Iterator[Judgement]:
+    """What is wrong with the images that an EC2NodeClass selects."""
+    terms = at(spec, "amiSelectorTerms")
+    for index, term in enumerate(items(terms)):
+        place = ("spec", "amiSelectorTerms", index)
+        alias, given = at(term, "alias"), mapping(term)
+        if term is UNKNOWN or UNKNOWN in given.values():
+            yield NotSeen(FLOATING_IMAGE, source, "the alias of its image, which is filled in")
+        elif isinstance(alias, str):
+            yield from _alias(source, (*place, "alias"), alias)
+        elif given and (moving := moving_term(given)):
+            message = _MOVING[moving].format(at(term, moving))
+            # Whoever sets the tags may set them on one image only.
+            worth: Severity | None = "warning" if moving is Moving.TAGS else None
+            yield Problem(FLOATING_IMAGE, source, (*place, moving), message, _ONE_IMAGE, worth)
+
+
+def _alias(source: Source, place: tuple[str | int, ...], alias: str) -> Iterator[Judgement]:
+    family, parted, release = alias.partition("@")
+    if family.lower() not in _FAMILIES or not parted or not release:
+        yield Problem(
+            REFUSED_ALIAS,
+            source,
+            place,
+            f"{alias} is no alias; one is a family and a release, such as al2023@v20261114.",
+            f"The families are {', '.join(_FAMILIES)}.",
+        )
+        return
+    if family.lower() == "al2":
+        yield Problem(
+            AMAZON_LINUX_2,
+            source,
+            place,
+            f"{alias} is an image of Amazon Linux 2.",
+            "Write al2023@v20261114, or the release that you have tried.",
+            "warning",
+        )
+    if moving_term({"alias": alias}):
+        example = _RELEASE.get(family.lower(), (None, "v20261114"))[1]
+        yield Problem(
+            FLOATING_IMAGE,
+            source,
+            place,
+            f"{alias} is another image as soon as AWS publishes one.",
+            f"Pin a release that you have tried: {family}@{example}.",
+        )
+    elif (known := _RELEASE.get(family.lower())) and not known[0].fullmatch(release):
+        yield Problem(
+            REFUSED_ALIAS,
+            source,
+            place,
+            f"{release} is no release of {family}; one is written like {known[1]}.",
+            f"Write {family}@{known[1]}, or the release that you mean.",
+        )

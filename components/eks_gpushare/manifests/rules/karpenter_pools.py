@@ -1,0 +1,255 @@
+"""What a NodePool says and does not do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.karpenter_pools import (
+    NODES,
+    Twice,
+    has_limit,
+    is_idle_limit,
+    moves_pods,
+    twice,
+)
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown
+from eks_gpushare.manifests.instance_choice import chosen_types
+from eks_gpushare.manifests.plain import items, mapping
+from eks_gpushare.sharing.labels import CONFIG_LABEL, OWNED_PREFIXES, PRESENT_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Source
+
+
+UNSET_LABEL = karpenter_facts.UNSET_LABEL.rule("GPU1054")
+LATE_LABEL = karpenter_facts.LATE_LABEL.rule("GPU1055")
+IDLE_LIMIT = karpenter_facts.IDLE_LIMIT.rule("GPU1057")
+STARTUP_TAINT = karpenter_facts.STARTUP_TAINT.rule("GPU1058")
+AUTO_MODE = karpenter_facts.AUTO_MODE.rule("GPU1059")
+
+NO_LIMIT = karpenter_facts.NO_LIMIT.rule("GPU1078")
+BUSY_CONSOLIDATION = karpenter_facts.BUSY_CONSOLIDATION.rule("GPU1079")
+
+ANY_TYPE = karpenter_facts.ANY_TYPE.rule("GPU1084")
+NO_TYPE = karpenter_facts.NO_TYPE.rule("GPU1085")
+
+AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
+MIG_CONFIG: Final = "nvidia.com/mig.config"
+INPUT_LABELS: Final = (
+    *(CONFIG_LABEL, PRESENT_LABEL, MIG_CONFIG),
+    *("nvidia.com/gpu.deploy.", "nvidia.com/gpu.workload.config", "nvidia.com/vgpu.config"),
+    "nvidia.com/mps.capable",
+)
+"""Labels of NVIDIA's that people set, and charts read; or how they begin."""
+_RESOURCE_LIKE = ("nvidia.com/gpu", "nvidia.com/gpu.shared")
+_CHOOSING = ("karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-")
+_TWICE = {
+    Twice.STAYS: (
+        "{key} is a taint of the pool too, which stays.",
+        "Remove it from one of the two, or use another key.",
+    ),
+    Twice.AGAIN: ("{key} with {effect} stands twice.", "Remove one of the two."),
+}
+_TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_INSTEAD = (
+    "Require karpenter.k8s.aws/instance-gpu-manufacturer In [nvidia], or name types by "
+    "node.kubernetes.io/instance-type."
+)
+
+
+def pool_rules(
+    source: Source, spec: Any, template: FieldPath, own_labels: Mapping[str, Any]
+) -> Iterator[Judgement]:
+    """What is wrong with what a NodePool, or an older kind of it, means.
+
+    Args:
+        source: The object.
+        spec: Its `spec`.
+        template: Where requirements and taints stand below `spec`.
+        own_labels: Labels that it gives its nodes.
+    """
+    requirements = at(spec, *template, "requirements")
+    for index, each in enumerate(items(requirements)):
+        place = ("spec", *template, "requirements", index)
+        yield from _requirement(source, place, each, items(requirements), own_labels)
+    yield from _types(source, requirements, ("spec", *template, "requirements"), own_labels)
+    yield from _limits(source, spec)
+    yield from _startup_taints(source, spec, template)
+    if at(spec, *template, "nodeClassRef", "group") == AUTO_MODE_GROUP:
+        yield from _auto_mode(source, spec)
+
+
+def _types(
+    source: Source, requirements: Any, place: FieldPath, own_labels: Mapping[str, Any]
+) -> Iterator[Judgement]:
+    known = items(requirements)
+    if requirements is UNKNOWN or UNKNOWN in known:
+        return
+    keys = [at(each, "key") for each in known]
+    marks = [key for key in (PRESENT_LABEL, CONFIG_LABEL, MIG_CONFIG) if key in own_labels]
+    listed = [name for each in known if _names_types(each) for name in items(at(each, "values"))]
+    if listed and chosen_types(requirements) == ():
+        yield Problem(
+            NO_TYPE,
+            source,
+            place,
+            f"The requirements name {', '.join(map(str, listed))}, and leave none of them.",
+            "Take out the requirement that they do not fulfil, such as kubernetes.io/arch, or name "
+            "other types.",
+        )
+    # Labels that no type has are said by themselves.
+    elif marks and not any(
+        chooses_gpu_types(each) or (isinstance(key, str) and resource_name(key)) or key is UNKNOWN
+        for each, key in zip(known, keys, strict=True)
+    ):
+        yield Problem(
+            ANY_TYPE,
+            source,
+            place,
+            f"The pool gives its nodes the label {marks[0]}, and no requirement chooses instance "
+            "types: Karpenter may launch ones without a GPU.",
+            _INSTEAD,
+        )
+
+
+def _names_types(requirement: Any) -> bool:
+    return at(requirement, "key") in _TYPE_KEYS and at(requirement, "operator") == "In"
+
+
+def _requirement(
+    source: Source,
+    place: FieldPath,
+    given: Any,
+    beside: list[Any],
+    own_labels: Mapping[str, Any],
+) -> Iterator[Judgement]:
+    key, operator = at(given, "key"), at(given, "operator")
+    if not isinstance(key, str) or operator not in ("Exists", "In", "Gt", "Lt", "Gte", "Lte"):
+        return
+    if resource_name(key):
+        if any(chooses_gpu_types(each) for each in beside) and operator == "In":
+            return  # which labels the nodes, as requirements with a value do
+        sets = " The pool's own label of that name is a label of nodes, not of types."
+        yield Problem(
+            UNSET_LABEL,
+            source,
+            (*place, "key"),
+            f"The requirement {key} {operator} chooses no instance type: no type has such a label."
+            f"{sets if key in own_labels else ''}",
+            _INSTEAD,
+        )
+    elif key.startswith(OWNED_PREFIXES) and not key.startswith(INPUT_LABELS):
+        yield Problem(
+            LATE_LABEL,
+            source,
+            (*place, "key"),
+            f"{key} is set by feature discovery on a node that runs; Karpenter knows no type by "
+            "it.",
+            f"{_INSTEAD} Of a product, karpenter.k8s.aws/instance-gpu-name In [a10g] says the "
+            "same.",
+        )
+
+
+def resource_name(key: str) -> bool:
+    """Whether a label's key is really the name of an extended resource of NVIDIA's plugin."""
+    return key in _RESOURCE_LIKE or key.startswith("nvidia.com/mig-")
+
+
+def chooses_gpu_types(requirement: Any) -> bool:
+    """Whether a requirement can keep types without a GPU away."""
+    key = at(requirement, "key")
+    return isinstance(key, str) and (key.startswith(_CHOOSING) or key in _TYPE_KEYS)
+
+
+def _limits(source: Source, spec: Any) -> Iterator[Judgement]:
+    limits = at(spec, "limits")
+    inner = at(limits, "resources")
+    place: FieldPath = ("spec", "limits")
+    if isinstance(inner, dict):
+        place = (*place, "resources")
+        limits = inner
+    static = at(spec, "replicas") is not None
+    for resource in mapping(limits):
+        if resource == "resources" or not is_idle_limit(resource, static=static):
+            continue
+        if resource == NODES:
+            yield Problem(
+                IDLE_LIMIT,
+                source,
+                (*place, resource),
+                "nodes limits static pools only: Karpenter 1.14 passed it over in a pool without "
+                "replicas.",
+                "Limit what every node has, such as cpu, or the shares that an overlay names.",
+            )
+        else:
+            fix = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu"}.get(resource.lower())
+            yield Problem(
+                IDLE_LIMIT,
+                source,
+                (*place, resource),
+                f"{resource} is no resource of a node, so it limits nothing.",
+                f"Write {fix}." if fix else "Limit cpu, memory or nvidia.com/gpu.",
+            )
+
+
+def _startup_taints(source: Source, spec: Any, template: FieldPath) -> Iterator[Judgement]:
+    staying = [_pair(taint) for taint in items(at(spec, *template, "taints"))]
+    startup = [_pair(taint) for taint in items(at(spec, *template, "startupTaints"))]
+    for index, where in twice(startup, staying):
+        key, effect = startup[index]
+        if key is None or UNKNOWN in (key, effect):
+            continue
+        message, fix = _TWICE[where]
+        place = ("spec", *template, "startupTaints", index)
+        yield Problem(STARTUP_TAINT, source, place, message.format(key=key, effect=effect), fix)
+
+
+def _pair(taint: Any) -> tuple[Any, Any]:
+    return at(taint, "key"), at(taint, "effect")
+
+
+def gpu_pool_rules(source: Source, spec: Any) -> Iterator[Judgement]:
+    """What is wrong with a NodePool of types that all have GPUs."""
+    limits = at(spec, "limits")
+    if at(spec, "replicas") is None and limits is not UNKNOWN and not has_limit(_values(limits)):
+        message = "Nothing limits how many GPU nodes Karpenter launches for this pool."
+        fix = "Add limits, such as nvidia.com/gpu or cpu."
+        yield Problem(NO_LIMIT, source, ("spec",), message, fix)
+    disruption = at(spec, "disruption")
+    policy, after = (at(disruption, key) for key in ("consolidationPolicy", "consolidateAfter"))
+    # Who writes none may not have come to it; of a static pool Karpenter reads none.
+    if policy is None or at(spec, "replicas") is not None or has_unknown(disruption):
+        return
+    if moves_pods(policy, after, map(mapping, items(at(disruption, "budgets")))):
+        yield Problem(
+            BUSY_CONSOLIDATION,
+            source,
+            ("spec", "disruption", "consolidationPolicy"),
+            f"With {policy} Karpenter moves running pods from one GPU node to another.",
+            "Write WhenEmpty, or a budget of no nodes for the reason Underutilized.",
+        )
+
+
+def _values(limits: Any) -> list[Any]:
+    return list(mapping(limits).values())
+
+
+def _auto_mode(source: Source, spec: Any) -> Iterator[Judgement]:
+    given = mapping(at(spec, "template", "metadata", "labels"))
+    for key in (CONFIG_LABEL, MIG_CONFIG):
+        if key in given and given[key] != "all-disabled":
+            yield Problem(
+                AUTO_MODE,
+                source,
+                ("spec", "template", "metadata", "labels", key),
+                f"{key} asks for a way of sharing, and the nodes are of EKS Auto Mode, which has "
+                "none.",
+                "Take a managed node group or Karpenter of your own for shared GPUs.",
+            )

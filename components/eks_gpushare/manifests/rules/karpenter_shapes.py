@@ -1,0 +1,253 @@
+"""What the API server refuses of a Karpenter object, or drops from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog.foreign_keys import (
+    karpenter_api_version,
+    karpenter_spec_keys,
+    unknown_keys,
+)
+from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.findings.finding import dotted
+from eks_gpushare.inventory.problem import Edit, Problem
+from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests.plain import EFFECTS, items, kubernetes_effect, mapping, no_strings
+from eks_gpushare.validation.shape import similar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath, Severity
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Source
+
+
+UNKNOWN_KEY = karpenter_facts.UNKNOWN_KEY.rule("GPU1052")
+REFUSED_VALUE = karpenter_facts.REFUSED_VALUE.rule("GPU1053")
+OVERLAY_SHAPE = karpenter_facts.OVERLAY_SHAPE.rule("GPU1060")
+
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
+_POLICIES = ("WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced")
+_MOVED: Mapping[tuple[str, ...], str] = {
+    ("disruption", "expireAfter"): "It belongs to spec.template.spec.expireAfter since v1.",
+    ("template", "spec", "kubelet"): "It belongs to spec.kubelet of the EC2NodeClass since v1.",
+    ("template", "spec", "nodeClassRef", "apiVersion"): "Since v1 it is group, without a version.",
+    ("ttlSecondsAfterEmpty",): "Write disruption: {consolidationPolicy: WhenEmpty, "
+    "consolidateAfter: ...} instead.",
+    ("ttlSecondsUntilExpired",): "Write expireAfter below spec.template.spec instead.",
+    ("consolidation",): "Write disruption: {consolidationPolicy: ...} instead.",
+    ("providerRef",): "Write nodeClassRef below spec.template.spec instead.",
+    ("provider",): "Write an EC2NodeClass, and nodeClassRef below spec.template.spec.",
+    ("requirements",): "It belongs below spec.template.spec.",
+    ("taints",): "It belongs below spec.template.spec.",
+    ("startupTaints",): "It belongs below spec.template.spec.",
+    ("labels",): "It belongs below spec.template.metadata.",
+    ("template", "labels"): "It belongs below spec.template.metadata.",
+    ("template", "spec", "labels"): "It belongs below spec.template.metadata.",
+    ("template", "requirements"): "It belongs below spec.template.spec.",
+    ("template", "taints"): "It belongs below spec.template.spec.",
+    ("nodeClassRef",): "It belongs below spec.template.spec.",
+    ("subnetSelector",): "Since v1beta1 it is subnetSelectorTerms, a list.",
+    ("securityGroupSelector",): "Since v1beta1 it is securityGroupSelectorTerms, a list.",
+    ("amiSelector",): "Since v1beta1 it is amiSelectorTerms, a list.",
+}
+"""Where a key of another version, or of another place, belongs."""
+
+_RESTRICTED = ("cpu", "memory", "ephemeral-storage", "pods")
+_NEEDED: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "NodePool": (
+        ("template", "spec", "nodeClassRef"),
+        ("template", "spec", "nodeClassRef", "group"),
+        ("template", "spec", "nodeClassRef", "kind"),
+        ("template", "spec", "nodeClassRef", "name"),
+        ("template", "spec", "requirements"),
+    ),
+    "NodeOverlay": (("requirements",),),
+    "EC2NodeClass": (
+        ("amiSelectorTerms",),
+        ("securityGroupSelectorTerms",),
+        ("subnetSelectorTerms",),
+    ),
+}
+
+
+def shape(value: Mapping[str, Any], source: Source) -> Iterator[Judgement]:
+    """What is wrong with keys and values of an object of a version that is served."""
+    kind = str(at(value, "kind"))
+    keys = karpenter_spec_keys(kind)
+    if keys is None or at(value, "apiVersion") != karpenter_api_version(kind):
+        return  # which is said of the version
+    spec = at(value, "spec")
+    moved: set[FieldPath] = set()
+    for path, names in unknown_keys(spec, keys):
+        moved.add(path)
+        yield _unknown(source, kind, path, names, spec)
+    yield from _missing(source, kind, spec, moved)
+    for path, requirement in _requirements(spec):
+        yield from _requirement(source, path, requirement)
+    for path, taint in _taints(spec):
+        yield from _taint(source, path, taint)
+    for path, given in no_strings(
+        at(spec, "template", "metadata", "labels"), ("template", "metadata", "labels")
+    ):
+        yield _not_a_string(source, path, given)
+    yield from _disruption(source, spec)
+    if kind == "NodeOverlay":
+        yield from _overlay(source, spec)
+
+
+def _unknown(
+    source: Source, kind: str, path: FieldPath, names: tuple[str, ...], spec: Any
+) -> Problem:
+    place = tuple(step for step in path if isinstance(step, str))
+    key = place[-1]
+    edits: tuple[Edit, ...] = ()
+    fix = _MOVED.get(place)
+    if fix is None and (near := similar(key, names)) is not None:
+        fix = f"Write {near}."
+        if near not in mapping(at(spec, *path[:-1])):
+            edits = (Edit("rename", ("spec", *path), near),)
+    message = f"{kind} has no key {dotted(('spec', *path))}."
+    allowed = f"Remove it; allowed there: {', '.join(names)}."
+    return Problem(UNKNOWN_KEY, source, ("spec", *path), message, fix or allowed, edits=edits)
+
+
+def _missing(source: Source, kind: str, spec: Any, moved: set[FieldPath]) -> Iterator[Judgement]:
+    """Keys that an object needs, each but where that above it is missing too."""
+    gone: set[tuple[str, ...]] = set()
+    for path in _NEEDED.get(kind, ()):
+        if path[:-1] in gone:
+            continue
+        above = at(spec, *path[:-1])
+        if not (above is None or isinstance(above, dict)) or path[-1] in mapping(above):
+            continue
+        gone.add(path)
+        if any(each[-1:] == path[-1:] for each in moved):
+            continue  # it stands in the wrong place
+        fix = f"Add {path[-1]}{_example(path[-1])}."
+        place = ("spec", *path)
+        message = f"{dotted(place)} is not given."
+        severity: Severity | None = "info" if _is_part_of_guide(source) else None
+        yield Problem(REFUSED_VALUE, source, place[:-1], message, fix, severity)
+
+
+def _is_part_of_guide(source: Source) -> bool:
+    """Whether it stands in documentation, which shows what it is about and leaves out the rest."""
+    file = str(getattr(source.document, "file", ""))
+    return file.lower().endswith((".md", ".markdown", ".txt"))
+
+
+def _example(key: str) -> str:
+    return {
+        "group": ": karpenter.k8s.aws",
+        "kind": ": EC2NodeClass",
+        "amiSelectorTerms": ', such as [{alias: "al2023@v20261114"}]',
+    }.get(key, "")
+
+
+def _requirements(spec: Any) -> Iterator[tuple[FieldPath, Any]]:
+    for path in (("template", "spec", "requirements"), ("requirements",)):
+        for index, each in enumerate(items(at(spec, *path))):
+            yield (*path, index), each
+
+
+def _requirement(source: Source, path: FieldPath, given: Any) -> Iterator[Judgement]:
+    operator, values = at(given, "operator"), at(given, "values")
+    place = ("spec", *path)
+    if isinstance(operator, str) and operator not in _OPERATORS:
+        near = similar(operator, _OPERATORS)
+        message = f"{operator} is no operator; there are {', '.join(_OPERATORS)}."
+        edits = (Edit("set", (*place, "operator"), near),) if near else ()
+        fix = f"Write {near}." if near else "Write In, with values."
+        yield Problem(REFUSED_VALUE, source, (*place, "operator"), message, fix, edits=edits)
+    elif operator in ("In", "NotIn") and (values is None or values == []):
+        message = f"{operator} of {at(given, 'key')} has no values."
+        yield Problem(REFUSED_VALUE, source, place, message, "Give values, a list of strings.")
+    if isinstance(values, str):
+        fix = f'Write values: ["{values}"].'
+        edit = Edit("set", (*place, "values"), [values])
+        message = "values is a list of strings."
+        yield Problem(REFUSED_VALUE, source, (*place, "values"), message, fix, edits=(edit,))
+    for index, each in enumerate(items(values)):
+        if isinstance(each, bool | int | float):
+            yield _not_a_string(source, (*path, "values", index), each)
+
+
+def _taints(spec: Any) -> Iterator[tuple[FieldPath, Any]]:
+    for name in ("taints", "startupTaints"):
+        for path in (("template", "spec", name), (name,)):
+            for index, each in enumerate(items(at(spec, *path))):
+                yield (*path, index), each
+
+
+def _taint(source: Source, path: FieldPath, given: Any) -> Iterator[Judgement]:
+    value, effect = at(given, "value"), at(given, "effect")
+    if isinstance(value, bool | int | float):
+        yield _not_a_string(source, (*path, "value"), value)
+    place = ("spec", *path, "effect")
+    if isinstance(effect, str) and effect not in EFFECTS:
+        meant = kubernetes_effect(effect)
+        yield Problem(
+            REFUSED_VALUE,
+            source,
+            place,
+            f"{effect} is no effect of a taint; there are {', '.join(EFFECTS)}.",
+            f"Write {meant or 'NoSchedule'}.",
+            edits=(Edit("set", place, meant),) if meant else (),
+        )
+    elif effect is None and isinstance(given, dict):
+        message = f"The taint {at(given, 'key')} has no effect."
+        yield Problem(REFUSED_VALUE, source, place, message, "Add effect: NoSchedule.")
+
+
+def _not_a_string(source: Source, path: FieldPath, given: Any) -> Problem:
+    place = ("spec", *path)
+    as_text = str(given).lower() if isinstance(given, bool) else str(given)
+    what = "a boolean" if isinstance(given, bool) else "a number"
+    return Problem(
+        REFUSED_VALUE,
+        source,
+        place,
+        f"{dotted(place)} is {what}, {as_text}; it has to be a string.",
+        f'Write "{as_text}", in quotes.',
+        edits=(Edit("set", place, as_text),),
+    )
+
+
+def _disruption(source: Source, spec: Any) -> Iterator[Judgement]:
+    given = at(spec, "disruption")
+    policy = at(given, "consolidationPolicy")
+    place = ("spec", "disruption", "consolidationPolicy")
+    if isinstance(policy, str) and policy not in _POLICIES:
+        meant = "WhenEmptyOrUnderutilized" if policy == "WhenUnderutilized" else None
+        yield Problem(
+            REFUSED_VALUE,
+            source,
+            place,
+            f"{policy} is no consolidationPolicy; there are {', '.join(_POLICIES)}.",
+            f"Write {meant or 'WhenEmpty'}.",
+            edits=(Edit("set", place, meant),) if meant else (),
+        )
+
+
+def _overlay(source: Source, spec: Any) -> Iterator[Judgement]:
+    capacity = at(spec, "capacity")
+    for resource in mapping(capacity):
+        if resource in _RESTRICTED:
+            yield Problem(
+                OVERLAY_SHAPE,
+                source,
+                ("spec", "capacity", resource),
+                f"An overlay may not say how much {resource} a node has.",
+                "Remove it: Karpenter knows it from EC2.",
+            )
+    if at(spec, "price") is not None and at(spec, "priceAdjustment") is not None:
+        message = "price and priceAdjustment stand beside each other."
+        fix = "Keep one of the two."
+        yield Problem(OVERLAY_SHAPE, source, ("spec", "price"), message, fix)
+    if isinstance(spec, dict) and not {"capacity", "price", "priceAdjustment"} & {*spec}:
+        message = "The overlay changes neither capacity nor price."
+        fix = "Add capacity with what a node advertises."
+        yield Problem(OVERLAY_SHAPE, source, ("spec",), message, fix)

@@ -1,0 +1,53 @@
+"""Rules about nodes, whichever format declares them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.manifests.plain import mapping
+from eks_gpushare.manifests.rules.karpenter_pools import INPUT_LABELS
+from eks_gpushare.sharing.labels import OWNED_PREFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Source
+
+OWNED_LABEL = Rule(
+    "GPU1077",
+    "warning",
+    "A label that feature discovery writes is not set by others.",
+    "GPU feature discovery or NFD overwrites it once it runs, with a value of its own: pods that "
+    "select the given one no longer match.",
+    "https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery",
+)
+RETIRED_TYPE = Rule(
+    "GPU1069",
+    "warning",
+    "An instance type is one that EC2 has and still offers.",
+    "Nodes of it cannot be launched in any region.",
+    "https://aws.amazon.com/ec2/previous-generation/",
+)
+
+
+def owned_labels(source: Source, labels: Any, path: FieldPath) -> Iterator[Judgement]:
+    """Labels among those of nodes that are feature discovery's own.
+
+    Args:
+        source: The nodes.
+        labels: Their labels.
+        path: Where these stand below the source.
+    """
+    for key in mapping(labels):
+        if key.startswith(OWNED_PREFIXES) and not key.startswith(INPUT_LABELS):
+            yield Problem(
+                OWNED_LABEL,
+                source,
+                (*path, key),
+                f"{key} is written by feature discovery, which takes it over.",
+                "Use a key of your own, or select by the value that discovery writes.",
+            )

@@ -1,0 +1,82 @@
+"""What commands are found to say, over one text: later ones build on earlier ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.snippets import filled, read_snippet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eks_gpushare.findings.finding import FieldPath, Position
+    from eks_gpushare.inventory.items import Item, Release
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.manifests.shell.words import Heredoc
+
+
+@dataclass(slots=True)
+class Said:
+    """The state of a text that is being read."""
+
+    file: str
+    items: list[Item] = field(default_factory=list)
+    judgements: list[Judgement] = field(default_factory=list)
+    inner: list[Document] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)
+    written: dict[str, Heredoc] = field(default_factory=dict)
+    """Files that the text writes, by the name that it gives them."""
+    within: dict[str, Sequence[Document]] = field(default_factory=dict)
+    """The documents of those files, which are read as they stand unless a chart takes them."""
+    values: list[Document] = field(default_factory=list)
+    """Those of them that a chart takes as its values."""
+    taken: set[str] = field(default_factory=set)
+    """Names of the files among them that are values of a chart."""
+    releases: dict[tuple[Maybe[str], Maybe[str]], Release] = field(default_factory=dict)
+    """The charts it installs, by name and namespace, each as it is installed last."""
+
+    def source(self, name: str, at: Position, places: Mapping[FieldPath, Position]) -> Source:
+        """The source of something that a command says.
+
+        Args:
+            name: What messages call it.
+            at: Where the command stands.
+            places: Where parts of it stand.
+        """
+        return Source(name, placed_document(self.file, None, at, places))
+
+    def values_written(self, file: str) -> Any:
+        """The values in a file that the text writes; UNKNOWN of any other."""
+        name = file.removeprefix("./")
+        read = self.within.get(name, ())
+        if len(read) != 1 or not isinstance(read[0].value, dict):
+            return UNKNOWN
+        self.values.append(read[0])
+        self.taken.add(name)
+        return read[0].value
+
+
+def placed_document(
+    file: str, value: Any, at: Position, places: Mapping[FieldPath, Position]
+) -> Document:
+    """A document whose parts stand at known places; others stand where their ancestors do."""
+
+    def position(path: FieldPath) -> Position:
+        found = places.get((), at)
+        for length, _ in enumerate(path, 1):
+            found = places.get(tuple(path[:length]), found)
+        return found
+
+    return Document(file, value, position, editable=False)
+
+
+def documents_of(heredoc: Heredoc, file: str, variables: Mapping[str, str]) -> Sequence[Document]:
+    """The documents of a here-document, with what the shell would fill in."""
+    read = read_snippet(heredoc.text, file, heredoc.line).documents
+    if heredoc.literal:
+        return read
+    return [filled(each, variables) for each in read]

@@ -1,0 +1,203 @@
+"""Texts of YAML or JSON, with as many documents as they hold.
+
+What is wrong with one document keeps none of the others from being read, since tools too send them
+one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.nodes import MAX_ITEMS, KubernetesComposer
+from eks_gpushare.manifests.yaml_text import BlockScalar, YamlText
+from eks_gpushare.stack_file.composer import find
+from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, StopReadingError, YamlProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eks_gpushare.findings.finding import FieldPath, Position
+    from eks_gpushare.stack_file.composer import Node
+
+MAX_DOCUMENTS: Final = 5_000
+"""Most documents of a text."""
+
+_SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+# Possessive throughout: a comment full of # could be taken apart in more ways than can be tried.
+_NOTHING: Final = re.compile(r"(?:\s++|[#%][^\n]*+|---[ \t]*+(?=\r?\n|\Z))*+(?:\.\.\.\s*+)?\Z")
+_SKIPPED: Final = re.compile(r"^kind: *[\"']?CustomResourceDefinition\b", re.MULTILINE)
+"""Definitions of resources, which are long and say nothing of GPUs."""
+_PAIR: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+"""A character beyond the first 65,536, as JSON writes it in two halves."""
+_BOM: Final = "\ufeff"
+_PLAIN: Final = re.compile("[^\t\n\r -~]")
+# libyaml's own set of characters, less the byte order mark. Compiled where it is needed.
+_UNREADABLE: Final = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+
+
+class Texts(NamedTuple):
+    """What was read of a text."""
+
+    documents: tuple[Document, ...]
+    problems: tuple[YamlProblem, ...]
+    """What is wrong with it, with lines of the whole."""
+    items: int = 0
+    """How many keys and values it has."""
+
+
+def read_texts(
+    text: str,
+    file: str,
+    *,
+    place: Callable[[Position], Position] | None = None,
+    block: BlockScalar | None = None,
+    editable: bool = True,
+    most: int = MAX_ITEMS,
+) -> Texts:
+    """The documents of a text of YAML or JSON; never raises.
+
+    Args:
+        text: The text, without characters that YAML does not have.
+        file: Name of the file that it is from.
+        place: Turns line and column in the text to those in the file, where it is a part of that.
+        block: Where it stands in another document.
+        editable: Whether edits can be written back to the file. Not where `place` is given.
+        most: Most keys and values of all documents together.
+    """
+    given = most
+    documents: list[Document] = []
+    problems: list[YamlProblem] = []
+    for start, line, part in _parts(text.removeprefix(_BOM)):
+        if len(documents) >= MAX_DOCUMENTS:
+            message = f"more than {MAX_DOCUMENTS:,} documents; the rest is not read"
+            problems.append(YamlProblem(message, line + 1, 1, "size"))
+            break
+        if _SKIPPED.search(part):
+            value = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+            skipped = YamlText(part, None, start, line, place, block)
+            count = len(documents)
+            at = skipped.line_and_column
+            documents.append(Document(file, value, at, count, editable=False))
+            continue
+        composer = KubernetesComposer(_as_yaml(part), line, most)
+        read, found = _document(composer, YamlText(part, None, start, line, place, block))
+        most -= composer.items
+        problems += found
+        if read is not None:
+            count, may = len(documents), editable and place is None
+            document = Document(file, read.value, read.line_and_column, count, may, read)
+            documents.append(document)
+    return Texts(tuple(documents), tuple(problems), given - most)
+
+
+def texts_within(document: Document, path: FieldPath) -> Texts | None:
+    """The documents of a text that stands in a document, None where there is none.
+
+    Of a literal block every line keeps its place; of other texts all is at their key.
+    """
+    outer = document.text
+    if outer is None or outer.root is None:
+        return None
+    entry, depth = find(outer.root, (*document.at, *path))
+    if entry is None or depth < len(document.at) + len(path):
+        return None
+    value = entry.node.value
+    if not isinstance(value, str):
+        return None
+    block = _block(outer, entry.node)
+    if block is not None:
+        return read_texts(value, document.file, block=block, editable=document.editable)
+    at = outer.in_file(entry.key.line, entry.key.column)
+    return read_texts(value, document.file, place=lambda _: at)
+
+
+def place_within(document: Document, path: FieldPath) -> Position | None:
+    """Where the first line of a text that is a literal block begins; None of any other."""
+    outer = document.text
+    if outer is None or outer.root is None:
+        return None
+    entry, depth = find(outer.root, (*document.at, *path))
+    if entry is None or depth < len(document.at) + len(path):
+        return None
+    block = _block(outer, entry.node) if isinstance(entry.node.value, str) else None
+    if block is None:
+        return None
+    return outer.in_file(block.line, block.indent)
+
+
+def _block(outer: YamlText, node: Node) -> BlockScalar | None:
+    if node.style != "|":
+        return None
+    begin = outer.text.find("\n", node.span.start) + 1
+    for written, read in zip(
+        outer.text[begin : node.span.end].split("\n"), node.value.split("\n"), strict=False
+    ):
+        if written.strip():
+            indent = len(written) - len(written.lstrip(" ")) - (len(read) - len(read.lstrip(" ")))
+            return BlockScalar(outer, node.span.line + 1, begin, indent)
+    return None
+
+
+def unreadable_character(text: str) -> YamlProblem | None:
+    """The first character that YAML does not have."""
+    found = _PLAIN.search(text) and re.search(_UNREADABLE, text.removeprefix(_BOM))
+    if not found:
+        return None
+    before = text.removeprefix(_BOM)[: found.start()]
+    ends = [match.end() for match in LINE_BREAK.finditer(before)]
+    line, column = len(ends) + 1, len(before) - (ends[-1] if ends else 0) + 1
+    message = f"the character U+{ord(found[0]):04X} is not allowed in YAML"
+    fix = "remove it, or write it as an escape in double quotes"
+    return YamlProblem(message, line, column, "character", fix=fix)
+
+
+def _parts(text: str) -> Iterator[tuple[int, int, str]]:
+    """Start, lines before and text of each document that holds something.
+
+    No scalar has a line that begins with three dashes, so this needs no parser.
+    """
+    starts = [match.start() for match in _SEPARATOR.finditer(text)]
+    line = last = 0
+    begin = 0
+    for end in (*starts, len(text)):
+        part = text[begin:end]
+        if _only_directives(part):
+            continue  # directives belong to the document that follows
+        if not _NOTHING.match(part):
+            line += text.count("\n", last, begin)
+            last = begin
+            yield begin, line, part
+        begin = end
+
+
+def _as_yaml(part: str) -> str:
+    """The same text with as many characters, without what JSON has and YAML has not."""
+    if not part.lstrip().startswith(("{", "[")) or "\\u" not in part:
+        return part
+    return _PAIR.sub("?" * 12, part)
+
+
+def _only_directives(part: str) -> bool:
+    lines = [each for each in part.splitlines() if each.strip() and not each.startswith("#")]
+    return bool(lines) and all(each.startswith("%") for each in lines)
+
+
+def _document(
+    composer: KubernetesComposer, text: YamlText
+) -> tuple[YamlText | None, list[YamlProblem]]:
+    problems = composer.problems
+    root: Node | None = None
+    try:
+        root = composer.document()
+    except StopReadingError as stop:
+        problems = [*problems, stop.problem]
+    placed = []
+    for each in problems:
+        line, column = text.in_file(each.line - 1, each.column - 1)
+        placed.append(each._replace(line=line, column=column))
+    empty = root is None or root.value is None or root.value is UNKNOWN
+    return None if empty else replace(text, root=root), placed
