@@ -8,7 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.inventory.registry import edges_in
-from eks_gpushare.manifests.checks import chart_values, gpu_names, pods, reserved_memory, room, thin_shares
+from eks_gpushare.manifests.checks import (
+    chart_values,
+    gpu_names,
+    pods,
+    reserved_memory,
+    room,
+    thin_shares,
+)
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge

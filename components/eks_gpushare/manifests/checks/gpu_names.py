@@ -17,7 +17,11 @@ from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.rules.gpu_names import NO_SUCH_RESOURCE, OTHER_STRATEGY, RESOURCE_AS_LABEL
+from eks_gpushare.manifests.rules.gpu_names import (
+    NO_SUCH_RESOURCE,
+    OTHER_STRATEGY,
+    RESOURCE_AS_LABEL,
+)
 from eks_gpushare.manifests.rules.karpenter_versions import never_existed
 from eks_gpushare.sharing.labels import PRESENT_LABEL
 from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX

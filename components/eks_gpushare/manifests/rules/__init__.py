@@ -1,0 +1,1 @@
+"""What is wrong within one document, a module for each kind of document."""
