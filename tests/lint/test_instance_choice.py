@@ -36,6 +36,7 @@ def one(key: str, operator: Any, *values: Any) -> dict[str, Any]:
         one(f"{K}category", "In", "g"),
         one(f"{K}category", "In", "g", "p"),
         one(f"{K}category", "In", "gr"),
+        one(f"{K}category", "In", "g", "gr", "p"),
         one(f"{K}category", "In", "g", UNKNOWN),
         one(f"{K}family", "In", "g5"),
         one(f"{K}family", "In", *{name.partition(".")[0] for name in gpu_instance_types()}),

@@ -61,6 +61,19 @@ def test_each_alias_counts_with_all_that_it_stands_for(text: str, count: int) ->
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a: 1\na: 2\n", {"a": 2}),
+        ("{<<: {b: 1}, <<: {b: 2, c: 3}}", {"b": 1, "c": 3}),
+    ],
+)
+def test_what_stands_twice_counts_as_kubernetes_has_it(text: str, value: Any) -> None:
+    (document,) = read_texts(text, "a.yaml").documents
+
+    assert document.value == value
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("x: 1\n---\na: 1\nb: 2\na: 3\n", "the key 'a' is already set on line 3"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-from foreign_reading import ids, placed, problems, read_text_with
+import json
 
+import pytest
+from foreign_reading import ids, placed, problems, read_text_with, read_with
+
+from eks_gpushare.lint.readers.mig_parted import MigPartedReader
 from eks_gpushare.lint.readers.shell import ShellReader
 
 SHELL = ShellReader()
@@ -41,6 +44,14 @@ def test_it_stands_where_the_type_does() -> None:
     (problem,) = problems(read_text_with(SHELL, text, "setup.sh"))
     assert placed(problem) == (2, 15)
     assert problem.message == "EC2 offers p3.8xlarge in no region any more."
+
+
+def test_the_types_that_the_family_has_are_named() -> None:
+    text = "eksctl create nodegroup --cluster ml --node-type p4de.48xlarge"
+
+    (problem,) = problems(read_text_with(SHELL, text, "setup.sh"))
+    assert problem.message == "EC2 has no type p4de.48xlarge."
+    assert problem.fix == "Write one of p4de.24xlarge."
 
 
 @pytest.mark.parametrize(
@@ -82,6 +93,8 @@ def test_instances_that_no_gpu_can_have(text: str, code: str, message: str) -> N
     [
         f"{A100}nvidia-smi mig -cgi 3g.20gb,3g.20gb -C",
         f"{A100}{H100}nvidia-smi mig -cgi 3g.40gb,3g.40gb",
+        "eksctl create nodegroup --cluster ml --node-type $TYPE\nnvidia-smi mig -cgi 1g.5gb",
+        "eksctl create nodegroup --cluster ml --node-type m5.large\nnvidia-smi mig -cgi 1g.5gb",
         "nvidia-smi mig -cgi 3g.40gb:0,3g.40gb:4",
         "nvidia-smi mig -cgi 19,19,19,19,19,19,19,19",
         "nvidia-smi mig -cgi $PROFILE",
@@ -92,3 +105,14 @@ def test_instances_that_no_gpu_can_have(text: str, code: str, message: str) -> N
 )
 def test_instances_that_one_may_have(text: str) -> None:
     assert told(text) == []
+
+
+def test_a_configuration_says_which_profile_no_gpu_has() -> None:
+    item = {"devices": "all", "mig-enabled": True, "mig-devices": {"1g.5gb": 1, "9g.5gb": 1}}
+    both = {**item, "mig-devices": {"1g.5gb": 1, "3g.40gb": 1}}
+    above = ("mig-configs", "a", 0, "mig-devices")
+
+    for given, path in ((item, (*above, "9g.5gb")), (both, above)):
+        text = json.dumps({"version": "v1", "mig-configs": {"a": [given]}})
+        (problem,) = problems(read_with(MigPartedReader(), text))
+        assert problem.path == path

@@ -9,13 +9,14 @@ k8s.io/component-helpers and `pkg/labels/selector.go` of k8s.io/apimachinery, 0.
 from __future__ import annotations
 
 import re
+from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, every, items, some, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from eks_gpushare.inventory.items import NodeTaint
     from eks_gpushare.inventory.source import Maybe
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 KEEPS_OFF = ("NoSchedule", "NoExecute")
 """Effects of taints for which pods wait; another only makes a node the last choice."""
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
-_PARSED = re.compile(r"[+-]?[0-9]{1,30}")
-"""What Go's `strconv.ParseInt` reads, if it is a number of 64 bits."""
+_DIGITS = re.compile(r"[0-9]{1,63}")
+"""As many as a label may have."""
+_COMPARED: Mapping[str, Callable[[int, int], bool]] = {"Gt": gt, "Lt": lt, "Gte": ge, "Lte": le}
+"""The last two are Karpenter's."""
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -122,7 +125,7 @@ def _has(label: Maybe[str | None], operator: str, values: Sequence[Any]) -> bool
             among = some(None if value is UNKNOWN else value == label for value in values)
             found = False if label is None else among
             return found if operator == "In" or found is None else not found
-        case "Gt" | "Lt" | "Gte" | "Lte":  # the last two are Karpenter's
+        case _ if operator in _COMPARED:
             return _compares(label, operator, values)
         case _:
             return None  # refused by the API server, which is for others to say
@@ -136,11 +139,11 @@ def _compares(label: str | None, operator: str, values: Sequence[Any]) -> bool |
     wanted, has = _number(values[0]) if len(values) == 1 else None, _number(label)
     if wanted is None or has is None:
         return False
-    if has == wanted:
-        return operator.endswith("e")
-    return operator.startswith("G") is (has > wanted)
+    return _COMPARED[operator](has, wanted)
 
 
 def _number(given: str) -> int | None:
-    found = int(given) if _PARSED.fullmatch(given) else None
-    return found if found is not None and -(2**63) <= found < 2**63 else None
+    """A number of 64 bits; a label has no sign."""
+    if not _DIGITS.fullmatch(given) or int(given) >= 2**63:
+        return None
+    return int(given)
