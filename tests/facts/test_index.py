@@ -11,7 +11,7 @@ import pytest
 from pulumi_policy import EnforcementLevel
 
 from eks_gpushare.facts.fact import Fact, Front, front_of
-from eks_gpushare.facts.index import every_fact, facts_of, names_of
+from eks_gpushare.facts.index import every_fact, facts_of, is_worth_refusing, names_of
 from eks_gpushare.findings.rule import rules_in
 from eks_gpushare.lint.all_rules import lint_rules
 from eks_gpushare.rules import all_rules
@@ -74,6 +74,7 @@ def test_the_level_of_a_policy_is_what_its_facts_are_worth() -> None:
             continue
         worth = {fact.severity_of(name) for fact in facts_of(name)}
         mandatory = level is EnforcementLevel.MANDATORY
+        assert is_worth_refusing(name) is mandatory
         assert mandatory is ("error" in worth), f"{name} is {level}, and its facts {worth}"
 
 

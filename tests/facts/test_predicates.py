@@ -11,6 +11,7 @@ from eks_gpushare.catalog import Catalog
 from eks_gpushare.facts.index import cluster
 from eks_gpushare.facts.karpenter_pools import moves_pods
 from eks_gpushare.facts.names import only_a_policy_says
+from eks_gpushare.facts.public_networks import reaches_everybody
 from eks_gpushare.facts.replicas import are_many_slices
 from eks_gpushare.facts.shares import are_more_than_pods, fit_before_shares, most_pods, thin
 from eks_gpushare.facts.vcpus import Group, demands
@@ -85,6 +86,15 @@ def test_which_budget_keeps_pods_where_they_are(budget: dict[str, Any], *, moves
     assert moves_pods(MOVES, "5m", [budget]) is moves
     assert not moves_pods("WhenEmpty", "5m", [budget])
     assert not moves_pods(MOVES, "Never", [])
+
+
+@pytest.mark.parametrize(
+    ("cidr", "is_open"), [("2000::/8", True), ("2000::/9", False), ("8.0.0.0/8", False)]
+)
+def test_a_thirty_second_of_all_addresses_is_more_than_anybody_has(
+    cidr: str, *, is_open: bool
+) -> None:
+    assert reaches_everybody([cidr]) is is_open
 
 
 def test_no_nodes_take_nothing_of_a_quota() -> None:

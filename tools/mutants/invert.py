@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).parent / "rules.json"
 ROOMS = {
+    "facts": (
+        "components/eks_gpushare/facts",
+        [
+            "tests/facts",
+            *(f"tests/policies/test_policy_{each}.py" for each in ("cluster", "kubernetes")),
+        ],
+    ),
     "policies": ("policies/gpushare_policies", ["tests/policies"]),
     "inventory": ("components/eks_gpushare/inventory", ["tests/inventory"]),
     "manifests": ("components/eks_gpushare/manifests", ["tests/lint"]),
