@@ -107,6 +107,32 @@ def test_a_nested_type_is_found() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "ask_for",
+    [
+        "from pulumi_kubernetes.core.v1 import ContainerArgsDict as found",
+        "import pulumi_kubernetes as k8s; found = k8s.core.v1.ContainerArgsDict",
+        "dir(v1); found = v1.ContainerArgsDict",
+        "from pulumi_kubernetes.core.v1 import *; found = ContainerArgsDict",
+    ],
+)
+def test_dictionaries_of_nested_types_have_their_keys_once_they_are_asked_for(ask_for: str) -> None:
+    answer = ask(f"""
+        from typing import is_typeddict
+        from pulumi_kubernetes.core import v1
+        v1.Pod, v1.ContainerArgs
+        before = sys.modules["pulumi_kubernetes.core.v1._inputs"].ContainerArgsDict
+        {ask_for}
+        answer = [
+            is_typeddict(before), sorted(before.__annotations__),
+            is_typeddict(found), sorted(found.__required_keys__), "image" in found.__annotations__,
+            found is v1.ContainerArgsDict, v1.ContainerArgs is v1._inputs.ContainerArgs,
+        ]
+    """)
+
+    assert answer == [True, [], True, ["name"], True, True, True]
+
+
 def test_a_star_import_gives_everything() -> None:
     assert ask("""
         scope = {}

@@ -6,22 +6,28 @@ active, such a package finds the module that a name comes from and imports that 
 it cannot place, a star import and ``dir()`` have the package loaded whole, as ever; a package whose
 ``__init__.py`` says anything else is left alone. What a name gives is the same object either way.
 
+Of each nested type the SDKs have a class and a `TypedDict` for type checkers, as ``ContainerArgs``
+and ``ContainerArgsDict``. Making the latter's hints takes as long as everything else in such a
+module, and the SDK looks at none of them (`_is_plumbing_arg` in pulumi/_types.py), so it is without
+keys until somebody asks its package for it.
+
 Worth it: the classes of one stack take two thirds of the CPU and three quarters of the memory.
 """
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import re
 import sys
 from contextlib import contextmanager
 from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from importlib.machinery import ModuleSpec
 
 _PACKAGES = ("pulumi_aws.", "pulumi_kubernetes.")
@@ -30,6 +36,13 @@ _HARMLESS = re.compile(
     r"#.*|import builtins as _builtins|import typing|from \.+ import _utilities"
     r"|from \. import outputs|"
 )
+_NESTED, _TYPED_DICT = "_inputs", "ArgsDict"
+_EMPTY: CodeType = next(
+    each
+    for each in compile("class _: pass", __file__, "exec").co_consts
+    if isinstance(each, CodeType)
+)
+"""The body of a class without anything in it."""
 _LEAVES = "__lean_leaves__"
 _LOADER = "__lean_loader__"
 
@@ -59,13 +72,43 @@ class _Finder:
         if not name.startswith(_PACKAGES):
             return None
         spec = PathFinder.find_spec(name, path, target)
-        if (
-            spec is not None
-            and spec.submodule_search_locations
-            and type(spec.loader) is SourceFileLoader
-        ):
+        if spec is None or type(spec.loader) is not SourceFileLoader:
+            return spec
+        if spec.submodule_search_locations:
             spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        elif name.endswith(f".{_NESTED}"):
+            spec.loader = _NestedLoader(spec.loader.name, spec.loader.path)
         return spec
+
+
+class _NestedLoader(SourceFileLoader):
+    """Makes the module of a package's nested types with `TypedDict`s that have no keys yet."""
+
+    left_out: Mapping[str, CodeType] = MappingProxyType({})
+    """What the bodies of their classes do, by name."""
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        code = super().get_code(fullname)
+        if code is None:
+            return None
+        bodies = [each for each in code.co_consts if isinstance(each, CodeType)]
+        left_out = {each.co_name: each for each in bodies if each.co_name.endswith(_TYPED_DICT)}
+        self.left_out = left_out
+        parts = (
+            _EMPTY.replace(co_name=each.co_name, co_qualname=each.co_qualname)
+            if isinstance(each, CodeType) and each.co_name in left_out
+            else each
+            for each in code.co_consts
+        )
+        return code.replace(co_consts=tuple(parts))
+
+    def complete(self, module: ModuleType) -> None:
+        """Give the `TypedDict`s of its module their keys."""
+        names, self.left_out = self.left_out, {}
+        for name, body in names.items():
+            made = FunctionType(body, module.__dict__, name)
+            base = module.__dict__["TypedDict"]
+            module.__dict__[name] = builtins.__build_class__(made, name, base)
 
 
 class _Loader(SourceFileLoader):
@@ -120,19 +163,36 @@ class _LeanPackage(ModuleType):
             if leaf in leaves.values():
                 module = importlib.import_module(f"{self.__name__}.{leaf}")
                 if name in getattr(module, "__all__", ()):
+                    if name in _left_out(module):
+                        _complete(module)
                     self._bind(module)
                     return
 
     def _bind(self, leaf: ModuleType) -> None:
+        left_out = _left_out(leaf)
         for name in leaf.__all__:
-            self.__dict__[name] = leaf.__dict__[name]
+            if name not in left_out:
+                self.__dict__[name] = leaf.__dict__[name]
 
     def _load_whole(self) -> None:
         loader: _Loader = self.__dict__.pop(_LOADER)
-        del self.__dict__[_LEAVES]
+        leaves: dict[str, str] = self.__dict__.pop(_LEAVES)
+        has_nested = _NESTED in leaves.values()
+        nested = importlib.import_module(f"{self.__name__}.{_NESTED}") if has_nested else None
         module: ModuleType = self
         module.__class__ = ModuleType
+        if nested is not None:
+            _complete(nested)
         loader.load_whole(module)
+
+
+def _left_out(module: ModuleType) -> Mapping[str, CodeType]:
+    return getattr(module.__loader__, "left_out", {})
+
+
+def _complete(module: ModuleType) -> None:
+    if isinstance(module.__loader__, _NestedLoader):
+        module.__loader__.complete(module)
 
 
 def _star_imports(lines: Iterable[str]) -> list[str] | None:
