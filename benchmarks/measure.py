@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-_BYTES_OF_MAXRSS = 1 if sys.platform == "darwin" else 1024
+BYTES_OF_MAXRSS = 1 if sys.platform == "darwin" else 1024
+"""What `getrusage` counts the largest resident set in."""
 
 # Each would change what is measured: how Python starts, or what a program looks up.
 _UNSET = ("PYTHONDONTWRITEBYTECODE", "PYTHONPROFILEIMPORTTIME", "PYTHONDEVMODE", "PYTHONOPTIMIZE")
@@ -58,7 +59,7 @@ def run(command: Sequence[str], *, cwd: Path, fine: Sequence[int] = (0,)) -> Cos
         if child.returncode not in fine:
             said = (err.read() or out.read()).decode(errors="replace")
             raise RuntimeError(f"exit code {child.returncode} from {command[:4]}:\n{said[-2000:]}")
-        peak = usage.ru_maxrss * _BYTES_OF_MAXRSS / 1e6
+        peak = usage.ru_maxrss * BYTES_OF_MAXRSS / 1e6
         return Cost(usage.ru_utime + usage.ru_stime, peak, out.read().decode(errors="replace"))
 
 
@@ -97,6 +98,16 @@ def ratio(ours: Sequence[Cost], theirs: Sequence[Cost]) -> float:
         theirs: What the other took.
     """
     return statistics.median(a.cpu / b.cpu for a, b in zip(ours, theirs, strict=True))
+
+
+def least_ratio(ours: Sequence[Cost], theirs: Sequence[Cost]) -> float:
+    """The ratio of the least of each: what a busy machine adds is never below nothing.
+
+    Args:
+        ours: What the one command took in each round.
+        theirs: What the other took.
+    """
+    return min(cost.cpu for cost in ours) / min(cost.cpu for cost in theirs)
 
 
 def exponent(small: tuple[int, float], large: tuple[int, float]) -> float:

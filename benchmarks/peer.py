@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from subjects import Setting
 
 _SOURCES = Path(__file__).parent / "peer"
+_TIMES_OF_SYNTH = 0.7
 _INSTALL = (
     "npm",
     "install",
@@ -53,7 +54,7 @@ def peer(setting: Setting, cache: Path, stack: str) -> list[Figure]:
             "the second in times of the first",
             ratio(costs["ours"], costs["theirs"]),
             "times",
-            1,
+            _TIMES_OF_SYNTH,
         ),
         Figure(subject, "peak memory of its synth", max(c.peak for c in costs["theirs"]), "MB"),
         Figure(subject, "peak memory of the preview", max(c.peak for c in costs["ours"]), "MB"),

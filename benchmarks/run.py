@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import ratios
 import subjects
 from peer import peer
 from policy import policy
@@ -35,6 +36,7 @@ SUBJECTS = {
     "stages": subjects.stages,
     "mig": subjects.mig,
     "policy": policy,
+    ratios.SUBJECT: ratios.ratios,
 }
 
 
@@ -45,7 +47,8 @@ def main(words: Sequence[str] | None = None) -> int:
         words: Command-line arguments. Default: those of this process.
 
     Returns:
-        1 with `--strict` if a limit is exceeded, 2 for wrong usage, else 0.
+        1 with `--strict` if a limit is exceeded, with `--kept` if a ratio has grown; 2 for wrong
+        usage, else 0.
     """
     options = _parser().parse_args(words)
     if options.markdown and (options.quick or options.only):
@@ -60,8 +63,13 @@ def main(words: Sequence[str] | None = None) -> int:
     print(as_json(figures, rounds) if options.json else as_text(figures))
     if options.markdown:
         write_markdown(PAGE, figures, rounds)
+    if options.keep:
+        ratios.keep(figures)
+    grown = ratios.grown(figures) if options.kept else []
+    for sentence in grown:
+        print(f"grown by more than a tenth: {sentence}", file=sys.stderr)
     over = any(figure.verdict == "over" for figure in figures)
-    return 1 if options.strict and over else 0
+    return 1 if grown or (options.strict and over) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -78,6 +86,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--markdown", action="store_true", help=f"write {PAGE.name} as well")
     parser.add_argument("--strict", action="store_true", help="exit 1 if a limit is exceeded")
+    kept = "the ratios that are kept in benchmarks/ratios.json"
+    parser.add_argument("--kept", action="store_true", help=f"exit 1 if one of {kept} has grown")
+    parser.add_argument("--keep", action="store_true", help=f"write down {kept}")
     return parser
 
 

@@ -57,7 +57,7 @@ def _runs(suite: Suite, file: Path) -> bool:
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
 def test_a_suite_runs_what_is_there(suite: Suite) -> None:
-    paths = [path for path in suite.paths if path.startswith("tests")]
+    paths = [path for path in suite.paths if path.startswith(("tests", "benchmarks"))]
 
     assert paths
     assert [path for path in paths if not (ROOT / path).exists()] == []

@@ -9,13 +9,13 @@ NO_SKIP: Final = "--none-skipped"
 
 
 class Suite(NamedTuple):
-    """Tests that one job of the night runs."""
+    """What one job of the night runs."""
 
     name: str
     holds: str
     """What is certain after it, and not after `make test`."""
     paths: tuple[str, ...]
-    """What pytest is given."""
+    """What pytest is given; of one file that is no test, what Python is given."""
     switches: tuple[str, ...] = ()
     """Variables that are set, as `NAME=VALUE`."""
     programs: tuple[str, ...] = ()
@@ -135,5 +135,12 @@ SUITES: Final = (
         (),
         (),
         ("EKS_GPUSHARE_TEST_SARIF_SCHEMA",),
+    ),
+    Suite(
+        "ratios",
+        "no promised ratio of CPU time or memory is a tenth above what is kept",
+        ("benchmarks/run.py", "--only", "ratios", "preview", "--peer", "build/peer", "--kept"),
+        (),
+        ("node", "npm"),
     ),
 )
