@@ -85,6 +85,14 @@ def test_a_code_says_one_fact() -> None:
             assert len(found) == len(facts_of(code)) <= 1, code
 
 
+def test_the_index_finds_the_facts_of_its_modules_and_nothing_else() -> None:
+    """Asked anew, and not of what was found when these tests were collected."""
+    found = every_fact.__wrapped__()
+
+    assert found == every_fact()
+    assert all(isinstance(each, Fact) for each in found)
+
+
 def test_names_mean_each_other() -> None:
     for fact in every_fact():
         for _, name in named(fact):

@@ -8,6 +8,7 @@ import pytest
 from inventory_of import GPU, PRESENT, codes, nodes, operator, plugin, problems, quota, said
 
 from eks_gpushare.facts.vcpus import Group, demands
+from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.edges import quotas
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen
@@ -238,3 +239,19 @@ def test_what_is_not_known_of_it_is_said(unknown: dict[str, Any], what: str) -> 
 
     assert isinstance(found, NotSeen)
     assert found.what == what
+
+
+@pytest.mark.parametrize(
+    ("capacity_type", "bought"),
+    [
+        ("SPOT", ("spot",)),
+        ("spot", ("spot",)),
+        ("CAPACITY_BLOCK", ("capacityBlock",)),
+        ("ON_DEMAND", ("onDemand",)),
+        (None, ("onDemand",)),
+        (UNKNOWN, UNKNOWN),
+    ],
+    ids=str,
+)
+def test_how_a_node_group_asks_for_nodes(capacity_type: Any, bought: Any) -> None:
+    assert bought_as(capacity_type) == bought

@@ -7,8 +7,8 @@ import json
 import pytest
 from foreign_reading import ids, placed, problems, read_text_with, read_with
 
-from eks_gpushare.lint.readers.mig_parted import MigPartedReader
 from eks_gpushare.lint.readers.shell import ShellReader
+from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
 
 SHELL = ShellReader()
 A100 = "eksctl create nodegroup --cluster ml --name a --node-type p4d.24xlarge\n"

@@ -191,6 +191,21 @@ def test_two_runs_record_the_same_in_the_same_order() -> None:
     assert one == two
 
 
+def test_sets_of_resources_have_the_order_in_which_they_were_first_met() -> None:
+    """The SDK awaits them one by one, and so whoever needs them is sent sooner or later."""
+    met: list[bool] = []
+
+    def program() -> None:
+        keys = [pulumi.ComponentResource("demo:index:Thing", f"thing-{n}") for n in range(200)]
+        met.append(list(set(keys)) == keys)
+
+    before = pulumi.Resource.__hash__
+    recording = record(program)
+
+    assert (recording.error, met) == (None, [True])
+    assert pulumi.Resource.__hash__ is before
+
+
 def test_a_run_works_under_a_running_event_loop() -> None:
     async def caller() -> Recording:
         return record(lambda: pulumi.export("done", value=True))

@@ -27,7 +27,12 @@ from eks_gpushare.program.fakes.fakes import Fakes, default_fakes
 from eks_gpushare.program.recording import ProgramError, Recording
 from eks_gpushare.program.running.endings import ProcessEndedError, kept_alive, own_signals
 from eks_gpushare.program.running.engine import EngineServicer
-from eks_gpushare.program.running.isolation import calm_collector, isolated, quick_positions
+from eks_gpushare.program.running.isolation import (
+    calm_collector,
+    isolated,
+    quick_positions,
+    steady_order,
+)
 from eks_gpushare.program.running.lean_packages import lean_packages
 from eks_gpushare.program.running.monitor import Monitor
 from eks_gpushare.program.running.transforms import LocalCallbacks
@@ -127,7 +132,13 @@ def _guarded(body: Callable[[], None], directory: Path | None) -> BaseException 
         _RUNNING.set(True)
         with own_signals(), kept_alive() as tried:
             try:
-                with isolated(directory), calm_collector(), lean_packages(), quick_positions():
+                with (
+                    isolated(directory),
+                    calm_collector(),
+                    lean_packages(),
+                    quick_positions(),
+                    steady_order(),
+                ):
                     body()
             except BaseException as error:  # noqa: BLE001  (handed to the caller or raised there)
                 raised.append(error)

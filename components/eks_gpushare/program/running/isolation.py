@@ -7,9 +7,11 @@ import os
 import sys
 import warnings
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pulumi import Resource
 from pulumi.runtime import resource
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from traceback import FrameSummary
     from types import ModuleType
 
+_HASH = "__hash__"
 _POSITION = "_get_source_position_for_frame"
 
 _HIDDEN = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "KUBECONFIG")
@@ -172,3 +175,23 @@ def quick_positions() -> Iterator[None]:
         yield
     finally:
         setattr(resource, _POSITION, original)
+
+
+@contextmanager
+def steady_order() -> Iterator[None]:
+    """Have sets of resources keep the same order in every run.
+
+    The SDK waits for the resources of such a set one after the other, and their order, by where
+    objects lie in memory, decides which of two registrations is sent first.
+    """
+    numbers = count()
+
+    def number(of: Resource) -> int:
+        return int(vars(of).setdefault("_number_of_run", next(numbers)))
+
+    original = Resource.__hash__
+    setattr(Resource, _HASH, number)
+    try:
+        yield
+    finally:
+        setattr(Resource, _HASH, original)
