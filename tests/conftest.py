@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+from _pytest.unraisableexception import gc_collect_iterations_key
 from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
@@ -44,6 +45,11 @@ settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Look for garbage once in the end, and not five times: each takes a second."""
+    config.stash[gc_collect_iterations_key] = 1
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden",
@@ -68,6 +74,8 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+AT_LENGTH = "EKS_GPUSHARE_TEST_AT_LENGTH"
+"""Lets those tests run that take seconds of a processor for what seldom changes."""
 TOGETHER = ("tests/lab/walkthroughs/", "tests/lab/", "tests/aws/")
 """Whose tests share a control plane or an account: one process has all of them, and begins with
 them, since a control plane waits more than it works."""
@@ -80,6 +88,10 @@ def _together(nodeid: str) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     order = {folder: number for number, folder in enumerate(TOGETHER)}
     items.sort(key=lambda item: order.get(_together(item.nodeid) or "", len(order)))
+    if not os.environ.get(AT_LENGTH):
+        for item in items:
+            if item.get_closest_marker("at_length"):
+                item.add_marker(pytest.mark.skip(reason=f"{AT_LENGTH}=1 tries it"))
 
 
 class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
-import ssl
 import subprocess
 import sys
 import time
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import urllib3
 
 from eks_gpushare_lab.binaries import build
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
@@ -64,24 +63,24 @@ class Client:
     """Talks to the API server as its administrator: `call("GET", "/api/v1/nodes")`."""
 
     def __init__(self, lab: Lab) -> None:
-        self._lab = lab
-        self._context = ssl.create_default_context(cafile=str(lab.ca))
-        self._context.load_cert_chain(str(lab.client_cert), str(lab.client_key))
+        self._server = urllib3.HTTPSConnectionPool(
+            "127.0.0.1",
+            lab.port,
+            timeout=20,
+            retries=False,
+            ca_certs=str(lab.ca),
+            cert_file=str(lab.client_cert),
+            key_file=str(lab.client_key),
+        )
 
     def __call__(self, method: str, path: str, body: object = None) -> dict[str, Any]:
         """The answer, with its status code as `_code`."""
         kind = "merge-patch+json" if method == "PATCH" else "json"
-        connection = http.client.HTTPSConnection(
-            "127.0.0.1", self._lab.port, timeout=20, context=self._context
-        )
-        try:
-            content = None if body is None else json.dumps(body)
-            connection.request(method, path, content, {"Content-Type": f"application/{kind}"})
-            answer = connection.getresponse()
-            document: dict[str, Any] = json.loads(answer.read())
-            return {**document, "_code": answer.status}
-        finally:
-            connection.close()
+        content = None if body is None else json.dumps(body)
+        headers = {"Content-Type": f"application/{kind}"}
+        answer = self._server.request(method, path, body=content, headers=headers)
+        document: dict[str, Any] = json.loads(answer.data)
+        return {**document, "_code": answer.status}
 
 
 @pytest.fixture(scope="session")

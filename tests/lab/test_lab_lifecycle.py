@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 Python = Any
+KILLED = pytest.param(signal.SIGKILL, marks=pytest.mark.at_length)
+TERMINATED = pytest.param(signal.SIGTERM, marks=pytest.mark.at_length)
 LAB = textwrap.dedent("""
     import sys
     from argparse import ArgumentParser
@@ -198,6 +200,7 @@ def test_status_measures_the_lab(up: Lab, eventually: Callable[..., bool]) -> No
     assert memory["total"] == sum(memory.values()) - memory["total"]
 
 
+@pytest.mark.at_length
 @pytest.mark.usefixtures("own_home")
 def test_a_killed_supervisor_takes_everything_with_it_and_a_lab_goes_up_afresh(
     runs: Callable[[int], bool], eventually: Callable[..., bool]
@@ -213,6 +216,7 @@ def test_a_killed_supervisor_takes_everything_with_it_and_a_lab_goes_up_afresh(
     assert lifecycle.status().healthy
 
 
+@pytest.mark.at_length
 @pytest.mark.usefixtures("own_home")
 def test_two_ups_at_once_make_one_lab(python: Python) -> None:
     both = [python("-c", LAB, "up", "--json") for _ in range(2)]
@@ -222,6 +226,7 @@ def test_two_ups_at_once_make_one_lab(python: Python) -> None:
     assert answers[0]["pid"] == answers[1]["pid"]
 
 
+@pytest.mark.at_length
 @pytest.mark.usefixtures("own_home")
 def test_a_lab_that_hangs_goes_down_all_the_same(runs: Callable[[int], bool]) -> None:
     lab = started()
@@ -238,6 +243,7 @@ def test_without_a_lab_there_is_nothing_to_say_or_stop() -> None:
     assert lifecycle.down() is None
 
 
+@pytest.mark.at_length
 def test_the_next_lab_removes_what_a_killed_one_left(
     own_home: Path, python: Python, eventually: Callable[..., bool]
 ) -> None:
@@ -255,7 +261,7 @@ def test_the_next_lab_removes_what_a_killed_one_left(
     assert not held.directory.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [KILLED, signal.SIGINT])
 def test_a_control_plane_ends_with_the_process_that_has_it(
     own_home: Path,
     python: Python,
@@ -273,7 +279,7 @@ def test_a_control_plane_ends_with_the_process_that_has_it(
     assert eventually(lambda: not held.directory.exists(), 2)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [KILLED, TERMINATED, signal.SIGINT])
 def test_an_up_that_is_interrupted_leaves_nothing(
     own_home: Path, python: Python, eventually: Callable[..., bool], number: signal.Signals
 ) -> None:
@@ -287,6 +293,7 @@ def test_an_up_that_is_interrupted_leaves_nothing(
     assert eventually(lambda: not state.find()[1], 2)
 
 
+@pytest.mark.at_length
 @pytest.mark.usefixtures("own_home")
 def test_a_lab_that_loses_a_process_stops_and_says_so(
     runs: Callable[[int], bool], eventually: Callable[..., bool]

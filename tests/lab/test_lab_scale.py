@@ -60,6 +60,7 @@ def heard(process: subprocess.Popen[str]) -> Iterator[str]:
         yield line
 
 
+@pytest.mark.at_length
 def test_every_pod_has_a_share_and_every_share_a_pod(measured: dict[str, Any]) -> None:
     counts = {key: measured[key] for key in ("nodes", "shares", "pods", "usedNodes")}
 
@@ -67,12 +68,14 @@ def test_every_pod_has_a_share_and_every_share_a_pod(measured: dict[str, Any]) -
     assert measured["mostPodsOnANode"] == 10
 
 
+@pytest.mark.at_length
 def test_the_nodes_are_made_usable_by_their_daemon_sets(measured: dict[str, Any]) -> None:
     # One each of the device plugin, GPU feature discovery, node feature discovery, EKS's node
     # monitoring agent and its host engine of DCGM; the agent is on the two system nodes as well.
     assert measured["daemonSetPods"] == 5 * 20 + 2
 
 
+@pytest.mark.at_length
 def test_each_process_has_its_cpu_time_and_memory(measured: dict[str, Any]) -> None:
     names = {
         "etcd",
@@ -88,6 +91,7 @@ def test_each_process_has_its_cpu_time_and_memory(measured: dict[str, Any]) -> N
     assert min(measured["peaksMb"].values()) > 0
 
 
+@pytest.mark.at_length
 def test_an_interrupted_measurement_leaves_nothing(
     programs: Programs,
     tmp_path: Path,

@@ -272,9 +272,8 @@ def test_nodes_that_are_not_ready_keep_it_and_say_why(
     ready = nodes.make("ready")
     assert eventually(lambda: nodes.is_free(ready))
 
-    assert {kind: running.why(node) for kind, node in names.items()} == {
-        kind: [why] for kind, why in REASONS.items()
-    }
+    expected = {kind: [why] for kind, why in REASONS.items()}
+    assert eventually(lambda: {kind: running.why(node) for kind, node in names.items()} == expected)
     assert not [kind for kind, node in names.items() if nodes.is_free(node)]
     assert nodes.taints(other_taint) == [tuple(lookalike.values())]
     assert not nodes.is_free(unlabelled)

@@ -126,6 +126,7 @@ def commit(theirs: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.at_length
 def test_a_commit_passes_with_a_good_stack_file_and_fails_with_a_broken_one(commit: Any) -> None:
     good = STACK.read_text(encoding="utf-8")
     passed = commit("Pulumi.dev.yaml", good)

@@ -47,6 +47,17 @@ def test_every_file_that_waits_for_a_variable_is_run_by_a_suite_that_sets_it() -
     assert unrun == []
 
 
+def test_what_is_tried_at_length_is_run_by_the_suite_of_that_name() -> None:
+    (suite,) = (each for each in SUITES if each.name == "at-length")
+    files = [
+        file for file in TESTS.rglob("test_*.py") if "mark.at_length" in file.read_text("utf-8")
+    ]
+
+    assert len(files) > 1
+    assert [file for file in files if not _runs(suite, file)] == []
+    assert [each for each in suite.switches if each.endswith("_AT_LENGTH=1")]
+
+
 def _sets(suite: Suite, name: str) -> bool:
     return name in suite.places or any(each.startswith(f"{name}=") for each in suite.switches)
 

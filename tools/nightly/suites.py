@@ -51,6 +51,21 @@ SUITES: Final = (
         ("EKS_GPUSHARE_TEST_FACTS=10000",),
     ),
     Suite(
+        "at-length",
+        "labs that are killed, hung or large leave nothing; stacks together are as in processes of"
+        " their own; a real pre-commit runs the hooks",
+        (
+            "-m",
+            "at_length",
+            "tests/lab/test_lab_lifecycle.py",
+            "tests/lab/test_lab_scale.py",
+            "tests/commands/test_several_stacks.py",
+            "tests/packaging/test_hooks.py",
+        ),
+        ("EKS_GPUSHARE_TEST_AT_LENGTH=1",),
+        _LAB,
+    ),
+    Suite(
         "karpenter",
         "Karpenter's own controller launches, drifts, consolidates and buys as the plans say",
         ("tests/lab/karpenter", "tests/lab/walkthroughs/test_walkthrough_karpenter.py"),

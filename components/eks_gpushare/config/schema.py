@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from eks_gpushare.config.models import models
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic import BaseModel
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -75,7 +78,7 @@ def field_descriptions(model: type[BaseModel]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for owner in reversed(model.__mro__):
         if owner.__module__.startswith("eks_gpushare."):
-            texts |= _docstrings(owner)
+            texts.update(_docstrings(owner))
     return {
         info.alias or name: texts[name]
         for name, info in model.model_fields.items()
@@ -83,7 +86,8 @@ def field_descriptions(model: type[BaseModel]) -> dict[str, str]:
     }
 
 
-def _docstrings(owner: type) -> dict[str, str]:
+@cache
+def _docstrings(owner: type) -> Mapping[str, str]:
     tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     found = {}
