@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import random
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -183,7 +184,8 @@ def test_every_rule_has_its_number_a_check_and_cases() -> None:
     }
 
     assert len({each.id for each in rules}) == len(rules)
-    assert all("GPU1100" <= each.id <= "GPU1199" for each in rules)
+    # And GPU1210 to GPU1219 of how safe nodes start, which a switch of lint leaves out.
+    assert all(re.fullmatch("GPU11..|GPU121.", each.id) for each in rules)
     assert {rule for edge in EDGES for rule in edge.rules} == set(rules)
     assert all(each.source.startswith("https://") for each in rules)
     without = {each.id for each in rules} - broken

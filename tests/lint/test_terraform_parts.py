@@ -10,7 +10,7 @@ from foreign_reading import items
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Nodes, Release
-from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.launch_templates import OF_OTHERS
 from eks_gpushare.lint.readers.terraform import TerraformReader
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
@@ -186,7 +186,7 @@ def test_an_object_has_the_keys_of_kubernetes() -> None:
 def test_templates_whose_ids_are_not_known_are_not_the_same(block: Any) -> None:
     templates = Templates(TerraformConfiguration({}))
     for name in "ab":
-        templates.add(f"{TEMPLATE}.{name}", {"id": UNKNOWN, "name": UNKNOWN})
+        templates.add(Source(f"{TEMPLATE}.{name}"), {"id": UNKNOWN, "name": UNKNOWN})
 
     assert templates.used_by(f"{GROUP}.it", block) is OF_OTHERS
 
@@ -198,7 +198,7 @@ def test_what_is_no_reference_to_a_template_names_none(reference: str) -> None:
     plan = {"configuration": {"root_module": {"resources": [where]}}}
     templates = Templates(TerraformConfiguration(plan))
     for name in "ab":
-        templates.add(f"{TEMPLATE}.{name}", {})
+        templates.add(Source(f"{TEMPLATE}.{name}"), {})
 
     assert templates.used_by(f"{GROUP}.it", [{"version": "1"}]) is OF_OTHERS
 

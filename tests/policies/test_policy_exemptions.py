@@ -74,7 +74,9 @@ def test_what_is_exempted_is_told_with_its_reason_and_last_day() -> None:
     ((name, message),) = told(found)
     assert name == "old"
     assert message.startswith(
-        "volumes-encrypted is let be at old until 2026-12-31: It holds nothing. It would say: "
+        "volumes-encrypted (also GPU1212, launch-template-volumes-encrypted, "
+        "node-class-volumes-encrypted) is let be at old until 2026-12-31: It holds nothing. It "
+        "would say: "
     )
 
 

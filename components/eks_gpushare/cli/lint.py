@@ -51,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--diff", action="store_true", help="show what --fix would correct, and write nothing"
     )
+    parser.add_argument(
+        "--no-security",
+        action="store_true",
+        help="leave out how safe nodes start: metadata service, encryption, addresses, disks",
+    )
     add_output_argument(parser)
     migration.add_arguments(parser)
 
@@ -74,6 +79,8 @@ def run(options: argparse.Namespace) -> int:
     except StackUnusableError as error:
         return _wrong_usage(str(error))
     fixed, reports = _linted(options, stack, writes=writes)
+    if options.no_security:
+        reports = tuple(each.without_security() for each in reports)
     if wants_text(options):
         for each in fixed:
             sys.stdout.write(each.diff())

@@ -66,6 +66,12 @@ def subject_of(code: str) -> SubjectPage | None:
     return None
 
 
+def is_security(code: str) -> bool:
+    """Whether a finding is about how safe something is, which works all the same."""
+    subject = subject_of(code)
+    return subject is not None and subject.slug == "security"
+
+
 def page_of(code: str) -> str:
     """The address of a finding's explanation."""
     subject = subject_of(code)

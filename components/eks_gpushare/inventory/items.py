@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from eks_gpushare.catalog.quotas import Capacity
     from eks_gpushare.findings.finding import FieldPath
@@ -55,6 +56,37 @@ class Namespaced(Named):
     namespace: Maybe[str] = "default"
 
 
+class NodeVolume(NamedTuple):
+    """A volume that machines are started with."""
+
+    device: Maybe[str]
+    encrypted: Maybe[bool | None]
+    """None where nothing says, which leaves it to the account."""
+    gib: Maybe[Fraction | None]
+    """None where nothing says, which leaves it to a snapshot or an image."""
+    path: FieldPath = ()
+    """The place below the source's path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeLaunch(Named):
+    """What EC2 is told of machines to start: a launch template, a node class, a node group."""
+
+    endpoint: Maybe[str] = ""
+    """Of the metadata service: `enabled` or `disabled`; empty where nothing says."""
+    tokens: Maybe[str] = ""
+    """`required` is IMDSv2 alone, `optional` is not."""
+    hops: Maybe[int | None] = None
+    """How far answers of the metadata service go: 1 is the node itself, 2 its pods too."""
+    metadata_path: FieldPath = ()
+    """The place of these below the source's path."""
+    volumes: Maybe[tuple[NodeVolume, ...]] = ()
+    public_address: Maybe[bool | None] = None
+    """Whether machines get one whatever their subnet says; None leaves it to the subnet."""
+    address_path: FieldPath = ()
+    """Its place below the source's path."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nodes(Named):
     """Nodes that one declaration makes or describes: a node group, a NodePool, labelled nodes."""
@@ -79,6 +111,8 @@ class Nodes(Named):
     """Most nodes."""
     limits: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """What a NodePool limits, by resource."""
+    launch: Maybe[NodeLaunch | None] = None
+    """What they are started from; None where nothing says."""
     bought_as: Maybe[tuple[Capacity, ...]] = ("onDemand",)
     """The ways in which EC2 may be asked for them."""
     only_by_boot: frozenset[str] = frozenset()
@@ -177,6 +211,15 @@ class Pointer(Namespaced):
 
 
 Item: TypeAlias = (
-    Nodes | Overlay | Release | ConfigMap | Workload | Quota | Namespace | DeviceClaim | Pointer
+    Nodes
+    | NodeLaunch
+    | Overlay
+    | Release
+    | ConfigMap
+    | Workload
+    | Quota
+    | Namespace
+    | DeviceClaim
+    | Pointer
 )
 """Any item."""

@@ -10,7 +10,7 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.plain import items, text
 
 if TYPE_CHECKING:
-    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.items import NodeLaunch, Nodes
     from eks_gpushare.inventory.source import Maybe
 
 
@@ -21,9 +21,11 @@ class LaunchTemplate(NamedTuple):
     instance_type: Maybe[str] = ""
     user_data: Maybe[str] = ""
     """Decoded."""
+    launch: Maybe[NodeLaunch | None] = None
+    """What else it tells EC2."""
 
 
-OF_OTHERS: Final = LaunchTemplate(UNKNOWN, UNKNOWN, UNKNOWN)
+OF_OTHERS: Final = LaunchTemplate(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
 """One that is named and is not there."""
 
 
@@ -55,4 +57,6 @@ def with_template(nodes: Nodes, template: LaunchTemplate) -> Nodes:
     ami = nodes.ami
     if ami in ("", "CUSTOM"):
         ami = UNKNOWN if template.image is UNKNOWN else template.image or ami
-    return replace(nodes, instance_types=types, ami=ami, user_data=template.user_data)
+    return replace(
+        nodes, instance_types=types, ami=ami, user_data=template.user_data, launch=template.launch
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeLaunch, Nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, text
 from eks_gpushare.manifests.document import Document
@@ -34,11 +34,15 @@ def with_classes(found: Iterable[Item], classes: Mapping[Any, Any]) -> Iterator[
         found: The items.
         classes: Specs of node classes, by name.
     """
+    found = list(found)
+    launches = {each.name: each for each in found if isinstance(each, NodeLaunch)}
     for item in found:
         if isinstance(item, Nodes) and item.provisioner == "karpenter" and item.ami is UNKNOWN:
-            spec = classes.get(_class_name(item))
+            name = _class_name(item)
+            spec = classes.get(name)
             if spec is not None:
-                yield replace(item, ami=_ami(spec), user_data=_user_data(spec))
+                launch = launches.get(name)
+                yield replace(item, ami=_ami(spec), user_data=_user_data(spec), launch=launch)
                 continue
         yield item
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.facts.index import names_of
 from eks_gpushare.findings.finding import has_errors
+from eks_gpushare.findings.pages import is_security
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding, Position
@@ -63,6 +64,15 @@ class FileReport(NamedTuple):
     def findings(self) -> tuple[Finding, ...]:
         """The findings without their places."""
         return tuple(each.finding for each in self.found)
+
+    def without_security(self) -> FileReport:
+        """The same without findings on how safe something is."""
+        return self._replace(
+            found=tuple(each for each in self.found if not is_security(each.finding.code)),
+            silenced=tuple(
+                each for each in self.silenced if not is_security(each.placed.finding.code)
+            ),
+        )
 
     @property
     def ok(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.inventory.launches import launch_of
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
@@ -14,6 +15,7 @@ from eks_gpushare.manifests.plain import text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eks_gpushare.inventory.source import Source
     from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 
 KIND: Final = "aws_launch_template"
@@ -45,14 +47,20 @@ class Templates:
         self._older: dict[str, tuple[Any, LaunchTemplate]] = {}
         self._configuration = configuration
 
-    def add(self, address: str, given: Any) -> LaunchTemplate:
-        """Take one."""
+    def add(self, source: Source, given: Any) -> LaunchTemplate:
+        """Take one.
+
+        Args:
+            source: Where its values stand, by its address.
+            given: The values.
+        """
         found = LaunchTemplate(
             text(at(given, "image_id")),
             text(at(given, "instance_type")),
             decoded(at(given, "user_data")),
+            launch_of(source, text(at(given, "name")), given),
         )
-        self._by_address[address] = (given, found)
+        self._by_address[source.name] = (given, found)
         return found
 
     def add_older(self, address: str, given: Any) -> None:

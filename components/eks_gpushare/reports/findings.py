@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.findings.pages import page_of
+from eks_gpushare.findings.pages import is_security, page_of
 from eks_gpushare.reports.report import Report, ReportedRule, Result
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def _rule(rule: Rule) -> ReportedRule:
         why=rule.why,
         help=f"{rule.why} See {rule.source}",
         url=page_of(rule.id),
+        security="medium" if is_security(rule.id) else "",
     )
 
 

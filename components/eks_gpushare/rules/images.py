@@ -10,6 +10,7 @@ from eks_gpushare.catalog.amis import NO_LDCONFIG, NO_LDCONFIG_SOURCE, release_d
 from eks_gpushare.catalog.bottlerocket import bottlerocket_release
 from eks_gpushare.catalog.resource_ids import is_id
 from eks_gpushare.facts.index import nodes as nodes_facts
+from eks_gpushare.facts.launches import ROOMY_GIB
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -69,8 +70,6 @@ LOST_LIBRARIES = Rule(
 )
 FLOATING_AMI = nodes_facts.AMI_PINNED.rule("GPU508")
 
-ROOMY_GIB = 100
-"""Below this, a few CUDA images fill the disk (AWS best practices for AI/ML, May 2026)."""
 _LARGEST_GIB = 65536
 """Largest gp3 volume, as botocore 1.44.5 has it (EC2, EbsBlockDevice.VolumeSize; 16384 until
 September 2025); read 2026-11-22."""

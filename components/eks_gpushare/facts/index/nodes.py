@@ -23,7 +23,13 @@ VOLUME_ROOM = Fact(
     "Images of 10 GiB and more fill a small disk; the kubelet then evicts pods.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/aiml-performance.html",
     "warning",
-    ("GPU506", "gpu-node-volume-size", "gpu-launch-template-volume-size", "node-class-volume-size"),
+    (
+        "GPU506",
+        "GPU1214",
+        "gpu-node-volume-size",
+        "gpu-launch-template-volume-size",
+        "node-class-volume-size",
+    ),
 )
 
 AMI_PINNED = Fact(

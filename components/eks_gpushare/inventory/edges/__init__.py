@@ -16,6 +16,7 @@ from eks_gpushare.inventory.edges import (
     drivers,
     engines,
     landing,
+    launches,
     mig,
     mounts,
     mps,
@@ -36,6 +37,6 @@ if TYPE_CHECKING:
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mounts, mig, promises),
     *(quotas, tenants, mps, drivers, engines, budgets, pointers, unseen, untold, claims),
-    *(node_types, pinned),
+    *(node_types, pinned, launches),
 )
 """Every check."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.launches import launch_of, with_disk
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
@@ -57,7 +58,9 @@ class CloudFormationReader:
         judgements: list[Judgement] = []
         resources = mapping(at(document.value, "Resources"))
         templates = {
-            name: _template(each)
+            name: _template(
+                Source(f"the LaunchTemplate {name}", document, ("Resources", name, *_DATA)), each
+            )
             for name, each in resources.items()
             if at(each, "Type") == _TEMPLATE
         }
@@ -122,12 +125,13 @@ def _user_data_place(name: str) -> FieldPath:
     return ("Resources", name, *_DATA, "UserData")
 
 
-def _template(resource: Any) -> LaunchTemplate:
+def _template(source: Source, resource: Any) -> LaunchTemplate:
     data = plain(at(resource, *_DATA))
     return LaunchTemplate(
         text(at(data, "ImageId")),
         text(at(data, "InstanceType")),
         decoded(at(data, "UserData")),
+        launch_of(source, text(at(data, "LaunchTemplateName")), data),
     )
 
 
@@ -173,6 +177,7 @@ def _node_group(source: Source, name: str, given: Any) -> Nodes:
         else UNKNOWN,
         promised=promised(tags.items()),
         ami=text(at(given, "AmiType")),
+        launch=with_disk(source, name, at(given, "DiskSize"), ("DiskSize",)),
         least=whole(at(given, "ScalingConfig", "MinSize")),
         most=whole(at(given, "ScalingConfig", "MaxSize")),
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.bottlerocket import bottlerocket_document
-from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.items import NodeLaunch, Nodes, NodeTaint, NodeVolume
+from eks_gpushare.inventory.launches import gib, switched
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
 from eks_gpushare.inventory.values import at, has_unknown
@@ -106,9 +107,24 @@ def _nodes(document: Document, kind: str, index: int, group: dict[str, Any]) -> 
         },
         ami=text(at(group, "ami")) or text(at(group, "amiFamily")) or DEFAULT_FAMILY,
         user_data=_user_data(group),
+        launch=_launch(Source(f"the node group{called}", document, (kind, index)), name, group),
         bought_as=("spot",) if at(group, "spot") is True else ("onDemand",),
         least=least if least is not None else wanted,
         most=most if most is not None else wanted,
+    )
+
+
+def _launch(source: Source, name: Maybe[str], group: dict[str, Any]) -> NodeLaunch:
+    """What a node group says itself: what it leaves out, eksctl and its version decide."""
+    older, size = switched(at(group, "disableIMDSv1")), at(group, "volumeSize")
+    volume = NodeVolume(
+        text(at(group, "volumeName")), switched(at(group, "volumeEncrypted")), gib(size)
+    )
+    return NodeLaunch(
+        source=source,
+        name=name,
+        tokens=UNKNOWN if older is UNKNOWN else "optional" if older is False else "",
+        volumes=(volume,),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
+from eks_gpushare.inventory.launches import with_disk
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
@@ -142,7 +143,7 @@ def _templates(
         if _is(resource, terraform_templates.OLDER):
             taken.add_older(address, given)
         elif _is(resource, terraform_templates.KIND):
-            data = taken.add(address, given).user_data
+            data = taken.add(Source(address, document, (*path, "values")), given).user_data
             yield from judge_user_data(document, (*path, "values", "user_data"), data)
 
 
@@ -210,6 +211,7 @@ def _node_group(source: Source, given: Any) -> Nodes:
             if key.startswith(_TEMPLATE_TAG)
         },
         ami=text(at(given, "ami_type")),
+        launch=with_disk(source, source.name, at(given, "disk_size"), ("disk_size",)),
         least=whole(at(scaling, "min_size")),
         most=whole(at(scaling, "max_size")),
     )

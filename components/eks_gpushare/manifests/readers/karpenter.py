@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Nodes, Overlay
+from eks_gpushare.inventory.launches import launch_of
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.manifests.document import Read
@@ -71,6 +72,8 @@ class KarpenterReader:
         elif kind == "NodeOverlay":
             found.append(_overlay(source, name, spec))
         elif kind in _NODE_CLASSES:
+            within = Source(called, document, ("spec",))
+            found.append(launch_of(within, name, UNKNOWN if spec is UNKNOWN else spec))
             judgements += image_rules(source, spec)
             judgements += judge_user_data(document, _USER_DATA, at(spec, "userData"))
         return Read(found, judgements)

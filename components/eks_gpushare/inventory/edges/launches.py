@@ -1,0 +1,136 @@
+"""How safe nodes start: what EC2 is told of their metadata service, volumes and addresses.
+
+What is not said is not judged: images, node classes and accounts have defaults of their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.facts.index import launches as launch_facts
+from eks_gpushare.facts.index import nodes as nodes_facts
+from eks_gpushare.facts.launches import NODE_ALONE, ROOMY_GIB, reaches_pods, takes_no_token
+from eks_gpushare.inventory.items import NodeLaunch, Nodes
+from eks_gpushare.inventory.nodes import gpu_nodes
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.wording import at_start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+TOKENS = launch_facts.TOKENS.rule("GPU1210")
+HOPS = launch_facts.HOPS.rule("GPU1211")
+ENCRYPTED = launch_facts.ENCRYPTED.rule("GPU1212")
+PRIVATE = launch_facts.PRIVATE.rule("GPU1213")
+ROOM = nodes_facts.VOLUME_ROOM.rule("GPU1214")
+_LOCAL = ("localStorage", "local-disks")
+"""In user data that puts images on the disks of the instance: of nodeadm, and of AL2's script."""
+
+
+def _launches(inventory: Inventory) -> tuple[NodeLaunch, ...]:
+    """Each once, whoever is started from it."""
+    found = [*inventory.of(NodeLaunch), *(nodes.launch for nodes in inventory.of(Nodes))]
+    return tuple({each.source: each for each in found if isinstance(each, NodeLaunch)}.values())
+
+
+@edge(TOKENS, HOPS)
+def metadata(inventory: Inventory) -> Iterator[Judgement]:
+    """The metadata service, which has the credentials of a node."""
+    for launch in _launches(inventory):
+        called, path = at_start(launch.source.name), launch.metadata_path
+        if launch.endpoint == "disabled":
+            continue
+        if UNKNOWN in (launch.endpoint, launch.tokens, launch.hops):
+            yield NotSeen(TOKENS, launch.source, f"the metadata options of {launch.source.name}")
+        if launch.endpoint is UNKNOWN:
+            continue
+        if launch.tokens not in ("", UNKNOWN) and takes_no_token(launch.tokens):
+            yield Problem(
+                TOKENS,
+                launch.source,
+                path,
+                f"{called} lets nodes answer for credentials without a token.",
+                "Require tokens of the metadata service (IMDSv2).",
+            )
+        if launch.hops not in (None, UNKNOWN) and reaches_pods(launch.hops):
+            yield Problem(
+                HOPS,
+                launch.source,
+                path,
+                f"{called} has a hop limit of {launch.hops} for the metadata service, so pods read "
+                f"the credentials of the node.",
+                f"Set the hop limit to {NODE_ALONE}, and give pods that need AWS a role by EKS Pod "
+                f"Identity.",
+            )
+
+
+@edge(ENCRYPTED)
+def encryption(inventory: Inventory) -> Iterator[Judgement]:
+    """Volumes that are said not to be encrypted."""
+    for launch in _launches(inventory):
+        if launch.volumes is UNKNOWN:
+            yield NotSeen(ENCRYPTED, launch.source, f"the volumes of {launch.source.name}")
+            continue
+        for volume in launch.volumes:
+            if volume.encrypted is False:
+                device = "" if volume.device in ("", UNKNOWN) else f" {volume.device}"
+                yield Problem(
+                    ENCRYPTED,
+                    launch.source,
+                    volume.path,
+                    f"{at_start(launch.source.name)} has the volume{device} not encrypted.",
+                    "Encrypt it: nodes made from then on have it so.",
+                )
+
+
+@edge(PRIVATE)
+def addresses(inventory: Inventory) -> Iterator[Judgement]:
+    """Public addresses that nodes get whatever their subnet says."""
+    for launch in _launches(inventory):
+        if launch.public_address is UNKNOWN:
+            yield NotSeen(PRIVATE, launch.source, f"the addresses of {launch.source.name}")
+        elif launch.public_address is True:
+            yield Problem(
+                PRIVATE,
+                launch.source,
+                launch.address_path,
+                f"{at_start(launch.source.name)} gives nodes public addresses.",
+                "Give them none, and put the nodes into private subnets.",
+            )
+
+
+@edge(ROOM)
+def room(inventory: Inventory) -> Iterator[Judgement]:
+    """The largest volume of GPU nodes, if the size of each is known."""
+    seen = set()
+    for cluster in inventory.clusters():
+        for kind in gpu_nodes(inventory, cluster):
+            launch, told = kind.nodes.launch, kind.nodes.user_data
+            if not isinstance(launch, NodeLaunch) or launch.source in seen:
+                continue
+            if told is UNKNOWN or launch.volumes is UNKNOWN:
+                yield NotSeen(ROOM, launch.source, f"the volumes of {launch.source.name}")
+                continue
+            if any(each in told for each in _LOCAL):
+                continue
+            seen.add(launch.source)
+            sizes = [(each.gib, each) for each in launch.volumes]
+            known = [(gib, each) for gib, each in sizes if gib is not None and gib is not UNKNOWN]
+            # Bottlerocket has a small volume for itself and a large one for images.
+            if not known or len(known) < len(sizes):
+                continue
+            gib, largest = max(known, key=lambda pair: pair[0])
+            if gib < ROOMY_GIB:
+                yield Problem(
+                    ROOM,
+                    launch.source,
+                    largest.path,
+                    f"{at_start(launch.source.name)} gives GPU nodes a volume of {float(gib):g} "
+                    f"GiB.",
+                    f"Give them {ROOMY_GIB} GiB or more, for images with CUDA.",
+                )
