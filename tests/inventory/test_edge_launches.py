@@ -9,12 +9,11 @@ import pytest
 from inventory_of import PRESENT, nodes, plugin, problems
 
 from eks_gpushare.inventory.edges import launches
-from eks_gpushare.inventory.items import NodeLaunch
 from eks_gpushare.inventory.launches import gib, launch_of, switched
 from eks_gpushare.inventory.source import UNKNOWN, Source
 
 if TYPE_CHECKING:
-    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.items import Item, NodeLaunch
 
 SAFE = {"httpTokens": "required", "httpPutResponseHopLimit": 1}
 SOURCE = Source("the launch template gpu")
