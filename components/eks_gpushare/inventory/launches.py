@@ -72,10 +72,9 @@ def gib(value: Any) -> Maybe[Fraction | None]:
 def _gib(value: Any) -> Fraction | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return Fraction(value) if value > 0 else None
-    found = quantity(value) if isinstance(value, str) else None
-    if found is None:
+    if not isinstance(value, str) or (found := quantity(value)) is None:
         return None
-    return found if str(value).isdecimal() else found / _GIB
+    return found if value.isascii() and value.isdecimal() else found / _GIB
 
 
 def _found(value: Any, *names: str) -> tuple[FieldPath, Any]:
