@@ -13,6 +13,8 @@ WORKLOAD := tensorflow-cifar10-deployment
 
 # Settings from outside that would put packages elsewhere than .venv, or mix others in.
 unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_DRY_RUN PIP_NO_DEPS PYTHONHOME PYTHONPATH
+# Else each of them would compile for itself what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 # One stamp for each requirements file that is installed completely. STALE marks an environment that
 # is to be made afresh: an install was interrupted (pip takes a half copied package for an installed
@@ -104,6 +106,8 @@ clean: ## Remove everything that make can make again, .venv included
 	rm -rf $(VENV) build dist htmlcov .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# pip would compile what it installs with one processor, and nine tenths of that are parts of SDKs that
+# nobody imports: those are compiled when somebody does.
 # $(call install,requirements file,stamps). A usable .venv that `pulumi install` made is kept. The
 # library goes out first: pip takes an old one out after the new one of what it depends on is in, and with
 # it what has moved between the two, such as the command.
@@ -118,7 +122,8 @@ define install
 	@rm -f $(2) && touch $(STALE)
 	@echo "Installing $(1) into $(VENV) (about a minute when nothing is cached)"
 	@$(PIP) uninstall --quiet --yes eks-gpushare 2>/dev/null || true
-	@$(PIP) install --quiet --compile -r $(1)
+	@$(PIP) install --quiet --no-compile -r $(1)
+	@$(PY) -m compileall -qq -j 0 -x '/(pulumi_aws|pulumi_kubernetes|moto)/.+/' $(VENV)/lib || true
 	@$(PIP) check
 	@echo "$(CURDIR) $(PYTHON)" > $(ORIGIN)
 	@rm $(STALE) && touch $(2)
@@ -142,8 +147,8 @@ $(WHEELS): Makefile requirements.txt | $(DEV)
 		|| echo "$$wheel cannot be fetched; the tests that compare with it will be skipped"; done
 	@touch $@
 
-# pip compiles what it installs, but not a package that stays in place; and Python itself writes no
-# bytecode under PYTHONDONTWRITEBYTECODE, which makes every start of the command several times slower.
+# Python itself writes no bytecode under PYTHONDONTWRITEBYTECODE, which makes every start of the command
+# several times slower.
 $(COMPILED): $(SOURCES) | $(RUNTIME)
 	@$(PY) -m compileall -q $(wildcard components policies)
 	@touch $@

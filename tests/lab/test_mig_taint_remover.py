@@ -333,20 +333,24 @@ class Gate:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
         self._ends: list[socket.socket] = []
+        self._moving = threading.Lock()
         self.is_open = True
         self.passed = 0
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
                 near, _ = self._listening.accept()
-                if not self.is_open:
-                    near.close()
-                    continue
-                self.passed += 1
-                far = socket.create_connection(("127.0.0.1", self._to))
-                self._ends += [near, far]
+                with self._moving:
+                    if not self.is_open:
+                        near.close()
+                        continue
+                    self._ends.append(near)
+                    far = socket.create_connection(("127.0.0.1", self._to))
+                    self._ends.append(far)
+                    self.passed += 1
                 for one, other in ((near, far), (far, near)):
                     threading.Thread(target=self._pass_on, args=(one, other), daemon=True).start()
 
@@ -359,13 +363,16 @@ class Gate:
             other.shutdown(socket.SHUT_WR)
 
     def cut(self) -> None:
-        self.is_open = False
-        for end in self._ends:
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+        with self._moving:
+            self.is_open = False
+            for end in self._ends:
+                with suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self.cut()
+        self._listening.shutdown(socket.SHUT_RDWR)  # wakes who accepts, as close() does not
+        self._accepting.join()
         self._listening.close()
         for end in self._ends:
             end.close()

@@ -111,7 +111,8 @@ def test_a_process_that_says_nothing_is_given_up(tmp_path: Path) -> None:
 
 FAMILY = "sh -c 'echo $$; sleep 600' & sh -c 'trap \"\" TERM INT; echo $$; sleep 600' & wait"
 CALLER = """
-import os, sys
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 from pathlib import Path
 from eks_gpushare.program.language_host.processes import ServingProcess
 def say(line):  # whole: two threads do

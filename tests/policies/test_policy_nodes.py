@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pulumi_policy.proxy import UNKNOWN_ARRAY_VALUE, UNKNOWN_STRING_VALUE, UnknownValueError
 
-from gpushare_policies.rules.nodes.ami_versions_pinned import AMI_VERSIONS_PINNED
-from gpushare_policies.rules.nodes.gpu_node_volume_size import GPU_NODE_VOLUME_SIZE
-from gpushare_policies.rules.nodes.gpu_nodes_tainted import GPU_NODES_TAINTED
+from gpushare_policies.rules.nodes.gpu_taints import GPU_NODES_TAINTED
+from gpushare_policies.rules.nodes.image_pins import AMI_VERSIONS_PINNED
 from gpushare_policies.rules.nodes.node_repair_on import NODE_REPAIR_ON
+from gpushare_policies.rules.nodes.volume_sizes import GPU_NODE_VOLUME_SIZE
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, MANAGED_NODE_GROUP, NODE_GROUP, OUR_POOL
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 from pulumi_policy.policy import _NotApplicableError
 from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE, UnknownValueError
 
-from gpushare_policies.rules.nodes.gpu_launch_template_volume_size import (
+from gpushare_policies.rules.nodes.volume_sizes import (
     GPU_LAUNCH_TEMPLATE_VOLUME_SIZE,
 )
 from gpushare_policies.rules.sharing.edges import EDGES

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pulumi_policy.proxy import UNKNOWN_BOOLEAN_VALUE, UnknownValueError
 
-from gpushare_policies.rules.network.nodes_without_public_address import (
+from gpushare_policies.rules.network.public_addresses import (
     NODES_WITHOUT_PUBLIC_ADDRESS,
 )
-from gpushare_policies.rules.nodes.imdsv2_required import IMDSV2_REQUIRED
-from gpushare_policies.rules.nodes.volumes_encrypted import VOLUMES_ENCRYPTED
+from gpushare_policies.rules.nodes.metadata_service import IMDSV2_REQUIRED
+from gpushare_policies.rules.nodes.volume_encryption import VOLUMES_ENCRYPTED
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, VOLUME
 
 if TYPE_CHECKING:

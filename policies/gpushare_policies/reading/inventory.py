@@ -23,8 +23,9 @@ from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
 from eks_gpushare.manifests.texts import read_texts
 from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
+from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.nodes import nodes_of
-from gpushare_policies.reading.objects import Kind, KubernetesObject, objects_of_stack
+from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack
 from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import items, mappings, text
 from gpushare_policies.tokens import ADDON, AWS_CLUSTER
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 """Readers of what texts hold; objects in texts are none of the cluster."""
-_NODE_CLASS = Kind("karpenter.k8s.aws", "EC2NodeClass")
 _NOWHERE = Position(1, 1)
 _MARKS = ("sharing", "slicing", "replicas", "migstrategy", "mig-configs")
 """What configurations of the device plugin and of mig-parted hold, in any case; most texts are
@@ -147,7 +147,7 @@ class _Reader:
 
     def _object(self, resource: PolicyResource, found: KubernetesObject, cluster: str) -> None:
         document = _document(resource, found)
-        if found.kind == _NODE_CLASS:
+        if found.kind == NODE_CLASS:
             self.classes[cluster, found.name] = found.body
         self._read(document, cluster)
 

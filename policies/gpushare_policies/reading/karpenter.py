@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.gpus import is_gpu_type
+from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.plain import items, mappings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+NODE_POOL = Kind("karpenter.sh", "NodePool")
+NODE_CLASS = Kind("karpenter.k8s.aws", "EC2NodeClass")
 
 _GPU_KEYS = frozenset(
     (

@@ -8,9 +8,9 @@ from pulumi_policy import Severity, StackValidationArgs
 
 from gpushare_policies.props import is_known, read
 from gpushare_policies.reading import kinds
+from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.objects import objects_of_stack
 from gpushare_policies.rule import StackPolicy, Unjudged
-from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
 from gpushare_policies.tokens import ACCESS_ENTRY, AWS_CLUSTER, ROLE
 from gpushare_policies.words import Fix
 

@@ -9,7 +9,7 @@ from pulumi_policy import PolicyComplianceFramework, Severity
 from eks_gpushare.facts.karpenter_pools import has_limit
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
-from gpushare_policies.reading.objects import Kind
+from gpushare_policies.reading.karpenter import NODE_POOL
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import count
 from gpushare_policies.rule import ResourcePolicy, Unjudged
@@ -17,8 +17,6 @@ from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-NODE_POOL = Kind("karpenter.sh", "NodePool")
 
 _SET_LIMITS = "Set `spec.limits` of the NodePool, such as `{nvidia.com/gpu: 16}` or `{cpu: 512}`."
 _LIMITED = Fix("Set `pools.<pool>.nodes.max` in the stack file.", _SET_LIMITS, _SET_LIMITS)

@@ -11,16 +11,15 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.clusters import clusters_of
-from gpushare_policies.reading.objects import Kind, objects_of_stack
+from gpushare_policies.reading.karpenter import NODE_CLASS, NODE_POOL
+from gpushare_policies.reading.objects import objects_of_stack
 from gpushare_policies.rule import StackPolicy, Unjudged
-from gpushare_policies.rules.autoscaling.node_class_ami_pinned import NODE_CLASS
 from gpushare_policies.tokens import AWS_CLUSTER
 from gpushare_policies.words import Fix, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_NODE_POOL = Kind("karpenter.sh", "NodePool")
 _STACK_FILE = "A stack file's pools have one each: remove what changes it, such as a transform."
 _RAW = "Set `spec.template.spec.nodeClassRef.name` to the name of an EC2NodeClass, or make it."
 _CLASS = Fix(_STACK_FILE, _RAW, _RAW)
@@ -38,7 +37,7 @@ def _named(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         for found in objects:
             if found.kind == NODE_CLASS and not found.patch:
                 classes.setdefault(clusters.get(resource.urn, ""), set()).add(found.name)
-            elif found.kind == _NODE_POOL:
+            elif found.kind == NODE_POOL:
                 ref = at(found.body, "spec", "template", "spec", "nodeClassRef")
                 if at(ref, "kind") in (None, "EC2NodeClass"):
                     pools.append((resource, found.name, at(ref, "name")))

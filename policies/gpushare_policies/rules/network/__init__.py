@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpushare_policies.rules.network.node_class_without_public_address import (
-    NODE_CLASS_WITHOUT_PUBLIC_ADDRESS,
-)
 from gpushare_policies.rules.network.node_ssh_not_open import NODE_SSH_NOT_OPEN
 from gpushare_policies.rules.network.nodes_in_private_subnets import NODES_IN_PRIVATE_SUBNETS
-from gpushare_policies.rules.network.nodes_without_public_address import (
+from gpushare_policies.rules.network.public_addresses import (
+    NODE_CLASS_WITHOUT_PUBLIC_ADDRESS,
     NODES_WITHOUT_PUBLIC_ADDRESS,
 )
 from gpushare_policies.rules.network.security_groups_not_open import SECURITY_GROUPS_NOT_OPEN
@@ -24,4 +22,4 @@ RULES: tuple[AnyRule, ...] = (
     SECURITY_GROUPS_NOT_OPEN,
     NODE_CLASS_WITHOUT_PUBLIC_ADDRESS,
 )
-"""The rules of this theme, a module each."""
+"""The rules of this theme."""

@@ -9,8 +9,8 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.props import given, read, stack_of, whole
+from gpushare_policies.reading.karpenter import NODE_POOL
 from gpushare_policies.reading.launches import launch_of
-from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
 from gpushare_policies.rule import ResourcePolicy, Unjudged, is_among, stacks
@@ -37,7 +37,6 @@ _FIX = Fix(
 )
 _TAKE_OUT = "Take `spot` out of the requirement `karpenter.sh/capacity-type`, or remove that."
 _POOL_FIX = Fix(_FIX.stack_file, _TAKE_OUT, _TAKE_OUT)
-_NODE_POOL = Kind("karpenter.sh", "NodePool")
 _ALL = 100
 _CAPACITY = "karpenter.sh/capacity-type"
 
@@ -109,7 +108,7 @@ SPOT_NOT_IN_PRODUCTION = ResourcePolicy(
     "spot-not-in-production",
     "Nodes of production stacks must be On-Demand.",
     checks=ObjectChecks(
-        {_NODE_POOL: _pool},
+        {NODE_POOL: _pool},
         others=dict.fromkeys(
             (
                 NODE_GROUP,

@@ -1,14 +1,20 @@
-"""The rule on the metadata service, which has the credentials of a node."""
+"""The metadata service of nodes, which has their credentials."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
+from eks_gpushare.facts.launches import reaches_pods, takes_no_token
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.props import format_value, given, is_known, read, whole
+from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import Launch, launch_of, on_launches
-from gpushare_policies.rule import ResourcePolicy, number, security_hub
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.rule import ResourcePolicy, Unjudged, number, security_hub
 from gpushare_policies.tokens import INSTANCE, LAUNCH_TEMPLATE, NODE_GROUP, SPOT_FLEET
 from gpushare_policies.words import ALWAYS, OWN_TEMPLATE, Fix
 
@@ -21,12 +27,10 @@ MAXIMUM_HOPS = number(
     "Largest hop limit of the metadata service; 2 lets pods reach the node's credentials.",
     minimum=1,
 )
-
-
+_STATED = "`metadataOptions: {httpTokens: required, httpPutResponseHopLimit: 1}`"
 _TOKENS = Fix(
     ALWAYS,
-    "Set `metadataOptions: {httpTokens: required, httpPutResponseHopLimit: 1}` of a NodeGroupV2, "
-    "or `enableIMDSv2: true` of a ManagedNodeGroup.",
+    f"Set {_STATED} of a NodeGroupV2, or `enableIMDSv2: true` of a ManagedNodeGroup.",
     "Set `metadataOptions.httpTokens: required`.",
 )
 _HOPS = Fix(
@@ -34,12 +38,38 @@ _HOPS = Fix(
     f"Set `metadataOptions.httpPutResponseHopLimit: 1` of a NodeGroupV2. {OWN_TEMPLATE}",
     "Set `metadataOptions.httpPutResponseHopLimit: 1`.",
 )
-_IMDS = Fix(
-    "Leave `pools.<pool>.metadataHopLimit` out of the stack file.",
-    "Set `metadataOptions: {httpTokens: required, httpPutResponseHopLimit: 1}` of a NodeGroupV2. "
-    + OWN_TEMPLATE,
-    "Set `metadataOptions: {httpTokens: required, httpPutResponseHopLimit: 1}`.",
+_LEFT_OUT = "Leave `pools.<pool>.metadataHopLimit` out of the stack file."
+_IMDS = Fix(_LEFT_OUT, f"Set {_STATED} of a NodeGroupV2. {OWN_TEMPLATE}", f"Set {_STATED}.")
+_SET_CLASS = (
+    "Set `spec.metadataOptions: {httpTokens: required, httpPutResponseHopLimit: 1}` of the "
+    "EC2NodeClass, or leave the key out, which means the same."
 )
+_CLASS = Fix(_LEFT_OUT, _SET_CLASS, _SET_CLASS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """What is said of one that starts nodes."""
+
+    called: str
+    urn: str
+    most: int
+
+    def tokens(self, tokens: Any, fix: Fix) -> Iterator[str]:
+        if takes_no_token(tokens):
+            yield (
+                f"{self.called} has httpTokens {format_value(tokens)}. It must be required, or a "
+                f"forged request from a pod reads the node's credentials (IMDSv1). "
+                f"{fix.of(self.urn)}"
+            )
+
+    def hops(self, hops: Any, fix: Fix, least: int = 0) -> Iterator[str]:
+        limit = whole(hops)
+        if limit is None or limit < least or reaches_pods(limit, self.most):
+            yield (
+                f"{self.called} has httpPutResponseHopLimit {format_value(hops)}. It must be at "
+                f"most {self.most}, or pods reach the node's credentials. {fix.of(self.urn)}"
+            )
 
 
 def _metadata(args: ResourceValidationArgs) -> Iterator[str]:
@@ -59,22 +89,31 @@ def _launch(args: ResourceValidationArgs, launch: Launch) -> Iterator[str]:
     options = read(launch.props, "metadataOptions")
     if read(options, "httpEndpoint") == "disabled":
         return
+    judge = _Judge(launch.called, args.urn, MAXIMUM_HOPS.of(args))
     tokens = read(options, "httpTokens")
-    if tokens != "required" and not (tokens is None and launch.inherits()):
-        yield (
-            f"{launch.called} has httpTokens {format_value(tokens)}. It must be "
-            f"required, or a forged request from a pod reads the node's credentials (IMDSv1). "
-            f"{_TOKENS.of(args.urn)}"
-        )
+    if tokens is not None or not launch.inherits():
+        yield from judge.tokens(tokens, _TOKENS)
     hops = read(options, "httpPutResponseHopLimit")
-    if hops is None and launch.inherits():
+    if hops is not None or not launch.inherits():
+        yield from judge.hops(hops, _HOPS, least=1)  # the provider takes 0 for unset
+
+
+def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
+    # What is not given is as it should be: v1 fills in required and 1.
+    # https://karpenter.sh/docs/concepts/nodeclasses/#specmetadataoptions (2026-11-22)
+    options = at(subject.object.body, "spec", "metadataOptions")
+    endpoint, tokens, hops = (
+        at(options, key) for key in ("httpEndpoint", "httpTokens", "httpPutResponseHopLimit")
+    )
+    if endpoint == "disabled":
         return
-    most = MAXIMUM_HOPS.of(args)
-    if not 1 <= (whole(hops) or 0) <= most:  # the provider takes 0 for unset
-        yield (
-            f"{launch.called} has httpPutResponseHopLimit {format_value(hops)}. It "
-            f"must be at most {most}, or pods reach the node's credentials. {_HOPS.of(args.urn)}"
-        )
+    judge = _Judge(subject.opening, subject.args.urn, MAXIMUM_HOPS.of(subject.args))
+    if UNKNOWN in (endpoint, tokens, hops):
+        yield Unjudged("metadataOptions")
+    elif tokens is not None:
+        yield from judge.tokens(tokens, _CLASS)
+    if hops not in (None, UNKNOWN):
+        yield from judge.hops(hops, _CLASS)
 
 
 def _require(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
@@ -98,12 +137,7 @@ _HOPS_OF_EKS = 2
 """Of the template that EKS makes where a node group names none:
 https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html, read
 2026-11-22."""
-_OWN = Fix(
-    ALWAYS,
-    OWN_TEMPLATE,
-    "Give it a launch template (`launchTemplate`) with `metadataOptions: {httpTokens: required, "
-    "httpPutResponseHopLimit: 1}`.",
-)
+_OWN = Fix(ALWAYS, OWN_TEMPLATE, f"Give it a launch template (`launchTemplate`) with {_STATED}.")
 
 
 def _node_group(args: ResourceValidationArgs) -> Iterator[str]:
@@ -117,16 +151,28 @@ def _node_group(args: ResourceValidationArgs) -> Iterator[str]:
     )
 
 
+_CONTROL = security_hub("EC2.170", "Launch templates use IMDSv2.")
+
 IMDSV2_REQUIRED = ResourcePolicy(
     "imdsv2-required",
     "Nodes must require IMDSv2 and keep its answers from pods.",
     checks={**on_launches(_metadata), NODE_GROUP: _node_group},
     unseen=("launch templates of other stacks, and what an image or the account sets by default."),
     severity=Severity.HIGH,
-    framework=security_hub("EC2.170", "Launch templates use IMDSv2."),
+    framework=_CONTROL,
     also=("aws-security-hub/EC2.8",),
     fix=_IMDS,
     settings=(MAXIMUM_HOPS,),
     # A launch configuration or a Spot request would be replaced.
     remediate={LAUNCH_TEMPLATE: _require, INSTANCE: _require},
+)
+
+NODE_CLASS_IMDSV2 = ResourcePolicy(
+    "node-class-imdsv2",
+    "Nodes that Karpenter makes must require IMDSv2 and keep its answers from pods.",
+    checks=ObjectChecks({NODE_CLASS: _node_class}),
+    severity=Severity.HIGH,
+    framework=_CONTROL,
+    fix=_CLASS,
+    settings=(MAXIMUM_HOPS,),
 )

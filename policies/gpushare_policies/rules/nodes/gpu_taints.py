@@ -1,0 +1,161 @@
+"""Taints that keep pods without a GPU request from GPU nodes, wherever they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import PolicyResource, ResourceValidationArgs, Severity
+from pulumi_policy.proxy import UnknownValueError
+
+from eks_gpushare.inventory.scheduling import lasts
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import decoded, registered
+from eks_gpushare.inventory.values import at
+from gpushare_policies.gpus import is_gpu_node_group
+from gpushare_policies.props import each, format_value, given, peek, read
+from gpushare_policies.reading.karpenter import NODE_POOL, gives_gpus
+from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.reading.plain import items, mappings
+from gpushare_policies.reading.unknowns import over_each
+from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged
+from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, OUR_POOL
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pulumi_policy import StackValidationArgs
+
+# AWS spells effects NO_SCHEDULE, Kubernetes NoSchedule.
+_KEEPS_PODS_OUT = {"noschedule", "noexecute"}
+_KARPENTER = "karpenter"
+_STACK_FILE = (
+    'Set `pools.<pool>.taints: [{key: nvidia.com/gpu, value: "true", effect: NoSchedule}]` in the '
+    "stack file, or leave the key out for this default."
+)
+_SET_TAINT = 'Set `taints: [{key: nvidia.com/gpu, value: "true", effect: NO_SCHEDULE}]`.'
+_OF_GROUPS = Fix(_STACK_FILE, _SET_TAINT, _SET_TAINT)
+_SET_POOL = (
+    "Set `spec.template.spec.taints: [{key: nvidia.com/gpu, effect: NoSchedule}]` of the NodePool."
+)
+_OF_POOLS = Fix(_STACK_FILE, _SET_POOL, _SET_POOL)
+_MUST = (
+    "There must be one with the effect NoSchedule or NoExecute, or pods that need no GPU fill the "
+    "expensive nodes."
+)
+
+
+def _keeps_out(effect: str) -> bool:
+    """Whether a taint of this effect lets no pod in that does not tolerate it."""
+    return effect.replace("_", "").lower() in _KEEPS_PODS_OUT
+
+
+def _keeps_pods_out(props: Any) -> bool:
+    """Whether a node group or pool has a taint that pods without a toleration cannot pass.
+
+    One that nodes lose once they are ready keeps nobody out.
+    """
+    unknown: UnknownValueError | None = None
+    for taint in each(read(props, "taints")):
+        try:
+            effect = str(read(taint, "effect") or "")
+        except UnknownValueError as error:
+            unknown = error
+            continue
+        if _keeps_out(effect) and lasts(str(peek(taint, "key") or "")):
+            return True
+    if unknown is not None:
+        raise unknown
+    return False
+
+
+def _untainted(args: ResourceValidationArgs | PolicyResource) -> str:
+    effects = format_value([peek(taint, "effect") for taint in each(read(args.props, "taints"))])
+    return (
+        f"The GPU nodes of {args.name} have no taint that keeps other pods out (effects given: "
+        f"{effects}). {_MUST} {_OF_GROUPS.of(args.urn)}"
+    )
+
+
+def _node_group(args: ResourceValidationArgs) -> Iterator[str]:
+    if is_gpu_node_group(args.props) and not _keeps_pods_out(args.props):
+        yield _untainted(args)
+
+
+def _pool(args: ResourceValidationArgs) -> Iterator[str]:
+    # A pool of managed nodes is judged at its node group; those of others are not ours to taint.
+    if (
+        read(args.props, "provisioner") == _KARPENTER
+        and given(args.props, "taints")
+        and not _keeps_pods_out(args.props)
+    ):
+        yield _untainted(args)
+
+
+def _started(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
+    # What the node group says itself is judged by itself; taints of Auto Scaling groups stand in
+    # user data.
+    if not nodes.is_managed or nodes.start is None or nodes.has_gpu_by_itself():
+        return
+    if nodes.has_gpu() and not _keeps_pods_out(nodes.group.props) and not _at_boot(nodes.start):
+        yield _untainted(nodes.group), nodes.group.urn
+
+
+def _at_boot(start: PolicyResource) -> bool:
+    """Whether kubelet registers its node with a taint that keeps pods out."""
+    taints = registered(decoded(settled(start, "userData"))).taints
+    return taints is not UNKNOWN and any(_keeps_out(taint.effect) for taint in taints)
+
+
+def _templates(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    yield from over_each(nodes_of(args.resources), _started)
+
+
+def _node_pool(subject: Subject) -> Iterator[str | Unjudged]:
+    has_gpus = gives_gpus(subject.object.body)
+    taints = at(subject.object.body, "spec", "template", "spec", "taints")
+    effects = [taint.get("effect") for _, taint in mappings(taints)]
+    if has_gpus is False or any(isinstance(of, str) and _keeps_out(of) for of in effects):
+        return
+    if has_gpus is None or UNKNOWN in (taints, *items(taints), *effects):
+        yield Unjudged("requirements" if has_gpus is None else "taints")
+    elif taints is not None or not subject.object.patch:
+        yield (
+            f"{subject.opening} makes GPU nodes without a taint that keeps other pods out. {_MUST} "
+            f"{_OF_POOLS.of(subject.args.urn)}"
+        )
+
+
+GPU_NODES_TAINTED = ResourcePolicy(
+    "gpu-nodes-tainted",
+    "GPU nodes must have a taint that keeps pods without a GPU request away.",
+    checks={NODE_GROUP: _node_group, OUR_POOL: _pool},
+    unseen=(
+        "a GPU type that only the launch template names (gpu-launch-template-taints does), "
+        "and taints that stand in user data, as those of Auto Scaling groups do."
+    ),
+    severity=Severity.MEDIUM,
+    fix=_OF_GROUPS,
+)
+
+GPU_LAUNCH_TEMPLATE_TAINTS = StackPolicy(
+    "gpu-launch-template-taints",
+    "Nodes whose launch template names a GPU type must have a taint that keeps other pods away.",
+    check=_templates,
+    applies_to=(NODE_GROUP, LAUNCH_TEMPLATE),
+    unseen=(
+        "launch templates of other stacks, and taints of Auto Scaling groups, which stand "
+        "in user data."
+    ),
+    severity=Severity.MEDIUM,
+    fix=_OF_GROUPS,
+)
+
+GPU_NODE_POOLS_TAINTED = ResourcePolicy(
+    "gpu-node-pools-tainted",
+    "NodePools of GPU nodes must have a taint that keeps pods without a GPU request away.",
+    checks=ObjectChecks({NODE_POOL: _node_pool}),
+    severity=Severity.MEDIUM,
+    fix=_OF_POOLS,
+)

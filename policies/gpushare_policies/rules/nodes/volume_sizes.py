@@ -1,0 +1,203 @@
+"""Room for images on the volumes of GPU nodes, wherever their size stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import PolicyResource, ResourceValidationArgs, Severity, StackValidationArgs
+
+from eks_gpushare.facts.launches import ROOMY_GIB
+from eks_gpushare.inventory.launches import gib
+from eks_gpushare.inventory.values import at, has_unknown
+from gpushare_policies.gpus import is_gpu_node_group, is_gpu_type
+from gpushare_policies.props import format_value, given, read, whole
+from gpushare_policies.reading import kinds
+from gpushare_policies.reading.blanks import refuse_blanks
+from gpushare_policies.reading.karpenter import NODE_CLASS, NODE_POOL, gives_gpus
+from gpushare_policies.reading.launches import launch_of
+from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
+from gpushare_policies.reading.plain import mappings
+from gpushare_policies.reading.program_objects import PlacedObject, objects_in
+from gpushare_policies.reading.unknowns import over_each
+from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged, number
+from gpushare_policies.tokens import (
+    LAUNCH_CONFIGURATION,
+    LAUNCH_TEMPLATE,
+    NODE_GROUP,
+    OUR_POOL,
+    SCALING_GROUP,
+)
+from gpushare_policies.words import Fix, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_KARPENTER = "karpenter"
+
+_MINIMUM = number(
+    "minimumGiB",
+    ROOMY_GIB,
+    "Smallest volume of a GPU node, in GiB; CUDA images are large.",
+    minimum=20,
+)
+_STACK_FILE = "Raise `pools.<pool>.rootVolumeGiB` in the stack file."
+_OF_GROUPS = Fix(_STACK_FILE, "Set `diskSize`, in GiB.", "Set `diskSize`, in GiB.")
+_OF_TEMPLATES = Fix(
+    _STACK_FILE,
+    "Set `diskSize` of the ManagedNodeGroup, or `nodeRootVolumeSize` of the NodeGroupV2, in GiB.",
+    "Set `blockDeviceMappings[].ebs.volumeSize`, in GiB.",
+)
+_SET_CLASS = "Set `spec.blockDeviceMappings[].ebs.volumeSize` of the EC2NodeClass, such as 200Gi."
+_OF_CLASSES = Fix(_STACK_FILE, _SET_CLASS, _SET_CLASS)
+
+
+def _small(found: str, least: int, fix: Fix, urn: str) -> str:
+    return (
+        f"{found}. There must be at least {least} GiB, or pulling CUDA images fills it and evicts "
+        f"pods. {fix.of(urn)}"
+    )
+
+
+def _node_group(args: ResourceValidationArgs) -> Iterator[str]:
+    # With a launch template the volume is there.
+    if given(args.props, "launchTemplate") or not is_gpu_node_group(args.props):
+        return
+    size = read(args.props, "diskSize")
+    if size is None:
+        yield _own(args, "no disk size, and the EKS default is 20 GiB")
+    elif (gibibytes := whole(size)) is None or gibibytes < _MINIMUM.of(args):
+        yield _own(args, f"a disk of {format_value(size)} GiB")
+
+
+def _pool(args: ResourceValidationArgs) -> Iterator[str]:
+    if read(args.props, "provisioner") != _KARPENTER:  # a launch template has the volume
+        return
+    size = whole(read(args.props, "rootVolumeGiB"))
+    if size is not None and size < _MINIMUM.of(args):
+        yield _own(args, f"a root volume of {size} GiB")
+
+
+def _own(args: ResourceValidationArgs, found: str) -> str:
+    subject = f"The GPU nodes of {args.name} have {found}"
+    return _small(subject, _MINIMUM.of(args), _OF_GROUPS, args.urn)
+
+
+def _gpu_launch(found: NodeGroup | PolicyResource) -> Iterator[tuple[PolicyResource, str]]:
+    """What GPU nodes are started from, with the group that does; its own name where none does."""
+    if isinstance(found, NodeGroup):
+        if found.start is not None and found.has_gpu():
+            yield found.start, found.group.name
+    # Of NodeGroup of pulumi_eks, the group stands in a stack of CloudFormation.
+    elif is_gpu_type(settled(found, "instanceType")):
+        yield found, found.name
+
+
+def _launches(args: StackValidationArgs) -> Iterator[NodeGroup | PolicyResource]:
+    groups = list(nodes_of(args.resources))
+    started = {nodes.start.urn for nodes in groups if nodes.start is not None}
+    yield from groups
+    for resource in args.resources:
+        kind = resource.resource_type
+        if kind in (LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION) and resource.urn not in started:
+            yield resource
+
+
+def _templates(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    least = _MINIMUM.of(args)
+
+    def judge(found: NodeGroup | PolicyResource) -> Iterator[tuple[str, str]]:
+        for start, group in _gpu_launch(found):
+            for launch in launch_of(start):
+                sizes = [whole(read(volume.ebs, "volumeSize")) for volume in launch.volumes()]
+                if (size := _too_small(sizes, least)) is not None:
+                    subject = f"{launch.called} gives the GPU nodes of {group} {size}"
+                    yield _small(subject, least, _OF_TEMPLATES, start.urn), start.urn
+
+    yield from over_each(_launches(args), judge)
+
+
+def _too_small(sizes: list[Any], least: int, default: str = "") -> str | None:
+    """What is too small of volumes; None where the largest is not.
+
+    Bottlerocket has a small volume for itself and a large one for images: the largest counts.
+    """
+    largest = max((size for size in sizes if size is not None), default=None)
+    if largest is None:
+        return f"no volume size{default}"
+    return None if largest >= least else f"a largest volume of {float(largest):g} GiB"
+
+
+_OF_KARPENTER = ", and Karpenter's default is 20 GiB"
+"""Of the volume that it gives nodes without a mapping:
+https://karpenter.sh/docs/concepts/nodeclasses/#specblockdevicemappings (2026-11-22)"""
+
+
+def _node_classes(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    refuse_blanks(args)
+    found = [*objects_in(args.resources, (NODE_POOL, NODE_CLASS))]
+    used: dict[tuple[str, Any], bool | None] = {}
+    for pool in found:
+        if pool.object.kind == NODE_POOL:
+            name = at(pool.object.body, "spec", "template", "spec", "nodeClassRef", "name")
+            has_gpus = gives_gpus(pool.object.body)
+            if has_gpus is not False and used.get((pool.cluster, name)) is not True:
+                used[pool.cluster, name] = has_gpus
+    for node_class in found:
+        if node_class.object.kind != NODE_CLASS or node_class.object.patch:
+            continue
+        has_gpus = used.get((node_class.cluster, node_class.object.name), False)
+        if has_gpus is not False:
+            yield from _node_class(node_class, _MINIMUM.of(args), is_known=has_gpus is not None)
+
+
+def _node_class(
+    placed: PlacedObject, least: int, *, is_known: bool
+) -> Iterator[tuple[str, str] | Unjudged]:
+    body, urn = placed.object.body, placed.urn
+    given = at(body, "spec", "blockDeviceMappings")
+    if has_unknown(given):
+        yield Unjudged(f"the volumes of the EC2NodeClass {name_of(urn)}")
+        return
+    sizes = [gib(at(mapping, "ebs", "volumeSize")) for _, mapping in mappings(given)]
+    # A snapshot has a size of its own, which is not known here.
+    if None in sizes and any(at(each, "ebs", "snapshotID") for _, each in mappings(given)):
+        return
+    size = _too_small(sizes, least, _OF_KARPENTER)
+    if size is None:
+        return
+    if is_known:
+        subject = f"The EC2NodeClass {placed.object.name} gives GPU nodes {size}"
+        yield _small(subject, least, _OF_CLASSES, urn), urn
+    else:
+        yield Unjudged(f"the requirements of a NodePool of the EC2NodeClass {name_of(urn)}")
+
+
+GPU_NODE_VOLUME_SIZE = ResourcePolicy(
+    "gpu-node-volume-size",
+    "GPU nodes must have room for CUDA images.",
+    checks={NODE_GROUP: _node_group, OUR_POOL: _pool},
+    severity=Severity.LOW,
+    fix=_OF_GROUPS,
+    settings=(_MINIMUM,),
+)
+
+GPU_LAUNCH_TEMPLATE_VOLUME_SIZE = StackPolicy(
+    "gpu-launch-template-volume-size",
+    "Launch templates of GPU nodes must have room for CUDA images.",
+    check=_templates,
+    applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION),
+    unseen="launch templates of other stacks.",
+    severity=Severity.LOW,
+    fix=_OF_TEMPLATES,
+    settings=(_MINIMUM,),
+)
+
+NODE_CLASS_VOLUME_SIZE = StackPolicy(
+    "node-class-volume-size",
+    "GPU nodes that Karpenter makes must have room for CUDA images.",
+    check=_node_classes,
+    applies_to=(kinds.KARPENTER[2], kinds.KARPENTER[0]),
+    severity=Severity.LOW,
+    fix=_OF_CLASSES,
+    settings=(_MINIMUM,),
+)
