@@ -146,8 +146,8 @@ RIGHT: dict[str, tuple[Item, ...]] = {
     ),
     "the label does without NFD": (nodes(taints=[USUAL], labels=PRESENT), plugin(GFD)),
     "a taint that prefers": (
-        nodes(taints=[("team", "ml", "PreferNoSchedule")], labels=PRESENT),
-        plugin(),
+        nodes(taints=[USUAL, ("team", "ml", "PreferNoSchedule")], labels=PRESENT),
+        plugin(GFD),
     ),
     "taints that pass by themselves": (
         nodes(

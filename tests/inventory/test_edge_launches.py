@@ -9,6 +9,7 @@ import pytest
 from inventory_of import PRESENT, nodes, plugin, problems
 
 from eks_gpushare.inventory.edges import launches
+from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.launches import gib, launch_of, switched
 from eks_gpushare.inventory.source import UNKNOWN, Source
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item, NodeLaunch
 
 SAFE = {"httpTokens": "required", "httpPutResponseHopLimit": 1}
+ASKS = NodeTaint("nvidia.com/gpu", "true", "PreferNoSchedule")
+KEEPS = ASKS._replace(effect="NoSchedule")
+PARAMETER = (
+    "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023/x86_64/nvidia/recommended/image_id"
+)
 SOURCE = Source("the launch template gpu")
 
 
@@ -62,6 +68,15 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
         group(launch(blockDeviceMappings=[volume(2), volume(40)])),
     ),
     "a quantity": ("GPU1214", group(launch(blockDeviceMappings=[volume("40Gi")]))),
+    "taints that only ask": ("GPU1215", (nodes(taints=(ASKS,), labels=PRESENT), plugin())),
+    "two that do, of Karpenter": (
+        "GPU1215",
+        (nodes(taints=(ASKS, ASKS), labels=PRESENT, provisioner="karpenter"), plugin()),
+    ),
+    "what a parameter says that day": (
+        "GPU1216",
+        (nodes(ami=f"resolve:ssm:{PARAMETER}", labels=PRESENT), plugin()),
+    ),
 }
 RIGHT: dict[str, tuple[Item, ...]] = {
     "nothing is said": group(launch()),
@@ -92,6 +107,21 @@ RIGHT: dict[str, tuple[Item, ...]] = {
     "so does Karpenter": group(
         launch(blockDeviceMappings=[volume("20Gi")], instanceStorePolicy="RAID0")
     ),
+    "no taint, which others may give": (nodes(labels=PRESENT), plugin()),
+    "a taint that asks beside one that keeps out": (
+        nodes(taints=(ASKS, KEEPS), labels=PRESENT),
+        plugin({"tolerations": [{"operator": "Exists"}]}),
+    ),
+    "nodes that somebody labels": (
+        nodes(taints=(ASKS,), labels=PRESENT, provisioner="byHand"),
+        plugin(),
+    ),
+    "a taint of nodes without a GPU": (nodes("m6i.large", taints=(ASKS,)), plugin()),
+    "one version of a parameter": (
+        nodes(ami=f"resolve:ssm:{PARAMETER}:7", labels=PRESENT),
+        plugin(),
+    ),
+    "one image": (nodes(ami="ami-0a1b2c3d4e5f60718", labels=PRESENT), plugin()),
     "no device": group(launch(blockDeviceMappings=[{"deviceName": "/dev/xvdb", "noDevice": ""}])),
 }
 

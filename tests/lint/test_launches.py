@@ -42,9 +42,9 @@ def eksctl(**group: Any) -> Any:
     }
 
 
-def cloudformation(**data: Any) -> Any:
+def cloudformation(group: Any = None, **data: Any) -> Any:
     group = {
-        "AmiType": "AL2023_x86_64_NVIDIA",
+        **({"AmiType": "AL2023_x86_64_NVIDIA"} if group is None else group),
         "LaunchTemplate": {"Id": {"Ref": "Template"}, "Version": "1"},
     }
     given = {"InstanceType": "g5.xlarge", **data}
@@ -68,14 +68,14 @@ def node_class(**spec: Any) -> Any:
     }
 
 
-def node_pool() -> Any:
+def node_pool(**more: Any) -> Any:
     values = {
         "key": "node.kubernetes.io/instance-type",
         "operator": "In",
         "values": ["g5.xlarge"],
     }
     reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "gpu"}
-    spec = {"nodeClassRef": reference, "requirements": [values]}
+    spec = {"nodeClassRef": reference, "requirements": [values], **more}
     return {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodePool",
@@ -95,6 +95,8 @@ def said(run: Run, file: Path, documents: list[Any]) -> list[str]:
 
 
 UNDECIDED = ", perhaps"
+ASKS = {"key": "nvidia.com/gpu", "effect": "PreferNoSchedule"}
+PARAMETER = "/golden/gpu"
 SMALL = {"volume_size": 40, "encrypted": "false"}
 CASES: dict[str, tuple[list[Any], set[str]]] = {
     "a plan": (
@@ -111,6 +113,17 @@ CASES: dict[str, tuple[list[Any], set[str]]] = {
         ],
         {"GPU1210", "GPU1211", "GPU1212", "GPU1213", "GPU1214"},
     ),
+    "taints and an image of a plan": (
+        [
+            plan(
+                {"image_id": f"resolve:ssm:{PARAMETER}"},
+                {"taint": [{"key": "nvidia.com/gpu", "effect": "PREFER_NO_SCHEDULE"}]},
+            )
+        ],
+        {"GPU1215", "GPU1216"},
+    ),
+    "taints of eksctl": ([eksctl(taints=[ASKS])], {"GPU1215"}),
+    "an image of eksctl": ([eksctl(ami=f"resolve:ssm:{PARAMETER}")], {"GPU1216"}),
     "a disk of a plan's node group": (
         [plan({}, {"launch_template": [], "instance_types": ["g5.xlarge"], "disk_size": 20})],
         {"GPU1214"},
@@ -129,6 +142,14 @@ CASES: dict[str, tuple[list[Any], set[str]]] = {
             )
         ],
         {"GPU1210", "GPU1212", "GPU1213", "GPU1214"},
+    ),
+    "an image of CloudFormation": (
+        [cloudformation({}, ImageId=f"resolve:ssm:{PARAMETER}")],
+        {"GPU1216"},
+    ),
+    "taints of CloudFormation": (
+        [cloudformation({"Taints": [{"Key": "nvidia.com/gpu", "Effect": "PREFER_NO_SCHEDULE"}]})],
+        {"GPU1215"},
     ),
     "what a deployment of CloudFormation gives": (
         [
@@ -150,6 +171,7 @@ CASES: dict[str, tuple[list[Any], set[str]]] = {
         ],
         {"GPU1210", "GPU1211", "GPU1212", "GPU1213", "GPU1214"},
     ),
+    "taints of Karpenter": ([node_class(), node_pool(taints=[ASKS])], {"GPU1215"}),
     "what Karpenter decides itself": ([node_class(), node_pool()], set()),
 }
 

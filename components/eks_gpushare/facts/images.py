@@ -1,4 +1,4 @@
-"""Which images change by themselves: of containers, and of nodes that Karpenter starts."""
+"""Which images change by themselves: of containers, and of nodes."""
 
 from __future__ import annotations
 
@@ -26,6 +26,19 @@ def moving_tag(image: str) -> str | None:
     if digest.startswith("sha256:") or (tag and tag.lower() not in MOVING_TAGS):
         return None
     return tag
+
+
+_PARAMETER = "resolve:ssm:"
+
+
+def moving_parameter(image: str) -> bool:
+    """Whether an image that EC2 is told of is whatever a parameter says when a node starts.
+
+    `resolve:ssm:<parameter>:<version>` is one value for ever, without a version it is not:
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-systems-manager-parameter-to-find-AMI.html.
+    """
+    version = image.rpartition(":")[2]
+    return image.startswith(_PARAMETER) and not (version.isascii() and version.isdecimal())
 
 
 class Moving(StrEnum):

@@ -10,8 +10,17 @@ TAINTED = Fact(
     "Pods that need no GPU fill the node, and its shares stay unused.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/aiml-compute.html",
     "warning",
-    ("GPU306", "gpu-nodes-tainted", "gpu-launch-template-taints", "gpu-node-pools-tainted"),
+    (
+        "GPU306",
+        "GPU1215",
+        "gpu-nodes-tainted",
+        "gpu-launch-template-taints",
+        "gpu-node-pools-tainted",
+    ),
     {
+        "GPU1215": Differs(
+            "info", "Admission policies and selectors that are in no file may keep pods out too."
+        ),
         "gpu-nodes-tainted": ADOPTED,
         "gpu-launch-template-taints": ADOPTED,
         "gpu-node-pools-tainted": ADOPTED,
@@ -37,7 +46,7 @@ AMI_PINNED = Fact(
     "A node group created later, or a version update, starts from another driver than today's.",
     "https://docs.aws.amazon.com/eks/latest/userguide/update-managed-node-group.html",
     "info",
-    ("GPU508", "ami-versions-pinned"),
+    ("GPU508", "GPU1216", "ami-versions-pinned"),
     {
         "ami-versions-pinned": Differs(
             "error", "It judges stacks of production, whose nodes must not change by themselves."

@@ -1,4 +1,4 @@
-"""How safe nodes start: what EC2 is told of their metadata service, volumes and addresses.
+"""How safe nodes start: metadata service, volumes, addresses, taints and images.
 
 What is not said is not judged: images, node classes and accounts have defaults of their own.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.facts.images import moving_parameter
 from eks_gpushare.facts.index import launches as launch_facts
 from eks_gpushare.facts.index import nodes as nodes_facts
 from eks_gpushare.facts.launches import NODE_ALONE, ROOMY_GIB, reaches_pods, takes_no_token
@@ -28,6 +29,8 @@ HOPS = launch_facts.HOPS.rule("GPU1211")
 ENCRYPTED = launch_facts.ENCRYPTED.rule("GPU1212")
 PRIVATE = launch_facts.PRIVATE.rule("GPU1213")
 ROOM = nodes_facts.VOLUME_ROOM.rule("GPU1214")
+TAINTED = nodes_facts.TAINTED.rule("GPU1215")
+PINNED = nodes_facts.AMI_PINNED.rule("GPU1216")
 _LOCAL = ("localStorage", "local-disks")
 """In user data that puts images on the disks of the instance: of nodeadm, and of AL2's script."""
 
@@ -134,3 +137,51 @@ def room(inventory: Inventory) -> Iterator[Judgement]:
                     f"GiB.",
                     f"Give them {ROOMY_GIB} GiB or more, for images with CUDA.",
                 )
+
+
+# Of these two, what is not known is not told: they are notes, and templates leave much of it open.
+_MADE = ("managed", "selfManaged", "karpenter")
+_KEEP_OUT = ("NoSchedule", "NoExecute")
+
+
+def _gpu_nodes(inventory: Inventory, *provisioners: str) -> tuple[Nodes, ...]:
+    """Each once, whatever types it has."""
+    found = [
+        kind.nodes
+        for cluster in inventory.clusters()
+        for kind in gpu_nodes(inventory, cluster)
+        if kind.nodes.provisioner in provisioners
+    ]
+    return tuple({each.source: each for each in found}.values())
+
+
+@edge(TAINTED)
+def tainted(inventory: Inventory) -> Iterator[Judgement]:
+    """Taints of GPU nodes none of which keeps a pod out."""
+    for nodes in _gpu_nodes(inventory, *_MADE):
+        if nodes.taints is UNKNOWN or nodes.user_data is UNKNOWN or not nodes.taints:
+            continue
+        if not any(each.effect in _KEEP_OUT for each in nodes.taints):
+            yield Problem(
+                TAINTED,
+                nodes.source,
+                (),
+                f"{at_start(nodes.source.name)} has taints, and none keeps pods that need no GPU "
+                f"from its nodes.",
+                "Give one the effect NoSchedule, and let the pods of GPUs and the device plugin "
+                "tolerate it.",
+            )
+
+
+@edge(PINNED)
+def images(inventory: Inventory) -> Iterator[Judgement]:
+    """Images that are what a parameter says on the day."""
+    for nodes in _gpu_nodes(inventory, "managed", "selfManaged"):
+        if nodes.ami is not UNKNOWN and moving_parameter(nodes.ami):
+            yield Problem(
+                PINNED,
+                nodes.source,
+                (),
+                f"{at_start(nodes.source.name)} starts nodes from what {nodes.ami} says that day.",
+                "Name a version of the parameter, or the ID of an image.",
+            )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import ResourceValidationArgs, Severity, StackValidationArgs
 from pulumi_policy.proxy import UnknownValueError
 
-from eks_gpushare.facts.images import Moving, moving_term
+from eks_gpushare.facts.images import Moving, moving_parameter, moving_term
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import given, is_true, peek, read, stack_of
@@ -86,11 +86,7 @@ def _node_group_image(args: ResourceValidationArgs) -> Iterator[str]:
 def _launched_image(args: ResourceValidationArgs) -> Iterator[str]:
     for launch in launch_of(args):
         image = launch.image() or ""
-        if not image.startswith("resolve:ssm:") or not is_among(_STACKS.of(args), args.urn):
-            continue
-        # resolve:ssm:<parameter>:<version> is one value for ever, resolve:ssm:<parameter> is not.
-        version = image.removeprefix("resolve:ssm:").rpartition(":")[2]
-        if not (version.isascii() and version.isdecimal()):
+        if moving_parameter(image) and is_among(_STACKS.of(args), args.urn):
             yield _unpinned(args, f"get whatever image {image} means at the time", _IMAGE_FIX)
 
 
