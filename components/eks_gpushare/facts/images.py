@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,8 @@ MOVING_TAGS: Final = frozenset(
 )
 """Tags that projects move to their newest image."""
 
+_DIGEST = re.compile("sha256:[0-9a-f]{64}")
+
 
 def moving_tag(image: str) -> str | None:
     """The tag of an image by which it changes, `""` where it has none; None if it is one version.
@@ -23,7 +26,7 @@ def moving_tag(image: str) -> str | None:
     """
     name, _, digest = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
-    if digest.startswith("sha256:") or (tag and tag.lower() not in MOVING_TAGS):
+    if _DIGEST.fullmatch(digest) or (tag and tag.lower() not in MOVING_TAGS):
         return None
     return tag
 

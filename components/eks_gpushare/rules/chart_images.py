@@ -10,6 +10,7 @@ from eks_gpushare.catalog.kubernetes import eks_versions
 from eks_gpushare.config.base import TakesOutput, known_fields
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.documents.image import digest_fault, repository_fault, tag_fault
+from eks_gpushare.facts.images import MOVING_TAGS
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.chart_values import installed
 from eks_gpushare.rules.registry import Scope, check
@@ -46,7 +47,6 @@ _SECRET = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-
 _LONGEST_SECRET = 253
 _LATER = TakesOutput().checked_as
 _ABSENT = object()
-_MOVING = ("latest", "main", "master", "edge", "nightly", "stable", "dev")
 _MIRROR = "registry.example.com"
 
 
@@ -240,7 +240,7 @@ def _versioned(at: FieldPath, part: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _moving(at: FieldPath, tag: str) -> Iterator[Finding]:
-    if tag in _MOVING:
+    if tag.lower() in MOVING_TAGS:
         message = f'"{tag}" is another image tomorrow.'
         yield MOVING_IMAGE.finding(at, message, "Write the tag of a release.")
 

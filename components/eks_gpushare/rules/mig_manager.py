@@ -6,10 +6,10 @@ pool with all of NVIDIA's.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.image import reference_fault
+from eks_gpushare.facts.images import moving_tag
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.chart_images import BAD_IMAGE
 from eks_gpushare.rules.registry import Runs, Scope, check
@@ -84,9 +84,6 @@ IDLE_IMAGE = Rule(
     "The key has no effect.",
     "https://github.com/NVIDIA/gpu-operator/issues/2670",
 )
-
-_DIGEST = re.compile(r".+@sha256:[0-9a-f]{64}")
-_TAG = re.compile(r"[^@]*[^/:@]:(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})")
 
 
 @check(Scope.POOL, NO_OPERATOR, runs=Runs.IN_STACKS)
@@ -195,7 +192,6 @@ def remover_image(ctx: Context) -> Iterator[Finding]:
     if image is None:
         return
     at = ("gpuStack", "migTaintRemoverImage")
-    tag = _TAG.fullmatch(image)
     fault = reference_fault(image.partition("@")[0])
     if fault:
         yield BAD_IMAGE.finding(
@@ -203,10 +199,10 @@ def remover_image(ctx: Context) -> Iterator[Finding]:
             f'"{image}" is not an image: {fault}.',
             "Write it like registry.example.com/python:3.13.16-slim.",
         )
-    elif not _DIGEST.fullmatch(image) and (tag is None or tag["tag"] == "latest"):
+    elif moving_tag(image) is not None:
         yield FLOATING_IMAGE.finding(
             at,
-            f'"{image}" has neither a digest nor a tag other than latest.',
+            f'"{image}" has neither a digest nor the tag of a release.',
             "Write it like registry.example.com/python:3.13.16-slim.",
         )
     if not uses_mig_manager(ctx.environment.pools):
